@@ -12,9 +12,8 @@ namespace {
 // Appends the composed form of a run that begins with a stable character, if it has any.
 void append_composed(std::string_view run, std::string& out) {
   char bytes[4];
-  for (const ChangedCharacter& each : composition(canonical_decomposition(run))) {
-    out.append(bytes, encode_utf8(each.c, bytes));
-  }
+  to_unicode_form(run, UnicodeForm::kNfc,
+                  [&](ChangedCharacter each) { out.append(bytes, encode_utf8(each.c, bytes)); });
 }
 
 // Folds blanks and removes controls. The result is never longer than the text. Returns whether

@@ -18,38 +18,6 @@ bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0x
 
 }  // namespace
 
-AlignedText::AlignedText(std::string_view original, size_t shift, bool aligned)
-    : original_(original), shift_(shift), aligned_(aligned) {}
-
-// In an unchanged text, the origin of a byte is the whole character that contains it.
-Span AlignedText::origin_of_byte(size_t i) const {
-  if (changed_) return origins_[i];
-  size_t begin = i, end = i + 1;
-  while (begin > 0 && !begins_character(original_[begin])) --begin;
-  while (end < original_.size() && !begins_character(original_[end])) ++end;
-  return {static_cast<uint32_t>(shift_ + begin), static_cast<uint32_t>(shift_ + end)};
-}
-
-Span AlignedText::origin(size_t begin, size_t end) const {
-  if (!aligned_ || begin >= end) return {};
-  return {origin_of_byte(begin).begin, origin_of_byte(end - 1).end};
-}
-
-AlignedText::AlignedText(const AlignedText& whole, size_t begin, size_t end)
-    : original_(whole.original_),
-      shift_(whole.shift_),
-      aligned_(whole.aligned_),
-      changed_(true),
-      own_(whole.text().substr(begin, end - begin)) {
-  if (!aligned_) return;
-  origins_.reserve(end - begin);
-  for (size_t i = begin; i < end; ++i) origins_.push_back(whole.origin_of_byte(i));
-}
-
-void AlignedText::require_room(size_t size) const {
-  require_normalized_size(original_.size(), size);
-}
-
 void require_normalized_size(size_t original, size_t normalized) {
   if (normalized <= kMostGrowth * original + kMostInserted) return;
   throw Error(Code::kBadData,
@@ -58,65 +26,113 @@ void require_normalized_size(size_t original, size_t normalized) {
               "", "use a tokenizer whose replacements are shorter");
 }
 
-void AlignedText::transform(const std::vector<ChangedCharacter>& characters, size_t removed) {
-  const std::string_view old = text();
-  size_t place = 0;
-  const auto skip = [&](size_t count) {
-    for (; count > 0 && place < old.size(); --count)
-      place += decode_utf8(old.substr(place)).size_bytes;
-  };
-  std::string text;
-  std::vector<Span> origins;
-  text.reserve(old.size() + 8);
-  if (aligned_) {
-    origins.reserve(old.size() + 8);
-    skip(removed);
-  }
-  for (const auto& [c, change] : characters) {
-    char bytes[4];
-    const size_t size = encode_utf8(c, bytes);
-    text.append(bytes, size);
-    if (!aligned_) continue;
-    Span from;
-    if (change > 0) {
-      if (place > 0) from = origin_of_byte(place - 1);
-    } else {
-      if (place < old.size()) from = origin_of_byte(place);
-      skip(static_cast<size_t>(1 - change));
-    }
-    origins.insert(origins.end(), size, from);
-  }
-  own_ = std::move(text);
-  origins_ = std::move(origins);
-  changed_ = true;
+AlignedText::AlignedText(std::string_view original, size_t shift, bool aligned)
+    : original_(original), shift_(shift), aligned_(aligned) {}
+
+AlignedText::AlignedText(const AlignedText& whole, size_t begin, size_t end)
+    : original_(whole.original_),
+      shift_(whole.shift_),
+      aligned_(whole.aligned_),
+      changed_(true),
+      own_(whole.text().substr(begin, end - begin)) {
+  if (!aligned_) return;
+  for (size_t i = begin; i < end; ++i) origins_.add(1, whole.origin_of_byte(i));
 }
 
-void AlignedText::rebuild(const std::vector<Part>& parts) {
-  const std::string_view old = text();
-  std::string text;
-  std::vector<Span> origins;
-  size_t size = 0;
-  for (const Part& part : parts) {
-    size += part.inserted.empty() ? part.end - part.begin : part.inserted.size();
+// In an unchanged text, the origin of a byte is the whole character that contains it.
+Span AlignedText::origin_of_byte(size_t i) const {
+  if (changed_) return origins_.of(i);
+  size_t begin = i, end = i + 1;
+  while (begin > 0 && !begins_character(original_[begin])) --begin;
+  while (end < original_.size() && !begins_character(original_[end])) ++end;
+  return span_of(shift_ + begin, shift_ + end);
+}
+
+Span AlignedText::origin(size_t begin, size_t end) const {
+  if (!aligned_ || begin >= end) return {};
+  return {origin_of_byte(begin).begin, origin_of_byte(end - 1).end};
+}
+
+Rewriting::Rewriting(AlignedText& text) : text_(text), old_(text.text()) {}
+
+void Rewriting::require_room() const {
+  require_normalized_size(text_.original_.size(), own_.size());
+}
+
+void Rewriting::copy(size_t begin, size_t end) {
+  own_ += old_.substr(begin, end - begin);
+  if (!text_.aligned_) return;
+  for (size_t i = begin; i < end; ++i) origins_.add(1, text_.origin_of_byte(i));
+}
+
+// From here on the new text is written out.
+void Rewriting::differ() {
+  if (differs_) return;
+  differs_ = true;
+  own_.reserve(old_.size() + 8);
+  copy(0, place_);
+}
+
+// Goes past the next characters of the old text. Returns the origin of the first one.
+Span Rewriting::skip(int32_t characters) {
+  Span origin;
+  if (place_ < old_.size()) origin = text_.origin_of_byte(place_);
+  for (; characters > 0 && place_ < old_.size(); --characters) {
+    place_ += decode_at(old_, place_).size_bytes;
   }
-  require_room(size);
-  text.reserve(size);
-  if (aligned_) origins.reserve(size);
-  for (const Part& part : parts) {
-    if (!part.inserted.empty()) {
-      text += part.inserted;
-      if (!aligned_) continue;
-      const Span from = part.like == SIZE_MAX ? Span{} : origin_of_byte(part.like);
-      origins.insert(origins.end(), part.inserted.size(), from);
-    } else {
-      text += old.substr(part.begin, part.end - part.begin);
-      if (!aligned_) continue;
-      for (size_t i = part.begin; i < part.end; ++i) origins.push_back(origin_of_byte(i));
-    }
+  return origin;
+}
+
+void Rewriting::add(ChangedCharacter next) {
+  if (!differs_ && next.change == 0 && next.c < 0x80 && place_ < old_.size() &&
+      static_cast<unsigned char>(old_[place_]) == next.c) {
+    ++place_;
+    return;
   }
-  own_ = std::move(text);
-  origins_ = std::move(origins);
-  changed_ = true;
+  char bytes[4];
+  const std::string_view character(bytes, encode_utf8(next.c, bytes));
+  if (!differs_ && next.change == 0 && old_.substr(place_).starts_with(character)) {
+    place_ += character.size();
+    return;
+  }
+  differ();
+  own_ += character;
+  require_room();
+  if (!text_.aligned_) return;
+  Span origin;
+  if (next.change <= 0) {
+    origin = skip(1 - next.change);
+  } else if (place_ > 0) {
+    origin = text_.origin_of_byte(place_ - 1);
+  }
+  origins_.add(character.size(), origin);
+}
+
+void Rewriting::keep(size_t begin, size_t end) {
+  if (!differs_ && begin == place_) {
+    place_ = end;
+    return;
+  }
+  if (begin == end) return;
+  differ();
+  copy(begin, end);
+  require_room();
+}
+
+void Rewriting::insert(std::string_view bytes, size_t like) {
+  if (bytes.empty()) return;
+  differ();
+  own_ += bytes;
+  require_room();
+  if (text_.aligned_) origins_.add(bytes.size(), text_.origin_of_byte(like));
+}
+
+void Rewriting::finish() {
+  if (!differs_ && place_ == old_.size()) return;
+  differ();
+  text_.own_ = std::move(own_);
+  text_.origins_ = std::move(origins_);
+  text_.changed_ = true;
 }
 
 }  // namespace berth

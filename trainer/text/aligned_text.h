@@ -3,9 +3,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "trainer/text/template_tokenizer.h"
+#include "trainer/text/origins.h"
 #include "trainer/text/unicode.h"
 
 namespace berth {
@@ -23,7 +22,7 @@ void require_normalized_size(size_t original, size_t normalized);
 
 // A text that is being normalized. It is valid UTF-8. If `aligned`, it remembers for each byte
 // which bytes of the original text it came from, like NormalizedString in `tokenizers`. Spans count
-// bytes. Not thread-safe.
+// bytes. A Rewriting changes it. Not thread-safe.
 class AlignedText {
  public:
   // `original` must outlive this object. `shift` is its offset within the larger text that origins
@@ -40,28 +39,9 @@ class AlignedText {
   // empty.
   Span origin(size_t begin, size_t end) const;
 
-  // Throws kBadData if a text of `size` bytes would be too much to make of the original: a
-  // tokenizer may come from somebody else. Whoever inserts text of any length calls it before it
-  // does.
-  void require_room(size_t size) const;
-
-  // Replaces the text by `characters`. The first `removed` characters of the old text were removed.
-  void transform(const std::vector<ChangedCharacter>& characters, size_t removed = 0);
-
-  // Keeps only the characters for which `keep` returns true.
-  template <typename Keep>
-  void filter(Keep keep);
-
-  // Replaces the text by a sequence of parts. Each part is a range of the old text or an inserted
-  // text. Throws what require_room() throws.
-  struct Part {
-    size_t begin, end;          // a range of the old text
-    std::string_view inserted;  // if not empty, replaces the range;
-    size_t like;                // its origin is that of this byte (SIZE_MAX: {0, 0})
-  };
-  void rebuild(const std::vector<Part>& parts);
-
  private:
+  friend class Rewriting;
+
   Span origin_of_byte(size_t i) const;
 
   std::string_view original_;
@@ -69,25 +49,56 @@ class AlignedText {
   bool aligned_;
   bool changed_ = false;
   std::string own_;
-  std::vector<Span> origins_;  // for each byte of own_, if aligned
+  Origins origins_;  // of own_, if aligned
 };
 
+// Writes what shall take the place of the text of an AlignedText, from front to back: either by
+// add(), which goes through the old text by itself, or by keep() and insert(). Nothing is copied
+// before the first difference. Each call throws kBadData if the new text is too much to make of the
+// original, because a tokenizer may come from somebody else. Not thread-safe.
+class Rewriting {
+ public:
+  // `text` must outlive this and keeps its old text until finish().
+  explicit Rewriting(AlignedText& text);
+
+  void add(ChangedCharacter next);
+  // The bytes [begin, end) of the old text, which begin behind those that were kept before.
+  void keep(size_t begin, size_t end);
+  // `bytes`, with the origin of the byte `like` of the old text.
+  void insert(std::string_view bytes, size_t like);
+  // Bytes of the old text that no call has kept or replaced are left out. Called once, at the end.
+  void finish();
+
+ private:
+  void differ();
+  void copy(size_t begin, size_t end);
+  void require_room() const;
+  Span skip(int32_t characters);
+
+  AlignedText& text_;
+  const std::string_view old_;
+  size_t place_ = 0;      // the bytes of the old text before it have been gone through
+  bool differs_ = false;  // if not, the new text is that of the old one before place_
+  std::string own_;
+  Origins origins_;
+};
+
+// Keeps only the characters for which `keep` returns true.
 template <typename Keep>
-void AlignedText::filter(Keep keep) {
-  std::vector<Part> parts;
-  const std::string_view old = text();
+void filter(AlignedText& text, Keep keep) {
+  Rewriting rewriting(text);
+  const std::string_view old = text.text();
   size_t begin = 0;
   for (size_t i = 0; i < old.size();) {
-    const DecodedCharacter next = decode_utf8(old.substr(i));
+    const DecodedCharacter next = decode_at(old, i);
     if (!keep(next.code_point)) {
-      if (i > begin) parts.push_back({begin, i, {}, 0});
+      rewriting.keep(begin, i);
       begin = i + next.size_bytes;
     }
     i += next.size_bytes;
   }
-  if (begin == 0) return;  // nothing was removed
-  if (old.size() > begin) parts.push_back({begin, old.size(), {}, 0});
-  rebuild(parts);
+  rewriting.keep(begin, old.size());
+  rewriting.finish();
 }
 
 }  // namespace berth

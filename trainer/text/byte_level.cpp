@@ -107,19 +107,20 @@ size_t byte_level_word_end(std::string_view text, size_t begin) {
 SplitStep byte_level_splitting(bool add_prefix_space, bool use_regex) {
   return [add_prefix_space, use_regex](SplitText& text) {
     if (add_prefix_space) {
-      std::vector<AlignedText::Part> parts;
+      const std::string_view old = text.text.text();
+      Rewriting rewriting(text.text);
       uint32_t size = 0;
       for (Span& word : text.words) {
         const uint32_t begin = size;
         size += word.end - word.begin;
-        if (text.text.text()[word.begin] != ' ') {
-          parts.push_back({0, 0, " ", word.begin});
+        if (old[word.begin] != ' ') {
+          rewriting.insert(" ", word.begin);
           ++size;
         }
-        parts.push_back({word.begin, word.end, {}, 0});
+        rewriting.keep(word.begin, word.end);
         word = {begin, size};
       }
-      text.text.rebuild(parts);
+      rewriting.finish();
     }
     if (!use_regex) return;
     const std::string_view whole = text.text.text();

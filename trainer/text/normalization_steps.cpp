@@ -10,69 +10,84 @@ namespace berth {
 
 namespace {
 
-using Changed = std::vector<ChangedCharacter>;
-
 template <typename Visit>
 void for_each_character(std::string_view text, Visit visit) {
   for (size_t i = 0; i < text.size();) {
-    const DecodedCharacter next = decode_utf8(text.substr(i));
+    const DecodedCharacter next = decode_at(text, i);
     visit(next.code_point);
     i += next.size_bytes;
   }
 }
 
 void lower(AlignedText& text) {
-  Changed changed;
+  const CharacterClasses& classes = CharacterClasses::shared();
+  Rewriting rewriting(text);
   for_each_character(text.text(), [&](char32_t c) {
+    if (!(classes.of(c) & kLowers)) return rewriting.add({c, 0});
     const Characters lower = lower_case(c);
-    for (size_t i = 0; i < lower.count; ++i) changed.push_back({lower.items[i], i > 0});
+    for (size_t i = 0; i < lower.count; ++i) rewriting.add({lower.items[i], i > 0});
   });
-  text.transform(changed);
+  rewriting.finish();
 }
 
 void clean(AlignedText& text) {
   const CharacterClasses& classes = CharacterClasses::shared();
-  text.filter([&](char32_t c) { return !(classes.of(c) & kRemoved); });
-  Changed changed;
+  filter(text, [&](char32_t c) { return !(classes.of(c) & kRemoved); });
+  Rewriting rewriting(text);
   for_each_character(text.text(), [&](char32_t c) {
-    changed.push_back({classes.of(c) & kToSpace ? U' ' : c, 0});
+    rewriting.add({classes.of(c) & kToSpace ? U' ' : c, 0});
   });
-  text.transform(changed);
+  rewriting.finish();
 }
 
 void space_ideographs(AlignedText& text) {
   const CharacterClasses& classes = CharacterClasses::shared();
-  Changed changed;
+  Rewriting rewriting(text);
   for_each_character(text.text(), [&](char32_t c) {
-    if (classes.of(c) & kCjk) {
-      changed.insert(changed.end(), {{U' ', 0}, {c, 1}, {U' ', 1}});
-    } else {
-      changed.push_back({c, 0});
-    }
+    if (!(classes.of(c) & kCjk)) return rewriting.add({c, 0});
+    rewriting.add({U' ', 0});
+    rewriting.add({c, 1});
+    rewriting.add({U' ', 1});
   });
-  text.transform(changed);
+  rewriting.finish();
+}
+
+void to_form(AlignedText& text, UnicodeForm form) {
+  if (std::all_of(text.text().begin(), text.text().end(), [](char c) { return c >= 0; })) return;
+  Rewriting rewriting(text);
+  to_unicode_form(text.text(), form, [&](ChangedCharacter next) { rewriting.add(next); });
+  rewriting.finish();
 }
 
 void strip_nonspacing_marks(AlignedText& text) {
-  text.transform(canonical_decomposition(text.text()));
+  to_form(text, UnicodeForm::kNfd);
   const CharacterClasses& classes = CharacterClasses::shared();
-  text.filter([&](char32_t c) { return !(classes.of(c) & kNonspacingMark); });
+  filter(text, [&](char32_t c) { return !(classes.of(c) & kNonspacingMark); });
 }
 
-// [begin, end) of the old text became `content`. The origin of the content is the last removed
-// byte.
-void replace_part(size_t begin, size_t end, const std::string& content, size_t& copied,
-                  std::vector<AlignedText::Part>& parts) {
-  if (begin > copied) parts.push_back({copied, begin, {}, 0});
-  if (!content.empty()) parts.push_back({0, 0, content, end - 1});
-  copied = end;
-}
+// Writes a text of which some parts are replaced by `content`. The origin of the content is the
+// last byte of the part.
+class Replacing {
+ public:
+  Replacing(AlignedText& text, const std::string& content)
+      : size_(text.text().size()), content_(content), rewriting_(text) {}
 
-void finish(AlignedText& text, size_t copied, std::vector<AlignedText::Part>& parts) {
-  if (copied == 0) return;
-  if (copied < text.text().size()) parts.push_back({copied, text.text().size(), {}, 0});
-  text.rebuild(parts);
-}
+  void replace(size_t begin, size_t end) {
+    rewriting_.keep(kept_, begin);
+    rewriting_.insert(content_, end - 1);
+    kept_ = end;
+  }
+  void finish() {
+    rewriting_.keep(kept_, size_);
+    rewriting_.finish();
+  }
+
+ private:
+  const size_t size_;
+  const std::string& content_;
+  Rewriting rewriting_;
+  size_t kept_ = 0;
+};
 
 }  // namespace
 
@@ -92,74 +107,68 @@ NormalizationStep bert_normalization(const NormalizerOptions& options) {
 }
 
 NormalizationStep unicode_form(UnicodeForm form) {
-  return [form](AlignedText& text) {
-    const bool compatible = form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd;
-    const bool composed = form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc;
-    if (std::all_of(text.text().begin(), text.text().end(), [](char c) { return c >= 0; })) return;
-    Changed changed =
-        compatible ? compatible_decomposition(text.text()) : canonical_decomposition(text.text());
-    if (composed) changed = composition(changed);
-    text.transform(changed);
-  };
+  return [form](AlignedText& text) { to_form(text, form); };
 }
 
 NormalizationStep lower_casing() { return lower; }
 
 NormalizationStep accent_stripping() {
-  return [](AlignedText& text) { text.filter([](char32_t c) { return !is_accent(c); }); };
+  return [](AlignedText& text) { filter(text, [](char32_t c) { return !is_accent(c); }); };
 }
 
 NormalizationStep replacing(std::string pattern, std::string content) {
   return [pattern = std::move(pattern), content = std::move(content)](AlignedText& text) {
     const std::string_view old = text.text();
-    std::vector<AlignedText::Part> parts;
-    size_t copied = 0;
-    for (size_t i = old.find(pattern); i != old.npos; i = old.find(pattern, copied)) {
-      replace_part(i, i + pattern.size(), content, copied, parts);
+    Replacing parts(text, content);
+    for (size_t i = old.find(pattern); i != old.npos;) {
+      parts.replace(i, i + pattern.size());
+      i = old.find(pattern, i + pattern.size());
     }
-    finish(text, copied, parts);
+    parts.finish();
   };
 }
 
 NormalizationStep replacing_runs(char c, size_t at_least, std::string content) {
   return [c, at_least, content = std::move(content)](AlignedText& text) {
     const std::string_view old = text.text();
-    std::vector<AlignedText::Part> parts;
-    size_t copied = 0, end = 0;
+    Replacing parts(text, content);
+    size_t end = 0;
     for (size_t i = old.find(c); i != old.npos; i = old.find(c, end)) {
       end = std::min(old.find_first_not_of(c, i), old.size());
-      if (end - i >= at_least) replace_part(i, end, content, copied, parts);
+      if (end - i >= at_least) parts.replace(i, end);
     }
-    finish(text, copied, parts);
+    parts.finish();
   };
 }
 
 NormalizationStep replacing_spaces(std::string content) {
   return [content = std::move(content)](AlignedText& text) {
     const std::string_view old = text.text();
-    std::vector<AlignedText::Part> parts;
-    size_t copied = 0;
+    Replacing parts(text, content);
     for (size_t begin = 0; begin < old.size();) {
       size_t end = begin, count = 0;
       while (end < old.size()) {
-        const DecodedCharacter next = decode_utf8(old.substr(end));
+        const DecodedCharacter next = decode_at(old, end);
         if (!is_white_space(next.code_point)) break;
         end += next.size_bytes;
         ++count;
       }
       const bool breaks_line =
           count == 1 && (old[begin] == '\n' || old[begin] == '\r' || old[begin] == '\t');
-      if (count > 1 || breaks_line) replace_part(begin, end, content, copied, parts);
-      begin = count > 0 ? end : begin + decode_utf8(old.substr(begin)).size_bytes;
+      if (count > 1 || breaks_line) parts.replace(begin, end);
+      begin = count > 0 ? end : begin + decode_at(old, begin).size_bytes;
     }
-    finish(text, copied, parts);
+    parts.finish();
   };
 }
 
 NormalizationStep prepending(std::string prefix) {
   return [prefix = std::move(prefix)](AlignedText& text) {
     if (text.text().empty() || prefix.empty()) return;
-    text.rebuild({{0, 0, prefix, 0}, {0, text.text().size(), {}, 0}});
+    Rewriting rewriting(text);
+    rewriting.insert(prefix, 0);
+    rewriting.keep(0, text.text().size());
+    rewriting.finish();
   };
 }
 
@@ -177,7 +186,9 @@ NormalizationStep trimming(bool left, bool right) {
       if (!is_white_space(decode_utf8(old.substr(last)).code_point)) break;
       end = last;
     }
-    if (begin > 0 || end < old.size()) text.rebuild({{begin, end, {}, 0}});
+    Rewriting rewriting(text);
+    rewriting.keep(begin, end);
+    rewriting.finish();
   };
 }
 

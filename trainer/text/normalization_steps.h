@@ -9,6 +9,7 @@
 #include "trainer/text/aligned_text.h"
 #include "trainer/text/charsmap.h"
 #include "trainer/text/normalizer.h"
+#include "trainer/text/unicode_forms.h"
 
 namespace berth {
 
@@ -16,8 +17,6 @@ namespace berth {
 // a text. They are immutable and thread-safe. A replacement that is not valid UTF-8 reads as
 // U+FFFD.
 using NormalizationStep = std::function<void(AlignedText&)>;
-
-enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 
 NormalizationStep in_sequence(std::vector<NormalizationStep> steps);
 NormalizationStep bert_normalization(const NormalizerOptions& options);

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include "trainer/text/normalization_steps.h"
 
@@ -7,23 +7,36 @@ namespace berth {
 
 namespace {
 
-using Changed = std::vector<ChangedCharacter>;
+// Passes characters on one later than they come, because a removal changes the one before it.
+class Replacements {
+ public:
+  explicit Replacements(AlignedText& text) : rewriting_(text) {}
 
-// Appends `replacement` in place of `part`. If it is longer, its last characters count as inserted;
-// if it is shorter, its last character accounts for the removed ones.
-void replace(std::string_view part, std::string_view replacement, Changed& changed) {
-  size_t count = 0;
-  for (size_t i = 0; i < replacement.size(); ++count) {
-    const DecodedCharacter next = decode_utf8(replacement.substr(i));
-    changed.push_back({next.code_point, 0});
-    i += next.size_bytes;
+  void add(ChangedCharacter next) {
+    if (last_) rewriting_.add(*last_);
+    last_ = next;
   }
-  const size_t before = count_characters(part);
-  for (size_t i = before; i < count; ++i) changed[changed.size() - 1 - (i - before)].change = 1;
-  if (count < before && !changed.empty()) {
-    changed.back().change -= static_cast<int32_t>(before - count);
+  // Adds `replacement` in place of `part`. If it is longer, its last characters count as inserted;
+  // if it is shorter, the last character before the removed ones accounts for them.
+  void replace(std::string_view part, std::string_view replacement) {
+    const size_t before = count_characters(part);
+    size_t count = 0;
+    for (size_t i = 0; i < replacement.size(); ++count) {
+      const DecodedCharacter next = decode_at(replacement, i);
+      add({next.code_point, count >= before});
+      i += next.size_bytes;
+    }
+    if (count < before && last_) last_->change -= static_cast<int32_t>(before - count);
   }
-}
+  void finish() {
+    if (last_) rewriting_.add(*last_);
+    rewriting_.finish();
+  }
+
+ private:
+  Rewriting rewriting_;
+  std::optional<ChangedCharacter> last_;
+};
 
 size_t cluster_end(std::string_view text, size_t begin) {
   DecodedCharacter last = decode_utf8(text.substr(begin));
@@ -49,28 +62,24 @@ NormalizationStep precompiled(Charsmap map) {
   return [charsmap = std::move(map)](AlignedText& text) {
     const std::string_view old = text.text();
     if (charsmap.leaves_ascii() && is_plain(old)) return;
-    Changed changed;
-    changed.reserve(old.size());
-    bool modified = false;
+    Replacements replacements(text);
     const auto replaced = [&](std::string_view part) {
       const Charsmap::Match match = charsmap.shortest(part);
-      if (match.size_bytes == 0) return false;
-      text.require_room(changed.size() + match.replacement.size());
-      replace(part, match.replacement, changed);
-      return modified = true;
+      if (match.size_bytes > 0) replacements.replace(part, match.replacement);
+      return match.size_bytes > 0;
     };
     for (size_t begin = 0; begin < old.size();) {
       const size_t end = cluster_end(old, begin);
       if (end - begin >= kSmallCluster || !replaced(old.substr(begin, end - begin))) {
         for (size_t i = begin; i < end;) {
-          const DecodedCharacter next = decode_utf8(old.substr(i));
-          if (!replaced(old.substr(i, next.size_bytes))) changed.push_back({next.code_point, 0});
+          const DecodedCharacter next = decode_at(old, i);
+          if (!replaced(old.substr(i, next.size_bytes))) replacements.add({next.code_point, 0});
           i += next.size_bytes;
         }
       }
       begin = end;
     }
-    if (modified) text.transform(changed);
+    replacements.finish();
   };
 }
 

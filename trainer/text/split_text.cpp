@@ -164,15 +164,15 @@ SplitStep word_splitting() {
 SplitStep metaspace(std::string replacement, PrependScheme prepend, bool split) {
   return [replacement = std::move(replacement), prepend, split](SplitText& text) {
     const std::string_view old = text.text.text();
-    std::vector<AlignedText::Part> parts;
+    Rewriting rewriting(text.text);
     std::vector<Span> words;
     size_t size = 0;
     const auto keep = [&](size_t begin, size_t end) {
-      if (end > begin) parts.push_back({begin, end, {}, 0});
+      if (end > begin) rewriting.keep(begin, end);
       size += end - begin;
     };
     const auto insert = [&](size_t like) {
-      parts.push_back({0, 0, replacement, like});
+      rewriting.insert(replacement, like);
       size += replacement.size();
     };
     for (const Span word : text.words) {
@@ -206,7 +206,7 @@ SplitStep metaspace(std::string replacement, PrependScheme prepend, bool split) 
       keep(copied, word.end);
       words.push_back(between(begin, size));
     }
-    text.text.rebuild(parts);
+    rewriting.finish();
     text.words = std::move(words);
   };
 }

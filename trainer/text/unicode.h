@@ -45,6 +45,11 @@ struct DecodedCharacter {
 // becomes U+FFFD. It is as long as its longest well-formed prefix, and at least one byte (Unicode
 // 3.9; Python's errors="replace").
 DecodedCharacter decode_utf8(std::string_view text);
+// The same for the character at `i`; fast for ASCII.
+inline DecodedCharacter decode_at(std::string_view text, size_t i) {
+  const auto byte = static_cast<unsigned char>(text[i]);
+  return byte < 0x80 ? DecodedCharacter{byte, 1} : decode_utf8(text.substr(i));
+}
 
 // Returns where the character that ends at `end` begins. A malformed byte counts as one character.
 size_t previous_character(std::string_view text, size_t end);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "trainer/text/text_kinds.h"
 #include "trainer/text/unicode.h"
@@ -14,52 +15,76 @@ uint8_t order_of(char32_t c) {
   return CharacterClasses::shared().of(c) & kDecomposes ? combining_class(c) : 0;
 }
 
-// Collects characters and puts runs of marks into canonical order.
-class Decomposition {
+using Sink = std::function<void(ChangedCharacter)>;
+
+// Puts runs of combining marks into canonical order.
+class CanonicalOrder {
  public:
-  void add(char32_t c, int32_t change) {
-    const uint8_t order = order_of(c);
-    if (order == 0) sort();
-    out_.push_back({c, change});
-    if (order == 0) {
-      sorted_ = out_.size();
-    } else {
-      orders_.push_back(order);
+  explicit CanonicalOrder(const Sink& sink) : sink_(sink) {}
+
+  void add(ChangedCharacter next) {
+    const uint8_t order = order_of(next.c);
+    if (order != 0) {
+      is_sorted_ &= marks_.empty() || last_order_ <= order;
+      last_order_ = order;
+      marks_.push_back(next);
+      return;
     }
+    finish();
+    sink_(next);
   }
-  std::vector<ChangedCharacter> take() {
-    sort();
-    return std::move(out_);
+  void finish() {
+    if (!is_sorted_) {
+      std::stable_sort(marks_.begin(), marks_.end(),
+                       [](const auto& a, const auto& b) { return order_of(a.c) < order_of(b.c); });
+    }
+    for (const ChangedCharacter& mark : marks_) sink_(mark);
+    marks_.clear();
+    is_sorted_ = true;
   }
 
  private:
-  void sort() {
-    if (orders_.size() > 1 && !std::is_sorted(orders_.begin(), orders_.end())) {
-      std::stable_sort(out_.begin() + static_cast<std::ptrdiff_t>(sorted_), out_.end(),
-                       [](const auto& a, const auto& b) { return order_of(a.c) < order_of(b.c); });
-    }
-    orders_.clear();
-    sorted_ = out_.size();
-  }
-
-  std::vector<ChangedCharacter> out_;
-  size_t sorted_ = 0;
-  std::vector<uint8_t> orders_;  // of the characters after the sorted ones
+  const Sink& sink_;
+  std::vector<ChangedCharacter> marks_;
+  uint8_t last_order_ = 0;
+  bool is_sorted_ = true;
 };
 
-template <typename Decompose>
-std::vector<ChangedCharacter> decomposition(std::string_view text, Decompose decompose_into) {
-  Decomposition result;
-  std::u32string parts;
-  for (size_t i = 0; i < text.size();) {
-    const DecodedCharacter next = decode_utf8(text.substr(i));
-    parts.clear();
-    decompose_into(next.code_point, parts);
-    for (size_t k = 0; k < parts.size(); ++k) result.add(parts[k], k > 0);
-    i += next.size_bytes;
+// Turns NFD into NFC, and NFKD into NFKC.
+class Composition {
+ public:
+  explicit Composition(const Sink& sink) : sink_(sink) {}
+
+  void add(ChangedCharacter next) {
+    const int order = order_of(next.c);
+    if (has_starter_ && next.c >= 0x80 && last_order_ < order) {
+      ChangedCharacter& starter = waiting_.front();
+      if (const char32_t composed = compose(starter.c, next.c); composed != 0) {
+        starter.c = composed;
+        starter.change += next.change - 1;
+        return;
+      }
+    }
+    if (order == 0) {
+      finish();
+      has_starter_ = true;
+      last_order_ = -1;
+    } else {
+      last_order_ = order;
+    }
+    waiting_.push_back(next);
   }
-  return result.take();
-}
+  void finish() {
+    for (const ChangedCharacter& each : waiting_) sink_(each);
+    waiting_.clear();
+  }
+
+ private:
+  const Sink& sink_;
+  std::vector<ChangedCharacter> waiting_;  // the last starter and the marks after it
+  bool has_starter_ = false;               // is false only before the first starter
+  int last_order_ = -1;                    // of the last character after the starter; -1: none
+};
 
 void decompose_canonically(char32_t c, std::u32string& out) {
   if (!(CharacterClasses::shared().of(c) & kDecomposes)) {
@@ -70,45 +95,42 @@ void decompose_canonically(char32_t c, std::u32string& out) {
   out.append(parts.items.begin(), parts.items.begin() + parts.count);
 }
 
+void decompose_as_kept(char32_t c, std::u32string& out) {
+  if (keeps_compatible_form(c)) {
+    out.push_back(c);
+  } else {
+    decompose_compatibly(c, out);
+  }
+}
+
+void decompose_text(std::string_view text, bool compatibly, const Sink& sink) {
+  CanonicalOrder ordered(sink);
+  std::u32string parts;
+  for (size_t i = 0; i < text.size();) {
+    const DecodedCharacter next = decode_at(text, i);
+    i += next.size_bytes;
+    if (next.code_point < 0x80) {
+      ordered.add({next.code_point, 0});
+      continue;
+    }
+    parts.clear();
+    (compatibly ? decompose_as_kept : decompose_canonically)(next.code_point, parts);
+    for (size_t k = 0; k < parts.size(); ++k) ordered.add({parts[k], k > 0});
+  }
+  ordered.finish();
+}
+
 }  // namespace
 
-std::vector<ChangedCharacter> canonical_decomposition(std::string_view text) {
-  return decomposition(text, decompose_canonically);
-}
-
-std::vector<ChangedCharacter> compatible_decomposition(std::string_view text) {
-  return decomposition(text, [](char32_t c, std::u32string& out) {
-    if (c < 0x80 || keeps_compatible_form(c)) {
-      out.push_back(c);
-    } else {
-      decompose_compatibly(c, out);
-    }
-  });
-}
-
-std::vector<ChangedCharacter> composition(const std::vector<ChangedCharacter>& decomposed) {
-  std::vector<ChangedCharacter> out;
-  out.reserve(decomposed.size());
-  size_t starter = SIZE_MAX;
-  int last_order = -1;  // of the last character after the starter; -1: there is none
-  for (const auto& [c, change] : decomposed) {
-    const int order = order_of(c);
-    if (starter != SIZE_MAX && c >= 0x80 && last_order < order) {
-      if (const char32_t composed = compose(out[starter].c, c); composed != 0) {
-        out[starter].c = composed;
-        out[starter].change += change - 1;
-        continue;
-      }
-    }
-    if (order == 0) {
-      starter = out.size();
-      last_order = -1;
-    } else {
-      last_order = order;
-    }
-    out.push_back({c, change});
+void to_unicode_form(std::string_view text, UnicodeForm form, const Sink& sink) {
+  const bool compatibly = form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd;
+  if (form == UnicodeForm::kNfd || form == UnicodeForm::kNfkd) {
+    return decompose_text(text, compatibly, sink);
   }
-  return out;
+  Composition composition(sink);
+  const Sink compose = [&](ChangedCharacter next) { composition.add(next); };
+  decompose_text(text, compatibly, compose);
+  composition.finish();
 }
 
 }  // namespace berth

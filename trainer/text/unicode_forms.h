@@ -1,17 +1,18 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
-#include <vector>
 
 #include "trainer/text/aligned_text.h"
 
 namespace berth {
 
-// Unicode's normalization forms (UAX 15) of valid UTF-8. Each character comes with its change, as
-// in the Rust crate unicode-normalization-alignments.
-std::vector<ChangedCharacter> canonical_decomposition(std::string_view text);   // NFD
-std::vector<ChangedCharacter> compatible_decomposition(std::string_view text);  // NFKD
-// Turns NFD into NFC, and NFKD into NFKC.
-std::vector<ChangedCharacter> composition(const std::vector<ChangedCharacter>& decomposed);
+enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
+
+// Passes the characters of the Unicode normalization form (UAX 15) of valid UTF-8 to `sink`, in
+// order. Each comes with its change, as in the Rust crate unicode-normalization-alignments. Holds
+// no more characters at once than stand between two that are no combining marks.
+void to_unicode_form(std::string_view text, UnicodeForm form,
+                     const std::function<void(ChangedCharacter)>& sink);
 
 }  // namespace berth
