@@ -100,15 +100,14 @@ void SentencePieceTokenizer::append(std::string_view text, Tokens& tokens) const
   });
 }
 
-void SentencePieceTokenizer::cut(std::string_view normalized, Parts& parts) const {
-  if (unigram_) {
-    unigram_->cut(normalized, parts);
-    return;
-  }
+void SentencePieceTokenizer::cut(std::string_view normalized, const Take& take) const {
+  if (unigram_) return unigram_->cut(normalized, take);
   std::vector<SentencePieceBpe::Part> found;
   bpe_->cut(normalized, found);
-  parts.reserve(found.size());
-  for (const auto& part : found) parts.push_back({part.id, part.span});
+  for (const auto& [id, span] : found) {
+    const Viterbi<float>::Part part{id, span};
+    take({&part, 1});
+  }
 }
 
 void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
@@ -118,8 +117,6 @@ void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
   std::string normalized;
   std::vector<uint32_t> origins;
   normalizer_.normalize(prepared.text(), normalized, tokens.with_spans ? &origins : nullptr);
-  Parts parts;
-  cut(normalized, parts);
   // Converts a range of bytes in the normalized text to bytes of the original.
   const auto origin = [&](uint32_t begin, uint32_t end) {
     if (!tokens.with_spans) return Span{};
@@ -128,7 +125,7 @@ void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
     return Span{static_cast<uint32_t>(shift + first), static_cast<uint32_t>(shift + last)};
   };
   bool after_unknown = false;
-  for (const auto& [piece, span] : parts) {
+  const auto add = [&](int32_t piece, Span span) {
     const bool unknown = piece < 0;
     const Span from = origin(span.begin, span.end);
     if (!unknown) {
@@ -144,7 +141,10 @@ void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
       tokens.spans.back().end = from.end;
     }
     after_unknown = unknown;
-  }
+  };
+  cut(normalized, [&](std::span<const Viterbi<float>::Part> parts) {
+    for (const auto& [piece, span] : parts) add(piece, span);
+  });
 }
 
 }  // namespace berth

@@ -44,10 +44,10 @@ class SentencePieceTokenizer final : public TemplateTokenizer {
   void append(std::string_view text, Tokens& tokens) const override;
 
  private:
-  using Parts = std::vector<Viterbi<float>::Part>;
+  using Take = Viterbi<float>::Take;
 
   void append_section(std::string_view text, size_t shift, Tokens& tokens) const;
-  void cut(std::string_view normalized, Parts& parts) const;
+  void cut(std::string_view normalized, const Take& take) const;
 
   SentencePieceModel model_;
   SentencePieceOptions options_;

@@ -52,28 +52,59 @@ Viterbi<Score>::Viterbi(const std::vector<Piece>& pieces, Score unknown)
   }
 }
 
+// Finds the parts of the best way from `begin` to `end`. `nodes` are those of the places from
+// `begin` on.
 template <typename Score>
-void Viterbi<Score>::cut(std::string_view text, std::vector<Part>& parts) const {
-  struct Node {
-    Score score;
-    int32_t value;
-    uint32_t begin;  // UINT32_MAX if not reached
-  };
+void Viterbi<Score>::trace(std::span<const Node> nodes, size_t begin, size_t end,
+                           std::vector<Part>& parts) {
+  parts.clear();
+  while (end > begin) {
+    const Node& node = nodes[end - begin];
+    parts.push_back({node.value, {node.begin, static_cast<uint32_t>(end)}});
+    end = node.begin;
+  }
+  std::reverse(parts.begin(), parts.end());
+}
+
+template <typename Score>
+void Viterbi<Score>::cut(std::string_view text, const Take& take) const {
   constexpr size_t kOnStack = 256;
+  constexpr size_t kSettled = 1024;  // bytes after which parts are passed on
   constexpr Node kUnreached{0, -1, UINT32_MAX};
   std::array<Node, kOnStack> few;
   std::vector<Node> many;
-  if (text.size() >= kOnStack) many.resize(text.size() + 1);
-  Node* const best = text.size() >= kOnStack ? many.data() : few.data();
-  std::fill_n(best, text.size() + 1, kUnreached);
+  std::span<Node> nodes(few.data(), std::min(text.size() + 1, kOnStack));
+  std::ranges::fill(nodes, kUnreached);
+  std::vector<Part> parts;
+  size_t settled = 0;  // the place of the first node
+  size_t reached = 0;  // the farthest place that has a node
+  const auto grow = [&](size_t least) {
+    const size_t most = text.size() - settled + 1;
+    many.reserve(most);  // takes no memory before it is used
+    if (many.empty()) many.assign(nodes.begin(), nodes.end());
+    many.resize(std::min(2 * least, most), kUnreached);
+    nodes = many;
+  };
   const auto offer = [&](size_t begin, size_t end, double score, int32_t value) {
-    const Score candidate = static_cast<Score>(score) + best[begin].score;
-    if (best[end].begin == UINT32_MAX || candidate > best[end].score) {
-      best[end] = {candidate, value, static_cast<uint32_t>(begin)};
+    if (end - settled >= nodes.size()) grow(end - settled + 1);
+    const Score candidate = static_cast<Score>(score) + nodes[begin - settled].score;
+    Node& node = nodes[end - settled];
+    if (node.begin == UINT32_MAX || candidate > node.score) {
+      node = {candidate, value, static_cast<uint32_t>(begin)};
     }
+    reached = std::max(reached, end);
+  };
+  const auto settle = [&](size_t place) {
+    trace(nodes, settled, place, parts);
+    take(parts);
+    const Node last = nodes[place - settled];
+    std::ranges::fill(nodes.first(place - settled + 1), kUnreached);
+    nodes.front() = last;
+    settled = place;
   };
   for (size_t begin = 0; begin < text.size();) {
-    const size_t character = decode_utf8(text.substr(begin)).size_bytes;
+    if (begin == reached && begin - settled >= kSettled) settle(begin);
+    const size_t character = decode_at(text, begin).size_bytes;
     bool covered = false;
     trie_.prefixes(text.substr(begin), [&](size_t size, int32_t value) {
       offer(begin, begin + size, scores_[static_cast<size_t>(value)], value);
@@ -82,11 +113,7 @@ void Viterbi<Score>::cut(std::string_view text, std::vector<Part>& parts) const 
     if (!covered) offer(begin, begin + character, unknown_, -1);
     begin += character;
   }
-  const size_t first = parts.size();
-  for (size_t end = text.size(); end > 0; end = best[end].begin) {
-    parts.push_back({best[end].value, {best[end].begin, static_cast<uint32_t>(end)}});
-  }
-  std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end());
+  settle(text.size());
 }
 
 template class Viterbi<float>;
@@ -130,26 +157,25 @@ void Unigram::append_unknown(std::string_view text, Span span, Tokens& tokens) c
 }
 
 void Unigram::append(std::string_view word, size_t offset, Tokens& tokens) const {
-  std::vector<Viterbi<double>::Part> parts;
-  viterbi_.cut(word, parts);
-  for (size_t i = 0; i < parts.size();) {
-    const auto is_unknown = [&](size_t k) {
-      return parts[k].value < 0 || parts[k].value == unk_id_;
-    };
-    size_t end = i + 1;
-    if (is_unknown(i)) {
-      while (end < parts.size() && is_unknown(end)) ++end;
+  Span unknown;  // neighbouring characters that are no pieces
+  const auto end_unknown = [&] {
+    if (unknown.begin == unknown.end) return;
+    append_unknown(word.substr(unknown.begin, unknown.end - unknown.begin),
+                   span_of(offset + unknown.begin, offset + unknown.end), tokens);
+    unknown = {};
+  };
+  viterbi_.cut(word, [&](std::span<const Viterbi<double>::Part> parts) {
+    for (const auto& [value, span] : parts) {
+      if (value < 0 || value == unk_id_) {
+        if (unknown.begin == unknown.end) unknown.begin = span.begin;
+        unknown.end = span.end;
+        continue;
+      }
+      end_unknown();
+      tokens.add(value, span_of(offset + span.begin, offset + span.end));
     }
-    const Span part{parts[i].span.begin, parts[end - 1].span.end};
-    const Span span{static_cast<uint32_t>(offset + part.begin),
-                    static_cast<uint32_t>(offset + part.end)};
-    if (is_unknown(i)) {
-      append_unknown(word.substr(part.begin, part.end - part.begin), span, tokens);
-    } else {
-      tokens.add(parts[i].value, span);
-    }
-    i = end;
-  }
+  });
+  end_unknown();
 }
 
 }  // namespace berth

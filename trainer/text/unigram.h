@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,10 +33,23 @@ class Viterbi {
     int32_t value;  // -1 if unknown
     Span span;      // bytes of the text
   };
-  // Appends the parts of `text`, which must be valid UTF-8, in order.
-  void cut(std::string_view text, std::vector<Part>& parts) const;
+  // Passes the parts of `text`, which must be valid UTF-8, to `take`, in order and some at a time.
+  // What it holds meanwhile grows with the text only where pieces overlap without an end: at each
+  // place that no piece reaches across, the best way to it is settled.
+  using Take = std::function<void(std::span<const Part>)>;
+  void cut(std::string_view text, const Take& take) const;
 
  private:
+  // The best way to a place of the text.
+  struct Node {
+    Score score;
+    int32_t value;   // of its last part
+    uint32_t begin;  // of its last part; UINT32_MAX if no way was found
+  };
+
+  static void trace(std::span<const Node> nodes, size_t begin, size_t end,
+                    std::vector<Part>& parts);
+
   Trie trie_;
   std::vector<double> scores_;  // by value
   Score unknown_;
