@@ -52,9 +52,23 @@ void count_code_points(std::string_view text, std::vector<Span>& spans) {
   for (Span& span : spans) span = {count(span.begin), count(span.end)};
 }
 
-void put(const TemplatePart& part, const Tokens& tokens, Encoding& encoding) {
-  encoding.input_ids.insert(encoding.input_ids.end(), tokens.ids.begin(), tokens.ids.end());
-  encoding.offsets.insert(encoding.offsets.end(), tokens.spans.begin(), tokens.spans.end());
+// Appends `part` to `whole` and gives its memory back. The elements of a long part are not copied,
+// because both vectors would be held at once.
+template <typename T>
+void append_to(std::vector<T>& whole, std::vector<T>&& part) {
+  constexpr size_t kLong = 1 << 16;
+  if (part.size() >= kLong && part.size() > part.capacity() / 2 && whole.size() < kLong) {
+    part.insert(part.begin(), whole.begin(), whole.end());
+    whole = std::move(part);
+  } else {
+    whole.insert(whole.end(), part.begin(), part.end());
+    std::vector<T>().swap(part);
+  }
+}
+
+void put(const TemplatePart& part, Tokens&& tokens, Encoding& encoding) {
+  append_to(encoding.input_ids, std::move(tokens.ids));
+  append_to(encoding.offsets, std::move(tokens.spans));
   encoding.token_type_ids.resize(encoding.input_ids.size(), part.type_id);
 }
 
@@ -131,10 +145,12 @@ Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::str
     second.spans.resize(keep.second);
   }
   Encoding encoding;
-  encoding.input_ids.reserve(keep.first + keep.second + special_tokens);
+  for (std::vector<int32_t>* ids : {&encoding.input_ids, &encoding.token_type_ids}) {
+    ids->reserve(keep.first + keep.second + special_tokens);
+  }
   for (const TemplatePart& part : parts) {
     if (part.kind != TemplatePart::kToken) {
-      put(part, part.kind == TemplatePart::kFirst ? first : second, encoding);
+      put(part, std::move(part.kind == TemplatePart::kFirst ? first : second), encoding);
       continue;
     }
     if (!options.add_special_tokens) continue;
