@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/base/error.h"
+
 namespace berth {
 
 PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
@@ -23,7 +25,11 @@ std::string PipelineTokenizer::token(int32_t id) const {
 }
 
 void PipelineTokenizer::append(std::string_view text, Tokens& tokens) const {
-  pipeline_.append(text, tokens);
+  try {
+    pipeline_.append(text, tokens);
+  } catch (const Error& error) {  // of a normalizer that makes too much of the text
+    throw files_.empty() ? error : error.at(files_.front().name);
+  }
 }
 
 }  // namespace berth

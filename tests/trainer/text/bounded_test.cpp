@@ -7,6 +7,7 @@
 #include "tests/trainer/text/tokenizer_fixture.h"
 #include "trainer/text/aligned_text.h"
 #include "trainer/text/trie.h"
+#include "trainer/text/unigram.h"
 
 // A tokenizer takes time and memory in proportion to the text, whatever both contain. Where it did
 // not, the long texts here would take hours.
@@ -112,6 +113,46 @@ TEST(BoundedTest, ReplacementsThatMultiplyAreRefused) {
   EXPECT_THAT([&] { ids(*tokenizer, "hello world"); },
               testing::Throws<Error>(testing::Property(
                   &Error::problem, HasSubstr("more than 32 times as much of a text of 11 bytes"))));
+}
+
+TEST(BoundedTest, ARefusalNamesTheTokenizersFile) {
+  const auto tokenizer = with_normalizer(R"({"type": "Sequence", "normalizers": [)" +
+                                         replacing_l_by(1000) + ", " + replacing_l_by(1000) + "]}");
+  EXPECT_THAT([&] { ids(*tokenizer, "hello world"); },
+              ThrowsCode(Code::kBadData, "tokenizer.json: the tokenizer's normalizer makes"));
+}
+
+// The best way to a place that no piece reaches across is passed on before the end of the text.
+TEST(BoundedTest, UnigramPassesPartsOnSomeAtATime) {
+  const Viterbi<double> viterbi({{"ab", 0, -1.0}, {"a", 1, -2.0}, {"b", 2, -2.0}}, -10.0);
+  constexpr size_t kTimes = 20000;
+  const std::string text = repeated("abbx", kTimes);
+  size_t most = 0, parts = 0, end = 0;
+  viterbi.cut(text, [&](std::span<const Viterbi<double>::Part> some) {
+    most = std::max(most, some.size());
+    for (const auto& [value, span] : some) {
+      ASSERT_EQ(span.begin, end);
+      ASSERT_EQ(value, (std::vector<int32_t>{0, 2, -1})[parts % 3]) << parts;
+      end = span.end;
+      ++parts;
+    }
+  });
+  EXPECT_EQ(parts, 3 * kTimes);
+  EXPECT_EQ(end, text.size());
+  EXPECT_LT(most, 2000u);
+}
+
+TEST(BoundedTest, UnigramFindsTheBestWayWherePiecesOverlapWithoutAnEnd) {
+  const Viterbi<double> viterbi({{"aa", 0, -1.0}, {"a", 1, -2.0}}, -10.0);
+  for (const size_t size : {255u, 256u, 257u, 1024u, 5001u}) {
+    size_t parts = 0, calls = 0;
+    viterbi.cut(std::string(size, 'a'), [&](std::span<const Viterbi<double>::Part> some) {
+      parts += some.size();
+      ++calls;
+    });
+    EXPECT_EQ(parts, (size + 1) / 2);
+    EXPECT_EQ(calls, 1u);
+  }
 }
 
 TEST(BoundedTest, ATextMayGrowByAConstantAndAFactor) {
