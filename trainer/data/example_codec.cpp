@@ -7,25 +7,64 @@
 namespace berth {
 namespace {
 
-void put(std::string& bytes, uint64_t number) {
-  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
-  bytes += static_cast<char>(number);
+// Writes to the end of a text.
+class Writer {
+ public:
+  explicit Writer(std::string& bytes) : bytes_(bytes) {}
+  void byte(char value) { bytes_ += value; }
+  void text(std::string_view text) { bytes_ += text; }
+
+ private:
+  std::string& bytes_;
+};
+
+// Counts the bytes that a Writer would write.
+struct Counter {
+  void byte(char) { ++size; }
+  void text(std::string_view text) { size += text.size(); }
+  uint64_t size = 0;
+};
+
+template <typename Out>
+void put(Out& out, uint64_t number) {
+  for (; number >= 0x80; number >>= 7) out.byte(static_cast<char>(number | 0x80));
+  out.byte(static_cast<char>(number));
 }
 
-void put(std::string& bytes, std::string_view text) {
-  put(bytes, uint64_t{text.size()});
-  bytes += text;
+template <typename Out>
+void put(Out& out, std::string_view text) {
+  put(out, uint64_t{text.size()});
+  out.text(text);
 }
 
-void put(std::string& bytes, float number) {
+template <typename Out>
+void put(Out& out, float number) {
   char raw[sizeof number];
   std::memcpy(raw, &number, sizeof number);
-  bytes.append(raw, sizeof raw);
+  out.text({raw, sizeof raw});
 }
 
-void put(std::string& bytes, const std::vector<int32_t>& numbers) {
-  put(bytes, uint64_t{numbers.size()});
-  for (const int32_t number : numbers) put(bytes, uint64_t{static_cast<uint32_t>(number)});
+template <typename Out>
+void put(Out& out, const std::vector<int32_t>& numbers) {
+  put(out, uint64_t{numbers.size()});
+  for (const int32_t number : numbers) put(out, uint64_t{static_cast<uint32_t>(number)});
+}
+
+template <typename Out>
+void put(Out& out, const Example& example) {
+  put(out, std::string_view(example.id));
+  put(out, uint64_t{example.texts.size()});
+  for (const std::string& text : example.texts) put(out, std::string_view(text));
+  put(out, example.token_ids);
+  put(out, example.token_types);
+  put(out, example.labels);
+  put(out, example.score);
+  put(out, uint64_t{example.answers.size()});
+  for (const Answer& answer : example.answers) {
+    put(out, std::string_view(answer.text));
+    put(out, uint64_t{answer.start});
+  }
+  put(out, example.weight);
 }
 
 uint64_t take_number(std::string_view& bytes) {
@@ -61,21 +100,14 @@ std::vector<int32_t> take_numbers(std::string_view& bytes) {
 }  // namespace
 
 void append_example(std::string& bytes, const Example& example) {
-  std::string row;
-  put(row, example.id);
-  put(row, uint64_t{example.texts.size()});
-  for (const std::string& text : example.texts) put(row, text);
-  put(row, example.token_ids);
-  put(row, example.token_types);
-  put(row, example.labels);
-  put(row, example.score);
-  put(row, uint64_t{example.answers.size()});
-  for (const Answer& answer : example.answers) {
-    put(row, answer.text);
-    put(row, uint64_t{answer.start});
-  }
-  put(row, example.weight);
-  put(bytes, row);
+  Counter counter;
+  put(counter, example);
+  const uint64_t of_example = counter.size;
+  put(counter, of_example);
+  bytes.reserve(bytes.size() + counter.size);
+  Writer writer(bytes);
+  put(writer, of_example);
+  put(writer, example);
 }
 
 Example parse_example(std::string_view& bytes) {

@@ -12,19 +12,23 @@ namespace berth {
 void ExampleTable::append(const Example& example) {
   has_ids |= !example.id.empty();
   if (rows_ == kMostRows) throw Error(Code::kBadData, cat("has more than ", kMostRows, " rows"));
-  const uint64_t in_file = file_ ? file_->size() : 0;
-  if (rows_ % kRowsPerOffset == 0) {
-    if (buffer_.size() >= memory_bytes_) {
-      if (!file_) file_ = std::make_unique<SpillFile>();
-      file_->append(as_bytes(buffer_));
-      buffer_.clear();
-      offsets_.push_back(file_->size());
-    } else {
-      offsets_.push_back(in_file + buffer_.size());
-    }
+  const uint64_t end = (file_ ? file_->size() : 0) + buffer_.size();
+  if (blocks_.empty() || rows_ - blocks_.back().first_row == kRowsOfBlock ||
+      end - blocks_.back().offset >= kBytesOfBlock) {
+    begin_block();
   }
   append_example(buffer_, example);
   ++rows_;
+}
+
+// The next row is the first one of a block. Only whole blocks are moved to the file.
+void ExampleTable::begin_block() {
+  if (buffer_.size() >= memory_bytes_) {
+    if (!file_) file_ = std::make_unique<SpillFile>();
+    file_->append(as_bytes(buffer_));
+    buffer_.clear();
+  }
+  blocks_.push_back({static_cast<uint32_t>(rows_), (file_ ? file_->size() : 0) + buffer_.size()});
 }
 
 void ExampleTable::adopt(std::unique_ptr<StoredExamples> stored) {
@@ -56,19 +60,22 @@ void ExampleTable::settle_strata() {
   }
 }
 
-std::string_view ExampleTable::span_of_rows(size_t first, std::string& storage) const {
-  const uint64_t begin = offsets_[first / kRowsPerOffset];
-  const size_t next = first / kRowsPerOffset + 1;
-  if (!file_) return std::string_view(buffer_).substr(begin);
-  const uint64_t end = next < offsets_.size() ? offsets_[next] : file_->size();
-  storage.resize(end - begin);
-  file_->read_at(begin, std::as_writable_bytes(std::span(storage)));
-  return storage;
+// The rows from the first one of the block with `row` on, and how many of them come before `row`.
+ExampleTable::FoundRow ExampleTable::find_row(uint32_t row, std::string& storage) const {
+  const auto next = std::upper_bound(
+      blocks_.begin(), blocks_.end(), row,
+      [](uint32_t wanted, const Block& block) { return wanted < block.first_row; });
+  const Block& block = *(next - 1);
+  const uint32_t before = row - block.first_row;
+  if (!file_) return {std::string_view(buffer_).substr(block.offset), before};
+  const uint64_t end = next == blocks_.end() ? file_->size() : next->offset;
+  storage.resize(end - block.offset);
+  file_->read_at(block.offset, std::as_writable_bytes(std::span(storage)));
+  return {storage, before};
 }
 
 size_t ExampleTable::memory_bytes() const {
-  return buffer_.capacity() + offsets_.size() * sizeof(uint64_t) +
-         left_out_.size() * sizeof(uint32_t);
+  return buffer_.capacity() + blocks_.size() * sizeof(Block) + left_out_.size() * sizeof(uint32_t);
 }
 
 uint64_t ExampleTable::source_row(uint32_t row) const {
@@ -79,9 +86,11 @@ uint64_t ExampleTable::source_row(uint32_t row) const {
 Example ExampleTable::read(uint32_t row) const {
   if (stored_) return stored_->read(row);
   thread_local std::string storage;
-  std::string_view rows = span_of_rows(row, storage);
-  for (size_t skipped = row % kRowsPerOffset; skipped > 0; --skipped) skip_example(rows);
-  return parse_example(rows);
+  auto [rows, before] = find_row(row, storage);
+  for (; before > 0; --before) skip_example(rows);
+  Example example = parse_example(rows);
+  if (storage.capacity() > 2 * kBytesOfBlock) std::string().swap(storage);  // of a long row
+  return example;
 }
 
 }  // namespace berth

@@ -66,15 +66,25 @@ class ExampleTable {
   size_t unanswerable = 0;  // labelled questions that have no answer
 
  private:
-  static constexpr size_t kRowsPerOffset = 32;
+  // Rows that lie behind one another and are read from the file together.
+  struct Block {
+    uint32_t first_row;
+    uint64_t offset;
+  };
+  static constexpr size_t kRowsOfBlock = 32, kBytesOfBlock = size_t{256} << 10;
 
+  void begin_block();
   void settle_strata();
-  std::string_view span_of_rows(size_t first, std::string& storage) const;
+  struct FoundRow {
+    std::string_view rows;
+    uint32_t before;
+  };
+  FoundRow find_row(uint32_t row, std::string& storage) const;
 
   const size_t memory_bytes_;
   size_t rows_ = 0;
   std::string buffer_;                      // encoded rows that are not in the file
-  std::deque<uint64_t> offsets_;            // of every kRowsPerOffset-th row
+  std::deque<Block> blocks_;                // up to kRowsOfBlock rows each; fewer if they are long
   std::vector<uint32_t> left_out_;          // for each row left out, the number of the row after it
   std::unique_ptr<SpillFile> file_;         // the rows before those of the buffer
   std::unique_ptr<StoredExamples> stored_;  // all rows, or null
