@@ -1,6 +1,7 @@
 #include "entrypoint/training/token_lengths.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "entrypoint/job/labelled_data.h"
@@ -31,13 +32,26 @@ std::vector<uint32_t> sampled_rows(const TrainingRows& rows) {
 
 }  // namespace
 
+bool become_windows(const TrainingInputs& inputs) {
+  const InputKind kind = traits(inputs.rows.task).inputs;
+  return kind == InputKind::kQuestion || kind == InputKind::kDocument;
+}
+
+TokenLengths window_lengths(const TrainingInputs& inputs, const Dataset& train) {
+  TokenLengths found{.max_seq_length = inputs.settings().data.max_seq_length, .are_windows = true};
+  const int64_t all = train.rows(), count = std::min<int64_t>(all, kMostRows);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::span<const uint32_t> lengths = train.window_lengths(i * all / count);
+    found.lengths.insert(found.lengths.end(), lengths.begin(), lengths.end());
+  }
+  return found;
+}
+
 TokenLengths count_token_lengths(const TrainingInputs& inputs) {
   const TrainingRows& rows = inputs.rows;
-  const InputKind kind = traits(rows.task).inputs;
-  TokenLengths found{.max_seq_length = inputs.settings().data.max_seq_length,
-                     .are_windows = kind == InputKind::kQuestion || kind == InputKind::kDocument};
+  TokenLengths found{.max_seq_length = inputs.settings().data.max_seq_length};
   Settings settings = inputs.settings();
-  if (!found.are_windows) settings.data.max_seq_length = kLongestSequence;
+  settings.data.max_seq_length = kLongestSequence;
   const LabelledData examples(rows.train, rows.task, rows.labels, /*wants_labels=*/false, settings,
                               *inputs.model.tokenizer);
   Dataset data = examples.rows(sampled_rows(rows));

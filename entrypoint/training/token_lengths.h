@@ -6,9 +6,15 @@
 namespace berth {
 
 // Counts the tokens of at most a thousand of the rows to train on, evenly spaced, and of fewer
-// where texts are long. Texts are not cut to --max-seq-length here, but long contexts and documents
-// are, because they become several sequences. Thread-safe beside a training. Throws what making
-// features throws.
+// where texts are long. Texts are not cut to --max-seq-length here. Thread-safe beside a training.
+// Throws what making features throws.
 TokenLengths count_token_lengths(const TrainingInputs& inputs);
+
+// The same where long contexts or documents become several sequences of `train`, which knows how
+// long these are.
+TokenLengths window_lengths(const TrainingInputs& inputs, const Dataset& train);
+
+// Whether the rows to train on become several sequences.
+bool become_windows(const TrainingInputs& inputs);
 
 }  // namespace berth

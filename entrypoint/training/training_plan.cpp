@@ -4,6 +4,7 @@
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_output.h"
+#include "entrypoint/training/token_lengths.h"
 #include "storage/base/log.h"
 #include "storage/base/printable.h"
 #include "storage/base/text.h"
@@ -97,6 +98,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
   plan.report = make_report(job, inputs, data, plan.updates, device);
+  if (become_windows(inputs)) plan.window_lengths = window_lengths(inputs, data.train());
   if (inputs.probes) {
     plan.report.probes = inputs.probes->facts();
     plan.report.probed_steps = ProbeRule(settings.probes, settings.training, plan.updates).count();

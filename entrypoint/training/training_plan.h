@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/memory_budget.h"
+#include "entrypoint/report/html/job_page.h"
 #include "entrypoint/training/training_inputs.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/memory_estimate.h"
@@ -24,6 +26,8 @@ struct TrainingPlan {
   MemoryEstimate memory{};             // what the whole job takes
   Plan updates{};                      // how many updates, over how many epochs
   JobReport report{};                  // the same for observers and for --dry-run
+  // Of windows, as the data to train on know them. Empty: rows are one sequence each.
+  std::optional<TokenLengths> window_lengths{};
 };
 
 // The second phase: finds out how many updates the job makes and how much memory it needs, and

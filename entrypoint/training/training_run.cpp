@@ -284,17 +284,19 @@ void TrainingRun::add_mlflow() {
 void TrainingRun::add_report() {
   if (!inputs_.settings().output.report || job_.command_line.parent_process > 0) return;
   auto report = std::make_unique<HtmlReport>(
-      job_.storage,
-      HtmlReportOptions{.file = directory_.report(),
-                        .facts = {.name = directory_.root().file_name(),
-                                  .task = inputs_.rows.task,
-                                  .record = record_,
-                                  .defaults = settings_table(Settings()),
-                                  .eval_split = inputs_.eval_split()},
-                        .metric = plan_.options.metric_for_best_model,
-                        .probes = state_.probes,
-                        .save_steps = plan_.options.save_steps,
-                        .count_tokens = [this] { return count_token_lengths(inputs_); }});
+      job_.storage, HtmlReportOptions{.file = directory_.report(),
+                                      .facts = {.name = directory_.root().file_name(),
+                                                .task = inputs_.rows.task,
+                                                .record = record_,
+                                                .defaults = settings_table(Settings()),
+                                                .eval_split = inputs_.eval_split()},
+                                      .metric = plan_.options.metric_for_best_model,
+                                      .probes = state_.probes,
+                                      .save_steps = plan_.options.save_steps,
+                                      .count_tokens = [this] {
+                                        return plan_.window_lengths ? *plan_.window_lengths
+                                                                    : count_token_lengths(inputs_);
+                                      }});
   report_ = report.get();
   job_.output.add(std::move(report));
 }

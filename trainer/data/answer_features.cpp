@@ -1,16 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "storage/base/code_points.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/context_tokens.h"
 #include "trainer/data/features.h"
 
 namespace berth {
@@ -18,192 +18,213 @@ namespace {
 
 constexpr size_t kLongestQuestion = 64, kUsualStride = 128;
 
-// The tokens of a context, as they are in every pair of a question with it.
-struct Context {
-  std::string text;
-  std::vector<int32_t> ids;
-  std::vector<Span> offsets;
-  int32_t type_id = 0;
+// Where the tokens of a context stand in a pair: [CLS] question [SEP] context [SEP], with the
+// model's own special tokens.
+struct ContextPlace {
   size_t behind = 0;  // special tokens behind the context
+  int32_t type_id = 0;
 };
 
-// Keeps the contexts of late, because a file asks many questions about each. Thread-safe.
-class RecentContexts {
+// What stands in each window around a part of the context.
+struct Surroundings {
+  std::vector<int32_t> ids, type_ids;
+  size_t before = 0;  // so many of the tokens stand before the part, the others behind it
+};
+
+// The part of the context that an answer covers, in code points.
+struct AnswerSpan {
+  uint32_t begin, end;
+};
+
+template <typename Values>
+auto at(Values& values, size_t place) {
+  return values.begin() + static_cast<std::ptrdiff_t>(place);
+}
+
+// The windows of `room` tokens over a context. Each begins `step` tokens behind the one before it.
+class AnswerWindows final : public RowFeatures {
  public:
-  // Null if it is not one of them.
-  std::shared_ptr<const Context> find(const std::string& text) const {
-    const std::lock_guard lock(mutex_);
-    const auto& context = contexts_[place_of(text)];
-    return context != nullptr && context->text == text ? context : nullptr;
+  AnswerWindows(Surroundings around, std::shared_ptr<const ContextTokens> context, size_t room,
+                size_t step)
+      : around_(std::move(around)), context_(std::move(context)), room_(room), step_(step) {}
+
+  // The type of the context's tokens.
+  int32_t type_id = 0;
+  bool is_first_with_context = true;  // no other windows count the memory of the context
+  bool labelled = false;
+  std::optional<AnswerSpan> answer{};  // none: the question has no answer
+  float weight = 1;
+
+  size_t size() const override {
+    const size_t tokens = context_->ids.size();
+    return tokens <= room_ ? 1 : 1 + (tokens - room_ + step_ - 1) / step_;
   }
-  void keep(std::shared_ptr<const Context> context) {
-    if (context->text.size() > kLongest) return;
-    const std::lock_guard lock(mutex_);
-    auto& place = contexts_[place_of(context->text)];
-    place = std::move(context);
+  size_t tokens(size_t i) const override { return around_.ids.size() + end_of(i) - i * step_; }
+
+  const Features& get(size_t i, Features& storage) const override {
+    const size_t begin = i * step_, end = end_of(i), before = around_.before;
+    storage.input_ids = spliced(around_.ids, context_->ids, begin, end);
+    storage.token_type_ids = around_.type_ids;
+    storage.token_type_ids.insert(at(storage.token_type_ids, before), end - begin, type_id);
+    storage.context.assign(around_.ids.size(), Span());
+    storage.context.insert(at(storage.context, before), at(context_->offsets, begin),
+                           at(context_->offsets, end));
+    storage.classes.clear();
+    storage.weight = 1;
+    if (labelled) label(storage);
+    return storage;
+  }
+
+  size_t memory_bytes() const override {
+    const size_t of_ids = around_.ids.capacity() + around_.type_ids.capacity();
+    return sizeof *this + of_ids * sizeof(int32_t) +
+           (is_first_with_context ? context_->memory_bytes() : 0);
   }
 
  private:
-  static constexpr size_t kPlaces = 16, kLongest = size_t{4} << 20;
+  size_t end_of(size_t i) const { return std::min(i * step_ + room_, context_->ids.size()); }
 
-  static size_t place_of(const std::string& text) {
-    return std::hash<std::string>()(text) % kPlaces;
+  std::vector<int32_t> spliced(const std::vector<int32_t>& around,
+                               const std::vector<int32_t>& context, size_t begin,
+                               size_t end) const {
+    std::vector<int32_t> ids;
+    ids.reserve(around.size() + end - begin);
+    ids.insert(ids.end(), around.begin(), at(around, around_.before));
+    ids.insert(ids.end(), at(context, begin), at(context, end));
+    ids.insert(ids.end(), at(around, around_.before), around.end());
+    return ids;
   }
 
-  mutable std::mutex mutex_;
-  std::array<std::shared_ptr<const Context>, kPlaces> contexts_;
+  // Labels the window with the tokens of the answer, if it holds all of that answer.
+  void label(Features& features) const {
+    features.weight = weight;
+    features.classes = {0, 0};
+    if (!answer) return;
+    int32_t first = -1, last = -1;
+    for (size_t token = 0; token < features.context.size(); ++token) {
+      const Span span = features.context[token];
+      if (span.begin == span.end) continue;
+      if (first < 0 && span.begin <= answer->begin && answer->begin < span.end) {
+        first = static_cast<int32_t>(token);
+      }
+      if (span.begin < answer->end && answer->end <= span.end) last = static_cast<int32_t>(token);
+    }
+    if (first >= 0 && last >= first) features.classes = {first, last};
+  }
+
+  const Surroundings around_;
+  const std::shared_ptr<const ContextTokens> context_;
+  const size_t room_, step_;
 };
 
-// A question with its whole context: [CLS] question [SEP] context [SEP], with the model's own
-// special tokens.
-struct WholePair {
-  Encoding encoding;
-  size_t context_begin = 0, context_end = 0;  // tokens
-};
+EncodeOptions whole_text(bool add_special_tokens) {
+  EncodeOptions options(std::numeric_limits<int32_t>::max());
+  options.add_special_tokens = add_special_tokens;
+  options.with_offsets = true;
+  return options;
+}
 
 class AnswerFeatures final : public FeatureMaker {
  public:
   AnswerFeatures(FeatureOptions options, const Tokenizer& tokenizer)
       : options_(std::move(options)), tokenizer_(tokenizer) {}
 
-  std::vector<Features> make(const Example& example) const override {
+  std::unique_ptr<RowFeatures> plan(const Example& example) const override {
+    const std::string& context = example.texts.at(1);
     const auto length = static_cast<size_t>(options_.max_seq_length);
-    const WholePair pair = encode(example.texts.at(0), example.texts.at(1), length);
-    const size_t around = pair.context_begin + (pair.encoding.input_ids.size() - pair.context_end);
-    const size_t room = length - std::min(length, around);
+    const ContextPlace place = place_of(context);
+    Surroundings around = surroundings(example.texts.at(0), place, length);
+    const size_t taken = around.ids.size(), room = length - std::min(length, taken);
     const size_t stride = options_.doc_stride ? static_cast<size_t>(*options_.doc_stride)
                                               : std::min(kUsualStride, room / 2);
     if (stride >= room) {
       throw Error(Code::kUsage,
-                  cat("a question takes ", around, " of the ", length,
+                  cat("a question takes ", taken, " of the ", length,
                       " tokens of --max-seq-length; the rest is no longer than --doc-stride ",
                       stride, ", so the window over the context cannot move"),
                   "", "raise --max-seq-length (384 is usual) or lower --doc-stride");
     }
-    std::vector<Features> windows;
-    for (size_t begin = pair.context_begin;; begin += room - stride) {
-      const size_t end = std::min(begin + room, pair.context_end);
-      windows.push_back(window(pair, begin, end));
-      if (options_.labelled) label(example, windows.back());
-      if (end == pair.context_end) return windows;
+    std::shared_ptr<const ContextTokens> tokens = contexts_.find(context);
+    const bool is_new = tokens == nullptr;
+    if (is_new) tokens = tokens_of(context);
+    auto windows =
+        std::make_unique<AnswerWindows>(std::move(around), std::move(tokens), room, room - stride);
+    windows->type_id = place.type_id;
+    windows->is_first_with_context = is_new;
+    windows->labelled = options_.labelled;
+    windows->weight = example.weight;
+    if (!example.answers.empty()) {
+      const Answer& answer = example.answers.front();
+      windows->answer = {answer.start, answer.start + code_point_count(answer.text)};
     }
+    return windows;
   }
 
+  std::vector<Features> make(const Example& example) const override {
+    const std::unique_ptr<RowFeatures> windows = plan(example);
+    std::vector<Features> made(windows->size());
+    for (size_t i = 0; i < made.size(); ++i) windows->get(i, made[i]);
+    return made;
+  }
+
+  size_t memory_bytes() const override { return contexts_.memory_bytes(); }
+
  private:
-  WholePair encode(const std::string& question, const std::string& context, size_t length) const {
-    EncodeOptions whole(std::numeric_limits<int32_t>::max());
-    whole.with_offsets = true;
-    Encoding alone = tokenizer_.encode(question, "", whole);
-    WholePair pair;
-    if (const auto known = contexts_.find(context)) {
-      pair = joined(std::move(alone), *known);
-    } else {
-      pair.encoding = tokenizer_.encode(question, context, whole);
-      find_context(pair, pair.encoding.input_ids.size() - alone.input_ids.size());
-      keep_context(pair, context);
-    }
-    cut_question(pair, length);
-    return pair;
+  std::shared_ptr<const ContextTokens> tokens_of(const std::string& context) const {
+    Encoding encoding = tokenizer_.encode(context, std::nullopt, whole_text(false));
+    auto tokens = std::make_shared<ContextTokens>(
+        ContextTokens{std::move(encoding.input_ids), std::move(encoding.offsets)});
+    tokens->ids.shrink_to_fit();
+    tokens->offsets.shrink_to_fit();
+    contexts_.keep(context, tokens);
+    return tokens;
+  }
+
+  // The place is the same for all contexts that have a token.
+  ContextPlace place_of(const std::string& context) const {
+    const std::lock_guard lock(mutex_);
+    if (!place_) place_ = find_place("a");
+    if (!place_) place_ = find_place(context);
+    return place_.value_or(ContextPlace());
   }
 
   // The special tokens behind the context have empty offsets.
-  static void find_context(WholePair& pair, size_t context_tokens) {
-    const std::vector<Span>& offsets = pair.encoding.offsets;
-    size_t end = offsets.size();
-    while (end > context_tokens && offsets[end - 1] == Span()) --end;
-    pair.context_end = end;
-    pair.context_begin = end - context_tokens;
-  }
-
-  void keep_context(const WholePair& pair, const std::string& text) const {
-    if (pair.context_begin == pair.context_end) return;
-    const Encoding& all = pair.encoding;
-    const auto part = [&](const auto& values) {
-      return std::vector(values.begin() + static_cast<std::ptrdiff_t>(pair.context_begin),
-                         values.begin() + static_cast<std::ptrdiff_t>(pair.context_end));
-    };
-    contexts_.keep(
-        std::make_shared<Context>(Context{.text = text,
-                                          .ids = part(all.input_ids),
-                                          .offsets = part(all.offsets),
-                                          .type_id = all.token_type_ids[pair.context_begin],
-                                          .behind = all.input_ids.size() - pair.context_end}));
-  }
-
-  // `alone` is the question with an empty context, whose place the tokens of `context` take.
-  static WholePair joined(Encoding alone, const Context& context) {
-    WholePair pair;
-    pair.context_begin = alone.input_ids.size() - context.behind;
-    pair.context_end = pair.context_begin + context.ids.size();
-    const auto at = static_cast<std::ptrdiff_t>(pair.context_begin);
-    alone.input_ids.insert(alone.input_ids.begin() + at, context.ids.begin(), context.ids.end());
-    alone.offsets.insert(alone.offsets.begin() + at, context.offsets.begin(),
-                         context.offsets.end());
-    alone.token_type_ids.insert(alone.token_type_ids.begin() + at, context.ids.size(),
-                                context.type_id);
-    pair.encoding = std::move(alone);
-    return pair;
+  std::optional<ContextPlace> find_place(const std::string& context) const {
+    const Encoding empty = tokenizer_.encode("", "", whole_text(true));
+    const Encoding pair = tokenizer_.encode("", context, whole_text(true));
+    const size_t size = pair.input_ids.size(), tokens = size - empty.input_ids.size();
+    if (tokens == 0) return std::nullopt;
+    size_t end = size;
+    while (end > tokens && pair.offsets[end - 1] == Span()) --end;
+    return ContextPlace{.behind = size - end, .type_id = pair.token_type_ids[end - tokens]};
   }
 
   // Keeps only the first tokens of the question: as many as BERT's run_squad.py keeps, and at most
   // half of the length that special tokens leave.
-  static void cut_question(WholePair& pair, size_t length) {
-    Encoding& all = pair.encoding;
-    const auto is_text = [&](size_t token) { return all.offsets[token] != Span(); };
-    size_t begin = 0, end = pair.context_begin;
+  Surroundings surroundings(const std::string& question, const ContextPlace& place,
+                            size_t length) const {
+    Encoding alone = tokenizer_.encode(question, "", whole_text(true));
+    const auto is_text = [&](size_t token) { return alone.offsets[token] != Span(); };
+    const size_t tokens = alone.input_ids.size();
+    size_t before = tokens - place.behind, begin = 0, end = before;
     while (begin < end && !is_text(begin)) ++begin;
     while (end > begin && !is_text(end - 1)) --end;
-    const size_t tokens = all.input_ids.size();
-    const size_t special = tokens - (pair.context_end - pair.context_begin) - (end - begin);
+    const size_t special = tokens - (end - begin);
     const size_t most = std::min(kLongestQuestion, (length - std::min(length, special)) / 2);
-    if (end - begin <= most) return;
-    const auto cut = [&](auto& values) {
-      const auto first = values.begin();
-      values.erase(first + static_cast<std::ptrdiff_t>(begin + most),
-                   first + static_cast<std::ptrdiff_t>(end));
-    };
-    cut(all.input_ids);
-    cut(all.token_type_ids);
-    cut(all.offsets);
-    pair.context_begin -= end - begin - most;
-    pair.context_end -= end - begin - most;
-  }
-
-  static Features window(const WholePair& pair, size_t begin, size_t end) {
-    Features features;
-    const auto take = [&](size_t from, size_t to, bool is_context) {
-      for (size_t token = from; token < to; ++token) {
-        features.input_ids.push_back(pair.encoding.input_ids[token]);
-        features.token_type_ids.push_back(pair.encoding.token_type_ids[token]);
-        features.context.push_back(is_context ? pair.encoding.offsets[token] : Span());
+    if (end - begin > most) {
+      for (std::vector<int32_t>* values : {&alone.input_ids, &alone.token_type_ids}) {
+        values->erase(at(*values, begin + most), at(*values, end));
       }
-    };
-    take(0, pair.context_begin, false);
-    take(begin, end, true);
-    take(pair.context_end, pair.encoding.input_ids.size(), false);
-    return features;
-  }
-
-  // Labels the window with the tokens of the first answer, if it holds all of that answer.
-  static void label(const Example& example, Features& features) {
-    features.weight = example.weight;
-    features.classes = {0, 0};
-    if (example.answers.empty()) return;
-    const Answer& answer = example.answers.front();
-    const uint32_t begin = answer.start, end = begin + code_point_count(answer.text);
-    int32_t first = -1, last = -1;
-    for (size_t token = 0; token < features.context.size(); ++token) {
-      const Span span = features.context[token];
-      if (span.begin == span.end) continue;
-      if (first < 0 && span.begin <= begin && begin < span.end) first = static_cast<int32_t>(token);
-      if (span.begin < end && end <= span.end) last = static_cast<int32_t>(token);
+      before -= end - begin - most;
     }
-    if (first >= 0 && last >= first) features.classes = {first, last};
+    return {std::move(alone.input_ids), std::move(alone.token_type_ids), before};
   }
 
   const FeatureOptions options_;
   const Tokenizer& tokenizer_;
   mutable RecentContexts contexts_;
+  mutable std::mutex mutex_;
+  mutable std::optional<ContextPlace> place_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <thread>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -12,22 +13,7 @@ namespace {
 
 constexpr size_t kRecentRows = 256;
 constexpr int64_t kJudgedRows = 64;
-
-size_t held_bytes(const Features& features) {
-  constexpr size_t kHeapBytes = 16;  // of each allocation: its header, and rounding on average
-  size_t size_bytes = sizeof(Features);
-  const auto add = [&](const auto& values) {
-    if (values.capacity() > 0) size_bytes += values.capacity() * sizeof(values[0]) + kHeapBytes;
-  };
-  add(features.input_ids);
-  add(features.token_type_ids);
-  add(features.ends);
-  add(features.classes);
-  add(features.targets);
-  add(features.words);
-  add(features.context);
-  return size_bytes;
-}
+constexpr int64_t kBlock = 16384;  // features of a table on disk that are shuffled together
 
 uint32_t token_count(const Features& features) {
   return static_cast<uint32_t>(features.input_ids.size());
@@ -46,42 +32,79 @@ Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task tas
   }
 }
 
-std::vector<Features> make_features(const ExampleTable& table, const FeatureMaker& maker,
-                                    uint32_t row) {
+namespace {
+
+[[noreturn]] void refuse_empty() {
+  throw Error(Code::kBadData, "the text has no tokens", "", "remove the row, or fill it in");
+}
+
+// Errors of `make` name the row and the table.
+template <typename Make>
+auto made_of(const ExampleTable& table, uint32_t row, Make make) {
   try {
-    std::vector<Features> made = maker.make(table.read(row));
-    for (const Features& features : made) {
-      if (!features.input_ids.empty()) continue;
-      throw Error(Code::kBadData, "the text has no tokens", "", "remove the row, or fill it in");
-    }
-    return made;
+    return make(table.read(row));
   } catch (const Error& error) {
     const Error located = error.at(cat("row ", table.source_row(row)));
     throw table.name.empty() ? located : located.at(table.name);
   }
 }
 
+}  // namespace
+
+std::vector<Features> make_features(const ExampleTable& table, const FeatureMaker& maker,
+                                    uint32_t row) {
+  return made_of(table, row, [&](const Example& example) {
+    std::vector<Features> made = maker.make(example);
+    for (const Features& features : made) {
+      if (features.input_ids.empty()) refuse_empty();
+    }
+    return made;
+  });
+}
+
 std::vector<Features> Dataset::make(uint32_t row) const {
   return make_features(table_, maker_, row);
 }
 
+std::unique_ptr<RowFeatures> Dataset::plan(uint32_t row) {
+  return made_of(table_, row, [&](const Example& example) {
+    std::unique_ptr<RowFeatures> made = maker_.plan(example);
+    for (size_t i = 0; i < made->size(); ++i) {
+      if (made->tokens(i) == 0) refuse_empty();
+    }
+    // Texts are copied from where they are read, and vectors of tokens while they grow.
+    size_t size_bytes = made->memory_bytes();
+    for (const std::string& text : example.texts) size_bytes += text.size();
+    longest_row_ = std::max(longest_row_, 2 * size_bytes);
+    return made;
+  });
+}
+
 void Dataset::count_windows() {
   first_feature_ = {0};
+  int64_t block = 0;
+  size_t of_block = 0;
   for (const uint32_t row : rows_) {
-    std::vector<Features> windows = make(row);
-    first_feature_.push_back(first_feature_.back() + static_cast<uint32_t>(windows.size()));
-    for (const Features& window : windows) lengths_.push_back(token_count(window));
-    if (table_.spilled()) continue;
-    for (Features& window : windows) kept_.push_back(std::move(window));
+    std::unique_ptr<RowFeatures> windows = plan(row);
+    const int64_t first = first_feature_.back();
+    first_feature_.push_back(static_cast<uint32_t>(first) + static_cast<uint32_t>(windows->size()));
+    for (size_t i = 0; i < windows->size(); ++i) {
+      lengths_.push_back(static_cast<uint32_t>(windows->tokens(i)));
+    }
+    // Neighbouring blocks may share a row.
+    const size_t size_bytes = windows->memory_bytes();
+    if (first / kBlock != std::exchange(block, first / kBlock)) of_block = 0;
+    of_block += size_bytes;
+    windows_of_block_ = std::max(windows_of_block_, of_block);
+    const int64_t last_block = (first_feature_.back() - int64_t{1}) / kBlock;
+    if (last_block != std::exchange(block, last_block)) of_block = size_bytes;
+    if (!table_.spilled()) windows_.push_back(std::move(windows));
   }
 }
 
 int64_t Dataset::size() const { return has_windows() ? first_feature_.back() : rows(); }
 
-int64_t Dataset::block_size() const {
-  constexpr int64_t kBlock = 16384;
-  return table_.spilled() ? std::min(kBlock, size()) : size();
-}
+int64_t Dataset::block_size() const { return table_.spilled() ? std::min(kBlock, size()) : size(); }
 
 int64_t Dataset::row_index(int64_t index) const {
   if (!has_windows()) return index;
@@ -92,6 +115,12 @@ int64_t Dataset::row_index(int64_t index) const {
 int64_t Dataset::length(int64_t index) {
   if (!lengths_.empty()) return lengths_[static_cast<size_t>(index)];
   return static_cast<int64_t>(features(index).input_ids.size());
+}
+
+std::span<const uint32_t> Dataset::window_lengths(int64_t row) const {
+  const auto place = static_cast<size_t>(row);
+  const size_t begin = first_feature_[place], end = first_feature_[place + 1];
+  return std::span(lengths_).subspan(begin, end - begin);
 }
 
 size_t Dataset::first_vector(int64_t index) {
@@ -135,12 +164,20 @@ void Dataset::count_tokens(int threads, const std::atomic<bool>& stop) {
 
 size_t Dataset::memory_bytes() {
   const size_t of_rows =
-      (rows_.size() + first_feature_.size() + lengths_.size()) * sizeof(uint32_t);
+      (rows_.size() + first_feature_.size() + lengths_.size()) * sizeof(uint32_t) +
+      maker_.memory_bytes();
+  if (has_windows()) {
+    if (table_.spilled()) return of_rows + windows_of_block_ + longest_row_;
+    size_t of_windows = 0;
+    for (const auto& windows : windows_) of_windows += windows->memory_bytes();
+    return of_rows + of_windows;
+  }
   const auto all = static_cast<int64_t>(kept_.size());  // with rows on disk, only a few are cached
   if (all == 0) return of_rows;
   const int64_t judged = std::min(kJudgedRows, all);
   size_t size_bytes = 0;
-  for (int64_t i = 0; i < judged; ++i) size_bytes += held_bytes(features(all * i / judged));
+  for (int64_t i = 0; i < judged; ++i)
+    size_bytes += berth::memory_bytes(features(all * i / judged));
   return of_rows + size_bytes * static_cast<size_t>(all) / static_cast<size_t>(judged);
 }
 
@@ -152,13 +189,32 @@ const Features& Dataset::features(int64_t index) {
     if (kept.input_ids.empty()) kept = make(rows_[at]).front();
     return kept;
   }
+  const int64_t row = row_index(index);
+  const bool is_kept = !windows_.empty();
+  const RowFeatures& made = is_kept ? *windows_[static_cast<size_t>(row)] : recent(row, index);
+  return made.get(has_windows() ? at - first_feature_[static_cast<size_t>(row)] : 0, current_);
+}
+
+const RowFeatures& Dataset::recent(int64_t row, int64_t index) {
+  if (has_windows()) return recent_windows(row, index);
   if (recent_.empty()) recent_.resize(kRecentRows);
-  const int64_t row_at = row_index(index);
-  Recent& recent = recent_[static_cast<size_t>(row_at) % kRecentRows];
-  if (recent.row != row_at) {
-    recent = {row_at, make(rows_[static_cast<size_t>(row_at)])};
+  Recent& recent = recent_[static_cast<size_t>(row) % kRecentRows];
+  if (recent.row != row) recent = {row, plan(rows_[static_cast<size_t>(row)])};
+  return *recent.features;
+}
+
+const RowFeatures& Dataset::recent_windows(int64_t row, int64_t index) {
+  const int64_t block = index / kBlock;
+  if (block != std::exchange(recent_block_, block)) {
+    std::erase_if(recent_windows_, [&](const auto& each) {
+      const auto place = static_cast<size_t>(each.first);
+      return first_feature_[place + 1] <= block * kBlock ||
+             first_feature_[place] >= (block + 1) * kBlock;
+    });
   }
-  return recent.features[has_windows() ? at - first_feature_[static_cast<size_t>(row_at)] : 0];
+  std::unique_ptr<RowFeatures>& windows = recent_windows_[row];
+  if (windows == nullptr) windows = plan(rows_[static_cast<size_t>(row)]);
+  return *windows;
 }
 
 }  // namespace berth

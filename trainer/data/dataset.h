@@ -2,6 +2,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "trainer/data/example_table.h"
@@ -19,9 +22,9 @@ std::vector<Features> make_features(const ExampleTable& table, const FeatureMake
 
 // Some rows of a table as features. A row has one, except that a question has one for each window
 // of its context, and a document one for each sequence that it is cut into. Where the table is in
-// memory, features are made when they are first asked for and are kept. Where it is on disk, they
-// are made each time, and a small cache keeps those of rows that were asked for lately. Borrows the
-// table and the maker. Used by one thread at a time.
+// memory, features are made when they are first asked for and are kept; of windows only the tokens
+// of the row are kept. Where it is on disk, rows are tokenized each time, and a small cache keeps
+// those that were asked for lately. Borrows the table and the maker. Used by one thread at a time.
 class Dataset {
  public:
   // `labelled`: the features have labels. Where rows are questions or documents, this reads all of
@@ -54,6 +57,9 @@ class Dataset {
   // The number of tokens of the features at `index`. Makes the features unless tokens were counted,
   // as those of windows are when this is made.
   int64_t length(int64_t index);
+  // The number of tokens in each window or sequence of the row at this place among rows(). Only
+  // where rows are questions or documents.
+  std::span<const uint32_t> window_lengths(int64_t row) const;
   // Counts the tokens of all features on `threads` threads, which makes every feature. Throws what
   // features() would throw first. Returns early once `stop` is set; the data set must not be used
   // after that.
@@ -81,6 +87,9 @@ class Dataset {
 
  private:
   std::vector<Features> make(uint32_t row) const;
+  std::unique_ptr<RowFeatures> plan(uint32_t row);
+  const RowFeatures& recent(int64_t row, int64_t index);
+  const RowFeatures& recent_windows(int64_t row, int64_t index);
   void count_windows();
   void count_tokens_of(size_t row);
   bool has_windows() const { return !first_feature_.empty(); }
@@ -97,11 +106,20 @@ class Dataset {
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made
   std::vector<uint32_t> lengths_;  // tokens of each feature; empty until they are counted
+  std::vector<std::unique_ptr<RowFeatures>> windows_;  // of each row of a table in memory
+  Features current_;                                   // those that were asked for last
+
+  // The caches of a table on disk. Without windows, a row's place is its number modulo the size.
   struct Recent {
     int64_t row = -1;
-    std::vector<Features> features{};
+    std::unique_ptr<RowFeatures> features{};
   };
-  std::vector<Recent> recent_;  // the cache: a row's place in it is its number modulo the size
+  std::vector<Recent> recent_;
+  // The rows of one block of features, which is read before the next one begins.
+  std::map<int64_t, std::unique_ptr<RowFeatures>> recent_windows_;
+  int64_t recent_block_ = -1;
+  size_t windows_of_block_ = 0;  // the most memory that rows of one block take, in bytes
+  size_t longest_row_ = 0;       // the most memory that tokenizing one of them takes, about
 };
 
 }  // namespace berth

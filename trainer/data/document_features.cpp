@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -30,31 +34,68 @@ SpecialTokens special_tokens(const Tokenizer& tokenizer) {
   return {.before = {all.begin(), found}, .behind = {end, all.end()}};
 }
 
+// The sequences of `room` tokens of a text each. Borrows `special`.
+class DocumentSequences final : public RowFeatures {
+ public:
+  DocumentSequences(const SpecialTokens& special, std::vector<int32_t> ids, size_t room,
+                    float weight)
+      : special_(special), ids_(std::move(ids)), room_(room), weight_(weight) {}
+
+  size_t size() const override { return std::max<size_t>(1, (ids_.size() + room_ - 1) / room_); }
+  size_t tokens(size_t i) const override {
+    return special_.before.size() + part(i).size() + special_.behind.size();
+  }
+  const Features& get(size_t i, Features& storage) const override {
+    const std::span<const int32_t> text = part(i);
+    storage.input_ids = special_.before;
+    storage.input_ids.insert(storage.input_ids.end(), text.begin(), text.end());
+    storage.input_ids.insert(storage.input_ids.end(), special_.behind.begin(),
+                             special_.behind.end());
+    storage.token_type_ids.assign(storage.input_ids.size(), 0);
+    storage.weight = weight_;
+    return storage;
+  }
+  size_t memory_bytes() const override {
+    return sizeof *this + ids_.capacity() * sizeof(int32_t) + 2 * kHeapBytes;
+  }
+
+ private:
+  static constexpr size_t kHeapBytes = 16;  // of each allocation: its header, and rounding
+
+  std::span<const int32_t> part(size_t i) const {
+    const size_t begin = std::min(i * room_, ids_.size());
+    return std::span(ids_).subspan(begin, std::min(room_, ids_.size() - begin));
+  }
+
+  const SpecialTokens& special_;
+  const std::vector<int32_t> ids_;
+  const size_t room_;
+  const float weight_;
+};
+
 class DocumentFeatures final : public FeatureMaker {
  public:
   DocumentFeatures(FeatureOptions options, const Tokenizer& tokenizer)
       : options_(std::move(options)), tokenizer_(tokenizer) {}
 
-  std::vector<Features> make(const Example& example) const override {
-    if (!example.token_ids.empty()) return {token_features(example, options_.max_seq_length)};
-    const SpecialTokens special = special_tokens(tokenizer_);
-    const size_t room = room_of(special);
+  // What it returns borrows from this.
+  std::unique_ptr<RowFeatures> plan(const Example& example) const override {
+    if (!example.token_ids.empty()) return FeatureMaker::plan(example);
+    std::call_once(once_, [&] { special_ = special_tokens(tokenizer_); });
+    const size_t room = room_of(special_);
     EncodeOptions bare(std::numeric_limits<int32_t>::max());
     bare.add_special_tokens = false;
-    const std::vector<int32_t> ids =
-        tokenizer_.encode(example.texts.at(0), std::nullopt, bare).input_ids;
-    std::vector<Features> sequences;
-    for (size_t begin = 0; begin == 0 || begin < ids.size(); begin += room) {
-      const size_t end = std::min(begin + room, ids.size());
-      Features& made = sequences.emplace_back();
-      made.input_ids = special.before;
-      made.input_ids.insert(made.input_ids.end(), ids.begin() + static_cast<std::ptrdiff_t>(begin),
-                            ids.begin() + static_cast<std::ptrdiff_t>(end));
-      made.input_ids.insert(made.input_ids.end(), special.behind.begin(), special.behind.end());
-      made.token_type_ids.resize(made.input_ids.size());
-      made.weight = example.weight;
-    }
-    return sequences;
+    std::vector<int32_t> ids = tokenizer_.encode(example.texts.at(0), std::nullopt, bare).input_ids;
+    ids.shrink_to_fit();
+    return std::make_unique<DocumentSequences>(special_, std::move(ids), room, example.weight);
+  }
+
+  std::vector<Features> make(const Example& example) const override {
+    if (!example.token_ids.empty()) return {token_features(example, options_.max_seq_length)};
+    const std::unique_ptr<RowFeatures> sequences = plan(example);
+    std::vector<Features> made(sequences->size());
+    for (size_t i = 0; i < made.size(); ++i) sequences->get(i, made[i]);
+    return made;
   }
 
  private:
@@ -70,6 +111,8 @@ class DocumentFeatures final : public FeatureMaker {
 
   const FeatureOptions options_;
   const Tokenizer& tokenizer_;
+  mutable std::once_flag once_;
+  mutable SpecialTokens special_;
 };
 
 }  // namespace

@@ -44,15 +44,36 @@ struct FeatureOptions {
   double max_similarity = 1;           // of texts that mean the same; labels are divided by it
 };
 
+// The features of one row: one for each window of a question's context, one for each sequence of a
+// document, and else a single one. Windows overlap, so they are made when they are asked for and
+// only the tokens of the row are kept. Immutable and thread-safe.
+class RowFeatures {
+ public:
+  virtual ~RowFeatures() = default;
+
+  virtual size_t size() const = 0;
+  virtual size_t tokens(size_t i) const = 0;  // of features i
+  // Features i. They are in `storage`, or kept here as long as this object.
+  virtual const Features& get(size_t i, Features& storage) const = 0;
+  // The memory that this holds, in bytes. Rows that share tokens count them once.
+  virtual size_t memory_bytes() const = 0;
+};
+
 // Turns examples into features. Immutable and thread-safe. Borrows the tokenizer.
 class FeatureMaker {
  public:
   virtual ~FeatureMaker() = default;
 
-  // Returns one, or for a question one for each window of its context. Throws kUsage where
-  // max_seq_length is too small for the example.
+  // What it returns borrows from this. Throws kUsage where max_seq_length is too small for the
+  // example.
+  virtual std::unique_ptr<RowFeatures> plan(const Example& example) const;
+  // All features of plan().
   virtual std::vector<Features> make(const Example& example) const = 0;
+  // The memory that is kept from call to call, in bytes.
+  virtual size_t memory_bytes() const { return 0; }
 };
+
+size_t memory_bytes(const Features& features);
 
 // The maker for the task's InputKind: one of those below.
 std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,

@@ -16,6 +16,7 @@
 namespace berth {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
@@ -210,6 +211,64 @@ TEST_F(WindowsTest, AContextIsTokenizedOnceForAllItsQuestions) {
   };
   EXPECT_EQ(times("abcdefgh"), 1);
   EXPECT_EQ(times("hg"), 1);
+}
+
+// Each token is in 99 windows, and is held once.
+TEST_F(WindowsTest, OverlappingWindowsTakeTheMemoryOfTheirTokensOnce) {
+  constexpr size_t kTokens = 10000, kBytesOfToken = sizeof(int32_t) + sizeof(Span);
+  const FeatureOptions options{
+      .task = Task::kQuestionAnswering, .max_seq_length = 104, .doc_stride = 99};
+  const auto maker = make_feature_maker(options, tokenizer_);
+  ExampleTable table;
+  for (const char* question : {"q", "r"})
+    table.append({.texts = {question, std::string(kTokens, 'a')}});
+  table.finish();
+  Dataset data(table, {0, 1}, Task::kQuestionAnswering, *maker, /*labelled=*/false);
+  EXPECT_EQ(data.size(), static_cast<int64_t>(2 * (kTokens - 99)));
+  const size_t of_lengths = static_cast<size_t>(data.size()) * sizeof(uint32_t);
+  EXPECT_LT(data.memory_bytes(), of_lengths + kTokens * kBytesOfToken + kTokens + 2000);
+  EXPECT_THAT(data.window_lengths(1), Each(104u));
+  EXPECT_EQ(data.features(data.size() - 1).context[102], (Span{kTokens - 1, kTokens}));
+}
+
+TEST_F(WindowsTest, OfATableOnDiskAreTheSame) {
+  const FeatureOptions options{
+      .task = Task::kQuestionAnswering, .max_seq_length = 8, .doc_stride = 1, .labelled = false};
+  const auto maker = make_feature_maker(options, tokenizer_);
+  ExampleTable memory, disk(/*memory_bytes=*/0);
+  std::vector<uint32_t> rows;
+  for (uint32_t row = 0; row < 70; ++row) {
+    const Example example{
+        .texts = {"q", std::string(row == 7 ? 60000 : 5 + row, static_cast<char>('a' + row % 26))}};
+    for (ExampleTable* table : {&memory, &disk}) table->append(example);
+    rows.push_back(row);
+  }
+  for (ExampleTable* table : {&memory, &disk}) table->finish();
+  ASSERT_TRUE(disk.spilled());
+  Dataset held(memory, rows, Task::kQuestionAnswering, *maker, /*labelled=*/false);
+  Dataset read(disk, rows, Task::kQuestionAnswering, *maker, /*labelled=*/false);
+  ASSERT_EQ(read.size(), held.size());
+  ASSERT_GT(read.size(), read.block_size());
+  for (int64_t i = 0; i < read.size(); i += i % 100 == 0 ? 1 : 11) {
+    for (const int64_t index : {i, read.size() - 1 - i}) {
+      ASSERT_EQ(read.features(index).input_ids, held.features(index).input_ids) << index;
+      ASSERT_EQ(read.features(index).context, held.features(index).context) << index;
+    }
+  }
+}
+
+TEST(ExampleTableTest, LongRowsAreReadOneAtATime) {
+  constexpr size_t kBytes = 600000;
+  ExampleTable table(/*memory_bytes=*/1 << 20);
+  for (char c = 'a'; c <= 'z'; ++c) table.append({.texts = {std::string(kBytes, c)}});
+  EXPECT_LT(table.memory_bytes(),
+            4 * kBytes);  // 32 rows were kept before any was moved to the disk
+  table.finish();
+  ASSERT_TRUE(table.spilled());
+  for (const uint32_t row : {25u, 0u, 13u}) {
+    EXPECT_EQ(table.read(row).texts[0],
+              std::string(kBytes, static_cast<char>('a' + static_cast<int>(row))));
+  }
 }
 
 TEST_F(WindowsTest, WithoutAStrideWindowsShareWhatFits) {
