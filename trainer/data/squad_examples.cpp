@@ -1,4 +1,6 @@
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "storage/base/error.h"
@@ -10,30 +12,41 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kLimitBytes = uint64_t{4} << 30;
+// Each question is kept with its whole context. So that a small file does not fill the disk, all of
+// them together may have this many times the bytes of the file, as the rows of other tables may.
+constexpr uint64_t kTextFactor = 128, kTextOfRow = 1024;
 
-const Json& member(const Json& object, const char* name, const std::string& where) {
+// `Value` is Json or const Json.
+template <typename Value>
+Value& member(Value& object, const char* name, const std::string& where) {
   if (object.is_object() && object.contains(name)) return object[name];
   throw Error(Code::kBadData, cat("there is no ", quoted(name)), where,
               "SQuAD's files are {\"data\": [{\"paragraphs\": [{\"context\", \"qas\"}]}]}");
 }
 
-const Json& list(const Json& object, const char* name, const std::string& where) {
-  const Json& found = member(object, name, where);
+template <typename Value>
+Value& list(Value& object, const char* name, const std::string& where) {
+  Value& found = member(object, name, where);
   if (!found.is_array()) throw Error(Code::kBadData, cat(quoted(name), " is not a list"), where);
   return found;
 }
 
-std::string text(const Json& object, const char* name, const std::string& where) {
-  const Json& found = member(object, name, where);
+template <typename Value>
+auto& text(Value& object, const char* name, const std::string& where) {
+  Value& found = member(object, name, where);
   if (!found.is_string()) throw Error(Code::kBadData, cat(quoted(name), " is not a text"), where);
-  return found.get<std::string>();
+  return found.template get_ref<
+      std::conditional_t<std::is_const_v<Value>, const std::string&, std::string&>>();
 }
 
 class SquadReader final : public ExampleReader {
  public:
   SquadReader(std::unique_ptr<ByteSource> source, LabelNeed need) {
-    const std::vector<std::byte> bytes = read_all(*source, kLimitBytes, "the SQuAD file");
-    file_ = parse_json(as_text(bytes));
+    {
+      const std::vector<std::byte> bytes = read_all(*source, kLimitBytes, "the SQuAD file");
+      text_left_ = kTextFactor * bytes.size();
+      file_ = parse_json(as_text(bytes));
+    }
     if (file_.is_discarded()) throw Error(Code::kBadData, "is not JSON");
     data_ = &list(file_, "data", "");
     // The first question shows whether the file has answers. A file to predict on has none.
@@ -50,13 +63,13 @@ class SquadReader final : public ExampleReader {
 
   bool next(Example& example, LabelDictionary&) override {
     while (article_ < data_->size()) {
-      const Json& paragraphs = list((*data_)[article_], "paragraphs", cat("data[", article_, "]"));
+      Json& paragraphs = list((*data_)[article_], "paragraphs", cat("data[", article_, "]"));
       if (paragraph_ == paragraphs.size()) {
         ++article_, paragraph_ = 0;
         continue;
       }
       const std::string where = cat("data[", article_, "].paragraphs[", paragraph_, "]");
-      const Json& paragraph = paragraphs[paragraph_];
+      Json& paragraph = paragraphs[paragraph_];
       const Json& questions = list(paragraph, "qas", where);
       if (question_ == questions.size()) {
         ++paragraph_, question_ = 0;
@@ -65,7 +78,11 @@ class SquadReader final : public ExampleReader {
       position_ = cat(where, ".qas[", question_, "]");
       const Json& question = questions[question_++];
       example = {};
-      example.texts = {text(question, "question", position_), text(paragraph, "context", where)};
+      std::string& context = text(paragraph, "context", where);
+      example.texts = {text(question, "question", position_), {}};
+      // The last question takes the context, which may be long, from the JSON value.
+      example.texts[1] = question_ == questions.size() ? std::move(context) : context;
+      limit_text(example);
       example.id = text(question, "id", position_);
       if (labelled_) example.answers = answers(question);
       try {
@@ -82,6 +99,16 @@ class SquadReader final : public ExampleReader {
   bool labelled() const override { return labelled_; }
 
  private:
+  void limit_text(const Example& example) {
+    text_left_ += kTextOfRow;
+    for (const std::string& text : example.texts) {
+      if (text.size() > text_left_) {
+        throw Error(Code::kBadData, "repeats its contexts to many times the file's size");
+      }
+      text_left_ -= text.size();
+    }
+  }
+
   std::vector<Answer> answers(const Json& question) const {
     std::vector<Answer> answers;
     if (question.contains("is_impossible") && question["is_impossible"] == true) return answers;
@@ -97,10 +124,11 @@ class SquadReader final : public ExampleReader {
   }
 
   Json file_;
-  const Json* data_ = nullptr;
+  Json* data_ = nullptr;
   size_t article_ = 0, paragraph_ = 0, question_ = 0;
   std::string position_ = "data[0]";
   bool labelled_ = false;
+  uint64_t text_left_ = 0;  // bytes of text that the questions to come may have
 };
 
 }  // namespace

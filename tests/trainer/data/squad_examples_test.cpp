@@ -65,6 +65,20 @@ TEST(SquadExamples, AnswersMustStandWhereTheySay) {
       ThrowsCode(Code::kBadData, "does not stand at 700"));
 }
 
+TEST(SquadExamples, MayNotRepeatALongContextForever) {
+  const auto file = [](int questions) {
+    std::string qas;
+    for (int i = 0; i < questions; ++i) {
+      qas += std::string(i > 0 ? "," : "") + R"({"id": "1", "question": "q", "answers": []})";
+    }
+    return R"({"data": [{"paragraphs": [{"context": ")" + std::string(200000, 'c') +
+           R"(", "qas": [)" + qas + "]}]}]}";
+  };
+  EXPECT_THAT(read(file(100)), SizeIs(100));
+  EXPECT_THAT([&] { read(file(200)); },
+              ThrowsCode(Code::kBadData, "repeats its contexts to many times the file's size"));
+}
+
 TEST(SquadExamples, SayWhereTheFileIsMalformed) {
   EXPECT_THAT([] { read("[]"); }, ThrowsCode(Code::kBadData, "no \"data\""));
   EXPECT_THAT([] { read("{"); }, ThrowsCode(Code::kBadData, "is not JSON"));
