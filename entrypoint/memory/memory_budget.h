@@ -17,7 +17,7 @@ struct MemoryLimits {
   std::optional<MemoryLimit> device{};  // of each device that has memory of its own
 
   bool host_allows(const MemoryEstimate& memory) const {
-    return !host || memory.on_host() <= host->size_bytes;
+    return !host || memory.on_host_yet() <= host->size_bytes;
   }
   bool device_allows(const MemoryEstimate& memory) const {
     return !device || memory.on_device() <= device->size_bytes;

@@ -36,6 +36,7 @@ MemoryParts host_parts(const MemoryEstimate& memory) {
   if (memory.engine.plugin > 0) parts.emplace_back("plugin", memory.engine.plugin);
   parts.emplace_back("saving", memory.saving);
   if (memory.probe > 0) parts.emplace_back("probe", memory.probe);
+  if (memory.reading > 0) parts.emplace_back("reading", memory.reading);
   return parts;
 }
 

@@ -1,11 +1,14 @@
 #include "entrypoint/training/training_plan.h"
 
+#include <algorithm>
+
 #include "entrypoint/memory/memory_text.h"
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_output.h"
 #include "entrypoint/training/token_lengths.h"
 #include "storage/base/log.h"
+#include "storage/base/memory_limit.h"
 #include "storage/base/printable.h"
 #include "storage/base/text.h"
 #include "trainer/loop/best_rule.h"
@@ -95,6 +98,10 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   plan.data.probe = memory_of_probes(job, inputs);
   plan.limits = limits_of(job, device);
   plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);
+  constexpr size_t kUncounted = size_t{1} << 20;  // the system counts pages of threads late
+  return_freed_memory();                          // what tokenizing the rows has freed
+  const size_t peak = peak_resident_bytes() + kUncounted;
+  plan.memory.reading = peak - std::min(peak, plan.memory.on_host());
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
   plan.report = make_report(job, inputs, data, plan.updates, device);

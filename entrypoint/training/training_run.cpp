@@ -316,7 +316,7 @@ void TrainingRun::end_hung(double silent_s) const {
 void TrainingRun::begin_probes() {
   if (!inputs_.probes) return;
   const std::optional<MemoryLimit>& limit = plan_.limits.host;
-  const size_t others = plan_.memory.on_host() - plan_.memory.probe;
+  const size_t others = plan_.memory.on_host_yet() - plan_.memory.probe;
   inputs_.probes->begin(inputs_.model, limit ? limit->size_bytes - others : 0, directory_.probes());
 }
 

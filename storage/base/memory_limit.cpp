@@ -22,12 +22,12 @@ std::optional<double> memory_limit_of(const fs::path& group, CgroupVersion versi
   return static_cast<double>(*size_bytes);
 }
 
-// Reads the line "MemTotal:       24626316 kB" of /proc/meminfo.
-std::optional<uint64_t> machine_memory(const fs::path& root) {
-  std::ifstream in(root / "proc/meminfo");
+// Reads a line such as "MemTotal:       24626316 kB" of a file in /proc, in bytes.
+std::optional<uint64_t> size_in(const fs::path& file, std::string_view wanted) {
+  std::ifstream in(file);
   for (std::string name, unit; in >> name;) {
     uint64_t size = 0;
-    if (name == "MemTotal:" && in >> size >> unit && unit == "kB") return size * 1024;
+    if (name == wanted && in >> size >> unit && unit == "kB") return size * 1024;
     std::getline(in, unit);
   }
   return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<uint64_t> machine_memory(const fs::path& root) {
 }  // namespace
 
 std::optional<MemoryLimit> memory_limit(const fs::path& root) {
-  const std::optional<uint64_t> machine = machine_memory(root);
+  const std::optional<uint64_t> machine = size_in(root / "proc/meminfo", "MemTotal:");
   const std::optional<double> group = least_cgroup_limit(root, "memory", memory_limit_of);
   constexpr double kUnlimited = 0x1p62;  // used if the machine's memory is unknown
   if (group && *group < (machine ? static_cast<double>(*machine) : kUnlimited)) {
@@ -51,6 +51,8 @@ void return_freed_memory() {
   malloc_trim(0);
 #endif
 }
+
+uint64_t peak_resident_bytes() { return size_in("/proc/self/status", "VmHWM:").value_or(0); }
 
 uint64_t resident_bytes() {
   std::ifstream in("/proc/self/statm");  // in pages: total, resident, ...

@@ -21,6 +21,9 @@ std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root = "/")
 // The resident memory of this process, in bytes; 0 if it cannot be read.
 uint64_t resident_bytes();
 
+// The most resident memory that this process has had, in bytes; 0 if it cannot be read.
+uint64_t peak_resident_bytes();
+
 // Returns memory to the system that the process has freed but the allocator still keeps. Does
 // nothing without glibc.
 void return_freed_memory();

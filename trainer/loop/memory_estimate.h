@@ -20,12 +20,18 @@ struct MemoryEstimate {
   // is written, whichever is largest.
   size_t saving = 0;
   size_t probe = 0;  // of the process that probes, while the training waits for it
+  // What reading the rows has taken for a while beyond all of this. It is free again.
+  size_t reading = 0;
   Saving saves = Saving::kBesideTraining;
   // What the copies for a save may take, within `saving`. They may take more where storage is slow
   // and the host has memory to spare; CopyLimits is made of that.
   uint64_t most_copied = 0;
 
-  size_t on_host() const { return program + tables + teacher + engine.on_host() + saving + probe; }
+  // What the job holds at once from now on, and at most at any time.
+  size_t on_host_yet() const {
+    return program + tables + teacher + engine.on_host() + saving + probe;
+  }
+  size_t on_host() const { return on_host_yet() + reading; }
   // On each device that has memory of its own.
   size_t on_device() const { return engine.has_own_memory ? engine.on_device() : 0; }
 };
