@@ -13,17 +13,28 @@ class Writer {
   explicit Writer(std::string& bytes) : bytes_(bytes) {}
   void byte(char value) { bytes_ += value; }
   void text(std::string_view text) { bytes_ += text; }
+  size_t size() const { return bytes_.size(); }
 
  private:
   std::string& bytes_;
 };
 
 // Counts the bytes that a Writer would write.
-struct Counter {
-  void byte(char) { ++size; }
-  void text(std::string_view text) { size += text.size(); }
-  uint64_t size = 0;
+class Counter {
+ public:
+  void byte(char) { ++size_; }
+  void text(std::string_view text) { size_ += text.size(); }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_ = 0;
 };
+
+bool repeats(std::string_view bytes, const std::string& text, size_t i, const TextPlaces& before) {
+  constexpr size_t kShortest = 256;
+  return text.size() >= kShortest && i < before.size() && before[i].size == text.size() &&
+         bytes.substr(before[i].offset, before[i].size) == text;
+}
 
 template <typename Out>
 void put(Out& out, uint64_t number) {
@@ -50,11 +61,18 @@ void put(Out& out, const std::vector<int32_t>& numbers) {
   for (const int32_t number : numbers) put(out, uint64_t{static_cast<uint32_t>(number)});
 }
 
+// `places` are those of the texts that are not written again; the others get theirs.
 template <typename Out>
-void put(Out& out, const Example& example) {
+void put(Out& out, const Example& example, const std::vector<bool>& repeated, TextPlaces& places) {
   put(out, std::string_view(example.id));
   put(out, uint64_t{example.texts.size()});
-  for (const std::string& text : example.texts) put(out, std::string_view(text));
+  for (size_t i = 0; i < example.texts.size(); ++i) {
+    const std::string& text = example.texts[i];
+    put(out, repeated[i] ? uint64_t{1} : 2 * uint64_t{text.size()});
+    if (repeated[i]) continue;
+    places[i] = {out.size(), text.size()};
+    out.text(text);
+  }
   put(out, example.token_ids);
   put(out, example.token_types);
   put(out, example.labels);
@@ -97,41 +115,72 @@ std::vector<int32_t> take_numbers(std::string_view& bytes) {
   return numbers;
 }
 
-}  // namespace
-
-void append_example(std::string& bytes, const Example& example) {
-  Counter counter;
-  put(counter, example);
-  const uint64_t of_example = counter.size;
-  put(counter, of_example);
-  bytes.reserve(bytes.size() + counter.size);
-  Writer writer(bytes);
-  put(writer, of_example);
-  put(writer, example);
+// Sets `places` to those of the texts at the front of `rest`, which is the end of `bytes`.
+void take_places(std::string_view bytes, std::string_view& rest, TextPlaces& places) {
+  places.resize(take_number(rest));
+  for (TextPlace& place : places) {
+    const uint64_t code = take_number(rest);
+    if (code == 1) continue;  // the place in the example before
+    place = {bytes.size() - rest.size(), code / 2};
+    rest.remove_prefix(place.size);
+  }
 }
 
-Example parse_example(std::string_view& bytes) {
-  take_number(bytes);
-  Example example;
-  example.id = take_text(bytes);
-  example.texts.resize(take_number(bytes));
-  for (std::string& text : example.texts) text = take_text(bytes);
-  example.token_ids = take_numbers(bytes);
-  example.token_types = take_numbers(bytes);
-  example.labels = take_numbers(bytes);
-  example.score = take_float(bytes);
-  example.answers.resize(take_number(bytes));
-  for (Answer& answer : example.answers) {
-    answer.text = take_text(bytes);
-    answer.start = static_cast<uint32_t>(take_number(bytes));
+}  // namespace
+
+bool repeats_text(std::string_view bytes, const Example& example, const TextPlaces& before) {
+  for (size_t i = 0; i < example.texts.size(); ++i) {
+    if (repeats(bytes, example.texts[i], i, before)) return true;
   }
-  example.weight = take_float(bytes);
+  return false;
+}
+
+void append_example(std::string& bytes, const Example& example, TextPlaces& before) {
+  std::vector<bool> repeated;
+  for (size_t i = 0; i < example.texts.size(); ++i) {
+    repeated.push_back(repeats(bytes, example.texts[i], i, before));
+  }
+  before.resize(example.texts.size());
+  TextPlaces unused(before);
+  Counter counter;
+  put(counter, example, repeated, unused);
+  const uint64_t of_example = counter.size();
+  put(counter, of_example);
+  bytes.reserve(bytes.size() + counter.size());
+  Writer writer(bytes);
+  put(writer, of_example);
+  put(writer, example, repeated, before);
+}
+
+Example parse_example(std::string_view bytes, size_t& at, TextPlaces& before) {
+  std::string_view rest = bytes.substr(at);
+  take_number(rest);
+  Example example;
+  example.id = take_text(rest);
+  take_places(bytes, rest, before);
+  for (const TextPlace& place : before) {
+    example.texts.emplace_back(bytes.substr(place.offset, place.size));
+  }
+  example.token_ids = take_numbers(rest);
+  example.token_types = take_numbers(rest);
+  example.labels = take_numbers(rest);
+  example.score = take_float(rest);
+  example.answers.resize(take_number(rest));
+  for (Answer& answer : example.answers) {
+    answer.text = take_text(rest);
+    answer.start = static_cast<uint32_t>(take_number(rest));
+  }
+  example.weight = take_float(rest);
+  at = bytes.size() - rest.size();
   return example;
 }
 
-void skip_example(std::string_view& bytes) {
-  const uint64_t size = take_number(bytes);
-  bytes.remove_prefix(size);
+void skip_example(std::string_view bytes, size_t& at, TextPlaces& before) {
+  std::string_view rest = bytes.substr(at);
+  const uint64_t size = take_number(rest);
+  at = bytes.size() - rest.size() + size;
+  rest.remove_prefix(take_number(rest));  // the id
+  take_places(bytes, rest, before);
 }
 
 }  // namespace berth

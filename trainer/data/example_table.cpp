@@ -4,7 +4,6 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/data/example_codec.h"
 #include "trainer/data/split.h"
 
 namespace berth {
@@ -14,15 +13,17 @@ void ExampleTable::append(const Example& example) {
   if (rows_ == kMostRows) throw Error(Code::kBadData, cat("has more than ", kMostRows, " rows"));
   const uint64_t end = (file_ ? file_->size() : 0) + buffer_.size();
   if (blocks_.empty() || rows_ - blocks_.back().first_row == kRowsOfBlock ||
-      end - blocks_.back().offset >= kBytesOfBlock) {
+      (end - blocks_.back().offset >= kBytesOfBlock &&
+       !repeats_text(buffer_, example, last_texts_))) {
     begin_block();
   }
-  append_example(buffer_, example);
+  append_example(buffer_, example, last_texts_);
   ++rows_;
 }
 
 // The next row is the first one of a block. Only whole blocks are moved to the file.
 void ExampleTable::begin_block() {
+  last_texts_.clear();
   if (buffer_.size() >= memory_bytes_) {
     if (!file_) file_ = std::make_unique<SpillFile>();
     file_->append(as_bytes(buffer_));
@@ -87,8 +88,10 @@ Example ExampleTable::read(uint32_t row) const {
   if (stored_) return stored_->read(row);
   thread_local std::string storage;
   auto [rows, before] = find_row(row, storage);
-  for (; before > 0; --before) skip_example(rows);
-  Example example = parse_example(rows);
+  size_t at = 0;
+  TextPlaces places;
+  for (; before > 0; --before) skip_example(rows, at, places);
+  Example example = parse_example(rows, at, places);
   if (storage.capacity() > 2 * kBytesOfBlock) std::string().swap(storage);  // of a long row
   return example;
 }

@@ -9,6 +9,7 @@
 
 #include "storage/base/spill_file.h"
 #include "trainer/data/example.h"
+#include "trainer/data/example_codec.h"
 #include "trainer/data/label_dictionary.h"
 #include "trainer/data/stored_examples.h"
 #include "trainer/model/task.h"
@@ -31,6 +32,8 @@ class ExampleTable {
  public:
   static constexpr size_t kMemoryBytes = size_t{64} << 20;
   static constexpr size_t kMostRows = UINT32_MAX;
+  // So many rows behind one another share a text that they have at the same place.
+  static constexpr size_t kRowsOfBlock = 32;
 
   explicit ExampleTable(size_t memory_bytes = kMemoryBytes) : memory_bytes_(memory_bytes) {}
 
@@ -71,7 +74,7 @@ class ExampleTable {
     uint32_t first_row;
     uint64_t offset;
   };
-  static constexpr size_t kRowsOfBlock = 32, kBytesOfBlock = size_t{256} << 10;
+  static constexpr size_t kBytesOfBlock = size_t{256} << 10;
 
   void begin_block();
   void settle_strata();
@@ -84,6 +87,7 @@ class ExampleTable {
   const size_t memory_bytes_;
   size_t rows_ = 0;
   std::string buffer_;                      // encoded rows that are not in the file
+  TextPlaces last_texts_;                   // in the buffer, of the last row of the last block
   std::deque<Block> blocks_;                // up to kRowsOfBlock rows each; fewer if they are long
   std::vector<uint32_t> left_out_;          // for each row left out, the number of the row after it
   std::unique_ptr<SpillFile> file_;         // the rows before those of the buffer

@@ -7,13 +7,15 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/data/example_reader.h"
+#include "trainer/data/example_table.h"
 
 namespace berth {
 namespace {
 
 constexpr uint64_t kLimitBytes = uint64_t{4} << 30;
-// Each question is kept with its whole context. So that a small file does not fill the disk, all of
-// them together may have this many times the bytes of the file, as the rows of other tables may.
+// A table keeps a context once for kRowsOfBlock questions. So that a small file does not fill the
+// disk, all texts together may have this many times the bytes of the file, as the rows of other
+// tables may.
 constexpr uint64_t kTextFactor = 128, kTextOfRow = 1024;
 
 // `Value` is Json or const Json.
@@ -82,7 +84,7 @@ class SquadReader final : public ExampleReader {
       example.texts = {text(question, "question", position_), {}};
       // The last question takes the context, which may be long, from the JSON value.
       example.texts[1] = question_ == questions.size() ? std::move(context) : context;
-      limit_text(example);
+      limit_text(example.texts[0], example.texts[1]);
       example.id = text(question, "id", position_);
       if (labelled_) example.answers = answers(question);
       try {
@@ -99,14 +101,13 @@ class SquadReader final : public ExampleReader {
   bool labelled() const override { return labelled_; }
 
  private:
-  void limit_text(const Example& example) {
+  void limit_text(const std::string& question, const std::string& context) {
     text_left_ += kTextOfRow;
-    for (const std::string& text : example.texts) {
-      if (text.size() > text_left_) {
-        throw Error(Code::kBadData, "repeats its contexts to many times the file's size");
-      }
-      text_left_ -= text.size();
+    const uint64_t kept = question.size() + context.size() / ExampleTable::kRowsOfBlock;
+    if (kept > text_left_) {
+      throw Error(Code::kBadData, "repeats its contexts to many times the file's size");
     }
+    text_left_ -= kept;
   }
 
   std::vector<Answer> answers(const Json& question) const {

@@ -287,12 +287,49 @@ TEST(ExampleCodec, GivesBackEveryExample) {
       {.id = "q", .texts = {"a", "", "ü"}, .labels = {0, 300, -1}, .score = -2.5f, .weight = 0.25f},
       {.token_ids = {101, 70000}, .token_types = {0, 1}, .answers = {{"x", 7}, {"", 0}}}};
   std::string bytes;
-  for (const Example& example : examples) append_example(bytes, example);
-  std::string_view rest = bytes, skipped = bytes;
-  for (const Example& example : examples) EXPECT_EQ(parse_example(rest), example);
-  EXPECT_TRUE(rest.empty());
-  skip_example(skipped);
-  EXPECT_EQ(parse_example(skipped), examples[1]);
+  TextPlaces places;
+  for (const Example& example : examples) append_example(bytes, example, places);
+  size_t at = 0;
+  places.clear();
+  for (const Example& example : examples) EXPECT_EQ(parse_example(bytes, at, places), example);
+  EXPECT_EQ(at, bytes.size());
+  at = 0;
+  places.clear();
+  skip_example(bytes, at, places);
+  EXPECT_EQ(parse_example(bytes, at, places), examples[1]);
+}
+
+TEST(ExampleCodec, WritesATextOfTheExampleBeforeOnce) {
+  const std::string long_text(1000, 'c'), another(1000, 'd');
+  const std::vector<Example> examples = {
+      {.texts = {"a", long_text}},   {.texts = {"b", long_text}}, {.texts = {long_text, "c"}},
+      {.texts = {"d", long_text}},   {.texts = {long_text, "e"}}, {.texts = {another, "e"}},
+      {.texts = {another, another}}, {.texts = {another}},        {.texts = {another, another}}};
+  std::string bytes;
+  TextPlaces places;
+  for (const Example& example : examples) append_example(bytes, example, places);
+  EXPECT_LT(bytes.size(), 8 * long_text.size());  // instead of 11 long texts
+  for (size_t skipped = 0; skipped < examples.size(); ++skipped) {
+    size_t at = 0;
+    places.clear();
+    for (size_t i = 0; i < skipped; ++i) skip_example(bytes, at, places);
+    EXPECT_EQ(parse_example(bytes, at, places), examples[skipped]);
+  }
+}
+
+TEST(ExampleTable, KeepsAContextOnceForTheQuestionsOfABlock) {
+  for (const size_t memory_bytes : {size_t{64} << 20, size_t{1000}}) {
+    ExampleTable table(memory_bytes);
+    const std::string context(400'000, 'c');
+    for (int i = 0; i < 100; ++i) table.append({.texts = {std::to_string(i), context}});
+    table.append({.texts = {"last", "another"}});
+    table.finish();
+    for (uint32_t i = 0; i < 100; ++i) {
+      EXPECT_EQ(table.read(i), Example({.texts = {std::to_string(i), context}}));
+    }
+    EXPECT_EQ(table.read(100).texts[1], "another");
+    EXPECT_LT(table.memory_bytes(), 6 * context.size());  // in four blocks; the buffer may grow
+  }
 }
 
 }  // namespace
