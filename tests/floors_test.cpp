@@ -90,7 +90,7 @@ const std::vector<Library> kLibraries = {
     {"archive", {"storage/libarchive_reader.cpp"}},
     {"cblas", {"trainer/cpu/kernels/gemm.cpp"}},
     {"openblas-serial/", {"trainer/cpu/kernels/gemm.cpp"}},
-    {"curl/", {"storage/http/curl_client.cpp"}},
+    {"curl/", {"storage/http/curl_library.h"}},
     {"gloo/", {"trainer/distributed/gloo_communicator.cpp"}},
     {"cxxopts", {"entrypoint/flags/flags.cpp"}},
     {"lz4.h", {kBlockCodec}},

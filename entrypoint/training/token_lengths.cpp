@@ -1,7 +1,6 @@
 #include "entrypoint/training/token_lengths.h"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "entrypoint/job/labelled_data.h"
@@ -11,7 +10,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kMostRows = 1000;
+constexpr size_t kMostRows = 1000, kMostSequences = 10'000;
 constexpr size_t kMostBytes = size_t{4} << 20;  // of texts, so that counting takes about a second
 
 // Rows that are evenly spaced over those to train on, as many as have kMostBytes together.
@@ -37,12 +36,11 @@ bool become_windows(const TrainingInputs& inputs) {
   return kind == InputKind::kQuestion || kind == InputKind::kDocument;
 }
 
-TokenLengths window_lengths(const TrainingInputs& inputs, const Dataset& train) {
+TokenLengths window_lengths(const TrainingInputs& inputs, Dataset& train) {
   TokenLengths found{.max_seq_length = inputs.settings().data.max_seq_length, .are_windows = true};
-  const int64_t all = train.rows(), count = std::min<int64_t>(all, kMostRows);
+  const int64_t all = train.size(), count = std::min<int64_t>(all, kMostSequences);
   for (int64_t i = 0; i < count; ++i) {
-    const std::span<const uint32_t> lengths = train.window_lengths(i * all / count);
-    found.lengths.insert(found.lengths.end(), lengths.begin(), lengths.end());
+    found.lengths.push_back(static_cast<double>(train.length(i * all / count)));
   }
   return found;
 }

@@ -11,8 +11,8 @@ namespace berth {
 TokenLengths count_token_lengths(const TrainingInputs& inputs);
 
 // The same where long contexts or documents become several sequences of `train`, which knows how
-// long these are.
-TokenLengths window_lengths(const TrainingInputs& inputs, const Dataset& train);
+// long these are: of at most ten thousand of them.
+TokenLengths window_lengths(const TrainingInputs& inputs, Dataset& train);
 
 // Whether the rows to train on become several sequences.
 bool become_windows(const TrainingInputs& inputs);

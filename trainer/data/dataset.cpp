@@ -117,12 +117,6 @@ int64_t Dataset::length(int64_t index) {
   return static_cast<int64_t>(features(index).input_ids.size());
 }
 
-std::span<const uint32_t> Dataset::window_lengths(int64_t row) const {
-  const auto place = static_cast<size_t>(row);
-  const size_t begin = first_feature_[place], end = first_feature_[place + 1];
-  return std::span(lengths_).subspan(begin, end - begin);
-}
-
 size_t Dataset::first_vector(int64_t index) {
   const int64_t first =
       has_windows() ? first_feature_[static_cast<size_t>(row_index(index))] : index;

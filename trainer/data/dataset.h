@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "trainer/data/example_table.h"
@@ -57,9 +56,6 @@ class Dataset {
   // The number of tokens of the features at `index`. Makes the features unless tokens were counted,
   // as those of windows are when this is made.
   int64_t length(int64_t index);
-  // The number of tokens in each window or sequence of the row at this place among rows(). Only
-  // where rows are questions or documents.
-  std::span<const uint32_t> window_lengths(int64_t row) const;
   // Counts the tokens of all features on `threads` threads, which makes every feature. Throws what
   // features() would throw first. Returns early once `stop` is set; the data set must not be used
   // after that.
