@@ -1,5 +1,7 @@
 #include "storage/formats/pickle/numpy_array.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "storage/base/error.h"
@@ -181,6 +183,24 @@ void read_cell(const PickleGraph& graph, NodeId id, Cell& cell) {
   if (!read_nested(graph, id, cell)) read_object(graph, id, cell);
 }
 
+namespace {
+
+// Whether the object was made by a class of times of Python or pandas, or by a function that makes
+// its instances.
+bool is_time(const PickleGraph& graph, NodeId id) {
+  constexpr std::array<std::string_view, 7> kNames = {"date",
+                                                      "datetime",
+                                                      "time",
+                                                      "timedelta",
+                                                      "Timestamp",
+                                                      "_unpickle_timestamp",
+                                                      "_timedelta_unpickle"};
+  return graph.is_made_by(id, Global::kOther) &&
+         std::ranges::find(kNames, graph.global(graph.callable(id)).name) != kNames.end();
+}
+
+}  // namespace
+
 std::string unreadable_object(const PickleGraph& graph, NodeId id) {
   if (graph.is(id, NodeKind::kGlobal)) {
     return graph.is_global(id, Global::kMissing) ? "" : "objects such as " + graph.describe(id);
@@ -189,6 +209,7 @@ std::string unreadable_object(const PickleGraph& graph, NodeId id) {
       graph.is_made_by(id, Global::kNaT)) {
     return {};
   }
+  if (is_time(graph, id)) return "dates or times";
   if (!graph.is_made_by(id, Global::kScalar)) return "objects such as " + graph.describe(id);
   const auto args = graph.items_of(graph.arguments(id), 2, "a numpy scalar");
   return unreadable_values(read_dtype(graph, args[0]));

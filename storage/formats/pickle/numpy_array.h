@@ -50,7 +50,7 @@ void read_object(const PickleGraph& graph, NodeId id, Cell& cell);
 void read_cell(const PickleGraph& graph, NodeId id, Cell& cell);
 
 // What an object is, in the plural, if it is a value and yet read_cell() reads it as missing:
-// "objects such as a datetime.date". Otherwise empty.
+// "dates or times". Otherwise empty.
 std::string unreadable_object(const PickleGraph& graph, NodeId id);
 
 // Returns `count` elements of `array`, starting at `first`, `stride` apart. All must lie within it.

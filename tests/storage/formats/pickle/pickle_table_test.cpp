@@ -128,12 +128,13 @@ TEST(PickleTable, ColumnsOfObjectsThatAreNoCellsSayThatTheyAreUnreadable) {
     return reader->columns()[0].unreadable;
   };
   const std::string date = global("datetime", "date") + bytes("\7\xE3\1\1") + "\x85R";
-  EXPECT_EQ(unreadable(unicode("a") + date, 2), "objects such as a datetime.date");
+  EXPECT_EQ(unreadable(unicode("a") + date, 2), "dates or times");
   EXPECT_EQ(unreadable(global("datetime", "date"), 1), "objects such as datetime.date itself");
   const std::string nat = global("pandas._libs.tslibs.nattype", "_nat_unpickle") + "N" + "\x85R";
   EXPECT_EQ(unreadable(unicode("a") + "N" + nat + global("pandas", "NaT"), 4), "");
-  EXPECT_EQ(read(list(dict(unicode("day"), date)))->columns()[0].unreadable,
-            "objects such as a datetime.date");
+  EXPECT_EQ(read(list(dict(unicode("day"), date)))->columns()[0].unreadable, "dates or times");
+  const std::string zone = global("pytz", "_UTC") + ")R";
+  EXPECT_EQ(unreadable(zone, 1), "objects such as a pytz._UTC");
 }
 
 TEST(PickleTable, AListThatNamesOneTextOverAndOverIsBadData) {
