@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kLimitBytes = uint64_t{64} << 20;
 constexpr uint64_t kPartBytes = sizeof(Json);  // memory of one element, in addition to its text
+constexpr uint64_t kListBytes = 64;  // of a list or dict, in addition to its elements, about
 
 bool is_list(const PickleGraph& graph, NodeId id) {
   return graph.is_sequence(id) || graph.is(id, NodeKind::kSet) || is_numpy_array(graph, id);
@@ -45,7 +46,7 @@ class NestedReader {
     if (open_.size() == kDeepestJson) {
       throw Error(Code::kBadData, cat("lists nested deeper than ", kDeepestJson, " levels"));
     }
-    spend(0);
+    spend(kListBytes);
     open_.push_back(id);
   }
 
