@@ -21,10 +21,11 @@ struct LeaseText {
   std::string holder = "another process", process{};
 };
 
-LeaseText parse_lease(const std::optional<std::string>& text) {
+// nullopt: somebody keeps other data under the name of a lease.
+std::optional<LeaseText> parse_lease(const std::string& text) {
+  const Json object = parse_json(text);
+  if (!object.is_object() || !object.contains("holder")) return std::nullopt;
   LeaseText parsed;
-  const Json object = parse_json(text.value_or(""));
-  if (!object.is_object()) return parsed;
   for (const auto& [key, value] :
        {std::pair("holder", &parsed.holder), std::pair("process", &parsed.process)}) {
     if (const auto found = object.find(key); found != object.end() && found->is_string()) {
@@ -83,11 +84,18 @@ void RemoteLease::take(const std::atomic<bool>& stop) {
       if (write(0)) return;
       continue;
     }
-    const LeaseText other = parse_lease(read_text(storage_, object_));
-    if (!holder_.has_ended(other.process) && !expires(object_, *seen, stop)) throw_taken();
+    const std::optional<std::string> text = read_text(storage_, object_);
+    if (!text) continue;
+    const std::optional<LeaseText> other = parse_lease(*text);
+    if (!other) {
+      throw Error(Code::kNotPermitted, "holds other data and is not a lease", object_.to_string(),
+                  "berth keeps its lease there while it writes here; remove what has its name, or "
+                  "use another directory");
+    }
+    if (!holder_.has_ended(other->process) && !expires(object_, *seen, stop)) throw_taken();
     if (!write(seen->generation)) continue;
     if (is_unfenced_) return;
-    log_info(cat("took over the lease of ", printable(other.holder),
+    log_info(cat("took over the lease of ", printable(other->holder),
                  ", which ended without giving ", object_.to_string(), " back"));
     return;
   }
@@ -161,9 +169,10 @@ bool RemoteLease::expires(const Uri& lease, const Stat& seen, const std::atomic<
 void RemoteLease::require_free(const Uri& other, const Uri& wanted,
                                const std::atomic<bool>& stop) const {
   const std::optional<Stat> seen = storage_.stat(other);
-  if (!seen) return;
-  const LeaseText text = parse_lease(read_text(storage_, other));
-  bool is_free = holder_.has_ended(text.process) || expires(other, *seen, stop);
+  const std::optional<std::string> text = seen ? read_text(storage_, other) : std::nullopt;
+  const std::optional<LeaseText> lease = text ? parse_lease(*text) : std::nullopt;
+  if (!lease) return;
+  bool is_free = holder_.has_ended(lease->process) || expires(other, *seen, stop);
   if (is_free) {
     try {
       storage_.remove(other, seen->generation);
@@ -174,13 +183,14 @@ void RemoteLease::require_free(const Uri& other, const Uri& wanted,
   }
   if (is_free) return;
   throw Error(Code::kInUse,
-              cat("another process writes there: ", printable(text.holder), " holds the lease ",
+              cat("another process writes there: ", printable(lease->holder), " holds the lease ",
                   other.to_string()),
               wanted.to_string(), "wait until it ends, stop it, or use another directory");
 }
 
 void RemoteLease::throw_taken() const {
-  const LeaseText other = parse_lease(read_text(storage_, object_));
+  const LeaseText other =
+      parse_lease(read_text(storage_, object_).value_or("")).value_or(LeaseText());
   throw Error(Code::kInUse,
               cat("another process writes there: ", printable(other.holder), " holds the lease"),
               object_.to_string(), "wait until it ends, stop it, or use another directory");

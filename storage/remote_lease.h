@@ -40,7 +40,8 @@ class RemoteLease {
  public:
   // Takes the lease `object`. While another process's lease has not expired, waits: either that
   // process renews it, or the lease expires. Throws kInUse, with the holder's name, where it is
-  // renewed or another process takes it first, and kStopped once `stop` is set. Borrows `storage`.
+  // renewed or another process takes it first, kNotPermitted where the object is no lease, and
+  // kStopped once `stop` is set. Borrows `storage`.
   RemoteLease(Storage& storage, Uri object, LeaseHolder holder, const std::atomic<bool>& stop,
               const LeaseTimes& times = {});
   ~RemoteLease();  // gives it back
@@ -49,10 +50,10 @@ class RemoteLease {
 
   const Uri& object() const { return object_; }
 
-  // Returns when no other process holds the lease `other`, a second object. Where it has expired,
-  // or its holder has ended, it is removed, so that a holder that was only suspended notices. Waits
-  // as the constructor does. Throws kInUse, about the directory `wanted`, where another process
-  // holds it, and kStopped once `stop` is set.
+  // Returns when no other process holds the lease `other`, a second object, or when that object is
+  // no lease. A lease that has expired, or whose holder has ended, is removed, so that a holder
+  // that was only suspended notices. Waits as the constructor does. Throws kInUse, about the
+  // directory `wanted`, where another process holds it, and kStopped once `stop` is set.
   void require_free(const Uri& other, const Uri& wanted, const std::atomic<bool>& stop) const;
 
   // Removes the object if this process still holds the lease. After that require_held() throws. A

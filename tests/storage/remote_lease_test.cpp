@@ -68,7 +68,7 @@ TEST_F(RemoteLeaseTest, ThatHasExpiredIsTakenWithoutWaiting) {
 }
 
 TEST_F(RemoteLeaseTest, ThatNobodyRenewsIsTakenWhenItExpires) {
-  put("not JSON");
+  put(R"({"holder": 1})");
   CapturedLog log;
   take("host.2", {.lasts_s = 2, .renewed_every_s = 100, .margin_s = 1})->require_held();
   EXPECT_NE(log.lines().find("waiting until"), std::string::npos) << log.lines();
@@ -143,14 +143,14 @@ class KeepingStorage final : public BorrowedStorage {
 };
 
 TEST_F(RemoteLeaseTest, ThatHasExpiredAndMayNotBeRemovedIsFree) {
-  put("{}");
+  put(R"({"holder": "host.1"})");
   sleep(0.4);
   KeepingStorage keeping(*remote_.storage);
   const Uri elsewhere = remote_.at("job/model");
   const RemoteLease lease(keeping, elsewhere / "lease.json", {.name = "host.2"}, stop_,
                           kNotRenewed);
   EXPECT_NO_THROW(lease.require_free(object_, elsewhere, stop_));
-  EXPECT_EQ(text(), "{}");
+  EXPECT_EQ(text(), R"({"holder": "host.1"})");
 }
 
 TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeWhileItIsRenewed) {
@@ -163,8 +163,22 @@ TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeWhileItIsRenewed) {
   first->require_held();
 }
 
+TEST_F(RemoteLeaseTest, OtherDataOfThatNameIsKept) {
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease lease(*remote_.storage, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                          kNotRenewed);
+  for (const std::string data : {"not JSON", "{}", "[]", R"({"lease": "of a flat"})", ""}) {
+    put(data);
+    sleep(0.4);
+    EXPECT_THAT([&] { take("host.1", kNotRenewed); },
+                ThrowsCode(Code::kNotPermitted, "holds other data and is not a lease"));
+    EXPECT_NO_THROW(lease.require_free(object_, elsewhere, stop_));
+    EXPECT_EQ(text(), data);
+  }
+}
+
 TEST_F(RemoteLeaseTest, AStopEndsTheWaiting) {
-  put("{}");
+  put(R"({"holder": "host.1"})");
   std::jthread stopper([this] {
     sleep(0.1);
     stop_ = true;

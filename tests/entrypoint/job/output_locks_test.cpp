@@ -191,7 +191,7 @@ TEST_P(RemoteOutputLocksTest, ARefusedProcessMakesNoLocalDirectory) {
 }
 
 TEST_P(RemoteOutputLocksTest, AStopEndsTheWaiting) {
-  write_text(fenced_, remote_.at("a/lease.json"), "{}");
+  write_text(fenced_, remote_.at("a/lease.json"), R"({"holder": "host.2"})");
   std::jthread stopper([this] {
     sleep(0.1);
     stop_ = true;
