@@ -326,7 +326,7 @@ TEST(ExampleTable, KeepsAContextOnceForTheQuestionsOfABlock) {
       EXPECT_EQ(table.read(i), Example({.texts = {std::to_string(i), context}}));
     }
     EXPECT_EQ(table.read(100).texts[1], "another");
-    EXPECT_LT(table.memory_bytes(), 6 * context.size());  // in four blocks; the buffer may grow
+    EXPECT_LT(table.memory_bytes(), 10 * context.size());  // four blocks in a buffer that doubles
   }
 }
 
