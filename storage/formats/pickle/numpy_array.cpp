@@ -56,6 +56,20 @@ void set_data(const PickleGraph& graph, NodeId id, NumpyArray& array) {
   }
 }
 
+// Whether the object was made by a class of times of Python or pandas, or by a function that makes
+// its instances.
+bool is_time(const PickleGraph& graph, NodeId id) {
+  constexpr std::array<std::string_view, 7> kNames = {"date",
+                                                      "datetime",
+                                                      "time",
+                                                      "timedelta",
+                                                      "Timestamp",
+                                                      "_unpickle_timestamp",
+                                                      "_timedelta_unpickle"};
+  return graph.is_made_by(id, Global::kOther) &&
+         std::ranges::find(kNames, graph.global(graph.callable(id)).name) != kNames.end();
+}
+
 class ArrayCells final : public CellSource {
  public:
   ArrayCells(const PickleGraph& graph, NumpyArray array, uint64_t first, uint64_t stride,
@@ -182,24 +196,6 @@ void read_object(const PickleGraph& graph, NodeId id, Cell& cell) {
 void read_cell(const PickleGraph& graph, NodeId id, Cell& cell) {
   if (!read_nested(graph, id, cell)) read_object(graph, id, cell);
 }
-
-namespace {
-
-// Whether the object was made by a class of times of Python or pandas, or by a function that makes
-// its instances.
-bool is_time(const PickleGraph& graph, NodeId id) {
-  constexpr std::array<std::string_view, 7> kNames = {"date",
-                                                      "datetime",
-                                                      "time",
-                                                      "timedelta",
-                                                      "Timestamp",
-                                                      "_unpickle_timestamp",
-                                                      "_timedelta_unpickle"};
-  return graph.is_made_by(id, Global::kOther) &&
-         std::ranges::find(kNames, graph.global(graph.callable(id)).name) != kNames.end();
-}
-
-}  // namespace
 
 std::string unreadable_object(const PickleGraph& graph, NodeId id) {
   if (graph.is(id, NodeKind::kGlobal)) {
