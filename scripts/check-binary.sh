@@ -9,7 +9,7 @@ failures=0
 has() {  # has WHAT PATTERN COMMAND...
   local what=$1 pattern=$2
   shift 2
-  if "$@" 2>/dev/null | grep -qE -- "$pattern"; then
+  if [ "$("$@" 2>/dev/null | grep -cE -- "$pattern")" -gt 0 ]; then
     echo "  ok    $what"
   else
     echo "  FAIL  $what"
@@ -19,7 +19,7 @@ has() {  # has WHAT PATTERN COMMAND...
 lacks() {  # lacks WHAT PATTERN COMMAND...
   local what=$1 pattern=$2
   shift 2
-  if "$@" 2>/dev/null | grep -qE -- "$pattern"; then
+  if [ "$("$@" 2>/dev/null | grep -cE -- "$pattern")" -gt 0 ]; then
     echo "  FAIL  $what"
     failures=$((failures + 1))
   else
@@ -38,7 +38,7 @@ has "guards its stacks" '__stack_chk_fail' readelf --wide --dyn-syms "$binary"
 has "checks the sizes of copies" '__mem(cpy|set|move)_chk|__read_chk|__snprintf_chk' readelf --wide --dyn-syms "$binary"
 has "checks the bounds of containers" '__glibcxx_assert_fail' readelf --wide --dyn-syms "$binary"
 # The libraries that are linked statically have neither of these instructions.
-if readelf --wide --file-header "$binary" | grep -q 'X86-64'; then
+if [[ $(readelf --wide --file-header "$binary") == *X86-64* ]]; then
   has "touches each page of a large stack frame" . bytes '\x48\x83\x0c\x24\x00'  # orq $0, (%rsp)
   has "marks the targets of indirect jumps" . bytes '\xf3\x0f\x1e\xfa'           # endbr64
 fi

@@ -93,7 +93,7 @@ exit_code_of() {
   [ $code = 0 ] || cp "$work/last.log" "$work/failed.log"
   echo $code
 }
-holds() { if grep -q -- "$@"; then echo yes; else echo no; fi; }  # holds TEXT FILE
+holds() { if (($(grep -c -- "$@"))); then echo yes; else echo no; fi; }  # holds TEXT [FILE], read to its end
 
 echo "container: building with $engine"
 [ $engine = docker ] || import_base
@@ -142,7 +142,7 @@ bucket=(-e "STORAGE_EMULATOR_HOST=127.0.0.1:$(cat "$work/port")")
 check "a long job in gs:// starts" 0 "$(exit_code_of run -d --name berth-test-stop "${restricted[@]}" "${limits[@]}" "${bucket[@]}" -- \
   --train-data-file data/df.pickle --job-dir gs://bucket/job --epochs 1000 --logging-steps 1)"
 for _ in $(seq 200); do
-  if "${control[@]}" logs berth-test-stop 2>&1 | grep -q '"step"'; then break; fi
+  if [[ $("${control[@]}" logs berth-test-stop 2>&1) == *'"step"'* ]]; then break; fi
   sleep 0.1
 done
 "${control[@]}" stop --time 30 berth-test-stop >/dev/null 2>&1

@@ -37,10 +37,10 @@ if [ -z "$plugin" ] && [ $device = xla-cpu ]; then
   plugin=$PWD/build/xla-plugins/pjrt-cpu-0.115.so
 elif [ -z "$plugin" ]; then
   plugins=$PWD/build/device-plugin
-  plugin=$(find "$plugins" -name libtpu.so -o -name xla_cuda_plugin.so 2>/dev/null | head -n 1)
+  plugin=$(find "$plugins" -name libtpu.so -o -name xla_cuda_plugin.so 2>/dev/null | sed -n 1p)
   if [ -z "$plugin" ]; then
     bash scripts/install-device-plugin.sh $device "$plugins" || exit 1
-    plugin=$(find "$plugins" -name libtpu.so -o -name xla_cuda_plugin.so | head -n 1)
+    plugin=$(find "$plugins" -name libtpu.so -o -name xla_cuda_plugin.so | sed -n 1p)
   fi
 fi
 if [ $device = gpu ]; then  # berth loads these libraries itself, and the tests do not

@@ -55,8 +55,8 @@ add() {
   identity=SPDXRef-${package//[^A-Za-z0-9.-]/-}
   if [[ $added != *" $package "* ]]; then
     added+="$package "
-    version=$(dpkg-query --show --showformat='${Version}\n' "$package" | head -n 1)
-    source=$(dpkg-query --show --showformat='${source:Package}\n' "$package" | head -n 1)
+    version=$(dpkg-query --show --showformat='${Version}\n' "$package" | sed -n 1p)
+    source=$(dpkg-query --show --showformat='${source:Package}\n' "$package" | sed -n 1p)
     packages+=$(printf ',\n    {"name": "%s", "SPDXID": "%s", "versionInfo": "%s", "supplier": "Organization: Debian",' \
       "$package" "$identity" "$version")
     packages+=$(printf ' "downloadLocation": "NOASSERTION", "filesAnalyzed": false, "sourceInfo": "built from %s",' "$source")

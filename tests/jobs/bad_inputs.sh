@@ -29,7 +29,7 @@ printf 'cpandas\neval\n(S'"'"'1'"'"'\ntR.' >eval.pickle && train 3 'pandas.eval'
 head -c 20000 "$sample" >truncated.pickle && train 3 'truncated.pickle' truncated.pickle
 { head -c 200 "$sample"; printf '\377\377\377\377'; tail -c +205 "$sample"; } >flipped.pickle
 train 3 'flipped.pickle' flipped.pickle
-gzip -c "$sample" | head -c 15000 >cut.pickle.gz && train 3 'cut.pickle.gz' cut.pickle.gz
+gzip -c "$sample" >whole.gz && head -c 15000 whole.gz >cut.pickle.gz && train 3 'cut.pickle.gz' cut.pickle.gz
 printf 'words,label\na,1\nb,2\n' >words.csv
 train 3 'no column "text"' words.csv --text-column text
 train 3 'no column "kind"' good.csv --label-column kind
@@ -141,7 +141,7 @@ grep -q '^activations ' out.txt || fail "no estimate before the complaint"
 # What cannot be written is said, and a file size limit ends a job as a full disk does.
 "$berth" --help >/dev/full 2>err.txt && fail "--help to a full disk ends with 0"
 grep -q '"code":10,' err.txt || fail "--help to a full disk: $(tail -n 1 err.txt)"
-"$berth" --help 2>err.txt | head -n 1 >/dev/null
+"$berth" --help 2>err.txt > >(head -n 1 >/dev/null)
 [ ! -s err.txt ] || fail "--help whose reader stops early complains: $(cat err.txt)"
 (failures=0; ulimit -f 64; expect 10 'ulimit -f' --train-data-file "$sample" --job-dir limited --max-steps 2; exit "$failures") ||
   fail "a file size limit"

@@ -104,7 +104,7 @@ trouble() {
     local code=$?
     case $kind in
       term) [ $code = 143 ] || fail "$kind $rank: worker $other ends with $code: $(tail -n 1 worker$other.txt)" ;;
-      *) [ $code = 11 ] && tail -n 1 worker$other.txt | grep -q "worker $rank " ||
+      *) [ $code = 11 ] && tail -n 1 worker$other.txt | says "worker $rank " ||
            fail "$kind $rank: worker $other ends with $code: $(tail -n 1 worker$other.txt)" ;;
     esac
   done

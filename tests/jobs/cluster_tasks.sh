@@ -23,7 +23,7 @@ compare() {
   done
 }
 
-cat "$repository"/examples/topics/*.txt | head -n 120 >texts.txt
+cat "$repository"/examples/topics/*.txt | sed -n 1,120p >texts.txt
 sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/BertModel/ElectraModel/' "$tiny/config.json" >electra.json
 compare electra --task electra --train-data-file texts.txt --init random --model-config electra.json --vocab-file "$tiny/vocab.txt" \
   --max-steps 12 --eval-steps 6

@@ -65,14 +65,14 @@ tokens=(--mode prepare --task mlm --train-data-file many.txt --vocab-file vocab.
   --near-duplicate-threshold 0)
 { printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n'; printf '%s\n' {a..z} {0..9} '##'{a..z} '##'{0..9}; } >vocab.txt
 expect 0 'finished' "${tokens[@]}" --export-dir tokens
-ls tokens | tr "\n" " " | grep -q "^cleaning_report.json train-00000-of-00003.tokens train-00001-of-00003.tokens train-00002" ||
+ls tokens | tr "\n" " " | says "^cleaning_report.json train-00000-of-00003.tokens train-00001-of-00003.tokens train-00002" ||
   fail "the shards are $(ls tokens)"
 expect 0 'finished' "${tokens[@]}" --export-dir tokens-threads --threads 5
 for shard in tokens/*.tokens; do
   cmp -s "$shard" "tokens-threads/${shard#tokens/}" || fail "the number of threads changes $shard"
 done
-"$berth" --mode inspect tokens/train-00001-of-00003.tokens | grep -q 'shard 2 of 3 of tokens' || fail "inspect does not know shards"
-"$berth" --mode inspect --json tokens/train-00001-of-00003.tokens | grep -q '"shard":2,"shards":3' || fail "inspect --json of a shard"
+"$berth" --mode inspect tokens/train-00001-of-00003.tokens | says 'shard 2 of 3 of tokens' || fail "inspect does not know shards"
+"$berth" --mode inspect --json tokens/train-00001-of-00003.tokens | says '"shard":2,"shards":3' || fail "inspect --json of a shard"
 head -c 3000 tokens/train-00001-of-00003.tokens >cut.tokens
 expect 3 'cut.tokens: byte' --mode inspect cut.tokens
 expect 2 'shard-size' "${tokens[@]}" --export-dir x --num-shards 2

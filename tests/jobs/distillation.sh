@@ -4,7 +4,7 @@
 #   distillation.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
-cat "$repository"/examples/topics/*.txt | head -n 200 >texts.txt
+cat "$repository"/examples/topics/*.txt | sed -n 1,200p >texts.txt
 teacher=$tiny
 sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$teacher/config.json" >student.json
 flags=(--task mlm --teacher "$teacher" --init random --model-config student.json --vocab-file "$teacher/vocab.txt"

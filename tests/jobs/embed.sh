@@ -9,7 +9,7 @@ embed=(--mode embed --predict-data-file rows.csv --model "$tiny")
 # An array of float32 with a row for each text: a header of 128 bytes, then 3 x 128 numbers.
 expect 0 finished "${embed[@]}" --job-dir job
 [ "$(wc -c <job/embeddings.npy)" = $((128 + 3 * 128 * 4)) ] || fail "size of embeddings.npy: $(wc -c <job/embeddings.npy)"
-head -c 128 job/embeddings.npy | grep -qaF "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 128), }" || fail "header of .npy"
+head -c 128 job/embeddings.npy | says -F "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 128), }" || fail "header of .npy"
 grep -qF 'pooling mean, texts of at most 128 tokens' err.txt || fail "does not say how texts are embedded"
 
 # The numbers of a .npy file, one a line; those of lines of JSON are shorter, so both are printed alike.
@@ -30,7 +30,7 @@ grep -q embedding out.txt && grep -q '^id\| id' out.txt || fail "columns of embe
 # Batches do not change a text's vector, whatever else is in the file.
 expect 0 finished "${embed[@]}" --predictions-file single.npy --eval-batch-size 1
 paste <(numbers single.npy) <(numbers job/embeddings.npy) |
-  awk '{ d = $1 - $2; if (d < -1e-4 || d > 1e-4) exit 1 }' || fail "the vectors depend on the batches"
+  awk '{ d = $1 - $2; if (d < -1e-4 || d > 1e-4) bad = 1 } END { exit bad }' || fail "the vectors depend on the batches"
 
 # Poolings differ. Vectors of length 1 have squares that add up to 1.
 for pooling in mean cls max; do
@@ -40,7 +40,7 @@ cmp -s mean.npy job/embeddings.npy || fail "mean is not the default"
 cmp -s mean.npy cls.npy && fail "cls is mean"
 cmp -s cls.npy max.npy && fail "max is cls"
 expect 0 finished "${embed[@]}" --predictions-file unit.npy --normalize-embeddings
-numbers unit.npy | awk '{ s += $1 * $1 } NR % 128 == 0 { if (s < 0.9999 || s > 1.0001) exit 1; s = 0 }' ||
+numbers unit.npy | awk '{ s += $1 * $1 } NR % 128 == 0 { if (s < 0.9999 || s > 1.0001) bad = 1; s = 0 } END { exit bad }' ||
   fail "the vectors have other lengths than 1"
 
 # A folder of sentence-transformers says how. Flags say otherwise.

@@ -41,9 +41,9 @@ intact() {
 # judge SCENARIO KIND NUMBER ERROR CODES: checks how the job ended that had this fault, and what a second run makes of it.
 judge() {
   local scenario=$1 kind=$2 number=$3 error=$4 codes=$5
-  local name="$scenario: $error of $(sed -n 's/ failed$//p' calls.txt | head -n 1)"
+  local name="$scenario: $error of $(sed -n 's/ failed$//p' calls.txt | sed -n 1p)"
   [[ " $codes " == *" $code "* ]] || fail "$name: exit $code: $(tail -n 1 err.txt)"
-  tail -n 1 err.txt | grep -q "^{\"code\":$code," || fail "$name: no final report: $(tail -n 3 err.txt)"
+  tail -n 1 err.txt | says "^{\"code\":$code," || fail "$name: no final report: $(tail -n 3 err.txt)"
   [ "$codes" != 0 ] || ! grep '"severity":"WARNING"' err.txt | grep -v 'no better than' || fail "$name: warns"
   intact || fail "$name: a complete checkpoint is damaged: $(cat diff.txt)"
   [ "$scenario" = fresh ] || ls job/checkpoints/step-*/MANIFEST.json >/dev/null 2>&1 || fail "$name: the old checkpoint is gone"

@@ -33,7 +33,7 @@ ends() {
   line=$(tail -n 1 written/$count.err)
   [[ " $codes " == *" $code "* ]] || fail "exit $code instead of $codes: berth $*: $line"
   [[ $line == "{\"code\":$code,"* ]] || fail "no final report: berth $*: $line"
-  echo "$line" | tr -d '\\' | grep -qF -- "$says" || fail "does not say '$says': berth $*: $line"
+  echo "$line" | tr -d '\\' | says -F -- "$says" || fail "does not say '$says': berth $*"
   [ "$(sed -n 's/.*"step":\([0-9]*\).*/\1/p' <<<"$line")" = 0 ] || fail "has trained: berth $*"
 }
 

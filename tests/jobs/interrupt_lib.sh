@@ -52,7 +52,7 @@ interrupt() {
         finished=$((finished + 1)) ;;
       KILL.137) ;;
       TERM.143)
-        [ "$phase" = reading ] || tail -n 1 err.txt | grep -q '^{"code":143,"reason":"stopped"' ||
+        [ "$phase" = reading ] || tail -n 1 err.txt | says '^{"code":143,"reason":"stopped"' ||
           fail "$name: no final report on SIGTERM in the phase $phase: $(tail -n 1 err.txt)" ;;
       *) fail "$name: exit $code on SIG$signal in the phase $phase: $(tail -n 1 err.txt)" ;;
     esac

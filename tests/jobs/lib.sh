@@ -28,6 +28,19 @@ finish() {
   exit $((failures != 0))
 }
 
+# says GREP-ARGUMENTS...: whether grep finds this in standard input. If not, prints what it looked for and what was there. It reads all of
+# its input first: `grep -q` leaves at the first match, then SIGPIPE kills a producer that still writes, and the pipe fails.
+says() {
+  local input found
+  input=$(mktemp -p "$scratch" .says.XXXXXX)
+  cat >"$input"
+  grep -qa "$@" "$input"
+  found=$?
+  [ $found = 0 ] || printf 'looked for: %s\nin: %s\n' "$*" "$(tail -c 2000 "$input" | LC_ALL=C tr -c '\t\n -~\200-\377' '?')"
+  rm "$input"
+  return $found
+}
+
 # curve FOLDER: the points of the loss in the event files there, each once.
 curve() {
   find "$1" -name '*tfevents*' -exec "$berth" --mode inspect --json {} + 2>/dev/null |
@@ -85,6 +98,6 @@ expect() {
   timeout 60 "$berth" "$@" >out.txt 2>err.txt
   local got=$?
   [ "$got" = "$code" ] || fail "exit $got instead of $code: berth $* ($(tail -n 1 err.txt))"
-  tail -n 1 err.txt | grep -q "^{\"code\":$code," || fail "no final report: berth $*"
-  tail -n 1 err.txt | tr -d '\\' | grep -qF -- "$says" || fail "does not say '$says': berth $*: $(tail -n 1 err.txt)"
+  tail -n 1 err.txt | says "^{\"code\":$code," || fail "no final report: berth $*"
+  tail -n 1 err.txt | tr -d '\\' | says -F -- "$says" || fail "does not say '$says': berth $*"
 }

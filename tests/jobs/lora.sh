@@ -39,8 +39,8 @@ done
 # --lora-target-modules: PEFT's files name the chosen dense layers, and export_only merges their adapters from a checkpoint.
 more=("${flags[@]}" --lora-target-modules key,dense)
 "$berth" "${more[@]}" --job-dir more >/dev/null 2>err.txt || fail "training more: $(tail -n 1 err.txt)"
-tr -d ' \n' <more/model/adapter/adapter_config.json | grep -qF '"target_modules":["key","output.dense","intermediate.dense"]' ||
-  fail "other target modules: $(cat more/model/adapter/adapter_config.json)"
+tr -d ' \n' <more/model/adapter/adapter_config.json | says -F '"target_modules":["key","output.dense","intermediate.dense"]' ||
+  fail "other target modules"
 for name in attention.self.key attention.output.dense intermediate.dense output.dense; do
   grep -aqF "layer.0.$name.lora_A" more/model/adapter/adapter_model.safetensors || fail "the adapter of $name is missing"
 done
@@ -52,7 +52,7 @@ grep -aq lora_A more-exported/model.safetensors && fail "export_only does not me
 
 # export_only exports a checkpoint as the job exports its final model.
 "$berth" --mode export_only --job-dir whole --export-dir exported >/dev/null 2>err.txt || fail "export_only: $(tail -n 1 err.txt)"
-step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | head -n 1)
+step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | sed -n 1p)
 [ "$step" != 6 ] || cmp -s whole/model/model.safetensors exported/model.safetensors || fail "export_only exports other weights than the job"
 grep -aq lora_A exported/model.safetensors && fail "export_only does not merge adapters"
 

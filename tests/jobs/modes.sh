@@ -30,7 +30,7 @@ for file in rows.csv rows.tsv rows.jsonl rows.csv.gz rows.tsv.bz2 rows.jsonl.xz;
   cmp -s predictions-rows.csv.txt predictions-$file.txt || fail "the predictions for $file differ"
 done
 [ "$(wc -l <predictions-rows.csv.txt)" = 4 ] || fail "predictions are not a header and three rows"
-head -n 1 predictions-rows.csv.txt | grep -q $'^id\tprediction\t' || fail "header of predictions"
+head -n 1 predictions-rows.csv.txt | says $'^id\tprediction\t' || fail "header of predictions"
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job
 cmp -s predictions-rows.csv.txt job/predictions.tsv || fail "predictions.tsv differs from standard output"
 rm job/predictions.tsv
@@ -61,7 +61,7 @@ expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job -
 cut -f 2- out.txt | rev | cut -f 2- | rev >bare.txt
 cut -f 2- predictions-rows.csv.txt | cmp -s - bare.txt || fail "--predictions-with-text changes predictions"
 [ "$(awk -F '\t' '{print $NF}' out.txt | sed -n 1p)" = text ] || fail "no column text"
-awk -F '\t' '{print $NF}' out.txt | grep -qxF '"Bread, with ""butter"""' || fail "text: $(cat out.txt)"
+awk -F '\t' '{print $NF}' out.txt | says -xF '"Bread, with ""butter"""' || fail "another text"
 expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job --predictions-file - --id-column key
 [ "$(cut -f 1 out.txt | tr '\n' ' ')" = 'id x1 x2 x3 ' ] || fail "--id-column: $(cat out.txt)"
 mkdir two && cp named.csv two/a.csv && cp named.csv two/b.csv
@@ -77,7 +77,7 @@ grep -q '"2": "travel"' by_name/model/config.json || fail "labels: $(cat by_name
 expect 0 'finished' --mode eval --eval-data-file numbers.csv --job-dir by_name
 expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir by_name
 expect 0 'finished' --mode predict --predict-data-file numbers.csv --model by_name/model --label-names a,b,c
-head -n 1 out.txt | grep -q $'^id\tprediction\ta\tb\tc$' || fail "--label-names of a finished model: $(cat out.txt)"
+head -n 1 out.txt | says $'^id\tprediction\ta\tb\tc$' || fail "--label-names of a finished model: $(cat out.txt)"
 expect 2 '2 names for a model of 3 outputs' --mode predict --predict-data-file numbers.csv --model by_name/model --label-names a,b
 expect 5 '--label-names was "" and is now "a,b"' "${train[@]}" --label-names a,b
 expect 2 'stands twice' --train-data-file numbers.csv --max-steps 1 --job-dir no --label-names a,a
@@ -170,7 +170,7 @@ expect 0 'finished' --mode prepare --train-data-file "$sample" --model job/model
   --compress gzip
 expect 0 'finished' --mode prepare --train-data-file 'records/train.tf_record-*' --model job/model --export-dir lines \
   --input-meta-data-path records/meta_data.json --record-format jsonl --validation-split 0
-head -n 1 lines/train.jsonl | grep -q '^{"tokens":\["\[CLS\]",.*"label":"[a-z]' || fail "no tokens and label in lines"
+head -n 1 lines/train.jsonl | says '^{"tokens":\["\[CLS\]",.*"label":"[a-z]' || fail "no tokens and label in lines"
 expect 0 'finished' --train-data-file 'records/train.tf_record-*' --eval-data-file 'records/eval.tf_record-*' \
   --input-meta-data-path records/meta_data.json --max-steps 6 --batch-size 4 --job-dir from-records
 cmp -s job/model/model.safetensors from-records/model/model.safetensors || fail "training on prepared rows gives other weights"
@@ -185,6 +185,6 @@ for archive in model.tar.gz flat.tar; do
   cmp -s predictions-rows.csv.txt from-archive.txt || fail "the predictions of $archive differ"
 done
 
-"$berth" --help | grep -q -- '--train-data-file' || fail "--help"
-"$berth" --version | grep -q '^berth ' || fail "--version"
+"$berth" --help | says -- '--train-data-file' || fail "--help"
+"$berth" --version | says '^berth ' || fail "--version"
 finish

@@ -34,7 +34,7 @@ check_events() {
     file=$1/summaries/probe/events.out.tfevents.$(printf %010d $step).probe
     "$berth" --mode inspect "$file" --json >events.json 2>err.txt || fail "inspecting $file: $(tail -n 1 err.txt)"
     for tag in probe/rivers/accuracy probe/rivers/loss probe/tags/entity_f1; do
-      tr -d ' \n' <events.json | grep -q "\"$tag\":\[\[$step,[-0-9.e]*\]\]" || fail "$file has not one $tag: $(cat events.json)"
+      tr -d ' \n' <events.json | says "\"$tag\":\[\[$step,[-0-9.e]*\]\]" || fail "$file has not one $tag"
     done
   done
   [ -z "$(ls tmp)" ] || fail "temporary files remain after $1: $(ls tmp)"
@@ -43,7 +43,7 @@ check_events() {
 # wait_for_probe PID: waits until a fine-tuning of the job runs, and sets `child` to its process.
 wait_for_probe() {
   child=
-  until child=$(pgrep -P "$1" | head -n 1) && [ -n "$child" ]; do
+  until child=$(pgrep -P "$1" | sed -n 1p) && [ -n "$child" ]; do
     kill -0 "$1" 2>/dev/null || return 1
     sleep 0.01
   done
@@ -75,7 +75,7 @@ for i in $(seq "$kills"); do
   pid=$!
   wait_for_probe $pid
   [ $((i % 3)) = 0 ] || sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
-  child=$(pgrep -P $pid | head -n 1)
+  child=$(pgrep -P $pid | sed -n 1p)
   kill -9 $pid 2>/dev/null && echo "killed${child:+ in a probe}"
   wait $pid 2>/dev/null
   for _ in $(seq 500); do runs "$child" && sleep 0.01; done
@@ -104,7 +104,7 @@ wait $pid
 code=$?
 [ $code = 143 ] || fail "exit $code on SIGTERM in a probe: $(tail -n 1 err.txt)"
 runs "$child" && fail "the probe goes on after SIGTERM"
-tail -n 1 err.txt | grep -q "stopped by a signal after step $first of" || fail "trained while it probed: $(tail -n 1 err.txt)"
+tail -n 1 err.txt | says "stopped by a signal after step $first of" || fail "trained while it probed"
 grep -q '"event":"probe"' err.txt && fail "waited for the probe on SIGTERM"
 [ -z "$(ls tmp)" ] || fail "temporary files remain after SIGTERM: $(ls tmp)"
 
@@ -117,7 +117,7 @@ kill -STOP $pid
 rm gone.csv
 kill -CONT $pid
 wait $pid || fail "a failed probe ends the job: $(tail -n 1 warned.txt)"
-grep '"WARNING"' warned.txt | grep -q 'probe gone failed at step 20: exit code 4: .*no such file.*training goes on' ||
+grep '"WARNING"' warned.txt | says 'probe gone failed at step 20: exit code 4: .*no such file.*training goes on' ||
   fail "does not warn of a failed probe: $(cat warned.txt)"
 grep -q 'no such file' warned/probes/step-00000020-gone.log || fail "the log of the failed probe is not kept"
 [ "$(sha256sum <warned/model/model.safetensors)" = "$expected" ] || fail "a failed probe changes the weights"

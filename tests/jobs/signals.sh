@@ -26,7 +26,7 @@ stops() {
   wait $pid
   code=$?
   [ $code = 143 ] || fail "exit $code on SIGTERM: berth $*"
-  tail -n 1 err.txt | grep -q '^{"code":143,"reason":"stopped"' || fail "no final report: berth $*: $(tail -n 1 err.txt)"
+  tail -n 1 err.txt | says '^{"code":143,"reason":"stopped"' || fail "no final report: berth $*"
 }
 
 mkfifo data.csv data.pickle lines.txt tensors.safetensors
@@ -47,7 +47,7 @@ stops 0.4 --mode tokenize --model "$tiny" --input lines.txt
 stops 0.4 --mode tokenize --model "$tiny" --input - <&9
 
 # While it works through a long input.
-yes 'A ball, kicked' | head -n 3000000 >many.txt
+awk 'BEGIN { for (i = 0; i < 3000000; ++i) print "A ball, kicked" }' >many.txt
 stops 0.4 --mode tokenize --model "$tiny" --input many.txt
 
 # A job that trains saves first, also under timeout, which sends its signal to the process and to its group.
@@ -62,7 +62,7 @@ wait $pid
 "$berth" --mode heartbeat --job-dir job >/dev/null 2>ended.txt
 [ $? = 12 ] && grep -q 'does not run here (ended' ended.txt || fail "a stopped job: $(tail -n 1 ended.txt)"
 grep -q '"attempt":1,"phase":"ended"' job/heartbeat.json || fail "heartbeat.json of a stopped job: $(cat job/heartbeat.json)"
-tail -n 1 err.txt | grep -q '"code":143,.*stopped by a signal after step' || fail "training under timeout: $(tail -n 1 err.txt)"
+tail -n 1 err.txt | says '"code":143,.*stopped by a signal after step' || fail "training under timeout"
 step=$(sed -n 's/.*stopped by a signal after step \([0-9]*\) of.*/\1/p' err.txt | tail -n 1)
 [ -e "job/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || fail "the checkpoint of step $step is not there: $(ls job/checkpoints)"
 expect 4 'there is no heartbeat' --mode heartbeat --job-dir absent

@@ -37,7 +37,7 @@ expect 0 finished --mode eval --eval-data-file scored.tsv --model cosine/model -
 grep -q '"spearman_cosine"' out.txt || fail "a folder of sentence-transformers does not compare texts"
 expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir cosine
 [ "$(wc -l <cosine/predictions.tsv)" = 41 ] || fail "predictions are not a header and 40 rows"
-head -n 1 cosine/predictions.tsv | grep -q $'^id\tscore' || fail "header of predictions"
+head -n 1 cosine/predictions.tsv | says $'^id\tscore' || fail "header of predictions"
 expect 0 finished --mode embed --predict-data-file scored.tsv --text-column sentence1 --job-dir cosine
 grep -qF 'pooling cls, scaled to length 1, texts of at most 16 tokens' err.txt || fail "embeds otherwise: $(cat err.txt)"
 
@@ -49,7 +49,7 @@ grep -q '"accuracy_at_1"' asked/metrics.json || fail "--similarity-loss is not h
 triplets=(--task similarity --train-data-file triplets.csv --epochs 4 --batch-size 8 --gradient-accumulation-steps 2
   --save-steps 2)
 expect 0 finished "${triplets[@]}" --job-dir triplets
-tr -d '\\' <err.txt | grep -qF 'negatives "negative"' || fail "does not say that there are negatives"
+tr -d '\\' <err.txt | says -F 'negatives "negative"' || fail "does not say that there are negatives"
 expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir triplets
 grep -q '"accuracy_at_1"' out.txt || fail "eval of triplets: $(cat out.txt)"
 

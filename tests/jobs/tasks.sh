@@ -40,10 +40,10 @@ printf 'text,label\nvery fine,good\n' >hub/data/validation-00000-of-00001.csv
 printf 'text,label\nwell,\n' >hub/data/test-00000-of-00001.csv
 expect 0 finished --train-data-file hub --max-steps 2 --batch-size 2 --job-dir hub_job
 grep -q 'evaluates on the split validation of hub' err.txt || fail "does not say which split evaluates"
-cat out.txt err.txt | grep -q '"train_examples":4,"eval_examples":1,' || fail "trains on more than the split train"
+cat out.txt err.txt | says '"train_examples":4,"eval_examples":1,' || fail "trains on more than the split train"
 tar czf hub.tar.gz hub
 expect 0 finished --train-data-file hub.tar.gz --max-steps 1 --batch-size 2 --job-dir packed_job
-cat out.txt err.txt | grep -q '"train_examples":4,"eval_examples":1,' || fail "an archive of splits trains on more than the split train"
+cat out.txt err.txt | says '"train_examples":4,"eval_examples":1,' || fail "an archive of splits trains on more than the split train"
 expect 0 finished --mode predict --predict-data-file hub --job-dir hub_job
 [ "$(wc -l <hub_job/predictions.tsv)" = 2 ] || fail "does not predict the split test"
 printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv

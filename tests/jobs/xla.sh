@@ -22,7 +22,7 @@ expect 2 'the CPU draws dropout by Philox only' "${job[@]}" --job-dir none --dev
 [ ! -e none ] || fail "a job without a device left a job directory"
 
 # Files that are no plugins.
-library=$(ldd "$berth" | grep -o '/[^ ]*libz[^ ]*' | head -n 1)
+library=$(ldd "$berth" | grep -o '/[^ ]*libz[^ ]*' | sed -n 1p)
 echo 'no library' >text.so
 head -c 5000 "$library" >short.so
 on() { echo --device xla-cpu --pjrt-plugin "$1"; }
@@ -54,7 +54,7 @@ same_losses() {
   [ -s "$2" ] || fail "$1: no losses"
   join "$2" "$3" | awk -v want="$(wc -l <"$2")" '
     {d = $2 - $3; if (d < 0) d = -d; if (d > 0.002 * $2) bad = bad " " $1} END {exit bad != "" || NR != want}' ||
-    fail "$1: the losses differ: $(paste "$2" "$3" | head -n 5 | tr '\n\t' ', ')"
+    fail "$1: the losses differ: $(paste "$2" "$3" | sed -n 1,5p | tr '\n\t' ', ')"
 }
 
 short=("${job[@]}" --max-steps 24 --save-steps 3 --eval-steps 8 --learning-rate 1e-3 --gradient-accumulation-steps 2)
@@ -140,7 +140,7 @@ for device in cpu xla; do
   timeout 300 "$berth" --mode predict --predict-data-file "$sample" --model xla/model "${flags[@]}" >$device.tsv 2>err.txt ||
     fail "predict on $device: $(tail -n 1 err.txt)"
   cut -f 1,2 $device.tsv >$device.labels
-  grep -o '"accuracy": *[0-9.]*' $device.json | head -n 1 >$device.accuracy
+  grep -o '"accuracy": *[0-9.]*' $device.json | sed -n 1p >$device.accuracy
 done
 [ -s xla.accuracy ] && cmp cpu.accuracy xla.accuracy || fail "eval: $(cat cpu.json xla.json)"
 [ -s xla.labels ] && [ "$(diff cpu.labels xla.labels | grep -c '^<')" -le 2 ] || fail "predict: other labels"
