@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# Runs clang-format and clang-tidy, as .clang-format and .clang-tidy configure them, on the C++ files that differ from BASE.
+# Runs clang-format and clang-tidy, as .clang-format and .clang-tidy configure them, on the C++ files that differ from BASE. Before that,
+# scripts/check-pipes.py reads all shell scripts.
 #
 #   bash scripts/lint.sh [BASE]
 #
 # BASE is a commit or a branch; without it the script takes the commit where this branch left main. Files that are not committed
 # yet count too. clang-tidy reads the compile commands of the plain preset, which this script configures but does not build. A
-# changed header is checked through the changed sources that include it. The script exits with 1 if either program complains.
+# changed header is checked through the changed sources that include it. The script exits with 1 if a program complains.
 # Nothing is installed: `bash scripts/install-dependencies.sh --build --test --lint` does that.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+
+failed=0
+python3 scripts/check-pipes.py || failed=1
 
 for program in clang-format clang-tidy; do
   command -v $program >/dev/null || { echo "lint: no $program; run scripts/install-dependencies.sh --test --lint" >&2; exit 2; }
@@ -25,9 +29,8 @@ git rev-parse --verify --quiet "${base:-}^{commit}" >/dev/null || { echo "lint: 
 
 mapfile -t changed < <({ git diff --name-only --diff-filter=d "$base" -- '*.h' '*.cpp'
   git ls-files --others --exclude-standard -- '*.h' '*.cpp'; } | sort -u)
-[ ${#changed[@]} -gt 0 ] || { echo "lint: no C++ file differs from $base"; exit 0; }
+[ ${#changed[@]} -gt 0 ] || { echo "lint: no C++ file differs from $base"; exit $failed; }
 
-failed=0
 clang-format --dry-run --Werror "${changed[@]}" || failed=1
 
 cmake --preset plain -DBUILD_TESTING=ON >/dev/null || exit 2

@@ -31,7 +31,10 @@ skip() {  # skip NAME WHY
 }
 
 check_format() {
-  git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format --dry-run --Werror
+  local code=0
+  git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format --dry-run --Werror || code=1
+  python3 scripts/check-pipes.py || code=1
+  return $code
 }
 
 build() {  # build PRESET TARGET
@@ -63,7 +66,7 @@ build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
   local code=${PIPESTATUS[0]}
   skips=$(grep -c '\*\*\*Skipped' "$log")
   [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips test cases of $preset, listed above")
-  [ "$code" -eq 0 ] || summary+=("        these tests of $preset failed:" "$(failed_tests "$log" | head -n 60)")
+  [ "$code" -eq 0 ] || summary+=("        these tests of $preset failed:" "$(failed_tests "$log" | sed -n 1,60p)")
   return "$code"
 }
 
