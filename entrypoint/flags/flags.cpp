@@ -13,6 +13,7 @@
 #include "entrypoint/flags/foreign/translation.h"
 #include "entrypoint/flags/settle_cluster.h"
 #include "entrypoint/flags/settle_device.h"
+#include "entrypoint/platform/certificates.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -214,6 +215,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   command_line.device.environment = platform.accelerators;
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
+  command_line.storage.http.authorities = find_authorities(platform.authorities);
   command_line.storage.hub = platform.hub;
   settle_device(command_line);
   if (!command_line.version && !command_line.help_markdown) {

@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -32,6 +34,20 @@ std::string trial_of(const std::string& config) {
 bool is_true(const std::string& value) {
   const std::string lower = lower_ascii(value);
   return lower == "1" || lower == "on" || lower == "yes" || lower == "true";
+}
+
+// OpenSSL's variables, then those of curl and of Python's requests, in which a folder may be named
+// too.
+template <typename Text>
+CertificateAuthorities read_authorities(const Text& text) {
+  CertificateAuthorities named{.file = text("SSL_CERT_FILE"), .folder = text("SSL_CERT_DIR")};
+  for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"}) {
+    const std::string path = text(name);
+    if (path.empty() || !named.file.empty() || !named.folder.empty()) continue;
+    std::error_code unreadable;
+    (std::filesystem::is_directory(path, unreadable) ? named.folder : named.file) = path;
+  }
+  return named;
 }
 
 // What `text` returns of each variable, with the defaults of the huggingface_hub package.
@@ -94,6 +110,7 @@ Platform read_platform(const Environment& environment) {
                            .xla_flags = text("XLA_FLAGS"),
                            .tpu_flags = text("LIBTPU_INIT_ARGS")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
+  platform.authorities = read_authorities(text);
   platform.hub = read_hub(text);
   platform.mlflow = {.tracking_uri = text("MLFLOW_TRACKING_URI"),
                      .token = text("MLFLOW_TRACKING_TOKEN"),

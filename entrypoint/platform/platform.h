@@ -6,6 +6,7 @@
 
 #include "entrypoint/platform/cluster_environment.h"
 #include "storage/google/credentials.h"
+#include "storage/http/http_client.h"
 #include "storage/hub/hub_requests.h"
 
 namespace berth {
@@ -53,7 +54,9 @@ struct Platform {
   // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.
   CredentialOptions credentials;
   std::string emulator_host;  // STORAGE_EMULATOR_HOST
-  HubOptions hub;             // HF_ENDPOINT, HF_TOKEN, HF_HOME and others of huggingface_hub
+  // SSL_CERT_FILE, SSL_CERT_DIR, CURL_CA_BUNDLE or REQUESTS_CA_BUNDLE.
+  CertificateAuthorities authorities;
+  HubOptions hub;  // HF_ENDPOINT, HF_TOKEN, HF_HOME and others of huggingface_hub
   MlflowOptions mlflow;
   ClusterPlace cluster;        // by TF_CONFIG, CLUSTER_SPEC or the variables of a launcher
   std::optional<int> columns;  // COLUMNS, where it is a positive number

@@ -275,6 +275,7 @@ void TrainingRun::add_mlflow() {
   }
   job_.output.add(std::make_unique<MlflowRun>(
       job_.storage, MlflowRunOptions{.server = server,
+                                     .authorities = job_.command_line.storage.http.authorities,
                                      .name = directory_.root().file_name(),
                                      .file = directory_.root() / "mlflow.json",
                                      .parameters = record_.settings}));

@@ -57,8 +57,16 @@ class IdleConnections {
   std::vector<std::unique_ptr<Multi>> idle_;
 };
 
+std::string authorities_hint(const CertificateAuthorities& authorities) {
+  const std::string& named = authorities.file.empty() ? authorities.folder : authorities.file;
+  return cat("its certificate must be signed by an authority in ",
+             named.empty() ? "/etc/ssl/certs" : named,
+             "; the environment variable SSL_CERT_FILE names another file of authorities");
+}
+
 // Converts a failure of libcurl to an Error.
-Error failure(CURLcode code, const std::string& detail, const std::string& host) {
+Error failure(CURLcode code, const std::string& detail, const std::string& host,
+              const CertificateAuthorities& authorities) {
   const std::string problem =
       cat("no answer (", detail.empty() ? curl_library().easy_strerror(code) : detail, ")");
   // libcurl takes an answer without a status line for HTTP/0.9, which it does not support.
@@ -71,8 +79,7 @@ Error failure(CURLcode code, const std::string& detail, const std::string& host)
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_CERTPROBLEM:
-      return Error(Code::kNotPermitted, problem, host,
-                   "its certificate must be signed by an authority in /etc/ssl/certs");
+      return Error(Code::kNotPermitted, problem, host, authorities_hint(authorities));
     case CURLE_TOO_MANY_REDIRECTS:
       return Error(Code::kNotFound, problem, host);
     case CURLE_OUT_OF_MEMORY:
@@ -96,7 +103,8 @@ class CurlStream final : public HttpStream {
       check(curl_library().multi_add_handle(multi_->handle, easy_));
       is_added_ = true;
       while (!has_headers_ && !is_done_) pump();
-      if (!has_headers_) throw failure_.value_or(failure(CURLE_GOT_NOTHING, "", host_));
+      if (!has_headers_)
+        throw failure_.value_or(failure(CURLE_GOT_NOTHING, "", host_, options_.authorities));
     } catch (...) {
       let_go();
       throw;
@@ -168,6 +176,12 @@ class CurlStream final : public HttpStream {
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout_s * 1000));
     if (request_.timeout_s > 0)
       set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout_s * 1000));
+    if (!options_.authorities.file.empty()) {
+      set(CURLOPT_CAINFO, options_.authorities.file.c_str());
+    }
+    if (!options_.authorities.folder.empty()) {
+      set(CURLOPT_CAPATH, options_.authorities.folder.c_str());
+    }
     if (request_.bypass_proxy) set(CURLOPT_NOPROXY, "*");
     if (request_.follow_redirects) {
       set(CURLOPT_FOLLOWLOCATION, 1L);
@@ -235,7 +249,7 @@ class CurlStream final : public HttpStream {
       if (message->msg != CURLMSG_DONE) continue;
       is_done_ = true;
       if (message->data.result != CURLE_OK) {
-        failure_ = failure(message->data.result, error_text_, host_);
+        failure_ = failure(message->data.result, error_text_, host_, options_.authorities);
       }
     }
     if (is_done_ || is_paused_ || moved_ != before) return;

@@ -83,11 +83,19 @@ class HttpClient {
   HttpAnswer send(const HttpRequest& request);
 };
 
+// The authorities whose certificates make a server trusted: a file of certificates in PEM, and a
+// folder of such files as `openssl rehash` names them. An empty one stands for what libcurl was
+// built with.
+struct CertificateAuthorities {
+  std::string file{}, folder{};
+};
+
 struct HttpClientOptions {
   std::string user_agent = "berth";
   double connect_timeout_s = 20;
   double stall_timeout_s =
       60;  // throws kUnavailable if we wait that long while less than 1 KiB moves
+  CertificateAuthorities authorities{};
   std::function<bool()> gives_up{};  // polled during transfers; true makes them throw kStopped
 };
 

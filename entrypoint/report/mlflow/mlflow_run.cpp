@@ -17,10 +17,12 @@ constexpr double kPause_s = 10;       // between two requests
 constexpr double kLongestEnd_s = 10;  // that the end of the job waits
 constexpr size_t kMostPending = 100'000;
 
-std::unique_ptr<HttpClient> make_client(const std::atomic<bool>& gives_up) {
-  return make_http_client({.connect_timeout_s = 5, .stall_timeout_s = 10, .gives_up = [&gives_up] {
-                             return gives_up.load();
-                           }});
+std::unique_ptr<HttpClient> make_client(const CertificateAuthorities& authorities,
+                                        const std::atomic<bool>& gives_up) {
+  return make_http_client({.connect_timeout_s = 5,
+                           .stall_timeout_s = 10,
+                           .authorities = authorities,
+                           .gives_up = [&gives_up] { return gives_up.load(); }});
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ bool is_tracking_server(const std::string& uri) {
 MlflowRun::MlflowRun(Storage& storage, MlflowRunOptions options)
     : storage_(storage),
       options_(std::move(options)),
-      http_(make_client(gives_up_)),
+      http_(make_client(options_.authorities, gives_up_)),
       client_(*http_, options_.server),
       sent_s_(options_.steady_clock()) {}
 

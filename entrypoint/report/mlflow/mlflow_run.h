@@ -19,6 +19,7 @@ namespace berth {
 
 struct MlflowRunOptions {
   MlflowOptions server;
+  CertificateAuthorities authorities{};
   std::string name;  // of the run, where the environment names none
   Uri file;          // JOB_DIR/mlflow.json, by which a resumed job finds its run
   std::vector<std::pair<std::string, std::string>> parameters;  // the job's settings
