@@ -31,7 +31,7 @@ COPY entrypoint entrypoint
 RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
  && cmake --build --preset release --target berth
 COPY LICENSE ./
-COPY scripts/collect-image.sh scripts/write-sbom.sh scripts/
+COPY scripts/collect-image.sh scripts/collect-program.sh scripts/write-sbom.sh scripts/
 ARG BASE
 ARG REVISION=unknown
 ARG SOURCE_DATE_EPOCH=0

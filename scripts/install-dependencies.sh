@@ -2,7 +2,7 @@
 # Installs the Debian 12 packages that berth needs. If all of them are installed, the script does nothing: it needs neither the
 # network nor sudo.
 #
-#   bash scripts/install-dependencies.sh [--build] [--test] [--lint] [--image] [--container] [--aarch64] [--memory]
+#   bash scripts/install-dependencies.sh [--build] [--test] [--lint] [--image] [--package] [--container] [--aarch64] [--memory]
 #
 # The default is --build --test.
 #
@@ -10,6 +10,7 @@
 #   --test       additional packages of the tests and of the format check
 #   --lint       additional packages of scripts/lint.sh
 #   --image      additional packages of the image's build stage
+#   --package    additional packages of scripts/package.sh
 #   --container  podman and its companions, which build and run the image when no Docker engine is installed
 #   --aarch64    a cross-compiler and an emulator, which test the code paths for aarch64
 #   --memory     clang, which has the MemorySanitizer of scripts/test-memory.sh
@@ -22,6 +23,7 @@ build=(g++ cmake ninja-build
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv python3-yaml python3-jsonschema)
 lint=(clang-tidy)
 image=(ca-certificates)
+package=(ca-certificates python3 xz-utils)
 container=(podman buildah runc mmdebstrap)
 aarch64=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
 memory=(clang-14 libclang-rt-14-dev make bzip2 xz-utils)
@@ -39,10 +41,11 @@ for group; do
     --test) wanted+=("${test[@]}") ;;
     --lint) wanted+=("${lint[@]}") ;;
     --image) wanted+=("${image[@]}") ;;
+    --package) wanted+=("${package[@]}") ;;
     --container) wanted+=("${container[@]}") ;;
     --aarch64) wanted+=("${aarch64[@]}") ;;
     --memory) wanted+=("${memory[@]}") ;;
-    *) fail "unknown option '$group'; the groups are --build, --test, --lint, --image, --container, --aarch64 and --memory" ;;
+    *) fail "unknown option '$group'; the groups are --build, --test, --lint, --image, --package, --container, --aarch64 and --memory" ;;
   esac
 done
 

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Writes the software bill of materials of the image as SPDX 2.3 JSON to ROOT/usr/local/share/berth/sbom.spdx.json, and the licences to
-# ROOT/usr/local/share/berth/licenses: berth's, that of a header in third_party, and one file for each Debian package. The texts that
-# Debian's files refer to are put where they say, in ROOT/usr/share/common-licenses. Standard input names the shared libraries of the
-# image, one a line. Needs a finished build by Ninja, whose records say which headers and static libraries the binary was made of; dpkg
+# Writes the software bill of materials of a collected program as SPDX 2.3 JSON to PREFIX/share/berth/sbom.spdx.json, and the licences to
+# PREFIX/share/berth/licenses: berth's, that of a header in third_party, and one file for each Debian package. Debian's files refer to texts
+# in /usr/share/common-licenses; these are in PREFIX/share/berth/common-licenses. Standard input names the shared libraries that were
+# collected, one a line. Needs a finished build by Ninja, whose records say which headers and static libraries the binary was made of; dpkg
 # says which package and version each of them belongs to. With SYSROOT, the libraries are of the packages that are recorded there.
 #
-#   bash scripts/write-sbom.sh BUILD BINARY ROOT [SYSROOT]
+#   bash scripts/write-sbom.sh BINARY PREFIX [SYSROOT]
 #
 # The environment: REVISION is the commit, SOURCE_DATE_EPOCH its time, so that a commit has one bill, and BASE the image that the build
 # ran in.
 set -euo pipefail
-build=$1 binary=$2 root=$3 sysroot=${4:-}
-to=$root/usr/local/share/berth
-install -d "$to/licenses" "$root/usr/share"
+binary=$1 prefix=$2 sysroot=${3:-}
+build=$(dirname "$binary")
+to=$prefix/share/berth
+install -d "$to/licenses"
 [ -z "$sysroot" ] || export DPKG_ADMINDIR=$sysroot/var/lib/dpkg
 
 # The packages of the files that standard input names, one a line. Since the merge of /usr, dpkg may know a file of /usr/lib as one of
@@ -75,7 +76,7 @@ for package in $headers; do
 done
 cp LICENSE "$to/licenses/berth"
 cp third_party/openxla/LICENSE "$to/licenses/openxla"
-cp -r /usr/share/common-licenses "$root/usr/share/"
+cp -r /usr/share/common-licenses "$to/"
 
 cat >"$to/sbom.spdx.json" <<END
 {
