@@ -1,7 +1,8 @@
 """Checks what a Google Cloud project gets from this repository, without a project.
 
 The files in vertex/ have only fields that Vertex AI knows, the scripts print gcloud lines whose arguments berth takes, cloudbuild.yaml builds
-with and without a commit, and what docs/kubernetes.md and docs/vertex.md ask to paste leaves no name to fill in.
+with and without a commit, and what docs/kubernetes.md and docs/vertex.md ask to paste leaves no name to fill in and changes no file
+of the repository.
 
     cloud.py BERTH
 """
@@ -175,14 +176,24 @@ def pasted(page):
 
 
 def check_pages(test):
-    """Pastes all of a page, in a copy of what it names. The programs of the cloud only say yes."""
-    # A tar that is asked for in a pod is empty.
-    kubectl = '#!/bin/bash\necho "$@" >>"$CALLS"\n[[ " $* " != *" tar "* ]] || head -c 10240 /dev/zero\n'
+    """Pastes all of a page, in a copy of what it names. The programs of the cloud only say yes, and kubectl also renders."""
+    kubectl = textwrap.dedent(
+        """\
+        #!/bin/bash
+        echo "$@" >>"$CALLS"
+        case " $* " in
+          *" tar "*) head -c 10240 /dev/zero ;;  # a tar that is asked for in a pod is empty
+          *" -f - ") cat >filled.yaml ;;
+          " kustomize "*) PYTHONPATH=%s /usr/bin/python3 -c 'import sys, yaml, kustomization as k
+        yaml.dump_all(k.render(sys.argv[1]), sys.stdout)' "$2" ;;
+        esac
+        """
+    ) % os.path.join(REPOSITORY, "tests/support")
     for tool in ("kubectl", "kind"):
         os.chmod(test.write("bin/" + tool, kubectl), 0o755)
-    for page, folders, asks in (
-        ("docs/kubernetes.md", ["k8s"], "apply -k k8s/base"),
-        ("docs/vertex.md", ["vertex", "scripts"], "hp-tuning-jobs"),
+    for page, folders, filled, asks in (
+        ("docs/kubernetes.md", ["k8s"], ["filled.yaml"], "apply -k k8s/base"),
+        ("docs/vertex.md", ["vertex", "scripts"], ["build/vertex/" + name for name in KINDS], "hp-tuning-jobs"),
     ):
         copy = test.path(page.replace("/", "-"))
         for folder in folders:
@@ -200,10 +211,13 @@ def check_pages(test):
         test.check(run.returncode == 0, page, "cannot be pasted:", run.stdout.decode())
         calls = test.read("calls").decode().replace("\0", " ")
         test.check(asks in calls and "my-project" in calls, page, "calls", calls)
-        for root, _, files in os.walk(os.path.join(copy, folders[0])):
-            for name in files:
-                left = re.findall("PROJECT|BUCKET", test.read(os.path.join(root, name)).decode())
-                test.check(not left, page, "leaves", left, "in", name)
+        for name in filled:
+            left = re.findall("PROJECT|BUCKET", test.read(os.path.join(copy, name)).decode())
+            test.check(not left, page, "leaves", left, "in", name)
+        test.check(b"gs://my-bucket/" in test.read(os.path.join(copy, filled[0])), page, "fills in no bucket")
+        for folder in folders:
+            same = subprocess.run(["diff", "-r", os.path.join(REPOSITORY, folder), os.path.join(copy, folder)])
+            test.check(same.returncode == 0, page, "changes files of", folder)
 
 
 def main():
