@@ -1,61 +1,87 @@
 #!/usr/bin/env bash
-# Creates a TPU VM on Google Cloud, runs one training job on it, and deletes the VM. The image must be in a registry that the VM can
-# read: docker build --target runtime-tpu -t IMAGE . && docker push IMAGE. berth has not run on a TPU yet.
+# Creates a TPU VM on Google Cloud, runs one training job on it, and deletes the VM. berth has not run on a TPU yet.
 #
-#   bash scripts/train-cloud-tpu.sh [--dry-run] [--keep] IMAGE [flags of berth]
+#   bash scripts/train-cloud-tpu.sh [options] [flags of berth]
 #
-#   --dry-run   print the commands and run none of them
-#   --keep      leave the VM for another job
+# Without arguments it fine-tunes the image's bundled model on its sample, in gcloud's project. docs/vertex.md has the lines that make
+# the image and the bucket. The same command resumes the job after a preemption. Each option may also be given by its variable:
 #
-# Data, model and job directory are gs:// paths. The same command resumes the job after a preemption. These variables choose the VM:
+#   --dry-run                                    print the lines that would run, and run none of them
+#   --project ID               PROJECT_ID        gcloud's
+#   --region REGION            REGION            us-central1: that of the image
+#   --bucket BUCKET            BUCKET            PROJECT-berth; its folder runs/NAME is the job directory, unless --job-dir names another
+#   --image IMAGE              IMAGE             REGION-docker.pkg.dev/PROJECT/berth/nlp-tpu, which cloudbuild.yaml pushes with
+#                                                _TARGET=runtime-tpu
+#   --name NAME                NAME              berth-tpu: the VM's name, too
+#   --zone ZONE                ZONE              us-west4-a: that of the VM
+#   --accelerator-type TYPE    TPU               v5litepod-1: one chip; v5litepod-4 and v5litepod-8 are slices of one host, too
+#   --runtime VERSION          RUNTIME           v2-alpha-tpuv5-lite: the VM's software
+#   --spot                     SPOT=yes          a VM that may be preempted
+#   --service-account ACCOUNT  SERVICE_ACCOUNT   the account that reads the image and writes the bucket: Compute Engine's, if it is not
+#                                                given
+#   --keep                                       leave the VM for another job
 #
-#   NAME     berth-tpu
-#   ZONE     us-west4-a
-#   TPU      v5litepod-1: one chip; v5litepod-4 and v5litepod-8 are slices of one host, too
-#   RUNTIME  v2-alpha-tpuv5-lite: the VM's software
-#   SPOT     yes: a VM that may be preempted
-#
-#   bash scripts/train-cloud-tpu.sh us-docker.pkg.dev/PROJECT/berth/nlp-tpu --train-data-file gs://BUCKET/train.csv \
-#     --model gs://BUCKET/bert-base-uncased.tar.gz --job-dir gs://BUCKET/runs/1 --batch-size 256 --precision bf16
+# Flags of berth have gs:// paths:
+#   bash scripts/train-cloud-tpu.sh --train-data-file gs://BUCKET/train.csv --model gs://BUCKET/bert-base-uncased.tar.gz \
+#     --job-dir gs://BUCKET/runs/1 --batch-size 256
 set -euo pipefail
+. "$(dirname "$0")/cloud-job.sh"
 
-dry_run=no keep=no
-while [ $# -gt 0 ]; do
-  case $1 in
-    --dry-run) dry_run=yes ;;
-    --keep) keep=yes ;;
-    *) break ;;
-  esac
-  shift
-done
-if [ $# -eq 0 ] || [[ $1 == -* ]]; then
-  echo "train-cloud-tpu: usage: bash scripts/train-cloud-tpu.sh [--dry-run] [--keep] IMAGE [flags of berth]" >&2
-  exit 2
-fi
-image=$1
-shift
-name=${NAME:-berth-tpu} zone=${ZONE:-us-west4-a} tpu=${TPU:-v5litepod-1} runtime=${RUNTIME:-v2-alpha-tpuv5-lite}
-spot=()
-[ "${SPOT:-no}" != yes ] || spot=(--spot)
+apis="tpu.googleapis.com compute.googleapis.com"
+cloud_options "zone:ZONE accelerator-type:TPU runtime:RUNTIME" "$@"
+ZONE=${ZONE:-us-west4-a} TPU=${TPU:-v5litepod-1}
+[[ $ZONE =~ ^[a-z]+-[a-z]+[0-9]+-[a-z]$ ]] ||
+  refuse 2 "--zone $ZONE: a zone is wanted, such as us-west4-a; see: gcloud compute zones list"
+cloud_places tpu
+vm=(gcloud compute tpus tpu-vm) place=(--zone "$ZONE" --project "$PROJECT_ID")
 
-run() {
-  printf '%q ' "$@"
-  printf '\n'
-  [ $dry_run = yes ] || "$@"
-}
 delete() {
-  run gcloud compute tpus tpu-vm delete "$name" --zone "$zone" --quiet
+  # A request that Google Cloud refused has made nothing.
+  case $?$created in 2no | 4no) rm -f "$errors" && return ;; esac
+  local line=("${vm[@]}" delete "$NAME" "${place[@]}" --quiet)
+  quoted "${line[@]}"
+  printf '\n'
+  if [ $dry_run = no ] && ! "${line[@]}" 2>"$errors" && ! grep -q NOT_FOUND "$errors"; then
+    cat "$errors" >&2
+    echo "$script: the VM $NAME may still be there and cost; delete it: $(quoted "${line[@]}")" >&2
+  fi
+  rm -f "$errors"
 }
 
-if [ $dry_run = no ] && gcloud compute tpus tpu-vm describe "$name" --zone "$zone" >/dev/null 2>&1; then
-  echo "train-cloud-tpu: using the VM $name, which exists"
+cloud_checks
+describe=("${vm[@]}" describe "$NAME" "${place[@]}" --format 'value(state)')
+quoted "${describe[@]}"
+printf '\n'
+state=
+[ $dry_run = yes ] || state=$("${describe[@]}" 2>"$errors") || grep -q NOT_FOUND "$errors" || explain ''
+inform "machine: $TPU in $ZONE; Google bills it until it is deleted: https://cloud.google.com/tpu/pricing"
+created=no
+[ $keep = yes ] || trap delete EXIT
+if [ -n "$state" ]; then
+  inform "The VM $NAME exists, in the state $state."
 else
-  [ $keep = yes ] || trap delete EXIT
-  run gcloud compute tpus tpu-vm create "$name" --zone "$zone" --accelerator-type "$tpu" --version "$runtime" \
-    --scopes cloud-platform "${spot[@]}"
+  create=("${vm[@]}" create "$NAME" "${place[@]}" --accelerator-type "$TPU" --version "${RUNTIME:-v2-alpha-tpuv5-lite}")
+  create+=(--scopes cloud-platform)
+  [ "${SPOT:-no}" != yes ] || create+=(--spot)
+  [ -z "${SERVICE_ACCOUNT:-}" ] || create+=(--service-account "$SERVICE_ACCOUNT")
+  ask '' "${create[@]}"
 fi
+created=yes
+cloud_results
 # --privileged gives the container the TPU's device files, and --net host the metadata server. The cache keeps compiled programs.
-printf -v job '%q ' sudo docker run --rm --privileged --net host --volume /var/cache/berth:/cache "$image" \
-  --device tpu --cache-dir /cache "$@"
-run gcloud compute tpus tpu-vm ssh "$name" --zone "$zone" --command \
-  "sudo gcloud auth configure-docker --quiet ${image%%/*} && $job"
+job=(sudo docker run --rm --privileged --net host --volume /var/cache/berth:/cache "$IMAGE" --cache-dir=/cache "${arguments[@]}")
+ssh=("${vm[@]}" ssh "$NAME" "${place[@]}" --command "sudo gcloud auth configure-docker --quiet ${IMAGE%%/*} && $(quoted "${job[@]}")")
+quoted "${ssh[@]}"
+printf '\n'
+[ $dry_run = no ] || exit 0
+code=0
+{ "${ssh[@]}" 2>&1 >&3 </dev/null | tee "$errors" >&2; } 3>&1 || code=$?
+if grep -q downloadArtifacts "$errors"; then
+  number="gcloud projects describe $PROJECT_ID --format 'value(projectNumber)'"
+  refuse 4 "the VM may not read the image; an owner of the project permits it: gcloud projects add-iam-policy-binding $PROJECT_ID" \
+    "--role roles/artifactregistry.reader" \
+    "--member \"serviceAccount:${SERVICE_ACCOUNT:-\$($number)-compute@developer.gserviceaccount.com}\""
+fi
+[ $code = 0 ] || refuse $code "the job ended with exit code $code; its last line is above"
+inform "The job has succeeded."
+cloud_results

@@ -1,15 +1,14 @@
 """Checks what a Google Cloud project gets from this repository, without a project.
 
-The files in vertex/ have only fields that Vertex AI knows, the scripts print gcloud lines whose arguments berth takes, cloudbuild.yaml builds
-with and without a commit, and what docs/kubernetes.md and docs/vertex.md ask to paste leaves no name to fill in and changes no file
-of the repository.
+The files in vertex/ have only fields that Vertex AI knows, cloudbuild.yaml builds and pushes each image with and without a commit, and what
+docs/kubernetes.md and docs/vertex.md ask to paste leaves no name to fill in and changes no file of the repository. cloud_commands.py has
+the scripts.
 
     cloud.py BERTH
 """
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -67,105 +66,72 @@ def check_files(test):
         explain(test, "workers.yaml", pool["containerSpec"]["args"] + ["--job-dir=gs://BUCKET/runs"])
 
 
-def check_scripts(test):
-    """What --dry-run prints is a gcloud line. A gcloud in its place gets the same words."""
-    gcloud = test.write(
-        "bin/gcloud",
-        '#!/bin/bash\n[[ " $* " != *" describe "* ]] || exit 1\n'
-        'printf "%s\\0" "$@" >>"$CALLS"\nprintf "\\n" >>"$CALLS"\necho JOB\n',
+def substituted(text, values):
+    """Cloud Build's substitution: $NAME and ${NAME} are values, and $$ is a dollar."""
+    return re.sub(
+        r"\$\$|\$(?:\{(\w+)\}|(\w+))", lambda found: "$" if found.group() == "$$" else values[found.group(1) or found.group(2)], text
     )
-    image = "us-central1-docker.pkg.dev/PROJECT/berth/nlp"
-    os.chmod(gcloud, 0o755)
-    given = [
-        "--train-data-file",
-        "gs://BUCKET/data/train.csv",
-        "--job-dir=gs://BUCKET/runs/1",
-        "--label-names",
-        "a,b c",
-        "--batch-size",
-        "32",
-    ]
-    for device, settings in (
-        ("cpu", {}),
-        ("cpu", {"SPOT": "yes", "SERVICE_ACCOUNT": "berth@PROJECT.iam.gserviceaccount.com"}),
-        ("gpu", {}),
-        ("tpu", {}),
-        ("tpu", {"SPOT": "yes"}),
-    ):
-        script = os.path.join(REPOSITORY, "scripts/train-cloud-%s.sh" % device)
-        environment = dict(test.environment(settings), PATH=test.path("bin") + ":" + os.environ["PATH"], CALLS=test.path("calls"))
-        test.write("calls", "")
-
-        def run(*more):
-            return subprocess.run(
-                ["bash", script, *more, image, *given], env=environment, stdout=subprocess.PIPE, check=True, universal_newlines=True
-            ).stdout
-
-        printed = [shlex.split(line) for line in run("--dry-run").splitlines()]
-        test.check(
-            not test.read("calls") and all(line[0] == "gcloud" for line in printed), device, "a dry run does something:", printed
-        )
-        run()
-        called = [line.split("\0")[:-1] for line in test.read("calls").decode().splitlines()]
-        called_lines = [["gcloud", *line] for line in called]
-        test.check(called_lines == printed, device, "runs", called_lines, "and prints", printed)
-        if device == "tpu":
-            (line,) = [line for line in printed if "ssh" in line]
-            words = shlex.split(line[line.index("--command") + 1])
-            arguments = words[words.index(image) + 1 :]
-        else:
-            line = printed[0]
-            separated = line[line.index("--args") + 1]
-            test.check(separated.startswith("^@@^"), separated)
-            arguments = separated[4:].split("@@")
-            if "--config" in line:
-                with open(line[line.index("--config") + 1]) as file:
-                    test.check(yaml.safe_load(file)["scheduling"] == {"strategy": "SPOT"}, device, "has another configuration")
-        test.check(arguments[-len(given) :] == given, device, "changes the arguments:", arguments)
-        explain(test, device, arguments)
-        test.check(
-            ("SPOT" in settings) == ("--config" in line if device != "tpu" else any("--spot" in each for each in printed)),
-            device,
-            printed,
-        )
 
 
 def check_build(test):
     """Substitutes as Cloud Build does, and puts a docker, a git that knows one commit and a clock in place of the real ones."""
     build = load("cloudbuild.yaml")
+    test.check(build["options"]["dynamicSubstitutions"] is True, "the substitutions of cloudbuild.yaml do not refer to others")
+    # gcloud shows no log that is in Cloud Logging alone.
+    test.check("logging" not in build["options"], "gcloud builds submit shows no log")
     for program, text in (
-        ("docker", 'echo "$@" >>"$CALLS"'),
+        ("docker", 'echo "$@" >>"$CALLS"; [ "$1" != pull ] || { echo "Error response from daemon: $PULL" >&2; exit 1; }'),
         ("git", '[ "$*" = "log -1 --format=%ct c0ffee" ] && echo 1700000000'),
         ("date", 'if [ "$*" = +%s ]; then echo 1800000000; else exec /usr/bin/date "$@"; fi'),
     ):
         os.chmod(test.write("bin/" + program, "#!/bin/bash\n" + text + "\n"), 0o755)
     (step,) = build["steps"]
     test.check(step["entrypoint"] == "bash", "cloudbuild.yaml has another step:", step)
-    of_commit, of_build = ("2023-11-14T22:13:20Z", 1700000000), ("2027-01-15T08:00:00Z", 1800000000)
-    for given, tag, moment in (
-        ({"COMMIT_SHA": "c0ffee"}, "c0ffee", of_commit),
-        ({}, "build-42", of_build),
-        ({"_REVISION": "abc123"}, "abc123", of_build),
-        ({"COMMIT_SHA": "c0ffee", "_REVISION": "abc123"}, "c0ffee", of_commit),
-    ):
-        values = {"COMMIT_SHA": "", "BUILD_ID": "42", **build["substitutions"], **given, "_IMAGE": "HOST/nlp"}
-        arguments = []
-        for argument in step["args"]:
-            argument = argument.replace("$$", "\0")
-            for name in sorted(values, key=len, reverse=True):
-                argument = argument.replace("$" + name, values[name]).replace("${%s}" % name, values[name])
-            arguments.append(argument.replace("\0", "$"))
+    # Cloud Build refuses a substitution that no step uses.
+    unused = [name for name in build["substitutions"] if not re.search(r"\$\{?%s\b" % name, step["args"][1])]
+    test.check(not unused, "cloudbuild.yaml does not use", unused)
+
+    def run(given, pull):
+        values = {"COMMIT_SHA": "", "BUILD_ID": "42", "PROJECT_ID": "my-project", **build["substitutions"], **given}
+        for _ in values:
+            values = {name: substituted(value, values) for name, value in values.items()}
         test.write("calls", "")
-        environment = {"PATH": test.path("bin") + ":" + os.environ["PATH"], "CALLS": test.path("calls")}
-        code = subprocess.run(["bash", *arguments], env=environment).returncode
+        environment = {"PATH": test.path("bin") + ":" + os.environ["PATH"], "CALLS": test.path("calls"), "PULL": pull}
+        arguments = [substituted(argument, values) for argument in step["args"]]
+        ended = subprocess.run(
+            ["bash", *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True
+        )
+        return ended.returncode, test.read("calls").decode(), ended.stdout
+
+    registry = "us-central1-docker.pkg.dev/my-project/berth/"
+    absent = 'manifest for %snlp:absent-42 not found: manifest unknown: Failed to fetch "absent-42"' % registry
+    of_commit, of_build = ("2023-11-14T22:13:20Z", 1700000000), ("2027-01-15T08:00:00Z", 1800000000)
+    for given, target, image, tag, moment in (
+        ({}, "runtime", registry + "nlp", "build-42", of_build),
+        ({"COMMIT_SHA": "c0ffee"}, "runtime", registry + "nlp", "c0ffee", of_commit),
+        ({"_REVISION": "abc123"}, "runtime", registry + "nlp", "abc123", of_build),
+        ({"COMMIT_SHA": "c0ffee", "_REVISION": "abc123"}, "runtime", registry + "nlp", "c0ffee", of_commit),
+        ({"_TARGET": "runtime-gpu"}, "runtime-gpu", registry + "nlp-gpu", "build-42", of_build),
+        ({"_TARGET": "runtime-tpu"}, "runtime-tpu", registry + "nlp-tpu", "build-42", of_build),
+        ({"_REGION": "europe-west4", "_REPOSITORY": "ml"}, "runtime", "europe-west4-docker.pkg.dev/my-project/ml/nlp", "build-42", of_build),
+        ({"_IMAGE": "HOST/me/nlp", "_TARGET": "runtime-gpu"}, "runtime-gpu", "HOST/me/nlp", "build-42", of_build),
+    ):
+        code, calls, output = run(given, absent)
         expected = (
-            "build --target runtime --build-arg REVISION=%s --build-arg CREATED=%s --build-arg SOURCE_DATE_EPOCH=%d"
-            " -t HOST/nlp:%s -t HOST/nlp:latest .\n" % (tag, *moment, tag)
-            + "push HOST/nlp:%s\npush HOST/nlp:latest\n" % tag
+            "build --target %s --build-arg REVISION=%s --build-arg CREATED=%s --build-arg SOURCE_DATE_EPOCH=%d -t %s:%s -t %s:latest .\n"
+            "push %s:%s\npush %s:latest\n" % (target, tag, *moment, image, tag, image, image, tag, image)
         )
-        test.check(
-            code == 0 and test.read("calls").decode() == expected, "cloudbuild.yaml with", given, test.read("calls").decode()
-        )
+        if "docker.pkg.dev" in image:
+            expected = "pull %s:absent-42\n" % image + expected
+        test.check(code == 0 and calls == expected, "cloudbuild.yaml with", given, code, calls, output)
+    # Without the repository, nothing is built.
+    denied = 'denied: Permission "artifactregistry.repositories.downloadArtifacts" denied on resource "projects/my-project" (or it may not exist)'
+    for answer in ('name unknown: Repository "berth" not found', denied):
+        code, calls, output = run({}, answer)
+        line = "gcloud artifacts repositories create berth --repository-format docker --location us-central1 --project my-project"
+        test.check(code == 4 and output.rstrip().endswith(line) and "build --target" not in calls, answer, code, calls, output)
+    code, calls, output = run({"_TARGET": "test"}, absent)
+    test.check(code == 2 and not calls and "_TARGET is test" in output, "builds the target test:", code, calls, output)
 
 
 def pasted(page):
@@ -191,6 +157,9 @@ def check_pages(test):
     ) % os.path.join(REPOSITORY, "tests/support")
     for tool in ("kubectl", "kind"):
         os.chmod(test.write("bin/" + tool, kubectl), 0o755)
+    gcloud = '#!/bin/bash\nexec /usr/bin/python3 "%s" "$@"\n' % os.path.join(REPOSITORY, "tests/support/fake_gcloud.py")
+    os.chmod(test.write("bin/gcloud", gcloud), 0o755)
+    test.write("state", '{"project": "my-project", "account": "me@example.com"}')
     for page, folders, filled, asks in (
         ("docs/kubernetes.md", ["k8s"], ["filled.yaml"], "apply -k k8s/base"),
         ("docs/vertex.md", ["vertex", "scripts"], ["build/vertex/" + name for name in KINDS], "hp-tuning-jobs"),
@@ -200,7 +169,7 @@ def check_pages(test):
             shutil.copytree(os.path.join(REPOSITORY, folder), os.path.join(copy, folder))
         test.write(os.path.join(copy, "train.csv"), "")
         test.write("calls", "")
-        environment = {"PATH": test.path("bin") + ":" + os.environ["PATH"], "CALLS": test.path("calls")}
+        environment = {"PATH": test.path("bin") + ":" + os.environ["PATH"], "CALLS": test.path("calls"), "GCLOUD_STATE": test.path("state")}
         run = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", pasted(page)],
             env=environment,
@@ -214,7 +183,7 @@ def check_pages(test):
         for name in filled:
             left = re.findall("PROJECT|BUCKET", test.read(os.path.join(copy, name)).decode())
             test.check(not left, page, "leaves", left, "in", name)
-        test.check(b"gs://my-bucket/" in test.read(os.path.join(copy, filled[0])), page, "fills in no bucket")
+        test.check(b"gs://my-" in test.read(os.path.join(copy, filled[0])), page, "fills in no bucket")
         for folder in folders:
             same = subprocess.run(["diff", "-r", os.path.join(REPOSITORY, folder), os.path.join(copy, folder)])
             test.check(same.returncode == 0, page, "changes files of", folder)
@@ -223,7 +192,6 @@ def check_pages(test):
 def main():
     with Installed(sys.argv[1]) as test:
         check_files(test)
-        check_scripts(test)
         check_build(test)
         check_pages(test)
         test.finish()
