@@ -19,6 +19,7 @@ KINDS = {
     "custom-job.yaml": messages.GoogleCloudAiplatformV1CustomJobSpec,
     "spot.yaml": messages.GoogleCloudAiplatformV1CustomJobSpec,
     "tuning-job.yaml": messages.GoogleCloudAiplatformV1HyperparameterTuningJob,
+    "workers.yaml": messages.GoogleCloudAiplatformV1CustomJobSpec,
 }
 
 
