@@ -20,8 +20,12 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 # What makes a memory error in the binary that ships end the process instead of being used. scripts/check-binary.sh looks for it.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(BERTH_FORTIFY 3)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+    set(BERTH_FORTIFY 2)  # GCC 11 has no more, and warns in every source
+  endif()
   target_compile_options(berth_options INTERFACE -fstack-protector-strong -fstack-clash-protection
-                                                 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+                                                 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${BERTH_FORTIFY})
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     target_compile_options(berth_options INTERFACE -fcf-protection)
   endif()

@@ -120,7 +120,7 @@ size_t encode_utf8(char32_t c, char* out) {
 }
 
 Characters decompose(char32_t c) {
-  std::array<utf8proc_int32_t, 4> parts;
+  std::array<utf8proc_int32_t, 4> parts{};
   int boundary = 0;
   const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
                                              parts.size(), UTF8PROC_DECOMPOSE, &boundary);
@@ -157,7 +157,7 @@ bool is_word_character(char32_t c) {
 }
 
 void decompose_compatibly(char32_t c, std::u32string& out) {
-  std::array<utf8proc_int32_t, 32> parts;
+  std::array<utf8proc_int32_t, 32> parts{};
   int boundary = 0;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
   const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),

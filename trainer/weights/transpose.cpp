@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "storage/base/shuffle.h"
+
 namespace berth {
 namespace {
 
@@ -30,14 +32,13 @@ void transpose_tile(const Tile<uint32_t>& from, TransposedTile<uint32_t>& to) {
     for (size_t column = 0; column < kTileColumns; column += 4) {
       Four in[4];
       for (size_t i = 0; i < 4; ++i) std::memcpy(&in[i], &from[row + i][column], sizeof in[i]);
-      const Four low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
-      const Four low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
-      const Four high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
-      const Four high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
-      const Four out[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                           __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                           __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                           __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+      const Four low01 = BERTH_SHUFFLE(in[0], in[1], 0, 4, 1, 5);
+      const Four low23 = BERTH_SHUFFLE(in[2], in[3], 0, 4, 1, 5);
+      const Four high01 = BERTH_SHUFFLE(in[0], in[1], 2, 6, 3, 7);
+      const Four high23 = BERTH_SHUFFLE(in[2], in[3], 2, 6, 3, 7);
+      const Four out[4] = {
+          BERTH_SHUFFLE(low01, low23, 0, 1, 4, 5), BERTH_SHUFFLE(low01, low23, 2, 3, 6, 7),
+          BERTH_SHUFFLE(high01, high23, 0, 1, 4, 5), BERTH_SHUFFLE(high01, high23, 2, 3, 6, 7)};
       for (size_t i = 0; i < 4; ++i) std::memcpy(&to[column + i][row], &out[i], sizeof out[i]);
     }
   }

@@ -8,6 +8,7 @@
 #include <immintrin.h>  // its functions are always inlined, and so leave no symbols behind
 #endif
 
+#include "storage/base/shuffle.h"
 #include "trainer/cpu/kernels/loops.h"
 
 namespace berth::BERTH_LOOPS {
@@ -23,8 +24,8 @@ static inline Lanes multiply_low(Lanes a, Lanes b) {
       _mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
 constexpr Lanes kFirst = {0, 1, 2, 3, 4, 5, 6, 7};
-#define BERTH_INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define BERTH_INTERLEAVE_LOW(a, b) BERTH_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define BERTH_INTERLEAVE_HIGH(a, b) BERTH_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #elif defined(__AVX2__)
 typedef uint64_t Lanes __attribute__((vector_size(32)));
 static inline Lanes multiply_low(Lanes a, Lanes b) {
@@ -32,8 +33,8 @@ static inline Lanes multiply_low(Lanes a, Lanes b) {
       _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 }
 constexpr Lanes kFirst = {0, 1, 2, 3};
-#define BERTH_INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define BERTH_INTERLEAVE_LOW(a, b) BERTH_SHUFFLE(a, b, 0, 4, 1, 5)
+#define BERTH_INTERLEAVE_HIGH(a, b) BERTH_SHUFFLE(a, b, 2, 6, 3, 7)
 #else
 typedef uint64_t Lanes __attribute__((vector_size(16)));
 static inline Lanes multiply_low(Lanes a, Lanes b) {
@@ -45,8 +46,8 @@ static inline Lanes multiply_low(Lanes a, Lanes b) {
 #endif
 }
 constexpr Lanes kFirst = {0, 1};
-#define BERTH_INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define BERTH_INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define BERTH_INTERLEAVE_LOW(a, b) BERTH_SHUFFLE(a, b, 0, 2)
+#define BERTH_INTERLEAVE_HIGH(a, b) BERTH_SHUFFLE(a, b, 1, 3)
 #endif
 
 // Two vectors of counters are handled together: a single one would wait for its multiplications.
