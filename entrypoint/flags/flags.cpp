@@ -21,6 +21,14 @@
 namespace berth {
 namespace {
 
+#if CXXOPTS__VERSION_MAJOR > 3 || (CXXOPTS__VERSION_MAJOR == 3 && CXXOPTS__VERSION_MINOR >= 1)
+using MissingArgument = cxxopts::exceptions::missing_argument;
+using MalformedArguments = cxxopts::exceptions::exception;
+#else
+using MissingArgument = cxxopts::missing_argument_exception;
+using MalformedArguments = cxxopts::OptionException;
+#endif
+
 // Maps the canonical name of a flag to what was typed.
 using Typed = std::map<std::string, std::string>;
 
@@ -110,9 +118,9 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
       throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
                   "name every input with a flag, such as --train-data-file");
     }
-  } catch (const cxxopts::exceptions::missing_argument&) {
+  } catch (const MissingArgument&) {
     throw Error(Code::kUsage, "the flag needs a value", canonical.back());
-  } catch (const cxxopts::exceptions::exception&) {
+  } catch (const MalformedArguments&) {
     const auto dashed = std::ranges::find_if(canonical, [](const std::string& argument) {
       return argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
     });

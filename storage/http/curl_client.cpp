@@ -12,6 +12,14 @@
 namespace berth {
 namespace {
 
+// libcurl 7.85 deprecates these options, but the options that replace them are unknown to older
+// ones, such as that of Ubuntu 22.04. The libcurl that runs may be older than the header.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+constexpr CURLoption kProtocols = CURLOPT_PROTOCOLS;
+constexpr CURLoption kRedirectProtocols = CURLOPT_REDIR_PROTOCOLS;
+#pragma GCC diagnostic pop
+
 constexpr size_t kIdleConnections = 32;
 constexpr int kLongestPoll_ms = 200;
 constexpr uint64_t kLeastBytes =
@@ -169,7 +177,7 @@ class CurlStream final : public HttpStream {
     if (easy_ == nullptr) throw Error(Code::kMemory, "libcurl cannot make a handle", host_);
     set(CURLOPT_URL, request_.url.c_str());
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
+    set(kProtocols, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -186,8 +194,9 @@ class CurlStream final : public HttpStream {
     if (request_.follow_redirects) {
       set(CURLOPT_FOLLOWLOCATION, 1L);
       set(CURLOPT_MAXREDIRS, 10L);
-      set(CURLOPT_REDIR_PROTOCOLS_STR,
-          lower_ascii(request_.url).starts_with("https:") ? "https" : "http,https");
+      const bool is_secret = lower_ascii(request_.url).starts_with("https:");
+      set(kRedirectProtocols,
+          static_cast<long>(is_secret ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
     }
     set(CURLOPT_ERRORBUFFER, error_text_);
     set(CURLOPT_USERAGENT, options_.user_agent.c_str());

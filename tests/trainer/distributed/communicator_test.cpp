@@ -12,6 +12,10 @@
 #include "tests/support/rank_threads.h"
 #include "tests/support/throws_code.h"
 
+#ifndef GTEST_FLAG_SET  // before GoogleTest 1.12
+#define GTEST_FLAG_SET(name, value) (void)(::testing::GTEST_FLAG(name) = value)
+#endif
+
 namespace berth {
 namespace {
 
