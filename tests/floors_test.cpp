@@ -89,7 +89,7 @@ const std::string kBlockCodec = "storage/formats/columnar/block_codec.cpp";
 const std::vector<Library> kLibraries = {
     {"archive", {"storage/libarchive_reader.cpp"}},
     {"cblas", {"trainer/cpu/kernels/gemm.cpp"}},
-    {"openblas-serial/", {"trainer/cpu/kernels/gemm.cpp"}},
+    {"openblas", {"trainer/cpu/kernels/gemm.cpp"}},
     {"curl/", {"storage/http/curl_library.h"}},
     {"gloo/", {"trainer/distributed/gloo_communicator.cpp"}},
     {"cxxopts", {"entrypoint/flags/flags.cpp"}},

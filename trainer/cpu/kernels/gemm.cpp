@@ -1,6 +1,12 @@
 #include "trainer/cpu/kernels/gemm.h"
 
+#if __has_include(<openblas-serial/cblas.h>)  // Debian
 #include <openblas-serial/cblas.h>
+#elif __has_include(<openblas/cblas.h>)  // Fedora
+#include <openblas/cblas.h>
+#else
+#include <cblas.h>
+#endif
 
 #include <algorithm>
 #include <cassert>
