@@ -31,7 +31,11 @@ mapfile -t changed < <({ git diff --name-only --diff-filter=d "$base" -- '*.h' '
   git ls-files --others --exclude-standard -- '*.h' '*.cpp'; } | sort -u)
 [ ${#changed[@]} -gt 0 ] || { echo "lint: no C++ file differs from $base"; exit $failed; }
 
-clang-format --dry-run --Werror "${changed[@]}" || failed=1
+if [[ $(clang-format --version) == *' version 14.'* ]]; then
+  clang-format --dry-run --Werror "${changed[@]}" || failed=1
+else
+  echo "lint: the layout is not checked; clang-format 14 decides it, and here is $(clang-format --version)" >&2
+fi
 
 cmake --preset plain -DBUILD_TESTING=ON >/dev/null || exit 2
 sources=()

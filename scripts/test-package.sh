@@ -39,7 +39,7 @@ make_root() {
   [ ! -d "$work/$1" ] || return 0
   rm -rf "$work/partial"
   case $1 in
-    trixie | bullseye) bash scripts/bootstrap-debian.sh "$work/partial" --suite="$1" --variant=minbase ;;
+    trixie | bullseye) SUITE=$1 bash scripts/bootstrap-debian.sh "$work/partial" --variant=minbase ;;
     musl)  # the loader and the shell of a musl system; Fedora's place of certificates
       bash scripts/bootstrap-debian.sh "$work/unpacked" --variant=extract --include=musl,busybox-static &&
         mkdir -p "$work"/partial/{bin,lib,etc} && cp "$work/unpacked/bin/busybox" "$work/partial/bin/" &&
