@@ -210,6 +210,17 @@ void on_terminate() {
   std::abort();
 }
 
+// Gloo shares the store since 2025 and borrowed it before.
+template <typename Context>
+void connect_mesh(Context& context, const std::shared_ptr<GlooStore>& addresses,
+                  std::shared_ptr<::gloo::transport::Device>& device) {
+  if constexpr (requires { context.connectFullMesh(addresses, device); }) {
+    context.connectFullMesh(addresses, device);
+  } else {
+    context.connectFullMesh(*addresses, device);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValueStore& store) {
@@ -221,8 +232,7 @@ std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValue
   guarded([&] {
     std::shared_ptr<::gloo::transport::Device> device =
         ::gloo::transport::tcp::CreateDevice(attributes);
-    GlooStore addresses(store);
-    context->connectFullMesh(addresses, device);
+    connect_mesh(*context, std::make_shared<GlooStore>(store), device);
   });
   return std::make_unique<GlooCommunicator>(std::move(context));
 }
