@@ -102,14 +102,15 @@ void greet(std::span<const char* const> arguments, const Platform& platform) {
   if (arguments.empty() && !is_job) print(usage_text() + "\n");
 }
 
-// Answers --help, --version and --help-markdown on standard output. Returns false if none of them
-// was given and a job must run.
+// Answers --help, --version, --help-markdown and --help-json on standard output. Returns false if
+// none of them was given and a job must run.
 bool answer(const CommandLine& command_line, const Platform& platform) {
   const int columns = platform.columns.value_or(terminal_columns(STDOUT_FILENO).value_or(80));
   std::string text;
   if (command_line.help) text = help_text(columns);
   if (command_line.version) text += version_text() + "\n";
   if (command_line.help_markdown) text += help_markdown();
+  if (command_line.help_json) text += help_json();
   print(text);
   return !text.empty();
 }
@@ -147,6 +148,7 @@ int main(int argc, char** argv) {
     command_line = parse_flags(arguments, platform);
     last_words.settle(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
+    if (command_line.owner_process > 0) stop_with_owner(command_line.owner_process);
     if (answer(command_line, platform)) return 0;
     run(command_line, platform, signals, progress, end_process);
     report = success_report(progress);

@@ -79,7 +79,7 @@ struct CommandLine {
   Settings settings;                // as asked
   std::string log_format = "auto";  // "text", "json", or "auto": text on a terminal, else json
   LogLevel log_level = LogLevel::kInfo;
-  bool help = false, version = false, help_markdown = false;
+  bool help = false, version = false, help_markdown = false, help_json = false;
   bool dry_run = false;  // stop before the first update
   ToolOptions tool{};
   DeviceOptions device{};
@@ -95,6 +95,7 @@ struct CommandLine {
   std::optional<double> price_per_hour{};  // of the machine, in any currency
   int64_t memory_limit = 0;                // in bytes; 0: what the machine and the container say
   int64_t parent_process = 0;              // of a run inside a job (run_self()); 0: there is none
+  int64_t owner_process = 0;               // which started the program and waits for it; 0: any
 
   // Whether a tuning service waits for a metric: the platform named a trial or a file, or the user
   // named a metric.

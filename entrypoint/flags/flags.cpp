@@ -226,10 +226,11 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   command_line.storage.http.authorities = find_authorities(platform.authorities);
   command_line.storage.hub = platform.hub;
   settle_device(command_line);
-  if (!command_line.version && !command_line.help_markdown) {
-    settle_cluster(command_line, platform.cluster);
+  if (command_line.version || command_line.help_markdown || command_line.help_json) {
+    return command_line;
   }
-  if (!command_line.version && !command_line.help_markdown) check_settings(command_line);
+  settle_cluster(command_line, platform.cluster);
+  check_settings(command_line);
   return command_line;
 }
 

@@ -1,8 +1,11 @@
 #include "entrypoint/flags/help.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/foreign/foreign_flag.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -175,6 +178,27 @@ std::string help_markdown() {
     }
   }
   return out;
+}
+
+std::string help_json() {
+  OrderedJson flags = OrderedJson::array();
+  for (const Flag& flag : flag_table()) {
+    if (flag.group == FlagGroup::kHidden) continue;
+    flags.push_back({{"name", flag.name},
+                     {"aliases", flag.aliases},
+                     {"group", heading(flag.group)},
+                     {"value", flag.value.hint},
+                     {"switch", flag.value.is_switch},
+                     {"default", default_text(flag)},
+                     {"help", flag.help}});
+  }
+  OrderedJson translated = OrderedJson::object();
+  for_each_foreign_flag([&](const ForeignFlag& flag) {
+    std::string name(flag.name);
+    std::ranges::replace(name, '_', '-');
+    translated[name] = flag.fate == Fate::kSame ? flag.text : "";
+  });
+  return to_text(OrderedJson{{"flags", flags}, {"translated", translated}}) + "\n";
 }
 
 std::string version_text() {

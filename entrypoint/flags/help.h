@@ -14,6 +14,14 @@ std::string help_text(int width);
 // markers.
 std::string help_markdown();
 
+// The visible flags for other programs, as one JSON object on a line:
+//   {"flags": [{"name", "aliases", "group", "value", "switch", "default", "help"}, ...],
+//    "translated": {NAME: FLAG, ...}}
+// Names are kebab-case. "value" is what help shows for the value. "translated" has the flags of
+// other programs that foreign/translation.h knows, and the flag with the same meaning and values,
+// or "".
+std::string help_json();
+
 // "berth 0.1.0 (...)".
 std::string version_text();
 

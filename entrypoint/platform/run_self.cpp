@@ -166,4 +166,9 @@ void end_with_parent(int64_t process) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
+void stop_with_owner(int64_t process) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != static_cast<pid_t>(process)) ::kill(::getpid(), SIGTERM);
+}
+
 }  // namespace berth

@@ -33,4 +33,8 @@ void start_again();
 // the first to be killed where memory runs out. Ends it at once where the parent is gone already.
 void end_with_parent(int64_t process);
 
+// Sends this process SIGTERM as soon as the thread of `process` that started it ends, so that the
+// job saves and stops. Sends it at once where `process` is not the parent, because it is gone.
+void stop_with_owner(int64_t process);
+
 }  // namespace berth

@@ -275,6 +275,7 @@ TEST_F(FlagsTest, HelpWinsOverEverything) {
   EXPECT_TRUE(parse_alone({"-h"}).help);
   EXPECT_TRUE(parse_alone({"--version"}).version);
   EXPECT_TRUE(parse_alone({"--help-markdown"}).help_markdown);
+  EXPECT_TRUE(parse_alone({"--help-json"}).help_json);
 }
 
 TEST_F(FlagsTest, PlatformNamesTheDirectoriesThatNoFlagNames) {

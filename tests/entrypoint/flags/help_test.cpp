@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "storage/base/json.h"
 
 namespace berth {
 namespace {
@@ -61,6 +64,29 @@ TEST(Help, EveryNameMeansOneFlag) {
   for (const std::string& name : names) {
     EXPECT_FALSE(names.contains("no" + name)) << name;
     EXPECT_FALSE(names.contains("no-" + name)) << name;
+  }
+}
+
+TEST(Help, JsonHasEveryVisibleFlagAndEveryTranslatedOne) {
+  const Json help = parse_json(help_json());
+  ASSERT_TRUE(help.is_object());
+  std::map<std::string, Json> flags;
+  for (const Json& flag : help.at("flags")) flags[flag.at("name").get<std::string>()] = flag;
+  for (const Flag& flag : flag_table()) {
+    EXPECT_EQ(flags.contains(flag.name), flag.group != FlagGroup::kHidden) << flag.name;
+  }
+  EXPECT_EQ(flags.at("batch-size").at("aliases"), Json::array({"train-batch-size"}));
+  EXPECT_EQ(flags.at("batch-size").at("value"), "N");
+  EXPECT_EQ(flags.at("batch-size").at("switch"), false);
+  EXPECT_EQ(flags.at("recompute").at("switch"), true);
+  EXPECT_EQ(flags.at("validation-split").at("default"), "0.1");
+  EXPECT_EQ(flags.at("validation-split").at("group"), "Data");
+  const auto translated = help.at("translated").get<std::map<std::string, std::string>>();
+  EXPECT_EQ(translated.at("per-device-train-batch-size"), "");
+  EXPECT_EQ(translated.at("train-epochs"), "epochs");
+  for (const auto& [name, flag] : translated) {
+    EXPECT_FALSE(flags.contains(name)) << name;
+    EXPECT_TRUE(flag.empty() || flags.contains(flag)) << name;
   }
 }
 
