@@ -9,6 +9,7 @@ import sys
 import tempfile
 import termios
 import unittest
+from pathlib import Path
 
 import numpy
 import pandas
@@ -100,6 +101,17 @@ class FramesTest(unittest.TestCase):
     def test_a_frame_of_its_own_to_evaluate_on(self):
         result = train(SAMPLE.head(50), eval_data=SAMPLE.tail(30))
         self.assertEqual(result.metrics["eval"]["examples"], 30)
+
+    def test_the_lines_of_the_documentation_run(self):
+        page = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+        block = page[page.index("    import berth_trainer, pandas"):page.index("The package is called")]
+        lines = [line.strip() for line in block.splitlines() if "transformers" not in line]
+        self.assertGreater(len(lines), 9)
+        SAMPLE.head(200).to_csv("reviews.csv")
+        names = {}
+        exec("\n".join(lines), names)
+        self.assertEqual(names["vectors"].shape[0], 2)
+        self.assertGreater(names["result"].metrics["eval"]["examples"], 10)
 
     def test_a_terminal_shows_a_bar(self):
         code = ("import berth_trainer; berth_trainer.train([{'text': f'a ball {i}', 'label': 'ab'[i % 2]} for i in range(40)],"

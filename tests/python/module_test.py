@@ -119,6 +119,20 @@ class ModuleTest(unittest.TestCase):
             self.assertEqual(len(berth_trainer.predict(["a ball"], self.result, progress=False)), 1)
 
 
+class PackageTest(unittest.TestCase):
+    def test_pip_is_told_where_to_go_on_other_systems(self):
+        refusal = Path(__file__).parents[2] / "python" / "sdist" / "refusal.py"
+        for system, machine, part in (("Darwin", "arm64", "this is macOS on arm64. Run it in Docker instead:"), ("Windows", "AMD64", "%cd%"),
+                                      ("Linux", "x86_64", "pip install --upgrade pip"), ("Linux", "riscv64", "Run it in Docker instead:")):
+            names = {}
+            exec(refusal.read_text(), names)
+            with mock.patch("platform.system", lambda: system), mock.patch("platform.machine", lambda: machine):
+                with self.assertRaises(SystemExit) as caught:
+                    names["prepare_metadata_for_build_wheel"]("folder", config_settings=None)
+            self.assertIn(part, str(caught.exception))
+            self.assertIn("docker run", str(caught.exception))
+
+
 class ErrorsTest(unittest.TestCase):
     def refuses(self, code, part, call, *arguments, **flags):
         with self.assertRaises(BerthError) as caught:
