@@ -16,8 +16,9 @@ namespace {
 
 void need(const std::string& value, const std::string& flag, const std::string& mode) {
   if (value.empty()) {
+    const std::string who = mode == "train_and_eval" ? "a training" : "--mode " + mode;
     throw Error(Code::kUsage, cat(flag, " is missing"), "",
-                cat("--mode ", mode, " needs it; --help shows an example"));
+                cat(who, " needs it; --help shows an example"));
   }
 }
 

@@ -88,6 +88,18 @@ void require_values(const std::vector<std::string>& canonical, const Typed& spel
   }
 }
 
+// What to type in place of an argument that belongs to no flag.
+std::string hint_for_stray(const std::string& argument) {
+  if (lower_ascii(argument) == "help") return "--help lists all flags";
+  try {
+    CommandLine unused;
+    look_up_flag("mode").flag->value.set(unused, argument);
+    return cat("the mode is a flag, too: --mode ", argument);
+  } catch (const Error&) {  // it is no mode
+    return "name every input with a flag, such as --train-data-file";
+  }
+}
+
 // Maps the canonical name of each flag to the last value given. cxxopts pairs names with values and
 // finds arguments that are neither. `further` receives what --mode inspect is to look into, --mode
 // fetch to copy, or --mode report to compare, besides the value of --input.
@@ -116,7 +128,7 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
       }
     } else if (!parsed.unmatched().empty()) {
       throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
-                  "name every input with a flag, such as --train-data-file");
+                  hint_for_stray(parsed.unmatched()[0]));
     }
   } catch (const MissingArgument&) {
     throw Error(Code::kUsage, "the flag needs a value", canonical.back());

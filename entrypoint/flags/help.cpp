@@ -138,6 +138,12 @@ std::string help_text(int columns) {
   out += cat("\n  ", kExample, "\n\n");
   append_wrapped(
       out,
+      "Then berth --mode predict --predict-data-file new.csv --job-dir runs/first labels "
+      "the rows of another table. berth without arguments shows more ways to begin.",
+      0, 0, width);
+  out += '\n';
+  append_wrapped(
+      out,
       "A file or directory is a path or a URI. A flag is written --x VALUE or --x=VALUE, with - or "
       "_ between its words; a switch is written --x, --no-x or --x=false. If a flag is repeated, "
       "the last one counts.",

@@ -86,10 +86,19 @@ bool adopt_earlier_job(Storage& storage, CommandLine& command_line) {
 
 bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
 
+// The model in a directory that holds no record of a job. It is never a name of the hub.
+std::string model_without_record(Storage& storage, const Uri& job_dir) {
+  const Uri model = job_dir / kModelFolderName;
+  if (!storage.list(model, 1).empty()) return model.to_string();
+  throw Error(Code::kNotFound, "there is no finished job here", job_dir.to_string(),
+              "check --job-dir, which for a job of --seeds is JOB_DIR/seed-N; or name a model with "
+              "--model");
+}
+
 // The model of a job that names none. Empty if the job needs none.
-std::string default_model(const Settings& settings) {
+std::string default_model(Storage& storage, const Settings& settings) {
   if (!is_training(settings.mode)) {
-    return (Uri::parse(settings.output.job_dir) / kModelFolderName).to_string();
+    return model_without_record(storage, Uri::parse(settings.output.job_dir));
   }
   const bool has_config = !settings.model.model_config.empty();
   const bool has_vocabulary = !settings.model.vocab_file.empty();
@@ -118,7 +127,9 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   const bool is_of_job = uses_finished && adopt_earlier_job(storage, completed);
   if (asked.parent_process > 0) settings.training.keeps_weights = false;
   const bool needs_model = mode != Mode::kPrepare;
-  if (needs_model && settings.model.model.empty()) settings.model.model = default_model(settings);
+  if (needs_model && settings.model.model.empty()) {
+    settings.model.model = default_model(storage, settings);
+  }
   for (std::string* model : {&settings.model.model, &settings.distillation.teacher}) {
     *model = local_or_hub_model(storage, *model);
   }

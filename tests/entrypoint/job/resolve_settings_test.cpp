@@ -116,6 +116,23 @@ TEST_F(ResolveSettingsTest, AJobThatHasNotFinishedIsNotFound) {
       ThrowsCode(Code::kNotFound, "--mode export_only"));
 }
 
+TEST_F(ResolveSettingsTest, ADirectoryWithoutAJobIsNoNameOfTheHub) {
+  // The hub could have a model of the name "nowhere/model".
+  EXPECT_THAT(
+      [&] {
+        resolve({"--mode", "predict", "--predict-data-file", "a.csv", "--job-dir", "nowhere"});
+      },
+      ThrowsCode(Code::kNotFound, "nowhere: there is no finished job here; check --job-dir"));
+}
+
+TEST_F(ResolveSettingsTest, AModelWithoutARecordIsFound) {
+  std::filesystem::create_directory(in_scratch("model"));
+  write_text(scratch_ / "model/config.json", "{}");
+  const ResolvedJob job =
+      resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", in_scratch("")});
+  EXPECT_EQ(job.settings.model.model, in_scratch("model"));
+}
+
 TEST_F(ResolveSettingsTest, AnExportHasTheAdaptersAndTheModelThatTheJobBeganWith) {
   const EarlierJob earlier(
       Uri::parse("job"),
