@@ -54,12 +54,16 @@ class LastWords {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
     // What a probe finds in the container of a job are not the last words of that job.
     has_log_ = command_line.parent_process == 0 && command_line.settings.mode != Mode::kHeartbeat;
+    names_results_ = command_line.parent_process == 0 && command_line.log_level >= LogLevel::kInfo;
   }
 
   void say(const FinalReport& report) const {
     const std::string line = json_line(report);
     if (!as_text_) write_standard_error(line + "\n");
     if (as_text_ && report.code != 0) write_standard_error("berth: " + sentence(report) + "\n");
+    if (as_text_ && report.code == 0 && names_results_) {
+      write_standard_error(results_text(report.results));
+    }
     if (has_log_) write_termination_log(line);
   }
 
@@ -77,8 +81,15 @@ class LastWords {
 
  private:
   std::atomic<bool> as_text_ = standard_error_is_terminal();
+  std::atomic<bool> names_results_ = false;
   std::atomic<bool> has_log_ = true;  // whether the pod's termination message is this process's
 };
+
+// How the user calls this program (CommandLine::program). Process 1 is what a container runs.
+std::string program_name(int argc, char** argv) {
+  if (::getpid() == 1) return "";
+  return argc > 0 && *argv[0] != '\0' ? argv[0] : "berth";
+}
 
 void print(const std::string& text) {
   const bool written = std::fputs(text.c_str(), stdout) != EOF && std::fflush(stdout) == 0;
@@ -146,6 +157,7 @@ int main(int argc, char** argv) {
     if (answer_explain(arguments)) return 0;
     greet(arguments, platform);
     command_line = parse_flags(arguments, platform);
+    command_line.program = program_name(argc, argv);
     last_words.settle(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (command_line.owner_process > 0) stop_with_owner(command_line.owner_process);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/typed_flag.h"
 
 namespace berth {
 
@@ -56,13 +57,7 @@ std::string OwnCommand::line(const ShellCommand& typed, bool expands) const {
 }
 
 std::string flag_text(const OwnCommand::Setting& setting, bool expands) {
-  const auto& [flag, value] = setting;
-  const std::string name = "--" + flag->name;
-  if (flag->value.is_switch && is_switch_word(value)) {
-    return parse_switch(value) ? name : "--no-" + flag->name;
-  }
-  const bool is_joined = flag->value.is_switch || value.starts_with("--");
-  return name + (is_joined ? "=" : " ") + shell_quoted(value, expands);
+  return typed_flag(*setting.first, setting.second, expands);
 }
 
 }  // namespace berth

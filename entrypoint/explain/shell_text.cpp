@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -164,21 +165,6 @@ class ShellReader {
   std::map<std::string, std::string> variables_;
 };
 
-bool is_plain(std::string_view word) {
-  return !word.empty() && std::ranges::all_of(word, [](char c) {
-    return is_name_character(c) || std::string_view("@%+=:,./-").find(c) != std::string_view::npos;
-  });
-}
-
-std::string between(char quote, const std::string& word, std::string_view escaped) {
-  std::string text(1, quote);
-  for (const char c : word) {
-    if (escaped.find(c) != std::string_view::npos) text += '\\';
-    text += c;
-  }
-  return text + quote;
-}
-
 }  // namespace
 
 std::vector<ShellCommand> shell_commands(std::string_view text) { return ShellReader(text).read(); }
@@ -187,14 +173,6 @@ void split_environment(ShellCommand& command) {
   const auto program = std::ranges::find_if_not(command.words, is_assignment);
   command.environment.assign(command.words.begin(), program);
   command.words.erase(command.words.begin(), program);
-}
-
-std::string shell_quoted(const std::string& word, bool expands) {
-  if (is_plain(word)) return word;
-  if (expands && word.starts_with("~/") && is_plain(word.substr(1))) return word;
-  if (expands && word.find('$') != std::string::npos) return between('"', word, "\"\\`");
-  if (word.find('\'') == std::string::npos) return between('\'', word, "");
-  return between('"', word, "\"\\`$");
 }
 
 }  // namespace berth

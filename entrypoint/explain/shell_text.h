@@ -22,8 +22,4 @@ std::vector<ShellCommand> shell_commands(std::string_view text);
 // Moves words such as NAME=value that stand before the program to `environment`.
 void split_environment(ShellCommand& command);
 
-// `word` as a shell takes it for one word. With `expands`, $NAME and a leading ~/ keep their
-// meaning.
-std::string shell_quoted(const std::string& word, bool expands);
-
 }  // namespace berth

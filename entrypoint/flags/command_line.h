@@ -77,6 +77,9 @@ struct ClusterOptions {
 // and platform are in it; what follows from files is not: see resolve_settings().
 struct CommandLine {
   Settings settings;                // as asked
+  // How the user calls this program: "berth", or a path. Empty: it is what a container runs, and
+  // the user gives it arguments only.
+  std::string program = "berth";
   std::string log_format = "auto";  // "text", "json", or "auto": text on a terminal, else json
   LogLevel log_level = LogLevel::kInfo;
   bool help = false, version = false, help_markdown = false, help_json = false;

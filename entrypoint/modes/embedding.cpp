@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "entrypoint/job/finished_model.h"
+#include "entrypoint/job/job_results.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/modes/shared_inference.h"
 #include "entrypoint/report/standard_output.h"
@@ -72,6 +73,7 @@ void run_embedding(Job& job) {
                           ? JobDirectory(settings.output).embeddings(settings.embedding.format)
                           : Uri::parse(file);
     store_results(job, place, write);
+    job.progress.set_results(embedding_results(place, settings.embedding.format));
   }
   job.output.on_finish();
   log_info("embedded " + counted(data.rows(), "text"));

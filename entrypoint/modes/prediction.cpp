@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "entrypoint/job/finished_model.h"
+#include "entrypoint/job/job_results.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/modes/labelled_evaluation.h"
 #include "entrypoint/modes/shared_inference.h"
@@ -66,6 +67,7 @@ void write_to_file(Job& job, const Uri& file, const Predictions& predictions) {
     const auto lines = predictions.lines();
     predictions.write({{*lines, sink}});
   });
+  job.progress.set_results(prediction_results(file));
 }
 
 // Writes predictions.tsv and test_results.tsv, the file of the tutorial, from one pass over the
@@ -113,7 +115,9 @@ void run_prediction(Job& job) {
   } else if (!file.empty()) {
     write_to_file(job, Uri::parse(file), predictions);
   } else if (wants_test_results(config.task, settings.data)) {
-    write_with_test_results(job.storage, JobDirectory(settings.output), predictions);
+    const JobDirectory directory(settings.output);
+    write_with_test_results(job.storage, directory, predictions);
+    job.progress.set_results(prediction_results(directory.predictions()));
   } else {
     write_to_file(job, JobDirectory(settings.output).predictions(), predictions);
   }

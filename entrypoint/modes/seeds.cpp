@@ -1,7 +1,10 @@
 #include "entrypoint/modes/seeds.h"
 
+#include <algorithm>
 #include <cstdio>
 
+#include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/job_results.h"
 #include "entrypoint/modes/seed_metrics.h"
 #include "entrypoint/modes/training.h"
 #include "storage/base/error.h"
@@ -9,6 +12,7 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 namespace {
@@ -51,6 +55,30 @@ void say(const std::string& metric, const Spread& spread) {
   log_info(cat(metric, " over ", spread.values.size(), " seeds: mean ", numbers));
 }
 
+// Lets the last lines name the seed with the best evaluation, by the metric that decides which
+// model is the best. Without evaluations it is the first seed.
+void name_best_seed(Job& job, uint64_t first, const std::map<std::string, Spread>& result) {
+  CommandLine one = job.command_line;
+  one.settings = settings_of_seed(job.command_line.settings, first);
+  const auto earlier = EarlierJob::find(job.storage, JobDirectory(one.settings.output).root());
+  if (!earlier) return;
+  const auto classes = static_cast<int64_t>(earlier->labels().size());
+  const std::vector<std::string> names = metric_names(earlier->task(), classes);
+  std::string metric = job.command_line.settings.training.metric_for_best_model;
+  metric =
+      metric.empty() ? names.front() : checked_metric(metric, names, "--metric-for-best-model");
+  if (const auto found = result.find(metric); found != result.end()) {
+    const std::vector<double>& values = found->second.values;
+    const auto best = is_error_metric(metric) ? std::ranges::min_element(values)
+                                              : std::ranges::max_element(values);
+    const uint64_t seed = first + static_cast<uint64_t>(best - values.begin());
+    log_info(cat("the best of these seeds by ", metric, " is ", seed));
+    one.settings = settings_of_seed(job.command_line.settings, seed);
+  }
+  job.progress.set_results(
+      training_results(one, job.storage, JobDirectory(one.settings.output), earlier->task()));
+}
+
 }  // namespace
 
 void run_seeds(Job& job) {
@@ -73,6 +101,7 @@ void run_seeds(Job& job) {
   const std::map<std::string, Spread> result = spreads(metrics);
   for (const auto& [metric, spread] : result) say(metric, spread);
   write_text(job.storage, directory.metrics(), seeds_json(static_cast<int64_t>(first), result));
+  name_best_seed(job, first, result);
 }
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/job_results.h"
 #include "entrypoint/training/finished_job.h"
 #include "entrypoint/training/removed_model.h"
 #include "entrypoint/training/training_inputs.h"
@@ -24,13 +25,17 @@ namespace {
 bool is_finished(Job& job, const JobDirectory& directory) {
   const auto finished = find_finished_job(job.storage, job.command_line, directory);
   if (!finished) return false;
+  const CommandLine& asked = job.command_line;
   if (finished->has_model) {
     job.progress.set_step(finished->steps);
     log_info(cat("already finished: ", directory.root().to_string(), " holds the results"));
-  } else if (!job.command_line.dry_run && job.command_line.settings.training.place.leads()) {
+  } else if (!asked.dry_run && asked.settings.training.place.leads()) {
     write_removed_model(job, directory, finished->steps);
   }
-  return !job.command_line.dry_run;
+  if (!asked.dry_run && asked.cluster.rank.value_or(0) == 0) {
+    job.progress.set_results(training_results(asked, job.storage, directory, finished->task));
+  }
+  return !asked.dry_run;
 }
 
 void train_and_write(Job& job, const JobDirectory& directory) {

@@ -10,6 +10,7 @@
 #include "storage/base/json.h"
 #include "storage/base/printable.h"
 #include "storage/base/secrets.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -22,11 +23,24 @@ const char* severity(const FinalReport& report) {
   return report.code == exit_code(Code::kStopped) ? "NOTICE" : "ERROR";
 }
 
+// A result is named as a whole or not at all: a part of a command must not be typed.
+void add_results(OrderedJson& object, const JobResults& results) {
+  const auto add = [&object](const char* name, const std::string& text) {
+    if (!text.empty()) object[name] = text;
+  };
+  add("model", results.model);
+  add("report", results.report);
+  add("predictions", results.predictions);
+  add("embeddings", results.embeddings);
+  add("next", results.next);
+  add("read", results.read);
+}
+
 std::string dump(const FinalReport& report, double time_s, size_t text_limit) {
   const auto cut = [text_limit](const std::string& text) {
     return text.size() <= text_limit ? text : text.substr(0, text_limit) + "...";
   };
-  const OrderedJson object = {
+  OrderedJson object = {
       {"code", report.code},
       {"reason", report.reason},
       {"what", cut(report.what)},
@@ -34,10 +48,11 @@ std::string dump(const FinalReport& report, double time_s, size_t text_limit) {
       {"hint", cut(report.hint)},
       {"step", report.step},
       {"checkpoint", cut(report.checkpoint)},
-      {"time", iso_time(time_s)},
-      {"severity", severity(report)},
-      {"message", cut(sentence(report))},
   };
+  if (text_limit == kLimitBytes) add_results(object, report.results);
+  object["time"] = iso_time(time_s);
+  object["severity"] = severity(report);
+  object["message"] = cut(sentence(report));
   return printable_json(to_text(object));
 }
 
@@ -59,6 +74,7 @@ FinalReport success_report(const JobProgress& progress) {
                      .hint = "",
                      .checkpoint = progress.checkpoint()};
   report.step = progress.step();
+  report.results = progress.results();
   return report;
 }
 
@@ -86,6 +102,20 @@ FinalReport failure_report(const std::exception_ptr& failure, const JobProgress&
 std::string sentence(const FinalReport& report) {
   std::string text = report.where.empty() ? report.what : report.where + ": " + report.what;
   return printable(report.hint.empty() ? text : text + "; " + report.hint);
+}
+
+std::string results_text(const JobResults& results) {
+  std::string text;
+  const auto add = [&text](const char* before, const std::string& what) {
+    if (!what.empty()) text += before + printable(what) + "\n";
+  };
+  add("model:  ", results.model);
+  add("report: ", results.report);
+  add("predictions: ", results.predictions);
+  add("embeddings: ", results.embeddings);
+  add("to read them in Python:\n  ", results.read);
+  add(cat("to ", results.next_purpose, ":\n  ").c_str(), results.next);
+  return text;
 }
 
 std::string json_line(const FinalReport& report, const Clock& wall_clock) {

@@ -17,6 +17,7 @@ struct FinalReport {
   std::string reason{}, what{};               // "finished", or reason(Code) and the problem
   std::string where{}, hint{}, checkpoint{};  // empty where there is nothing to say
   int64_t step = 0;
+  JobResults results{};  // of a job that finished
 };
 
 FinalReport success_report(const JobProgress& progress);
@@ -28,9 +29,13 @@ FinalReport failure_report(const std::exception_ptr& failure, const JobProgress&
 // "where: what; hint", for people, in printable characters (storage/base/printable.h).
 std::string sentence(const FinalReport& report);
 
+// The lines that name the results and the next command, for people. Empty where there are none.
+std::string results_text(const JobResults& results);
+
 // One JSON object, with the time, the severity and the message that a console of logs shows, in
 // printable characters and without a newline, of at most 4096 bytes because
-// Kubernetes keeps no more. Texts that are too long are cut at their ends.
+// Kubernetes keeps no more. Where it would be longer, the results are left out, and then texts that
+// are too long are cut at their ends.
 std::string json_line(const FinalReport& report, const Clock& wall_clock = wall_clock_s);
 
 // Writes `line` to `file` where the platform provides that file. Otherwise, and on failure, it does

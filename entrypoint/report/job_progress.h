@@ -7,6 +7,15 @@
 
 namespace berth {
 
+// What a finished job left for its user, and what the user may do with it. What is not there is
+// empty.
+struct JobResults {
+  std::string model{}, report{}, predictions{}, embeddings{};  // where they are
+  std::string next{};          // a command for a shell; in a container, the arguments alone
+  std::string next_purpose{};  // what it is for: "predict the rows of a new file"
+  std::string read{};          // an expression of Python that reads the predictions or embeddings
+};
+
 // How far a job has come. The final report says it, whether the job succeeded or failed.
 // Thread-safe, because a signal may end the process while the job goes on.
 class JobProgress {
@@ -22,6 +31,10 @@ class JobProgress {
     const std::lock_guard lock(mutex_);
     checkpoint_ = std::move(checkpoint);
   }
+  void set_results(JobResults results) {
+    const std::lock_guard lock(mutex_);
+    results_ = std::move(results);
+  }
 
   // The updates that were done.
   int64_t step() const {
@@ -33,11 +46,16 @@ class JobProgress {
     const std::lock_guard lock(mutex_);
     return checkpoint_;
   }
+  JobResults results() const {
+    const std::lock_guard lock(mutex_);
+    return results_;
+  }
 
  private:
   mutable std::mutex mutex_;
   int64_t step_;
   std::string checkpoint_;
+  JobResults results_;
 };
 
 }  // namespace berth

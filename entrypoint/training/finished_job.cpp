@@ -108,7 +108,8 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
   }
   const EarlierJob earlier(directory.root(), *record);
   require_nothing_new(earlier, settings);
-  return FinishedJob{.steps = *steps, .has_model = has_model(storage, directory, earlier)};
+  return FinishedJob{
+      .steps = *steps, .has_model = has_model(storage, directory, earlier), .task = earlier.task()};
 }
 
 }  // namespace berth

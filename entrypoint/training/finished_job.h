@@ -6,6 +6,7 @@
 #include "entrypoint/flags/command_line.h"
 #include "storage/storage.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 
@@ -13,6 +14,7 @@ struct FinishedJob {
   int64_t steps = 0;  // the updates that it made
   // false: its model, or a part of it, was removed, and can be written again
   bool has_model = true;
+  Task task = kDefaultTask;
 };
 
 // The job in `directory`, where it is finished; nullopt: it is new, was interrupted, or is to

@@ -6,6 +6,7 @@
 
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/hub_model.h"
+#include "entrypoint/job/job_results.h"
 #include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -100,6 +101,10 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
   if (job.ranks == nullptr) job.storage.remove(directory.rendezvous());
   write_text(job.storage, directory.metrics(), to_json(metrics));
   if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
+  if (plan.options.keeps_weights) {
+    job.progress.set_results(
+        training_results(job.command_line, job.storage, directory, inputs.rows.task));
+  }
 }
 
 }  // namespace berth

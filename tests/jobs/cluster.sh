@@ -20,6 +20,7 @@ for size in 2 3 4; do
   [ -s job$size/metrics.json ] && [ -s job$size/model/model.safetensors ] || fail "$size workers: no results"
   [ ! -e job$size/rendezvous.json ] || fail "$size workers leave rendezvous.json"
   ! grep -q 'was removed' worker*.txt || fail "$size workers miss files that only worker 0 writes"
+  [ "$(grep -l '"next":' worker*.txt)" = worker0.txt ] || fail "of $size workers, others than worker 0 name the results"
 done
 start 2 --job-dir again
 ended
@@ -27,6 +28,7 @@ cmp again/model/model.safetensors job2/model/model.safetensors || fail "two work
 start 3 --job-dir job3
 ended
 [ "$codes" = "0 0 0" ] && grep -q 'already finished' worker2.txt || fail "workers of a finished job: $codes"
+[ "$(grep -l '"next":' worker*.txt)" = worker0.txt ] || fail "of a finished job, others than worker 0 name the results"
 
 # Two workers that share the optimizer learn the same, and turn away one that does not. Three others go on without sharing.
 start_leader 2 --job-dir sharded --shard-optimizer

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "entrypoint/flags/typed_flag.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
@@ -70,8 +71,8 @@ TEST(ShellText, TextThatEndsAnywhereIsReadOrRefused) {
 }
 
 TEST(ShellText, QuotedWordsReadBack) {
-  for (const std::string word :
-       {"", "a", "a b", "a'b", "a\"b", "a$b", "a'$b`c\\d\"", "*.txt", "~/x", "#", "a;b", "\n"}) {
+  for (const std::string word : {"", "a", "a b", "a'b", "a\"b", "a$b", "a'$b`c\\d\"", "a'b!c",
+                                 "*.txt", "~/x", "#", "a;b", "\n"}) {
     EXPECT_THAT(words("x " + shell_quoted(word, false)), ElementsAre("x", word));
   }
   EXPECT_EQ(shell_quoted("gs://b/a-1.2,c=d", false), "gs://b/a-1.2,c=d");

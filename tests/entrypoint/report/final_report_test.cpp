@@ -27,6 +27,39 @@ TEST(FinalReport, SuccessIsOneLineWithTheSameKeys) {
             R"("time":"2026-01-31T23:59:59.125Z","severity":"INFO","message":"all work is done"})");
 }
 
+TEST(FinalReport, ResultsFollowTheCheckpoint) {
+  JobProgress progress(282, "a/checkpoints/step-00000282");
+  progress.set_results({.model = "a/model",
+                        .report = "a/report.html",
+                        .next = "berth --job-dir 'a b'",
+                        .next_purpose = "predict"});
+  EXPECT_EQ(json_line(success_report(progress), last_second_of_january),
+            R"({"code":0,"reason":"finished","what":"all work is done","where":"","hint":"",)"
+            R"("step":282,"checkpoint":"a/checkpoints/step-00000282","model":"a/model",)"
+            R"("report":"a/report.html","next":"berth --job-dir 'a b'",)"
+            R"("time":"2026-01-31T23:59:59.125Z","severity":"INFO","message":"all work is done"})");
+}
+
+TEST(FinalReport, ACommandThatIsTooLongIsLeftOut) {
+  FinalReport report = success_report(JobProgress(1, "ckpt"));
+  report.results.next = "berth --job-dir " + std::string(4096, 'x');
+  const auto line = parse_json(json_line(report));
+  EXPECT_FALSE(line.contains("next"));
+  EXPECT_EQ(line["checkpoint"], "ckpt");
+}
+
+TEST(FinalReport, PeopleReadTheResultsAsLines) {
+  EXPECT_EQ(results_text({}), "");
+  EXPECT_EQ(results_text({.model = "a/model",
+                          .report = "a/report.html",
+                          .next = "berth --job-dir a",
+                          .next_purpose = "predict"}),
+            "model:  a/model\nreport: a/report.html\nto predict:\n  berth --job-dir a\n");
+  EXPECT_EQ(results_text({.predictions = "a/p.tsv", .read = "read(\"a/p.tsv\")"}),
+            "predictions: a/p.tsv\nto read them in Python:\n  read(\"a/p.tsv\")\n");
+  EXPECT_EQ(results_text({.model = "a\x1b[2J"}), "model:  a\\x1b[2J\n");
+}
+
 TEST(FinalReport, ErrorGivesItsCodeAndParts) {
   const FinalReport report = report_of(Error(Code::kNotFound, "no such file", "a.csv", "look"));
   EXPECT_EQ(json_line(report, last_second_of_january),
