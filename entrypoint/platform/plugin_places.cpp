@@ -24,12 +24,27 @@ std::vector<fs::path> named_libraries(const std::string& variable,
   return found;
 }
 
+// The folders in which the wheels of plugins may be unpacked.
+std::vector<fs::path> wheel_folders(const fs::path& program_folder) {
+  std::vector<fs::path> folders = {(program_folder / "../lib/berth/plugins").lexically_normal()};
+  const fs::path dist = program_folder.parent_path(), package = dist.parent_path();
+  if (program_folder.filename() == "bin" && dist.filename() == "dist" &&
+      package.filename() == "berth_trainer") {
+    folders.push_back(package.parent_path());
+  }
+  return folders;
+}
+
 }  // namespace
 
 std::vector<fs::path> plugin_places(DeviceKind kind, const AcceleratorEnvironment& environment,
                                     const fs::path& program_folder, const fs::path& root) {
-  const fs::path wheels = (program_folder / "../lib/berth/plugins").lexically_normal();
   std::vector<fs::path> places;
+  const auto add_wheels = [&](const std::vector<std::string_view>& libraries) {
+    for (const fs::path& folder : wheel_folders(program_folder)) {
+      for (const std::string_view library : libraries) places.push_back(folder / library);
+    }
+  };
   const auto add_named = [&](const std::vector<std::string_view>& names) {
     for (fs::path& path : named_libraries(environment.named_libraries, names)) {
       places.push_back(std::move(path));
@@ -41,16 +56,16 @@ std::vector<fs::path> plugin_places(DeviceKind kind, const AcceleratorEnvironmen
       add_named({"tpu"});
       places.push_back(root / "lib/libtpu.so");
       places.push_back(root / "usr/lib/libtpu.so");
-      places.push_back(wheels / "libtpu/libtpu.so");
+      add_wheels({"libtpu/libtpu.so"});
       break;
     case DeviceKind::kGpu:
       add_named({"cuda", "gpu"});
-      places.push_back(wheels / "jax_plugins/xla_cuda13/xla_cuda_plugin.so");
-      places.push_back(wheels / "jax_plugins/xla_cuda12/xla_cuda_plugin.so");
+      add_wheels({"jax_plugins/xla_cuda13/xla_cuda_plugin.so",
+                  "jax_plugins/xla_cuda12/xla_cuda_plugin.so"});
       break;
     case DeviceKind::kXlaCpu:
       add_named({"cpu"});
-      places.push_back(wheels / "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so");
+      add_wheels({"lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so"});
       break;
     case DeviceKind::kAuto:
     case DeviceKind::kCpu:
