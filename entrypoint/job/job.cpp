@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "entrypoint/platform/accelerators.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -80,6 +81,7 @@ std::unique_ptr<Device> make_xla(const Job& job) {
   options.hosts.names_nodes = kind == DeviceKind::kGpu;
   options.cache_directory = executables_in(command_line.storage.cache_dir);
   const AcceleratorEnvironment& environment = command_line.device.environment;
+  if (kind == DeviceKind::kGpu) options.gpu_memory = gpu_memory_of(environment);
   options.compiler_environment = cat(environment.xla_flags, "\n", environment.tpu_flags);
   return make_xla_device(options);
 }

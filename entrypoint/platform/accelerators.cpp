@@ -1,6 +1,7 @@
 #include "entrypoint/platform/accelerators.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -74,6 +75,28 @@ void require_worker_on_each_host(const AcceleratorEnvironment& environment, int6
               cat("use a slice of one host, such as v5litepod-8 or the topology 2x4, or start a "
                   "worker on each host with --world-size ",
                   count, " and --rank $TPU_WORKER_ID, which is experimental"));
+}
+
+GpuMemory gpu_memory_of(const AcceleratorEnvironment& environment) {
+  GpuMemory memory;
+  if (const std::string value = lower_ascii(environment.gpu_preallocates); !value.empty()) {
+    memory.preallocates = value == "true" || value == "1";
+    if (!*memory.preallocates && value != "false" && value != "0") {
+      throw Error(Code::kUsage, cat(quoted(value), " is neither true nor false"),
+                  "XLA_PYTHON_CLIENT_PREALLOCATE");
+    }
+  }
+  if (const std::string& value = environment.gpu_fraction; !value.empty()) {
+    float share = 0;
+    const char* const end = value.data() + value.size();
+    const auto [stop, failure] = std::from_chars(value.data(), end, share);
+    if (failure != std::errc() || stop != end || !(share > 0 && share <= 1)) {
+      throw Error(Code::kUsage, cat(quoted(value), " is no share of a GPU's memory"),
+                  "XLA_PYTHON_CLIENT_MEM_FRACTION", "give a number above 0 and at most 1");
+    }
+    memory.fraction = share;
+  }
+  return memory;
 }
 
 }  // namespace berth

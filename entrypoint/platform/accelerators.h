@@ -5,6 +5,7 @@
 #include <string>
 
 #include "entrypoint/platform/platform.h"
+#include "trainer/xla/pjrt/gpu_memory.h"
 
 namespace berth {
 
@@ -29,5 +30,10 @@ Presence find_gpu(const std::filesystem::path& root);
 // Throws kUsage if the TPU belongs to a slice of another number of hosts than the job has workers:
 // they would wait for each other.
 void require_worker_on_each_host(const AcceleratorEnvironment& environment, int64_t workers);
+
+// How a plugin for GPUs takes memory, by JAX's variables: whether it takes its share at once
+// ("true" or "1", "false" or "0"), and that share, above 0 and at most 1. Throws kUsage for other
+// values.
+GpuMemory gpu_memory_of(const AcceleratorEnvironment& environment);
 
 }  // namespace berth

@@ -108,7 +108,9 @@ Platform read_platform(const Environment& environment) {
                            .tpu_hosts = text("TPU_WORKER_HOSTNAMES"),
                            .skips_metadata = !text("TPU_SKIP_MDS_QUERY").empty(),
                            .xla_flags = text("XLA_FLAGS"),
-                           .tpu_flags = text("LIBTPU_INIT_ARGS")};
+                           .tpu_flags = text("LIBTPU_INIT_ARGS"),
+                           .gpu_preallocates = text("XLA_PYTHON_CLIENT_PREALLOCATE"),
+                           .gpu_fraction = text("XLA_PYTHON_CLIENT_MEM_FRACTION")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
   platform.authorities = read_authorities(text);
   platform.hub = read_hub(text);

@@ -30,6 +30,9 @@ struct AcceleratorEnvironment {
   bool skips_metadata = false;
   std::string xla_flags{};  // XLA_FLAGS, for every compiler of XLA
   std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for that of libtpu
+  // JAX's variables for the memory of GPUs; gpu_memory_of() reads them.
+  std::string gpu_preallocates{};  // XLA_PYTHON_CLIENT_PREALLOCATE
+  std::string gpu_fraction{};      // XLA_PYTHON_CLIENT_MEM_FRACTION
 };
 
 // Where the metrics of a job go besides its directory, by the variables of the mlflow package.

@@ -71,7 +71,7 @@ class XlaDevice final : public Device {
  public:
   explicit XlaDevice(const XlaDeviceOptions& options)
       : plugin_(options.plugin_path, options.deadline_s),
-        client_(plugin_, options.deadline_s, options.hosts),
+        client_(plugin_, options.deadline_s, options.hosts, options.gpu_memory),
         cache_(options.cache_directory, options.compiler_environment, options.compile_deadline_s),
         replicas_(
             options.hosts.are_several()

@@ -24,6 +24,7 @@ struct XlaDeviceOptions {
   // them, which several hosts require.
   int64_t devices = 0;
   PjrtHosts hosts{};  // whose devices compute together
+  GpuMemory gpu_memory{};
   // A local folder for compiled programs; see trainer/xla/pjrt/executable_cache.h on who may write
   // to it. Empty: every process compiles its programs anew.
   std::string cache_directory{};

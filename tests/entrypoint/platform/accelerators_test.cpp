@@ -95,5 +95,25 @@ TEST_F(AcceleratorsTest, ASliceNeedsAWorkerOnEachHost) {
               ThrowsCode(Code::kUsage, "a slice of 4 hosts, and the job has 1 worker"));
 }
 
+TEST_F(AcceleratorsTest, TheMemoryOfGpusIsTakenAsTheVariablesOfJaxSay) {
+  EXPECT_EQ(gpu_memory_of(environment_).preallocates, std::nullopt);
+  EXPECT_EQ(gpu_memory_of(environment_).fraction, std::nullopt);
+  environment_.gpu_preallocates = "False";
+  environment_.gpu_fraction = ".9";
+  EXPECT_EQ(gpu_memory_of(environment_).preallocates, false);
+  EXPECT_EQ(gpu_memory_of(environment_).fraction, 0.9f);
+  environment_.gpu_preallocates = "1";
+  EXPECT_EQ(gpu_memory_of(environment_).preallocates, true);
+  for (const char* share : {"0", "1.5", "nan", "0.5x", "-1"}) {
+    environment_.gpu_fraction = share;
+    EXPECT_THAT([&] { gpu_memory_of(environment_); },
+                ThrowsCode(Code::kUsage, "is no share of a GPU's memory"))
+        << share;
+  }
+  environment_.gpu_preallocates = "maybe";
+  EXPECT_THAT([&] { gpu_memory_of(environment_); },
+              ThrowsCode(Code::kUsage, "is neither true nor false"));
+}
+
 }  // namespace
 }  // namespace berth

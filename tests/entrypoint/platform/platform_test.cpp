@@ -16,10 +16,14 @@ TEST(Platform, IsReadOnceFromTheEnvironment) {
     if (wanted == "COLUMNS") return "132";
     if (wanted == "XLA_FLAGS") return "--xla_a=1";
     if (wanted == "LIBTPU_INIT_ARGS") return "--xla_b=2";
+    if (wanted == "XLA_PYTHON_CLIENT_PREALLOCATE") return "false";
+    if (wanted == "XLA_PYTHON_CLIENT_MEM_FRACTION") return ".9";
     return nullptr;
   });
   EXPECT_EQ(platform.accelerators.xla_flags, "--xla_a=1");
   EXPECT_EQ(platform.accelerators.tpu_flags, "--xla_b=2");
+  EXPECT_EQ(platform.accelerators.gpu_preallocates, "false");
+  EXPECT_EQ(platform.accelerators.gpu_fraction, ".9");
   EXPECT_EQ(platform.model_dir, "gs://b/model/");
   EXPECT_EQ(platform.checkpoint_dir, "");
   EXPECT_EQ(platform.columns, 132);

@@ -45,9 +45,10 @@ PjrtOwned<PJRT_Client> create_within(double deadline_s, const PjrtPlugin& plugin
 
 }  // namespace
 
-PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s, const PjrtHosts& hosts)
+PjrtClient::PjrtClient(const PjrtPlugin& plugin, double deadline_s, const PjrtHosts& hosts,
+                       const GpuMemory& memory)
     : plugin_(plugin),
-      callbacks_(std::make_shared<HostCallbacks>(hosts)),
+      callbacks_(std::make_shared<HostCallbacks>(hosts, memory)),
       client_(create_within(deadline_s, plugin, callbacks_)),
       is_on_several_hosts_(hosts.are_several()) {
   PJRT_Client* const client = client_.get();

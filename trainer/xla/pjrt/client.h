@@ -10,6 +10,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/xla/pjrt/buffer.h"
+#include "trainer/xla/pjrt/gpu_memory.h"
 #include "trainer/xla/pjrt/hosts.h"
 #include "trainer/xla/pjrt/plugin.h"
 
@@ -41,9 +42,10 @@ class PjrtClient {
  public:
   // Takes the devices. Throws kUsage where there is none or where it takes longer than `deadline_s`
   // seconds, and kMemory where memory runs out.
-  // With several hosts, all of them make their clients at the same time.
-  explicit PjrtClient(const PjrtPlugin& plugin, double deadline_s = 60,
-                      const PjrtHosts& hosts = {});
+  // With several hosts, all of them make their clients at the same time. `memory` is for plugins of
+  // GPUs; others refuse it unless it is empty.
+  explicit PjrtClient(const PjrtPlugin& plugin, double deadline_s = 60, const PjrtHosts& hosts = {},
+                      const GpuMemory& memory = {});
 
   const PjrtPlugin& plugin() const { return plugin_; }
   // For this folder. Shared, because a compilation that hangs is left behind with its client.

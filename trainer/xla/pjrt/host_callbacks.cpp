@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/base/text.h"
@@ -17,28 +18,41 @@ PJRT_Error* failure(PJRT_CallbackError* make, PJRT_Error_Code code, std::string_
   return (*make)(code, message.data(), message.size());
 }
 
-PJRT_NamedValue named(std::string_view name, int64_t number) {
+PJRT_NamedValue named(std::string_view name, PJRT_NamedValue_Type type) {
   PJRT_NamedValue value = {};
   value.struct_size = PJRT_NamedValue_STRUCT_SIZE;
   value.name = name.data();
   value.name_size = name.size();
-  value.type = PJRT_NamedValue_kInt64;
-  value.int64_value = number;
+  value.type = type;
   value.value_size = 1;
   return value;
 }
 
 }  // namespace
 
-HostCallbacks::HostCallbacks(const PjrtHosts& hosts)
-    : hosts_(hosts), options_{named("node_id", hosts.rank), named("num_nodes", hosts.size)} {}
+HostCallbacks::HostCallbacks(const PjrtHosts& hosts, const GpuMemory& memory) : hosts_(hosts) {
+  if (memory.preallocates) {
+    options_.push_back(named("preallocate", PJRT_NamedValue_kBool));
+    options_.back().bool_value = *memory.preallocates;
+  }
+  if (memory.fraction) {
+    options_.push_back(named("memory_fraction", PJRT_NamedValue_kFloat));
+    options_.back().float_value = *memory.fraction;
+  }
+  if (!hosts.are_several() || !hosts.names_nodes) return;
+  for (const auto& [name, number] :
+       {std::pair("node_id", hosts.rank), std::pair("num_nodes", hosts.size)}) {
+    options_.push_back(named(name, PJRT_NamedValue_kInt64));
+    options_.back().int64_value = number;
+  }
+}
 
 void HostCallbacks::add_to(PJRT_Client_Create_Args& args) {
-  if (!hosts_.are_several()) return;
-  if (hosts_.names_nodes) {
+  if (!options_.empty()) {
     args.create_options = options_.data();
     args.num_options = options_.size();
   }
+  if (!hosts_.are_several()) return;
   args.kv_get_callback = get;
   args.kv_try_get_callback = try_get;
   args.kv_put_callback = put;

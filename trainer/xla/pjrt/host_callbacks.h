@@ -2,23 +2,24 @@
 
 #include <pjrt_c_api.h>
 
-#include <array>
-#include <cstddef>
+#include <string_view>
+#include <vector>
 
+#include "trainer/xla/pjrt/gpu_memory.h"
 #include "trainer/xla/pjrt/hosts.h"
 
 namespace berth {
 
-// What PJRT_Client_Create is told of several hosts: options, and callbacks into their store, whose
-// keys begin with "pjrt/". A plugin may call them from any of its threads as long as the client
-// lives. Not movable, because the plugin keeps its address.
+// What PJRT_Client_Create is told: options for the memory of GPUs, and of several hosts options and
+// callbacks into their store, whose keys begin with "pjrt/". A plugin may call them from any of its
+// threads as long as the client lives. Not movable, because the plugin keeps its address.
 class HostCallbacks {
  public:
-  explicit HostCallbacks(const PjrtHosts& hosts);
+  explicit HostCallbacks(const PjrtHosts& hosts, const GpuMemory& memory = {});
   HostCallbacks(const HostCallbacks&) = delete;
   HostCallbacks& operator=(const HostCallbacks&) = delete;
 
-  // Does nothing where there is one host.
+  // Adds no callbacks where there is one host.
   void add_to(PJRT_Client_Create_Args& args);
 
  private:
@@ -27,7 +28,7 @@ class HostCallbacks {
   static PJRT_Error* put(PJRT_KeyValuePutCallback_Args* args) noexcept;
 
   const PjrtHosts hosts_;
-  std::array<PJRT_NamedValue, 2> options_{};
+  std::vector<PJRT_NamedValue> options_{};
 };
 
 }  // namespace berth

@@ -51,6 +51,11 @@ TEST_F(ClientTest, JoinsTheDevicesOfSeveralHosts) {
                                                       "nobody tells pjrt/refused"}));
 }
 
+TEST_F(ClientTest, IsToldHowToTakeTheMemoryOfGpus) {
+  const PjrtClient client(plugin, 60, {}, {.preallocates = false, .fraction = 0.5f});
+  EXPECT_EQ(control->hosts, (std::vector<std::string>{"preallocate false", "memory_fraction 0.5"}));
+}
+
 TEST_F(ClientTest, OneHostIsToldNothing) {
   const PjrtClient client(plugin);
   EXPECT_EQ(control->hosts, std::vector<std::string>());

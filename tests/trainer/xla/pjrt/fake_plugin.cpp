@@ -1,5 +1,7 @@
 #include "tests/trainer/xla/pjrt/fake_plugin.h"
 
+#include <sstream>
+
 #include "tests/trainer/xla/pjrt/fake_objects.h"
 
 // A PJRT plugin for tests, as a shared library. Its programs are StableHLO modules, of which it
@@ -40,8 +42,12 @@ static void ask_hosts(const PJRT_Client_Create_Args& args) {
   std::vector<std::string> told;
   for (size_t i = 0; i < args.num_options; ++i) {
     const PJRT_NamedValue& option = args.create_options[i];
-    told.push_back(std::string(option.name, option.name_size) + " " +
-                   std::to_string(option.int64_value));
+    std::ostringstream value;
+    value << std::string(option.name, option.name_size) << ' ' << std::boolalpha;
+    if (option.type == PJRT_NamedValue_kBool) value << option.bool_value;
+    if (option.type == PJRT_NamedValue_kFloat) value << option.float_value;
+    if (option.type == PJRT_NamedValue_kInt64) value << option.int64_value;
+    told.push_back(value.str());
   }
   if (args.kv_put_callback != nullptr) {
     PJRT_CallbackError refuse = [](PJRT_Error_Code code, const char* message, size_t size) {
