@@ -83,8 +83,9 @@ std::vector<std::string> profile_lines(const Profiler& profiler, double peak_flo
   const auto count = static_cast<double>(updates.count);
   std::vector<std::string> lines;
   lines.push_back(cat("profile of ", counted(static_cast<int64_t>(updates.count), "update"), ", ",
-                      number_text("%.4g", updates.seconds / count),
-                      " s each; busy: ", busy_text(profiler, updates.seconds),
+                      number_text("%.4g", updates.seconds / count), " s each",
+                      profiler.threads() > 0 ? "; busy: " : "",
+                      busy_text(profiler, updates.seconds),
                       profiler.is_full() ? " (the record was full before the end)" : ""));
   lines.push_back(
       "  share   ms/update  calls/update  GFLOP/s  of peak     GB/s  operation or phase");

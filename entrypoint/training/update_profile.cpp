@@ -24,7 +24,7 @@ UpdateProfile::UpdateProfile(Device& device, Storage& storage, Uri file, int64_t
     : device_(device),
       storage_(storage),
       file_(std::move(file)),
-      profiler_(std::max(1, device.info().threads)),
+      profiler_(device.info().threads),
       window_{.profiler = profiler_,
               .first = std::clamp<int64_t>(left - asked, 0, kWarmUp),
               .updates = std::min(asked, left),

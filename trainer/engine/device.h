@@ -82,8 +82,8 @@ class Device {
   // nullopt where engines use the host's memory, or where the device does not tell.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
   // What engines do is recorded there while it is on; null: nowhere. It is for info().threads
-  // threads, and must outlive the engines or be taken away first. A device that does not compute on
-  // this process's threads records nothing.
+  // threads, and must outlive the engines or be taken away first. Of a device that does not compute
+  // on this process's threads, what the caller does is recorded, such as waiting for the device.
   virtual void set_profiler(Profiler* profiler) { (void)profiler; }
   // Parameters and moments start as zeros; they are to be written, then tensors_written() called.
   // Throws kMemory where there is not enough.

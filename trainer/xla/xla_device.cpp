@@ -108,9 +108,10 @@ class XlaDevice final : public Device {
   std::optional<DeviceMemory> memory() const override {
     return is_host() ? std::nullopt : replicas_.memory();
   }
+  void set_profiler(Profiler* profiler) override { profiler_ = profiler; }
   std::unique_ptr<Engine> make_engine(const EngineOptions& options) override {
     try {
-      return std::make_unique<XlaEngine>(info_, options, replicas_, cache_, generator_);
+      return std::make_unique<XlaEngine>(info_, options, replicas_, cache_, generator_, profiler_);
     } catch (const Error& error) {
       throw with_batch_that_fits(error, options, replicas_);
     }
@@ -126,6 +127,7 @@ class XlaDevice final : public Device {
   const ExecutableCache cache_;
   const XlaReplicas replicas_;
   const DropoutGenerator generator_;
+  Profiler* profiler_ = nullptr;  // of this process's side of what engines do
   EngineInfo info_;
   double peak_ = 0;
   size_t plugin_bytes_ = 0;  // of the host's memory, as the plugin took it to open and to check

@@ -5,6 +5,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/philox.h"
+#include "storage/base/profiler.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/model/batch_ids.h"
 #include "trainer/xla/layout/laid_out_batch.h"
@@ -66,7 +67,7 @@ struct XlaEngine::Work {
 
 XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
                      const XlaReplicas& replicas, const ExecutableCache& cache,
-                     DropoutGenerator generator)
+                     DropoutGenerator generator, Profiler* const& profiler)
     : info_(info),
       options_(options),
       replicas_(replicas),
@@ -74,6 +75,7 @@ XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
           batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.total()))),
       local_shapes_(
           batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.count()))),
+      profiler_(profiler),
       programs_(
           replicas, cache,
           program_options(options, info.precision == Precision::kBf16 ? DType::kBF16 : DType::kF32,
@@ -139,24 +141,31 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
   if (kind == Kind::kAccumulation || kind == Kind::kApplication) state.push_back(&*gradients_);
   const bool is_local = kind == Kind::kInference;
   if (batch != nullptr) {
+    const ProfileScope scope(profiler_, "laying out the batch");
     work.batches.push_back(
         lay_out(*batch, options_.config, is_local ? local_shapes_ : shapes_,
                 static_cast<int64_t>(is_local ? replicas_.count() : replicas_.total())));
   }
-  const XlaPrograms::Compiled& program =
-      programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
+  const XlaPrograms::Compiled& program = [&]() -> const XlaPrograms::Compiled& {
+    const ProfileScope scope(profiler_, "looking up the program, or compiling it");
+    return programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
+  }();
   if (updates) before_change();  // the program takes the buffers of the state
   std::vector<PjrtArguments> arguments(replicas_.count());
   for (size_t r = 0; r < arguments.size(); ++r) {
     for (const XlaTensors* tensors : state) tensors->append_to(arguments[r], r);
     if (kind != Kind::kInference) arguments[r].push_back(&work.step_words[r]);
     if (updates) arguments[r].push_back(&work.learning_rate[r]);
+    const ProfileScope scope(profiler_, "starting uploads");
     for (const std::string& input : program.batch_inputs) {
       const size_t number = is_local ? r : replicas_.number(r);
       arguments[r].push_back(upload(work.batches.back().replicas[number].at(input), r, work));
     }
   }
-  PjrtResults results = program.executable.execute(arguments);
+  PjrtResults results = [&] {
+    const ProfileScope scope(profiler_, "starting the program");
+    return program.executable.execute(arguments);
+  }();
   for (PjrtEvent& event : results.done) work.done.push_back(std::move(event));
   if (!updates) state.erase(state.begin());  // values are only read
   for (size_t r = 0; r < arguments.size(); ++r) {
@@ -200,6 +209,7 @@ bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const U
 UpdateOutcome XlaEngine::collect_update() try {
   const std::unique_ptr<Work> work = std::move(started_.front());
   started_.pop_front();
+  const ProfileScope scope(profiler_, "waiting for the device");
   work->finish();
   return {
       .loss_sum = work->outcome[0], .examples = work->outcome[1], .grad_norm = work->outcome[2]};

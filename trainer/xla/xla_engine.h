@@ -23,9 +23,10 @@ namespace berth {
 // programs add over all of them. Each host infers alone, from batches of its own.
 class XlaEngine final : public Engine {
  public:
-  // Throws kMemory where the state does not fit.
+  // Throws kMemory where the state does not fit. `profiler`, which may change while the engine
+  // lives, records what the host does and how long it waits for the devices; null: nothing does.
   XlaEngine(const EngineInfo& info, const EngineOptions& options, const XlaReplicas& replicas,
-            const ExecutableCache& cache, DropoutGenerator generator = DropoutGenerator::kPhilox);
+            const ExecutableCache& cache, DropoutGenerator generator, Profiler* const& profiler);
   ~XlaEngine() override;
 
   const EngineInfo& info() const override { return info_; }
@@ -54,6 +55,7 @@ class XlaEngine final : public Engine {
   const XlaReplicas& replicas_;
   // For programs on all hosts' devices, and for those on the devices here.
   const std::vector<BatchShape> shapes_, local_shapes_;
+  Profiler* const& profiler_;
   XlaPrograms programs_;
   XlaTensors values_;
   std::optional<XlaTensors> first_moments_, second_moments_;  // Absent where it only infers.

@@ -59,6 +59,20 @@ TEST(ProfileLines, ShowTheRatesOfProducts) {
               testing::ElementsAre("profile: no update was recorded"));
 }
 
+// A TPU or GPU computes on no thread of the process.
+TEST(ProfileLines, SayNothingOfThreadsWhereThereAreNone) {
+  Profiler profiler(0);
+  profiler.start();
+  {
+    const ProfileScope all(&profiler, "update");
+    const ProfileScope phase(&profiler, "waiting for the device");
+  }
+  profiler.stop();
+  const std::vector<std::string> lines = profile_lines(profiler, 1e12);
+  EXPECT_TRUE(lines[0].ends_with(" s each")) << lines[0];
+  EXPECT_THAT(lines, testing::Contains(testing::EndsWith("waiting for the device")));
+}
+
 // Reads a trace back: the events of each track, as names of what begins and "end".
 struct ReadTrace {
   explicit ReadTrace(const std::vector<std::byte>& trace) {

@@ -1,3 +1,7 @@
+#include <map>
+#include <string>
+
+#include "storage/base/profiler.h"
 #include "tests/support/rank_threads.h"
 #include "tests/support/tiny_config.h"
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
@@ -21,7 +25,10 @@ class XlaEngineOfFakePlugin : public WithFakePlugin, public testing::WithParamIn
             .micro_batches = GetParam(),
             .longest = 16};
   }
-  XlaEngine make() { return XlaEngine({}, options_of_update(), device, cache); }
+  XlaEngine make() { return make(options_of_update(), device); }
+  XlaEngine make(const EngineOptions& options, const XlaReplicas& replicas) {
+    return XlaEngine({}, options, replicas, cache, DropoutGenerator::kPhilox, profiler);
+  }
   void start(XlaEngine& engine, uint64_t step) {
     const std::vector<PackedBatch> micro_batches(static_cast<size_t>(GetParam()), batch);
     const std::atomic<bool> stop = false;
@@ -37,6 +44,7 @@ class XlaEngineOfFakePlugin : public WithFakePlugin, public testing::WithParamIn
   const PjrtClient client{plugin};
   const XlaReplicas device{client, {client.devices()[0]}};
   const ExecutableCache cache{""};
+  Profiler* profiler = nullptr;
   PackedBatch batch;
 };
 
@@ -51,6 +59,26 @@ TEST_P(XlaEngineOfFakePlugin, LeavesNothingBehindInAThousandUpdates) {
   }
   EXPECT_EQ(control->alive.size(), alive);
   EXPECT_EQ(control->calls["Client_Compile"], GetParam() == 1 ? 1 : 2);
+}
+
+TEST_P(XlaEngineOfFakePlugin, RecordsWhatTheHostDoesWhileAProfilerIsThere) {
+  XlaEngine engine = make();
+  Profiler recorder(0);
+  profiler = &recorder;
+  recorder.start();
+  start(engine, 0);
+  engine.collect_update();
+  recorder.stop();
+  profiler = nullptr;
+  start(engine, 1);
+  engine.collect_update();
+  std::map<std::string, int64_t> calls;
+  for (const ProfileSpan& span : recorder.of_caller()) ++calls[span.name];
+  EXPECT_EQ(calls["laying out the batch"], GetParam());
+  const int64_t programs = GetParam() == 1 ? 1 : GetParam() + 1;
+  EXPECT_EQ(calls["starting uploads"], programs);
+  EXPECT_EQ(calls["starting the program"], programs);
+  EXPECT_EQ(calls["waiting for the device"], 1);
 }
 
 TEST_P(XlaEngineOfFakePlugin, NamesTheBatchThatFitsWhereAnExecutionFailsLate) {
@@ -74,7 +102,7 @@ TEST_P(XlaEngineOfFakePlugin, ComputesItsPartOfTheDevicesOfTwoHosts) {
       return;
     }
     options.ranks = {.size = 2, .communicator = &ranks};
-    XlaEngine engine({}, options, second, cache);
+    XlaEngine engine = make(options, second);
     start(engine, 0);
     EXPECT_EQ(control->compile_options, replicas(2));
     engine.collect_update();

@@ -56,7 +56,8 @@ class XlaOutOfMemory : public XlaMemory {
     batch.cu_seqlens = {0, 8};
   }
   std::string complaint() {
-    XlaEngine engine({}, options, device, cache);
+    Profiler* const none = nullptr;
+    XlaEngine engine({}, options, device, cache, DropoutGenerator::kPhilox, none);
     LossSum loss;
     try {
       engine.infer(batch, loss);
