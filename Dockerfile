@@ -10,7 +10,8 @@
 #
 # Two other targets add what a TPU or a GPU needs. Neither has been run on such a device yet.
 #   docker build --target runtime-tpu -t nlp-tpu .
-#   docker build --target runtime-gpu -t nlp-gpu .
+#   docker build --target runtime-gpu -t nlp-gpu .                          CUDA 12, for NVIDIA's drivers from 525 on
+#   docker build --target runtime-gpu --build-arg CUDA=13 -t nlp-gpu .      CUDA 13, for NVIDIA's drivers from 580 on
 # Their plugins are downloaded from PyPI while you build, because their licences do not plainly permit us to ship them: libtpu is
 # under the terms of Google Cloud Platform, and the CUDA libraries are under NVIDIA's licences. You accept them by building, and
 # should read them before you give such an image to others.
@@ -74,7 +75,8 @@ FROM plugin AS plugin-tpu
 RUN bash scripts/install-device-plugin.sh tpu /plugins
 
 FROM plugin AS plugin-gpu
-RUN bash scripts/install-device-plugin.sh gpu /plugins
+ARG CUDA=12
+RUN bash scripts/install-device-plugin.sh "cuda${CUDA}" /plugins
 
 # The TPU's device files belong to root.
 FROM runtime AS runtime-tpu

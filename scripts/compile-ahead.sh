@@ -3,17 +3,18 @@
 # memory and the FLOPs that the compiler tells. It shows that the plugin which berth pins accepts its programs, and what would fit.
 # Each program takes up to a minute on two cores.
 #
-#   bash scripts/compile-ahead.sh tpu|gpu [FOLDER]
+#   bash scripts/compile-ahead.sh tpu|cuda12|cuda13 [FOLDER]
 #
 #   FOLDER   where scripts/install-device-plugin.sh put the plugin; by default it is downloaded to build/device-plugin
 set -euo pipefail
 cd "$(dirname "$0")/.."
 device=${1:-}
+[ "$device" != gpu ] || device=cuda12
 case $device in
   tpu) topology=v5e:2x2 file=libtpu/libtpu.so ;;
-  gpu) topology=h100 file=jax_plugins/xla_cuda12/xla_cuda_plugin.so ;;
+  cuda12 | cuda13) topology=h100 file=jax_plugins/xla_$device/xla_cuda_plugin.so ;;
   *)
-    echo "usage: bash scripts/compile-ahead.sh tpu|gpu [FOLDER]" >&2
+    echo "usage: bash scripts/compile-ahead.sh tpu|cuda12|cuda13 [FOLDER]" >&2
     exit 2
     ;;
 esac
@@ -24,14 +25,16 @@ cmake --preset release >build/compile-ahead.log
 cmake --build --preset release --target compile_ahead >>build/compile-ahead.log
 
 export TPU_SKIP_MDS_QUERY=1  # this machine is no TPU VM
-if [ "$device" = gpu ]; then
+if [ $topology = h100 ]; then
   folder=$(cd "$folder" && pwd)
   export LD_LIBRARY_PATH=$(printf '%s:' "$folder"/nvidia/*/lib)${LD_LIBRARY_PATH:-}
-  export XLA_FLAGS=--xla_gpu_cuda_data_dir=$folder/nvidia/cuda_nvcc
+  data=$folder/nvidia/cuda_nvcc
+  [ $device = cuda12 ] || data=$folder/nvidia/cu13
+  export XLA_FLAGS=--xla_gpu_cuda_data_dir=$data
 fi
 # PRECISION MODEL BATCH LENGTH REPLICAS
 shapes=("fp32 tiny 32 128 1" "bf16 tiny 32 128 1" "bf16 base 32 128 1")
-[ "$device" = gpu ] || shapes+=("fp32 tiny 32 128 4")
+[ $topology = h100 ] || shapes+=("fp32 tiny 32 128 4")
 for shape in "${shapes[@]}"; do
   # shellcheck disable=SC2086
   build/release/bench/compile_ahead "$folder/$file" $topology $shape
