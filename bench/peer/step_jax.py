@@ -1,10 +1,12 @@
 """Measures training steps of BERT in JAX, written by hand. It is the counterpart of bench/step_bench.cpp with a PLUGIN.
 
-    python bench/peer/step_jax.py fp32|bf16 MODEL BATCH LENGTH [--pad-to N] [--plugin FILE]
+    python bench/peer/step_jax.py fp32|bf16 MODEL BATCH LENGTH [--pad-to N] [--plugin FILE] [--lengths FILE]
 
-LENGTH is a number of tokens, or "news" for the same lengths as in step_bench. Texts are padded to the longest of the batch, or to
---pad-to. With --plugin, JAX runs its program on that PJRT plugin for CPUs, and otherwise on its own. The step has dropout, clipping
-and AdamW, and its state is donated. Prints examples/s, the seconds of tracing and of compiling, and the peak memory.
+LENGTH is a number of tokens, or "news" for the same lengths as in step_bench. --lengths names a file with them, one a line; otherwise
+they are read from berth's sources. Texts are padded to the longest of the batch, or to --pad-to. With --plugin, JAX runs its program
+on that PJRT plugin for CPUs, and otherwise on its own device: a GPU or TPU if there is one. The step has dropout, clipping and AdamW,
+and its state is donated. On a GPU or TPU no step waits for the one before it. Prints examples/s, the seconds of tracing and of
+compiling, and the peak memory.
 """
 
 import argparse
@@ -23,6 +25,7 @@ parser.add_argument("batch", type=int)
 parser.add_argument("length")
 parser.add_argument("--pad-to", type=int, default=0)
 parser.add_argument("--plugin")
+parser.add_argument("--lengths", type=pathlib.Path)
 options = parser.parse_args()
 if options.plugin:
     os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = f"peer:{options.plugin}"
@@ -32,9 +35,16 @@ import jax  # noqa: E402: it reads the environment
 import jax.numpy as jnp  # noqa: E402
 
 layers, hidden, heads = {"tiny": (2, 128, 2), "mini-lm": (6, 384, 12), "base": (12, 768, 12), "large": (24, 1024, 16)}[options.model]
-source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
-news = [int(number) for number in re.search(r"kNewsLengths = \{([^}]*)\}", source).group(1).split(",")]
-lengths = [news[b * 37 % 64] if options.length == "news" else int(options.length) for b in range(options.batch)]
+
+
+def news_lengths():
+    if options.lengths:
+        return [int(line) for line in options.lengths.read_text().split()]
+    source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
+    return [int(number) for number in re.search(r"kNewsLengths = \{([^}]*)\}", source).group(1).split(",")]
+
+
+lengths = [int(options.length)] * options.batch if options.length != "news" else [news_lengths()[b * 37 % 64] for b in range(options.batch)]
 width = max(options.pad_to, *lengths, 0)
 factor_type = jnp.bfloat16 if options.precision == "bf16" else jnp.float32
 
@@ -119,12 +129,17 @@ lowered = jax.jit(step, donate_argnums=0).lower(state, batch, jax.random.key(0))
 lowered_at = time.perf_counter()
 compiled = lowered.compile()
 lower_s, compile_s = lowered_at - begin, time.perf_counter() - lowered_at
+device = jax.devices()[0]
+steps = 1 if device.platform == "cpu" else 10  # between two waits for the device
 seconds = []
-while len(seconds) < 4 or sum(seconds[1:]) < 5:
+while len(seconds) < 4 or sum(seconds[1:]) * steps < 5:
     begin = time.perf_counter()
-    state, loss = compiled(state, batch, jax.random.key(len(seconds)))
+    for number in range(steps):
+        state, loss = compiled(state, batch, jax.random.key(steps * len(seconds) + number))
     float(loss)
-    seconds.append(time.perf_counter() - begin)
+    seconds.append((time.perf_counter() - begin) / steps)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+if device.platform != "cpu":
+    peak = (device.memory_stats() or {}).get("peak_bytes_in_use", 0) / 2**30
 print(f"{options.model} {options.batch} x {options.length} padded to {width}: {options.batch / statistics.median(seconds[1:]):.2f} examples/s"
       f"  lowered in {lower_s:.1f} s, compiled in {compile_s:.1f} s  {peak:.2f} GiB  jax {jax.__version__} {options.precision}")

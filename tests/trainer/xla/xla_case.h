@@ -16,8 +16,9 @@
 namespace berth {
 
 // Gives tests devices of a real plugin, and skips them if it is not installed
-// (scripts/install-xla-plugin.sh installs it; CI does so). scripts/test-device.sh names another
-// plugin and its platform by BERTH_XLA_PLUGIN and BERTH_XLA_PLATFORM.
+// (scripts/install-xla-plugin.sh installs it; CI does so). The device kit names another plugin, its
+// platform and a folder for compiled programs by BERTH_XLA_PLUGIN, BERTH_XLA_PLATFORM and
+// BERTH_XLA_PROGRAMS.
 class WithXlaDevice : public testing::Test {
  protected:
   void SetUp() override {
@@ -32,11 +33,13 @@ class WithXlaDevice : public testing::Test {
 
   std::unique_ptr<Device> open(int64_t devices = 1, DType product_dtype = DType::kF32) const {
     const char* platform = std::getenv("BERTH_XLA_PLATFORM");
-    return make_xla_device({.plugin_path = plugin,
-                            .platform = platform == nullptr ? "cpu" : platform,
-                            .product_dtype = product_dtype,
-                            .devices = devices,
-                            .cache_directory = BERTH_XLA_PROGRAMS});
+    const char* programs = std::getenv("BERTH_XLA_PROGRAMS");
+    return make_xla_device(
+        {.plugin_path = plugin,
+         .platform = platform == nullptr ? "cpu" : platform,
+         .product_dtype = product_dtype,
+         .devices = devices,
+         .cache_directory = programs == nullptr ? BERTH_XLA_PROGRAMS : programs});
   }
 
   std::string plugin;

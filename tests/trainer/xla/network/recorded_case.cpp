@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string>
 
 #include "storage/local_storage.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
@@ -38,12 +40,18 @@ Array numbers_of(Dims shape, double fill = 0) {
   return Array::of(std::move(shape), std::vector<double>(static_cast<size_t>(count), fill));
 }
 
+// The device kit brings a copy of the folder.
+std::string testdata() {
+  const char* folder = std::getenv("BERTH_TESTDATA");
+  return folder == nullptr ? BERTH_TESTDATA : folder;
+}
+
 void put(Array& array, size_t at, int64_t word) { array.words[at] = static_cast<uint64_t>(word); }
 
 }  // namespace
 
 RecordedCase::RecordedCase(const std::string& name, bool drops)
-    : file_(map_file(BERTH_TESTDATA "/architectures/" + name + ".safetensors")),
+    : file_(map_file(testdata() + "/architectures/" + name + ".safetensors")),
       recorded_(*file_->view()) {
   ModelConfig& config = options.config;
   config = parse_config(recorded_.metadata().at("config"));
