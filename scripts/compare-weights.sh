@@ -59,8 +59,9 @@ rm -rf "$runs" && mkdir -p "$runs/old" "$runs/new" "$runs/data"
 data=../../data  # as a job sees it: each job runs in runs/BUILD/JOB
 failures=0 differing=0 compared_jobs=0
 
-# A job is a function of this script that calls `berth`. It runs in an empty directory, once for each build.
-berth() { "$program" "$@" --threads "$threads" >>out.txt 2>>err.txt; }
+# A job is a function of this script that calls `berth`. It runs in an empty directory, once for each build. It computes in fp32 unless it
+# says otherwise, because builds differ in what they take without the flag.
+berth() { "$program" --precision fp32 "$@" --threads "$threads" >>out.txt 2>>err.txt; }
 
 # fit FLAGS...: trains in job/. predict FILE FLAGS...: writes job/predictions.tsv.
 fit() { berth --job-dir job --learning-rate 1e-3 "$@"; }

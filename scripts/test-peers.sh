@@ -100,7 +100,7 @@ echo "== the exported model in transformers"
 build/release/berth --train-data-file examples/data/df.pickle --job-dir $work/job --epochs 2 --batch-size 16 \
   --learning-rate 5e-4 --logging-steps 10 >/dev/null
 sed 's/["\\]/\\&/g; s/.*/{"text": "&"}/' examples/topics/*.txt >$work/texts.jsonl
-build/release/berth --mode predict --predict-data-file $work/texts.jsonl --model $work/job/model >$work/predictions.tsv
+build/release/berth --mode predict --predict-data-file $work/texts.jsonl --model $work/job/model --precision fp32 >$work/predictions.tsv
 build/peers-torch/bin/python tests/peers/check_model.py $work/job/model $work/texts.jsonl $work/predictions.tsv
 build/peers/bin/python -c "
 from transformers import AutoTokenizer

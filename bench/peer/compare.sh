@@ -17,7 +17,7 @@ build/release/berth --version
 for round in $(seq "$rounds"); do
   rm -rf "$work/job"
   build/release/berth --mode train --init random --model-config "$config" --vocab-file "$vocab" --train-data-file "$train" \
-    --job-dir "$work/job" --batch-size 32 --learning-rate 5e-4 --max-steps "$steps" --save-steps 0 2>/dev/null
+    --job-dir "$work/job" --batch-size 32 --learning-rate 5e-4 --max-steps "$steps" --save-steps 0 --precision fp32 2>/dev/null
   ours=$("$python" -c "import json; print(json.load(open('$work/job/metrics.json'))['train']['examples_per_second'])")
   theirs=$("$python" bench/peer/train_torch.py --train "$train" --eval "$eval" --config "$config" --vocab "$vocab" \
     --threads "$(nproc)" --max-steps "$steps" 2>/dev/null |

@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 
 # The job directory is removed before each run, because berth would resume in it.
 build/release/bench/startup_bench "$rounds" bash -c 'rm -rf "$1" && exec build/release/berth --mode train --model "$2" --train-data-file "$3/df.pickle" \
-  --job-dir "$1" --max-steps 1 --batch-size 16' startup "$work/job" "$model" "$data" | tee "$work/ours"
+  --job-dir "$1" --max-steps 1 --batch-size 16 --precision fp32' startup "$work/job" "$model" "$data" | tee "$work/ours"
 build/release/bench/startup_bench "$rounds" "$python" bench/peer/trainer_tasks.py --task ag --data-dir "$data" --model "$model" \
   --output-dir "$work/trainer" --max-steps 1 | tee "$work/theirs"
 median() { awk '$1 == "median" { print $2 }' "$1"; }

@@ -22,8 +22,11 @@ constexpr double kVerdict_s = 5;  // beyond the silence after which a worker cou
 
 // What all workers must agree on, because it decides what they compute and which messages they
 // exchange.
+// Worker 0 tells the precision later, because it may be that of a job in its directory.
 std::string agreement(const CommandLine& command_line) {
-  return cat(version_text(), " ", common_settings(settings_table(command_line.settings)));
+  Settings settings = command_line.settings;
+  if (!command_line.gives("precision")) settings.precision = Settings().precision;
+  return cat(version_text(), " ", common_settings(settings_table(settings)));
 }
 
 }  // namespace

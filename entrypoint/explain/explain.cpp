@@ -172,6 +172,14 @@ class Explainer {
           {"added:",
            cat(added.substr(1), ", which is what ", script_->name, " does without a flag"), false});
     }
+    const bool asks_for_fp16 = typed_.value("fp16").has_value();
+    if (is_trainer && own_.trains() && lacks("precision") && !asks_for_fp16) {
+      remarks_.push_back({"--precision",
+                          cat("is auto without the flag: berth multiplies in bf16 where the device "
+                              "can, and ",
+                              script_->name, " in fp32, as --precision fp32 does"),
+                          false});
+    }
     if (!script_->note.empty() && own_.trains()) {
       remarks_.push_back({std::string(script_->name), std::string(script_->note), false});
     }

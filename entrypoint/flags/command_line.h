@@ -87,14 +87,15 @@ struct CommandLine {
   ToolOptions tool{};
   DeviceOptions device{};
   ClusterOptions cluster{};
-  std::vector<std::string> given{};    // the canonical names of the flags that were given
-  std::vector<std::string> notes{};    // about flags that have no effect; the log says them once
-  StorageOptions storage{};            // how to reach remote objects; it does not change results
-  MlflowOptions mlflow{};              // where the platform wants the metrics, too
-  Tuning tuning{};                     // what the platform says of hyperparameter tuning
-  std::string forced_instruction_set;  // for tests; empty: the best that this CPU has
-  bool log_histograms = false;         // of the parameters, for TensorBoard
-  int64_t profiled_updates = 0;        // of a training; 0: none
+  std::vector<std::string> given{};  // the canonical names of the flags that were given
+  std::vector<std::string> notes{};  // about flags that have no effect; the log says them once
+  StorageOptions storage{};          // how to reach remote objects; it does not change results
+  MlflowOptions mlflow{};            // where the platform wants the metrics, too
+  Tuning tuning{};                   // what the platform says of hyperparameter tuning
+  // The CPU computes without the instructions above these, for tests; empty: with all that it has.
+  std::string highest_instruction_set;
+  bool log_histograms = false;             // of the parameters, for TensorBoard
+  int64_t profiled_updates = 0;            // of a training; 0: none
   std::optional<double> price_per_hour{};  // of the machine, in any currency
   int64_t memory_limit = 0;                // in bytes; 0: what the machine and the container say
   int64_t parent_process = 0;              // of a run inside a job (run_self()); 0: there is none

@@ -221,8 +221,11 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   if (values.contains("save-steps") && !values.contains("save-minutes")) training.save_minutes = 0;
   const Mode mode = command_line.settings.mode;
-  if (mode == Mode::kBench && !values.contains("precision")) {
-    command_line.settings.precision = Precision::kAuto;
+  if (mode == Mode::kEmbed && !values.contains("precision")) {
+    command_line.settings.precision = Precision::kFp32;  // others compare the vectors with theirs
+  }
+  if (command_line.highest_instruction_set.empty()) {
+    command_line.highest_instruction_set = platform.instruction_set;
   }
   const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
   if (trains && !platform.tuning.trial.empty()) {
@@ -247,7 +250,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
 }
 
 std::vector<std::pair<std::string, std::string>> settings_table(const Settings& settings) {
-  const CommandLine command_line{.settings = settings, .forced_instruction_set = ""};
+  const CommandLine command_line{.settings = settings, .highest_instruction_set = ""};
   std::vector<std::pair<std::string, std::string>> table;
   for (const Flag& flag : flag_table()) {
     if (!flag.in_settings) continue;

@@ -39,8 +39,10 @@ std::vector<Flag> machine_flags() {
        kMachine,
        "The type of the factors in matrix products, and of the activations that are kept for the "
        "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
-       "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16). int8 is for --mode "
-       "predict, eval and embed on CPUs, where it is faster than fp32; eval tells what it costs.",
+       "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16), and fp32 elsewhere. "
+       "--mode embed uses fp32 without this flag, and a resumed job what it began with. int8 is "
+       "for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval tells what "
+       "it costs.",
        precision_value()},
       {"threads",
        {"num-threads"},
@@ -106,8 +108,10 @@ std::vector<Flag> machine_flags() {
       {.name = "instruction-set",
        .aliases = {},
        .group = kHidden,
-       .help = "Compute with these CPU instructions, for tests.",
-       .value = text_value("NAME", place(&CommandLine::forced_instruction_set)),
+       .help =
+           "Compute without the CPU instructions above these, for tests: baseline, avx2 or avx512 "
+           "(with AVX512_BF16, without AMX).",
+       .value = text_value("NAME", place(&CommandLine::highest_instruction_set)),
        .in_settings = false},
       {.name = "memory-limit",
        .aliases = {},

@@ -24,7 +24,8 @@ Job Job::with(const CommandLine& other) const {
           .saves_on_stop = saves_on_stop,
           .end_process = end_process,
           .ranks = ranks,
-          .hosts = hosts};
+          .hosts = hosts,
+          .without_bf16 = without_bf16};
 }
 
 void Job::stop_point() const {
@@ -40,14 +41,23 @@ int compute_threads(const Settings& settings) {
 
 namespace {
 
-std::unique_ptr<Device> make_cpu(const CommandLine& command_line) {
-  const Settings& settings = command_line.settings;
-  std::unique_ptr<Device> device = make_cpu_device(
-      compute_threads(settings), command_line.forced_instruction_set, settings.precision);
-  if (settings.precision == Precision::kAuto) {
-    log_info(device->info().precision == Precision::kBf16
-                 ? "precision: matrix products use bf16, because this CPU multiplies it"
-                 : "precision: matrix products use fp32, because this CPU does not multiply bf16");
+// What --precision auto became, and why. `without_bf16` is the worker that has none.
+void log_precision(bool is_bf16, const std::optional<int64_t>& without_bf16, std::string why) {
+  if (without_bf16) why = cat("because worker ", *without_bf16, " does not multiply bf16");
+  log_info(cat("precision: matrix products use ", is_bf16 ? "bf16, " : "fp32, ", why));
+}
+
+std::unique_ptr<Device> make_cpu(const Job& job) {
+  const Precision asked = job.command_line.settings.precision;
+  const std::optional<int64_t>& without_bf16 = job.without_bf16.device;
+  const bool is_auto = asked == Precision::kAuto;
+  std::unique_ptr<Device> device =
+      make_host_device(job, is_auto && without_bf16 ? Precision::kFp32 : asked);
+  if (is_auto) {
+    const bool is_bf16 = device->info().precision == Precision::kBf16;
+    log_precision(is_bf16, without_bf16,
+                  is_bf16 ? "because this CPU multiplies it"
+                          : "because this CPU does not multiply bf16 (AMX, AVX512_BF16)");
   }
   return device;
 }
@@ -63,10 +73,12 @@ std::unique_ptr<Device> make_xla(const Job& job) {
   const DeviceKind kind = job.device.kind;
   const bool on_cpu = kind == DeviceKind::kXlaCpu;
   const Precision precision = command_line.settings.precision;
-  const bool rounds = precision == Precision::kAuto ? !on_cpu : precision == Precision::kBf16;
-  if (precision == Precision::kAuto) {
-    log_info(rounds ? "precision: matrix products use bf16, as on every TPU and GPU"
-                    : "precision: matrix products use fp32, as always with --device xla-cpu");
+  const bool is_auto = precision == Precision::kAuto;
+  const std::optional<int64_t> without_bf16 = on_cpu ? std::nullopt : job.without_bf16.device;
+  const bool rounds = is_auto ? !on_cpu && !without_bf16 : precision == Precision::kBf16;
+  if (is_auto) {
+    log_precision(rounds, without_bf16,
+                  on_cpu ? "as always with --device xla-cpu" : "as on every TPU and GPU");
   }
   XlaDeviceOptions options;
   options.plugin_path = job.device.plugin.string();
@@ -88,13 +100,23 @@ std::unique_ptr<Device> make_xla(const Job& job) {
 
 }  // namespace
 
+bool host_multiplies_bf16(const Job& job) {
+  return multiplies_bf16(job.command_line.highest_instruction_set);
+}
+
+Precision host_precision(const Job& job) {
+  const Precision precision = job.command_line.settings.precision;
+  const bool is_bf16 = precision == Precision::kBf16;
+  return is_bf16 && job.device.kind != DeviceKind::kCpu ? Precision::kAuto : precision;
+}
+
 std::unique_ptr<Device> make_host_device(const Job& job, Precision precision) {
   return make_cpu_device(compute_threads(job.command_line.settings),
-                         job.command_line.forced_instruction_set, precision);
+                         job.command_line.highest_instruction_set, precision);
 }
 
 std::unique_ptr<Device> make_device(const Job& job) {
-  return job.device.kind == DeviceKind::kCpu ? make_cpu(job.command_line) : make_xla(job);
+  return job.device.kind == DeviceKind::kCpu ? make_cpu(job) : make_xla(job);
 }
 
 }  // namespace berth

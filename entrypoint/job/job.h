@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/job/device_choice.h"
@@ -14,6 +15,13 @@
 #include "trainer/xla/pjrt/hosts.h"
 
 namespace berth {
+
+// The first worker of a job that does not multiply bf16: on what computes the job, and on its CPU.
+// With --precision auto, all workers then compute in fp32. nullopt: all of them multiply it, or
+// there is one process alone.
+struct WithoutBf16 {
+  std::optional<int64_t> device{}, host{};
+};
 
 // What every mode works with. All of it is borrowed and outlives the mode.
 struct Job {
@@ -36,6 +44,7 @@ struct Job {
   std::function<void(const Error& error)> end_process{};
   Communicator* ranks = nullptr;  // the workers that do the job together; null: this process alone
   PjrtHosts hosts{};              // the same workers, where their TPUs or GPUs compute together
+  WithoutBf16 without_bf16{};     // which of them keep the others from bf16
 
   // The same job with another command line, which the result borrows.
   Job with(const CommandLine& other) const;
@@ -51,8 +60,15 @@ struct Job {
 int compute_threads(const Settings& settings);
 
 // Makes what a mode computes on, by `job.device`, --threads and --precision, and logs which
-// precision `auto` became. Throws what make_cpu_device() and make_xla_device() throw.
+// precision `auto` became and why. Throws what make_cpu_device() and make_xla_device() throw.
 std::unique_ptr<Device> make_device(const Job& job);
+
+// Whether the CPU of this process multiplies bf16, within the instructions that the job may use.
+bool host_multiplies_bf16(const Job& job);
+
+// The precision of what the CPU computes beside the job, whatever computes the job itself: a
+// teacher's outputs and probes. It is fp32 where the job's is, and never more than the CPU has.
+Precision host_precision(const Job& job);
 
 // Makes the CPU's own kernels ready to compute, whatever computes the job.
 std::unique_ptr<Device> make_host_device(const Job& job, Precision precision);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/job_results.h"
+#include "entrypoint/job/precision_choice.h"
 #include "entrypoint/modes/seed_metrics.h"
 #include "entrypoint/modes/training.h"
 #include "storage/base/error.h"
@@ -38,6 +40,22 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   run_training(one);
   job.saves_on_stop = false;
   return JobDirectory(output);
+}
+
+// The command line of all seeds. If no flag names a precision, they go on with that of the first
+// one that was begun, because their scores become one mean.
+CommandLine line_of_seeds(const Job& job) {
+  CommandLine line = job.command_line;
+  const TrainingOptions& options = line.settings.training;
+  const uint64_t end = options.seed + static_cast<uint64_t>(options.seeds);
+  for (uint64_t seed = options.seed; seed < end && !line.gives("precision"); ++seed) {
+    const JobDirectory directory(output_of_seed(line.settings.output, seed));
+    const std::optional<Precision> begun = precision_of_job(job.storage, directory);
+    if (!begun) continue;
+    line.settings.precision = *begun;
+    break;
+  }
+  return line;
 }
 
 std::string metrics_of_seed(Job& job, uint64_t seed) {
@@ -81,8 +99,10 @@ void name_best_seed(Job& job, uint64_t first, const std::map<std::string, Spread
 
 }  // namespace
 
-void run_seeds(Job& job) {
-  const TrainingOptions& options = job.command_line.settings.training;
+void run_seeds(Job& asked) {
+  const CommandLine line = line_of_seeds(asked);
+  Job job = asked.with(line);
+  const TrainingOptions& options = line.settings.training;
   if (job.command_line.dry_run) {  // every seed needs the same memory and updates
     train_seed(job, options.seed);
     return;

@@ -1,6 +1,7 @@
 #include "entrypoint/modes/shared_inference.h"
 
 #include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/precision_choice.h"
 #include "storage/store_object.h"
 
 namespace berth {
@@ -11,6 +12,7 @@ void run_inference(Job& job, void (*mode)(Job& job)) {
     if (!cluster.leads()) job.output.keep_observers(0);
     Job worker = job;
     worker.ranks = cluster.ranks();
+    worker.without_bf16 = share_precision(job, *cluster.ranks()).without_bf16;
     mode(worker);
   });
 }

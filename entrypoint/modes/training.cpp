@@ -5,6 +5,7 @@
 
 #include "entrypoint/cluster/cluster.h"
 #include "entrypoint/job/job_results.h"
+#include "entrypoint/job/precision_choice.h"
 #include "entrypoint/training/finished_job.h"
 #include "entrypoint/training/removed_model.h"
 #include "entrypoint/training/training_inputs.h"
@@ -76,6 +77,8 @@ CommandLine as_follower(CommandLine line, const std::string& own_directory) {
 // Trains as one of several workers.
 void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
   CommandLine line = job.command_line;
+  const SharedPrecision shared = share_precision(job, *cluster.ranks());
+  line.settings.precision = shared.precision;
   const RankPlace place = cluster.place();
   line.settings.training.place = place;
   std::optional<TemporaryDirectory> own;
@@ -86,16 +89,24 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
   }
   Job worker = job.with(line);
   worker.ranks = cluster.ranks();
+  worker.without_bf16 = shared.without_bf16;
   worker.hosts = {.rank = place.rank, .size = place.size, .store = &cluster.store()};
   train_and_write(worker, cluster.leads() ? directory : JobDirectory(line.settings.output));
 }
 
 }  // namespace
 
-void run_training(Job& job) {
-  const JobDirectory directory(job.command_line.settings.output);
+void run_training(Job& asked) {
+  const JobDirectory directory(asked.command_line.settings.output);
+  const CommandLine line = with_precision_of_job(asked, directory);
+  Job job = asked.with(line);
   const auto finished = [&] { return is_finished(job, directory); };
   if (finished()) return;
+  if (const Precision begun = line.settings.precision;
+      begun != asked.command_line.settings.precision) {
+    log_info(cat("precision: ", name_of(begun),
+                 ", because the job began with it and no flag names another"));
+  }
   const bool is_alone = !Cluster::is_wanted(job.command_line) || job.command_line.dry_run;
   if (is_alone) return train_and_write(job, directory);
   work_together(

@@ -97,6 +97,7 @@ Platform read_platform(const Environment& environment) {
   platform.validation_data = text("AIP_VALIDATION_DATA_URI");
   platform.test_data = text("AIP_TEST_DATA_URI");
   platform.term = text("TERM");
+  platform.instruction_set = text("BERTH_INSTRUCTION_SET");
   platform.tuning = {.trial = checked_trial(text("CLOUD_ML_TRIAL_ID")),
                      .metric_file = text("CLOUD_ML_HP_METRIC_FILE"),
                      .metric_tag = text("CLOUD_ML_HP_METRIC_TAG")};

@@ -51,7 +51,8 @@ struct Platform {
   // The files of a managed data set, as patterns: AIP_TRAINING_DATA_URI, AIP_VALIDATION_DATA_URI,
   // AIP_TEST_DATA_URI.
   std::string training_data, validation_data, test_data;
-  std::string term;  // TERM
+  std::string term;             // TERM
+  std::string instruction_set;  // BERTH_INSTRUCTION_SET, for tests: as the flag of that name
   Tuning tuning;
   AcceleratorEnvironment accelerators;
   // GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_CONFIG or HOME, GCE_METADATA_HOST, NO_GCE_CHECK.

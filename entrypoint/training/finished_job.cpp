@@ -5,6 +5,7 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/precision_choice.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -96,8 +97,8 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
                 directory.root().to_string(), "--no-reuse-job-dir asks for a new one");
   }
   try {
-    check_settings_match(*record, as_known_to(*record, {.settings = settings_table(settings)},
-                                              settings_table(Settings())));
+    check_settings_match(
+        *record, as_known_to(*record, {.settings = settings_table(settings)}, unnamed_settings()));
   } catch (const Error& error) {
     throw error.at(directory.root().to_string());
   }

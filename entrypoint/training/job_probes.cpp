@@ -62,8 +62,10 @@ JobProbes::JobProbes(const Job& job, const Settings& settings, const ModelDescri
       directory_("probe"),
       places_(directory_.path()),
       storage_(storage_with_cache(job, places_)) {
+  Settings own = settings;
+  own.precision = host_precision(job);
   for (const ProbeFile& file : parse_probes(settings.probes.files)) {
-    plans_.push_back(plan_probe(*storage_, job.command_line, settings, model, file, places_));
+    plans_.push_back(plan_probe(*storage_, job.command_line, own, model, file, places_));
     job.stop_point();
   }
 }

@@ -22,7 +22,7 @@ CommandLine command_of(const CommandLine& job, const Settings& settings, const P
                        const ProbePlaces& places) {
   CommandLine command;
   command.log_format = "json";
-  command.forced_instruction_set = job.forced_instruction_set;
+  command.highest_instruction_set = job.highest_instruction_set;
   command.storage = job.storage;
   if (command.storage.cache_dir.empty()) command.storage.cache_dir = places.cache.string();
   Settings& own = command.settings;

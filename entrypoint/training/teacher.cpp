@@ -27,7 +27,6 @@ constexpr int64_t kTextsAtOnce = 64;
 Settings settings_of_teacher(const Settings& job) {
   Settings settings = job;
   settings.model = {.model = job.distillation.teacher};
-  settings.precision = Precision::kAuto;
   settings.training.eval_batch_size = kTextsAtOnce;
   return settings;
 }
@@ -56,6 +55,13 @@ ModelDescription describe(ModelFolder& folder, const Settings& settings, Task ta
   model.config.task = task_of_teacher(task);
   if (!traits(task).has_classes) model.config.labels = output_labels(task);
   return model;
+}
+
+// What all workers' CPUs can compute, because their outputs are one set of targets.
+Precision precision_of_teacher(const Job& job) {
+  const Precision precision = host_precision(job);
+  const bool lacks_bf16 = precision == Precision::kAuto && job.without_bf16.host.has_value();
+  return lacks_bf16 ? Precision::kFp32 : precision;
 }
 
 // For each label of the student its place among those of the teacher.
@@ -191,7 +197,7 @@ void Teacher::run(const LoadedTable& loaded, const LabelledData& student, size_t
   const Settings settings = with_positions(settings_, model_.config);
   const LabelledData examples(loaded, model_.config.task, /*labels=*/{}, /*wants_labels=*/false,
                               settings, *model_.tokenizer);
-  const std::unique_ptr<Device> device = make_host_device(job_, settings.precision);
+  const std::unique_ptr<Device> device = make_host_device(job_, precision_of_teacher(job_));
   // A text may have several windows.
   const auto left = static_cast<int64_t>(saved.rows().end() - saved.rows_of(first).begin());
   const int64_t most_examples = is_of_tokens() ? kTextsAtOnce : std::min(kTextsAtOnce, left);

@@ -68,7 +68,7 @@ JobReport make_report(const Job& job, const TrainingInputs& inputs, TrainingData
 // The memory of the largest probe. They run on the CPU, whatever computes the job.
 size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
   if (!inputs.probes) return 0;
-  const auto host = make_host_device(job, inputs.settings().precision);
+  const auto host = make_host_device(job, host_precision(job));
   return inputs.probes->memory_bytes(inputs.program_bytes, *host);
 }
 

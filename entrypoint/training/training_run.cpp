@@ -11,6 +11,7 @@
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/job/generator.h"
+#include "entrypoint/job/precision_choice.h"
 #include "entrypoint/job/same_on_workers.h"
 #include "entrypoint/memory/engine_options.h"
 #include "entrypoint/platform/machine_description.h"
@@ -59,6 +60,12 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
   if (inputs.generator) add(inputs.generator->sources());
   if (inputs.teacher) add(inputs.teacher->sources());
   return record;
+}
+
+// Whether the kernels of this description multiply bf16: "cpu-bf16-avx512, OpenBLAS Zen, 2
+// threads".
+bool multiply_bf16(std::string_view kernels) {
+  return kernels.substr(0, kernels.find(',')).find("-bf16") != kernels.npos;
 }
 
 void log_trained_parameters(const LoraOptions& lora, std::span<const ParameterSpec> specs) {
@@ -176,8 +183,12 @@ TrainingState TrainingRun::restore() {
   log_info(cat("resuming after update ", state->step, " from ", where));
   const std::string& kernels = engine_->info().description;
   if (state->kernels != kernels) {
+    const bool is_bf16 = engine_->info().precision == Precision::kBf16;
     log_warning(cat("the checkpoint was computed with ", state->kernels, " and this job uses ",
-                    kernels, ": the results will not be the same bit for bit"));
+                    kernels, ": the results will not be the same bit for bit",
+                    is_bf16 == multiply_bf16(state->kernels) ? ""
+                    : is_bf16 ? ". From here on, matrix products use bf16"
+                              : ". From here on, matrix products use fp32"));
   }
   return std::move(*state);
 }
@@ -209,7 +220,7 @@ void TrainingRun::settle_record() {
   };
   bool is_ours = state_.job.empty() || was_written_by(record_);
   if (existing && !is_ours) {  // an earlier version of this program may have left it
-    const JobRecord known = as_known_to(*existing, record_, settings_table(Settings()));
+    const JobRecord known = as_known_to(*existing, record_, unnamed_settings());
     is_ours = was_written_by(known) || was_written_by(with_length_of(*existing, record_)) ||
               was_written_by(with_length_of(*existing, known));
   }

@@ -8,7 +8,7 @@ series=${2:-2}
 RANDOM=${3:-1}
 
 flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --eval-steps 6 --logging-steps 1 --learning-rate 1e-3
-  --threads 1 --validation-split 0.05 --reduce-dtype fp32 --peer-timeout 5 --rendezvous-timeout 60)
+  --threads 1 --validation-split 0.05 --reduce-dtype fp32 --precision fp32 --peer-timeout 5 --rendezvous-timeout 60)
 
 "$berth" "${flags[@]}" --job-dir alone >/dev/null 2>err.txt || fail "one worker: $(tail -n 1 err.txt)"
 losses alone >alone.txt

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$repository/tests/jobs/workers_lib.sh"
 flags=(--threads 1 --batch-size 8 --max-seq-length 32 --logging-steps 1 --learning-rate 1e-4 --adam-epsilon 1e-4 --validation-split 0.2
-  --reduce-dtype fp32 --peer-timeout 5 --rendezvous-timeout 60)
+  --reduce-dtype fp32 --precision fp32 --peer-timeout 5 --rendezvous-timeout 60)
 
 # compare NAME FLAG...: trains with one, two and three workers, whose losses must be equal.
 compare() {

@@ -6,7 +6,7 @@
 export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}  # plugins keep memory until the process ends
 plugins=${BERTH_XLA_PLUGINS:-$repository/build/xla-plugins}
 plugin=$plugins/pjrt-cpu-0.115.so
-job=(--train-data-file "$sample" --batch-size 4 --max-seq-length 32 --threads 2 --validation-split 0.05)
+job=(--precision fp32 --train-data-file "$sample" --batch-size 4 --max-seq-length 32 --threads 2 --validation-split 0.05)
 
 "$berth" --help >help.txt
 for flag in --device --devices --pjrt-plugin --dropout-generator --distribution-strategy --tpu --num-gpus; do
@@ -133,7 +133,7 @@ grep -q 'was computed with xla-cpu-fp32, Threefry' back.log || fail "nothing tel
 
 # Evaluation and prediction.
 for device in cpu xla; do
-  flags=(--device cpu)
+  flags=(--device cpu --precision fp32)
   [ $device = cpu ] || flags=("${xla[@]}")
   timeout 300 "$berth" --mode eval --eval-data-file "$sample" --job-dir xla "${flags[@]}" >$device.json 2>err.txt ||
     fail "eval on $device: $(tail -n 1 err.txt)"

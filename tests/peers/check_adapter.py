@@ -60,7 +60,8 @@ def check_targets(check, scratch, folder, architecture, targets, count):
     texts = [text for topic in exported.sample().values() for text in topic[::20]]
     file = scratch / "texts.jsonl"
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    out = exported.berth("--mode", "predict", "--predict-data-file", file, "--model", job / "model", "--max-seq-length", exported.LENGTH)
+    out = exported.berth("--mode", "predict", "--predict-data-file", file, "--model", job / "model", "--max-seq-length", exported.LENGTH,
+                         "--precision", "fp32")
     rows = torch.tensor([[float(value) for value in line.split("\t")[2:]] for line in out.split("\n")[1:-1]])
     tokenizer = exported.load_tokenizer(job / "model")
     with model.disable_adapter():

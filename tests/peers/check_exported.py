@@ -110,7 +110,8 @@ class Check:
         lines = berth("--mode", "tokenize", "--model", folder, "--input", file).split("\n")[:-1]
         wrong = sum(json.loads(line)["ids"] != tokenizer(text)["input_ids"] for line, text in zip(lines, texts, strict=True))
         self.expect(wrong == 0, f"{what}: ids of {len(texts)} texts differ in {wrong}")
-        out = berth("--mode", "predict", "--predict-data-file", file, "--model", folder, "--max-seq-length", LENGTH)
+        out = berth("--mode", "predict", "--predict-data-file", file, "--model", folder, "--max-seq-length", LENGTH,
+                    "--precision", "fp32")
         rows = [line.split("\t") for line in out.split("\n")[:-1]]
         self.expect(rows[0] == ["id", "prediction", *labels] and len(rows) == len(texts) + 1, f"{what}: a row a text {rows[0]}")
         largest, ours = 0.0, []

@@ -231,7 +231,7 @@ def check_job(check, scratch):
         ids = [np.array(json.loads(line)["ids"]) for line in lines]
         logits = run(session_of(model), ids, [np.zeros(len(one), int) for one in ids], 0, max(map(len, ids)))
         powers = np.exp(logits - logits.max(1, keepdims=True))
-        out = berth("--mode", "predict", "--predict-data-file", file, "--model", model)
+        out = berth("--mode", "predict", "--predict-data-file", file, "--model", model, "--precision", "fp32")
         theirs = np.array([[float(value) for value in line.split("\t")[2:]] for line in out.split("\n")[1:-1]])
         worst = np.abs(powers / powers.sum(1, keepdims=True) - theirs).max()
         check.expect(worst < TOLERANCE and theirs.std(0).max() > 100 * TOLERANCE,

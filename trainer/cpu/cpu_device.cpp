@@ -1,11 +1,16 @@
 #include "trainer/cpu/cpu_device.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
+#include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/engine_memory.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
+#include "trainer/cpu/kernels/instruction_set.h"
 #include "trainer/cpu/kernels/peak_rate.h"
 
 namespace berth {
@@ -49,11 +54,34 @@ class CpuDevice final : public Device {
   std::optional<double> peak_;
 };
 
+// The best instruction set of this CPU that is not above `highest`; empty: its very best.
+std::string_view not_above(std::string_view highest) {
+  constexpr std::array<std::string_view, 3> kBestFirst = {"avx512", "avx2", "baseline"};
+  if (highest.empty()) return "";
+  const auto place = [&](std::string_view name) {
+    return std::ranges::find(kBestFirst, name) - kBestFirst.begin();
+  };
+  if (place(highest) == std::ssize(kBestFirst)) {
+    throw Error(Code::kUsage, cat("there is no instruction set ", quoted(highest)), "",
+                "choose among avx512, avx2 and baseline");
+  }
+  for (const CpuLoops* loops : supported_loops()) {
+    if (place(loops->instruction_set) >= place(highest)) return loops->instruction_set;
+  }
+  return "baseline";
+}
+
 }  // namespace
+
+bool multiplies_bf16(std::string_view instruction_set) {
+  return pick_native_bf16_loops(instruction_set) != nullptr;
+}
 
 std::unique_ptr<Device> make_cpu_device(int threads, std::string_view instruction_set,
                                         Precision precision) {
-  return std::make_unique<CpuDevice>(threads, instruction_set, precision);
+  const std::string_view set = not_above(instruction_set);
+  if (precision == Precision::kBf16 && !multiplies_bf16(instruction_set)) refuse_bf16();
+  return std::make_unique<CpuDevice>(threads, set, precision);
 }
 
 }  // namespace berth

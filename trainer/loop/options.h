@@ -217,7 +217,7 @@ struct Settings {
   ProbeOptions probes{};
   OutputOptions output;
   DeviceKind device = DeviceKind::kAuto;
-  Precision precision = Precision::kFp32;
+  Precision precision = Precision::kAuto;
   int64_t threads = 0;  // 0: as many as affinity and cgroup allow
 };
 

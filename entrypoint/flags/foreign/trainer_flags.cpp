@@ -4,8 +4,8 @@ namespace berth {
 
 std::span<const ForeignFlag> trainer_flags() {
   static constexpr std::string_view kNoFp16 =
-      "berth has no fp16; it multiplies in fp32, and with --precision auto in bf16 where the "
-      "device can";
+      "berth has no fp16; with --precision auto, its default, it multiplies in bf16 where the "
+      "device can, and else in fp32";
   static constexpr std::string_view kNoScaling = "berth has no fp16, and bf16 needs no scaling";
   static constexpr std::string_view kCompiles = "--device decides whether programs are compiled";
   static constexpr std::string_view kMetrics =

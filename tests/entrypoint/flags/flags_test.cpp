@@ -214,6 +214,21 @@ TEST_F(FlagsTest, ChoiceNamesItsValues) {
   EXPECT_EQ(parse({"--log-level=debug"}).log_level, LogLevel::kDebug);
 }
 
+TEST_F(FlagsTest, PrecisionIsAutoUnlessVectorsAreWritten) {
+  EXPECT_EQ(parse({}).settings.precision, Precision::kAuto);
+  for (const char* mode : {"--mode=eval", "--mode=predict"}) {
+    const CommandLine line =
+        parse_alone({mode, "--job-dir=out", "--eval-data-file=a.csv", "--predict-data-file=a.csv"});
+    EXPECT_EQ(line.settings.precision, Precision::kAuto) << mode;
+  }
+  const std::vector<const char*> embed = {"--mode=embed", "--job-dir=out",
+                                          "--predict-data-file=a.csv"};
+  EXPECT_EQ(parse_alone(embed).settings.precision, Precision::kFp32);
+  std::vector<const char*> asked = embed;
+  asked.push_back("--precision=auto");
+  EXPECT_EQ(parse_alone(asked).settings.precision, Precision::kAuto);
+}
+
 TEST_F(FlagsTest, Precision) {
   EXPECT_EQ(parse({"--precision=fp32"}).settings.precision, Precision::kFp32);
   EXPECT_EQ(parse({"--dtype=bf16"}).settings.precision, Precision::kBf16);
@@ -375,8 +390,11 @@ TEST_F(FlagsTest, SaveStepsAloneLeavesTheTimeOutOfSaving) {
           R"(--save-minutes: "often" is not auto or a number of minutes)");
 }
 
-TEST_F(FlagsTest, HiddenInstructionSetFlagIsAccepted) {
-  EXPECT_EQ(parse({"--instruction-set=avx2"}).forced_instruction_set, "avx2");
+TEST_F(FlagsTest, HiddenFlagOrVariableLowersTheInstructionSet) {
+  EXPECT_EQ(parse({}).highest_instruction_set, "");
+  platform_.instruction_set = "baseline";
+  EXPECT_EQ(parse({}).highest_instruction_set, "baseline");
+  EXPECT_EQ(parse({"--instruction-set=avx2"}).highest_instruction_set, "avx2");
 }
 
 }  // namespace

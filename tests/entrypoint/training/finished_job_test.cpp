@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "entrypoint/flags/flags.h"
+#include "entrypoint/job/precision_choice.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/scratch_directory.h"
@@ -86,6 +87,32 @@ TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {
         look(command({"--learning-rate", "1e-3"}));
       },
       ThrowsCode(Code::kIncompatible, "--learning-rate"));
+}
+
+// The program once had no such flag, and all jobs computed in fp32.
+TEST_F(FinishedJobTest, AJobWithoutAPrecisionComputedInFp32) {
+  CommandLine old = command();
+  std::string record = to_json(JobRecord{.settings = settings_table(old.settings)});
+  const std::string line = "    \"precision\": \"auto\",\n";
+  ASSERT_NE(record.find(line), record.npos) << record;
+  record.erase(record.find(line), line.size());
+  write_text(*storage_, directory().record(), record);
+  finish();
+  EXPECT_EQ(precision_of_job(*storage_, directory()), Precision::kFp32);
+  EXPECT_TRUE(look(command({"--precision", "fp32"})));
+  EXPECT_THAT(
+      [&] {
+        look(command({"--precision", "auto"}));
+      },
+      ThrowsCode(Code::kIncompatible, "--precision"));
+}
+
+TEST_F(FinishedJobTest, TheRecordSaysWhichPrecisionTheJobBeganWith) {
+  EXPECT_EQ(precision_of_job(*storage_, directory()), std::nullopt);
+  for (const char* name : {"auto", "fp32", "bf16"}) {
+    begin(command({"--precision", name}));
+    EXPECT_EQ(name_of(precision_of_job(*storage_, directory()).value()), name);
+  }
 }
 
 TEST_F(FinishedJobTest, AUsedDirectoryIsRefusedIfAFlagAsksForIt) {

@@ -12,21 +12,30 @@
 namespace berth {
 namespace {
 
+constexpr std::string_view kAvx512 = "avx512";
+
 const Bf16Loops* pick_bf16_loops(Precision precision, std::string_view instruction_set) {
   if (precision == Precision::kFp32) return nullptr;
-  const bool is_avx512 = instruction_set == "avx512";
-  if (instruction_set.empty() || is_avx512) {
-    const std::vector<const Bf16Loops*> native = native_bf16_loops();
-    if (!native.empty()) return is_avx512 ? native.back() : native.front();
-  } else if (precision == Precision::kBf16) {
-    return &bf16_portable::loops;
-  }
-  if (precision != Precision::kBf16) return nullptr;
-  throw Error(Code::kUsage, "this CPU has no instructions for products of bf16 (AVX512_BF16)", "",
-              "use --precision fp32, or auto, which takes what there is");
+  const Bf16Loops* const native = pick_native_bf16_loops(instruction_set);
+  if (native != nullptr || precision != Precision::kBf16) return native;
+  if (instruction_set.empty() || instruction_set == kAvx512) refuse_bf16();
+  return &bf16_portable::loops;
 }
 
 }  // namespace
+
+const Bf16Loops* pick_native_bf16_loops(std::string_view instruction_set) {
+  const bool is_avx512 = instruction_set == kAvx512;
+  if (!instruction_set.empty() && !is_avx512) return nullptr;
+  const std::vector<const Bf16Loops*> native = native_bf16_loops();
+  if (native.empty()) return nullptr;
+  return is_avx512 ? native.back() : native.front();
+}
+
+void refuse_bf16() {
+  throw Error(Code::kUsage, "this CPU has no instructions for products of bf16 (AVX512_BF16)", "",
+              "use --precision fp32, or auto, which takes what there is");
+}
 
 std::unique_ptr<Kernels> make_cpu_kernels(ThreadPool& pool, std::string_view instruction_set,
                                           Precision precision) {

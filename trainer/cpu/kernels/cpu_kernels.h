@@ -9,6 +9,13 @@
 
 namespace berth {
 
+// The loops for products of bf16 that this CPU has instructions for; null: it has none.
+// `instruction_set` is as in make_cpu_kernels().
+const Bf16Loops* pick_native_bf16_loops(std::string_view instruction_set);
+
+// Throws kUsage: this CPU has no such instructions.
+[[noreturn]] void refuse_bf16();
+
 // Makes the kernels for this CPU. The loops were compiled for several instruction sets (baseline
 // x86-64, AVX2, AVX-512); `instruction_set` names one of them ("baseline", "avx2", "avx512"), and
 // "" picks the best that this CPU has. For bf16 products "avx512" means AVX512_BF16, "" may also

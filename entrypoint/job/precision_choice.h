@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+
+#include "entrypoint/job/job.h"
+#include "trainer/loop/job_directory.h"
+#include "trainer/loop/job_record.h"
+#include "trainer/model/precision.h"
+
+namespace berth {
+
+// --precision auto is settled on each machine by what computes there (make_device()). These
+// functions settle what needs more than one machine's view: a job that was begun before, and
+// workers that compute together.
+
+// The precision that the job in `directory` was begun with, by its job.json, which says "auto"
+// where it was that. nullopt: the directory has no job.json, or it names no precision of a
+// training. Throws kIncompatible where the file is not a job.json of berth.
+std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& directory);
+
+// The command line of `job`. If no flag names a precision, it has that of the job in `directory`,
+// if there is one. Throws what precision_of_job() throws.
+CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
+
+// The values of the settings that an older job.json does not name: the defaults, but fp32 as the
+// precision, which was what such a job computed in.
+SettingsTable unnamed_settings();
+
+// What all workers compute in.
+struct SharedPrecision {
+  Precision precision;       // worker 0's, because it alone may know that of the job's directory
+  WithoutBf16 without_bf16;  // the first worker that does not multiply it
+};
+
+// Compares the workers of a job, which all call it. Throws kIncompatible on all of them where a
+// flag of one names another precision than worker 0 goes on with.
+SharedPrecision share_precision(const Job& job, Communicator& ranks);
+
+}  // namespace berth
