@@ -111,6 +111,8 @@ cloud_places() {
 
   job_dir=''
   for argument in ${arguments[@]+"${arguments[@]}"}; do
+    # It separates the arguments in gcloud's list, which may have commas.
+    [[ $argument != *@@* ]] || refuse 2 "$argument: an argument with @@ cannot be passed on"
     case ${argument//_/-} in
       --job-dir=*) job_dir=${argument#*=} ;;
       --train-data-* | --train-file* | --data-dir* | --mode* | --flagfile*) data=yes ;;
@@ -254,7 +256,8 @@ cloud_checks() {
       [[ ${IMAGE##*/} != *:* ]] || tag=${IMAGE##*:}
       build+=,_IMAGE=${IMAGE%":$tag"},_TAG=$tag
     fi
-    unbuilt="there is no image $IMAGE; build it: gcloud builds submit --config $config --substitutions $build --project $PROJECT_ID $folder"
+    unbuilt="there is no image $IMAGE; build it:"
+    unbuilt+=" $(quoted gcloud builds submit --config "$config" --substitutions "$build" --project "$PROJECT_ID" "$folder")"
     ask "there is no repository $repository for the image; make it: gcloud artifacts repositories create $repository \
 --repository-format docker --location ${host%-docker.pkg.dev} --project $owner" \
       gcloud artifacts docker images describe "$IMAGE" --format 'value(image_summary.digest)' --project "$PROJECT_ID"
@@ -273,7 +276,7 @@ cloud_results() {
 vertex_job() {
   local place=(--region "$REGION" --project "$PROJECT_ID") job list argument state message
   cloud_checks
-  # gcloud splits the list at what stands between the two ^, so that values may have commas.
+  # gcloud splits the list at what stands between the two ^.
   list="^@@^${arguments[0]}"
   for argument in "${arguments[@]:1}"; do list+="@@$argument"; done
   local create=(gcloud ai custom-jobs create "${place[@]}" --display-name "$NAME")

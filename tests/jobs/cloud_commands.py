@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -73,6 +74,7 @@ BAD = (
     ("cpu", ["--job-dir", "runs/1"], "--job-dir runs/1 would be lost"),
     ("tpu", ["--job_dir=/tmp/x"], "--job-dir /tmp/x would be lost"),
     ("cpu", ["train.csv"], "train.csv is neither"),
+    ("cpu", ["--label-names", "a@@b"], "a@@b"),
     ("gpu", ["--gpus", "many"], "--gpus many"),
     ("tpu", ["--zone", "us-west4"], "--zone us-west4"),
 )
@@ -86,7 +88,7 @@ class Commands(Installed):
             # Only the programs that a Mac has, too, and no gcloud of this machine.
             for program in ("basename", "bash", "cat", "dirname", "grep", "mktemp", "rm", "sed", "tee"):
                 os.makedirs(self.path(name), exist_ok=True)
-                os.symlink(os.path.join("/bin", program), os.path.join(self.path(name), program))
+                os.symlink(shutil.which(program), os.path.join(self.path(name), program))
             if line:
                 os.chmod(self.write(name + "/gcloud", '#!/bin/bash\n%s "$@"\n' % line), 0o755)
 
