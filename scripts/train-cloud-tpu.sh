@@ -82,6 +82,9 @@ if grep -q downloadArtifacts "$errors"; then
     "--role roles/artifactregistry.reader" \
     "--member \"serviceAccount:${SERVICE_ACCOUNT:-\$($number)-compute@developer.gserviceaccount.com}\""
 fi
+if grep -q '^ERROR: (gcloud' "$errors"; then
+  refuse 10 "gcloud could not reach the VM, or has lost it; its message is above, and the same command resumes the job"
+fi
 [ $code = 0 ] || refuse $code "the job ended with exit code $code; its last line is above"
 inform "The job has succeeded."
 cloud_results

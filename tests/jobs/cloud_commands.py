@@ -277,7 +277,12 @@ def check_ends(test):
         ended, _, _, shown = test.type("gpu", state=dict(READY, job=job))
         test.check(ended == code and says in shown.splitlines()[-1], job, "ends with", ended, shown)
     denied = 'docker: Error response from daemon: denied: Permission "artifactregistry.repositories.downloadArtifacts" denied on resource'
-    for ssh, code, says in (((14, "memory"), 14, "exit code 14"), ((125, denied), 4, "roles/artifactregistry.reader")):
+    lost = "ERROR: (gcloud.compute.tpus.tpu-vm.ssh) [/usr/bin/ssh] exited with return code [255]."
+    for ssh, code, says in (
+        ((14, "memory"), 14, "exit code 14"),
+        ((125, denied), 4, "roles/artifactregistry.reader"),
+        ((255, lost), 10, "resumes the job"),
+    ):
         ended, lines, called, shown = test.type("tpu", state=dict(READY, ssh=ssh))
         test.check(ended == code and says in shown and ssh[1] in shown, ssh, "ends with", ended, shown)
         test.check("delete" in called[-1], ssh, "leaves the VM:", called)
