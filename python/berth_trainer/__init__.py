@@ -56,21 +56,22 @@ def train(data: Any, *, eval_data: Any = None, job_dir: Any = None, progress: bo
     Results go to `job_dir`; without it, to a new folder below runs/, which is printed. The same call with the same `job_dir` resumes a
     job that was interrupted. `progress=False` shows warnings only.
     """
-    asked = {**flags, "train_data_file": "", "eval_data_file": flags.get("eval_data_file") if eval_data is None else "", "job_dir": ""}
+    asked = _with(flags, train_data_file="", job_dir="", **({} if eval_data is None else {"eval_data_file": ""}))
     _arguments(asked)  # refuses wrong flags before a folder is made
     place = asked["job_dir"] = _new_folder() if job_dir is None else place_of(job_dir)
     # A job is resumed by the same command, so its files of rows have the same names, which tell their contents.
-    is_remote = "://" in place
-    folder = os.path.join(tempfile.gettempdir(), f"berth-{zlib.crc32(place.encode()):08x}") if is_remote else place
-    os.makedirs(folder, exist_ok=True)
+    folder = os.path.join(tempfile.gettempdir(), f"berth-{os.getuid()}-{zlib.crc32(place.encode()):08x}") if "://" in place else place
     written = []
     try:
+        os.makedirs(folder, mode=0o700 if "://" in place else 0o777, exist_ok=True)
         for name, rows in (("train", data), ("eval", eval_data)):
             if rows is not None or name == "train":
                 asked[f"{name}_data_file"], index = write_rows(rows, folder, name)
                 written += [] if index is None else [asked[f"{name}_data_file"]]
         print(_run(asked, progress, f"train() with the same arguments and job_dir={place!r} goes on"), end="")  # of dry_run
         metrics = {} if flags.get("dry_run") else _read_metrics(place, flags)
+    except OSError as error:
+        raise BerthError(4, error.strerror or str(error), str(error.filename or folder), "name another job_dir") from error
     finally:
         with contextlib.suppress(OSError):
             for path in written:
@@ -139,14 +140,22 @@ def _new_folder() -> str:
 def _rows_of(data: Any, job: Any, flags: dict[str, Any], folder: str, numbers: bool = False,
              flag: str = "predict_data_file") -> tuple[dict[str, Any], Any]:
     """The flags that name the data and the job, and the index of the rows."""
+    if hasattr(data, "__iter__") and not hasattr(data, "__len__"):
+        data = list(data)  # what a generator yields
     path, index = write_rows(data, folder, "rows", numbers)
     is_texts = index is not None and not hasattr(data, "columns") and not isinstance(next(iter(data)), dict)
-    asked = {"text_column": "text" if is_texts else None, **flags, flag: path}  # the job may have been trained on another column
-    if numbers:
-        asked["id_column"] = ROW_COLUMN
+    own = {flag: path, **({"id_column": ROW_COLUMN} if numbers else {})}
     if job is not None:
-        asked["job_dir"] = job.job_dir if isinstance(job, Result) else place_of(job)
-    return asked, index
+        own["job_dir"] = job.job_dir if isinstance(job, Result) else place_of(job)
+    # The job may have been trained on another column than that of plain texts.
+    return {"text_column": "text" if is_texts else None, **_with(flags, **own)}, index
+
+
+def _with(flags: dict[str, Any], **own: Any) -> dict[str, Any]:
+    for key in own:
+        if flags.get(key) is not None:
+            raise BerthError(2, "another argument of the function means the same", key, "leave one of them out")
+    return {**flags, **own}
 
 
 def _read_metrics(job_dir: str, flags: dict[str, Any]) -> dict[str, Any]:

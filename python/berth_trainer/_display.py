@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+import warnings
 from typing import Any
 
 
@@ -35,7 +36,8 @@ class Display:
             self.scores = {name: line[name] for name in ("accuracy", "f1", "pearson", "entity_f1", "exact_match") if name in line}
         if event == "start" and self.wanted and sys.stderr and ("ipykernel" in sys.modules or sys.stderr.isatty()):
             self.close()
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(ImportError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # tqdm's advice to install ipywidgets
                 from tqdm.auto import tqdm
                 self.bar = tqdm(total=line["total_steps"], initial=line["first_step"], unit="update", file=sys.stderr)
 

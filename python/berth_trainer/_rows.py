@@ -8,8 +8,7 @@ import hashlib
 import json
 import os
 import re
-import tempfile
-from typing import Any, BinaryIO, Callable, Iterable
+from typing import Any, Callable, Iterable
 
 ROW_COLUMN = "berth_row"  # carries the number of each row through a prediction
 
@@ -40,23 +39,25 @@ def write_rows(data: Any, folder: str, name: str, numbers: bool = False) -> tupl
         return place_of(data), None
     data = data.to_pandas() if hasattr(data, "to_pandas") else data  # of polars, pyarrow and datasets
     data = data.to_frame("text") if hasattr(data, "to_frame") and not hasattr(data, "columns") else data  # a Series
-    with tempfile.NamedTemporaryFile(dir=folder, prefix="berth-") as file:
+    partial = os.path.join(folder, f"{name}-{os.getpid()}.partial")
+    try:
         if hasattr(data, "to_pickle"):
-            frame = data.reset_index(drop=True)
+            frame, index, suffix = data.reset_index(drop=True), data.index, "pickle"
             if numbers:
                 frame[ROW_COLUMN] = range(len(frame))
-            frame.to_pickle(file.name, protocol=4)
-            index = data.index
+            frame.to_pickle(partial, compression=None, protocol=4)
         else:
-            index = range(_write_lines(data, file, name, numbers))
-        # The name tells the contents, so that a job is not resumed with other rows.
-        file.seek(0)
+            index, suffix = range(_write_lines(data, partial, name, numbers)), "jsonl"
         digest = hashlib.sha256()
-        for part in iter(lambda: file.read(1 << 20), b""):
-            digest.update(part)
-        path = os.path.join(folder, f"{name}-{digest.hexdigest()[:8]}.{'pickle' if hasattr(data, 'to_pickle') else 'jsonl'}")
-        with contextlib.suppress(FileExistsError):
-            os.link(file.name, path)
+        with open(partial, "rb") as file:
+            for part in iter(lambda: file.read(1 << 20), b""):
+                digest.update(part)
+        # The name tells the contents, so that a job is not resumed with other rows.
+        path = os.path.join(folder, f"{name}-{digest.hexdigest()[:8]}.{suffix}")
+        os.replace(partial, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(partial)
     return path, index
 
 
@@ -69,20 +70,20 @@ def hides_written_files(values: Iterable[Any]) -> Callable[[str], str]:
     return lambda text: re.sub(f"(?:{'|'.join(folders)}){written.pattern}", r"given data #\1", text)
 
 
-def _write_lines(data: Any, file: BinaryIO, name: str, numbers: bool) -> int:
+def _write_lines(data: Any, path: str, name: str, numbers: bool) -> int:
     """Writes texts or dicts as JSON lines. Returns their number."""
     rows = list(data) if hasattr(data, "__iter__") and not isinstance(data, (bytes, dict)) else []
     if not rows or not any(all(isinstance(row, kind) for row in rows) for kind in (str, dict)):
         raise BerthError(2, f"{type(data).__name__}: these are no rows", name, "give a DataFrame, a path, or a list of dicts or texts")
-    for number, row in enumerate(rows):
-        row = {"text": row} if isinstance(row, str) else row
-        row = {key: None if isinstance(cell, float) and cell != cell else cell for key, cell in row.items()}
-        try:  # tolist() is of NumPy's numbers and arrays
-            text = json.dumps({**row, ROW_COLUMN: number} if numbers else row, allow_nan=False, default=lambda cell: cell.tolist())
-        except (AttributeError, TypeError, ValueError) as error:
-            raise BerthError(2, str(error), f"{name}, row {number}", "cells are texts, numbers and lists of them") from None
-        file.write(text.encode() + b"\n")
-    file.flush()
+    with open(path, "w", encoding="ascii") as lines:
+        for number, row in enumerate(rows):
+            row = {"text": row} if isinstance(row, str) else row
+            row = {key: None if isinstance(cell, float) and cell != cell else cell for key, cell in row.items()}
+            try:  # tolist() is of NumPy's numbers and arrays
+                text = json.dumps({**row, ROW_COLUMN: number} if numbers else row, allow_nan=False, default=lambda cell: cell.tolist())
+            except (AttributeError, TypeError, ValueError) as error:
+                raise BerthError(2, str(error), f"{name}, row {number}", "cells are texts, numbers and lists of them") from None
+            lines.write(text + "\n")
     return len(rows)
 
 

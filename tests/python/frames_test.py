@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import sys
@@ -21,7 +22,9 @@ SAMPLE = pandas.read_pickle(os.environ["BERTH_SAMPLE"])
 
 
 def setUpModule():
-    os.chdir(tempfile.mkdtemp(prefix="berth trainer "))
+    folder = tempfile.mkdtemp(prefix="berth trainer ")
+    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+    os.chdir(folder)
 
 
 def train(frame, **flags):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,9 @@ ROWS = [{"text": f"the ball number {i} and the goal", "label": "sport"} if i % 2
 
 
 def setUpModule():
-    os.chdir(tempfile.mkdtemp(prefix="berth trainer "))  # with a blank, and empty
+    folder = tempfile.mkdtemp(prefix="berth trainer ")
+    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+    os.chdir(folder)  # with a blank, and empty
 
 
 def train(**flags):
@@ -92,6 +95,7 @@ class ModuleTest(unittest.TestCase):
         answers = berth_trainer.predict(("a ball", "some rice"), job=result.job_dir, progress=False)
         self.assertEqual(len(answers), 2)
         self.assertEqual(len(berth_trainer.predict(rows[:3], job="other", progress=False)), 3)
+        self.assertEqual(len(berth_trainer.predict((row for row in rows[:3]), job="other", progress=False)), 3)
 
     def test_embed_is_one_vector_for_each_text(self):
         vectors = berth_trainer.embed(["a ball", "some rice", "a ball"], self.result, progress=False)
@@ -105,6 +109,14 @@ class ModuleTest(unittest.TestCase):
         thread.join()
         self.assertEqual(len(done), 1)
         self.assertRaises(ChildProcessError, os.waitpid, -1, os.WNOHANG)
+
+    def test_a_job_that_is_named_by_a_uri(self):
+        place = "file://" + os.path.join(os.getcwd(), "remote").replace(" ", "%20")
+        result = train(job_dir=place)
+        self.assertEqual(result.job_dir, place)
+        self.assertEqual(result.metrics, train(job_dir=place).metrics)
+        self.assertEqual(len(berth_trainer.predict(["a ball"], place, progress=False)), 1)
+        self.assertFalse([name for name in os.listdir(tempfile.gettempdir()) if name.startswith(f"berth-{os.getuid()}-")])
 
     def test_places_stay_valid_after_chdir(self):
         before = os.getcwd()
@@ -147,6 +159,8 @@ class ErrorsTest(unittest.TestCase):
         self.refuses(2, "there is no such flag", train, mode="eval")
         self.refuses(2, "it means the same as epochs", train, num_train_epochs=3)
         self.refuses(2, "it means the same as output_dir", berth_trainer.train, ROWS, output_dir="x", job_dir="y")
+        self.refuses(2, "train_data_file: another argument", train, train_data_file="x.csv")
+        self.refuses(2, "eval_data_file: another argument", train, eval_data=ROWS, eval_data_file="x.csv")
         self.refuses(2, "comma", train, label_names=["a,b", "c"])
         self.assertEqual(before, set(os.listdir(".")) | set(os.listdir("runs") if os.path.exists("runs") else ()))
 
@@ -161,6 +175,10 @@ class ErrorsTest(unittest.TestCase):
         error = self.refuses(3, "is missing", berth_trainer.train, bad, job_dir="x", progress=False)
         self.assertRegex(error.where, "^given data #[0-9a-f]{8}: line 61$")
         self.assertFalse(os.path.exists("x"))
+
+    def test_a_folder_that_cannot_be_made(self):
+        Path("a file").write_text("")
+        self.assertIn("a file", self.refuses(4, "irectory", train, job_dir="a file/job").where)
 
     def test_values_that_are_no_rows(self):
         for data in (3, [], [1, 2], {"text": "a"}, b"bytes", None):

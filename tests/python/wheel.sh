@@ -17,7 +17,7 @@ fail() {
 }
 
 # A folder as scripts/package.sh makes it, but with the libraries of this system and a tiny model.
-mkdir -p "folder/bin" folder/share/berth/data
+mkdir -p folder/bin folder/share/berth/data
 strip -o folder/bin/berth "$program"
 cp -r "$repository/tests/testdata/tiny_model" folder/share/berth/model
 cp "$repository/examples/data/df.pickle" folder/share/berth/data
