@@ -45,7 +45,6 @@ echo "--- $("$bin/python" --version), the standard library alone"
 "$bin/python" -X dev -W ignore::DeprecationWarning "$repository/tests/python/module_test.py"
 if timeout 300 "$bin/pip" install --quiet pandas tqdm >pip.txt 2>&1; then
   echo "--- with pandas, NumPy and tqdm"
-  "$bin/python" "$repository/tests/python/module_test.py"
   "$bin/python" "$repository/tests/python/frames_test.py"
 else
   echo "--- SKIPPED with pandas, which pip cannot install: $(tail -n 1 pip.txt)"
