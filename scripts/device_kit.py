@@ -2,7 +2,7 @@
 """Tests and measures berth on the TPU or GPU of this machine, beside PyTorch and JAX where they are installed. It needs no network, no
 package and no root: Python 3.9 and the folder that it lies in, which scripts/device-kit.sh makes.
 
-    python3 run.py [--output DIR] [--only STEP]... [--plugin FILE] [--quick] [--no-peers] [--minutes N]
+    python3 run.py [--output DIR] [--only STEP]...
 
 It looks for the PJRT plugin in the packages of every Python of this machine, and for /lib/libtpu.so. Without a TPU or GPU it runs through
 a plugin for CPUs, with the small shapes of --quick. Each step prints its rows as it ends, has a limit of its own, and does not stop the
@@ -107,9 +107,9 @@ def python_with(pythons, *packages):
 
 
 def find_device():
-    if glob.glob("/dev/accel[0-9]*") or glob.glob("/dev/vfio/[0-9]*"):
-        return "tpu"
-    return "gpu" if os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/nvidia0") else "xla-cpu"
+    if os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/nvidia0"):
+        return "gpu"
+    return "tpu" if glob.glob("/dev/accel[0-9]*") or glob.glob("/dev/vfio/[0-9]*") else "xla-cpu"
 
 
 def find_plugin(device, sites, driver):
@@ -336,6 +336,8 @@ class Kit:
         self.torch = None if self.options.no_peers else python_with(pythons, "torch", "transformers")
         self.jax = None if self.options.no_peers else python_with(pythons, "jax", "jaxlib")
         self.memory_gib = float(gpu[1]) / 1024 if len(gpu) > 1 and re.match(r"[0-9.]+$", gpu[1]) else 0
+        if self.device == "gpu" and not self.memory_gib:
+            self.memory_gib = 20  # nvidia-smi does not say
         self.quick = self.options.quick or self.device == "xla-cpu"
         # Several processes share the device, so none may take most of its memory at once.
         self.environment = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.9"}
@@ -358,7 +360,8 @@ class Kit:
 
     def choose_shapes(self):
         large = 256 if self.memory_gib >= 60 or self.device == "tpu" else 64 if self.memory_gib >= 20 else 16
-        size, middle, steps, self.least_s = ("tiny", 4, 9, 2) if self.quick else ("base", 32, 20, 5)
+        size, middle, steps = ("tiny", 4, 9) if self.quick else ("base", 32, 20)
+        self.least_s = self.options.seconds or (2 if self.quick else 5)
         large = 8 if self.quick else large
         self.least_steps = steps
         shape = lambda size, batch, length, precision, **more: {"size": size, "batch": batch, "length": length, "precision": precision, **more}
@@ -498,6 +501,8 @@ class Kit:
             self.failed(step, what, "berth", error)
         finally:
             job.kill()
+            if (job.directory / "profile.pftrace").exists():
+                shutil.copy(job.directory / "profile.pftrace", self.logs / f"{name}.pftrace")
             shutil.rmtree(job.directory, ignore_errors=True)
 
     def share(self, name, rate):
@@ -539,8 +544,9 @@ class Kit:
         environment = {**os.environ, **self.environment, "BERTH_XLA_PLUGIN": self.plugin, "BERTH_XLA_PLATFORM": platform,
                        "BERTH_XLA_PROGRAMS": str(self.work / "test-programs"), "BERTH_TESTDATA": str(KIT / "testdata")}
         (self.work / "test-programs").mkdir(mode=0o700, exist_ok=True)
-        # berth loads CUDA's libraries itself, and the tests do not.
-        environment["LD_LIBRARY_PATH"] = ":".join(self.cuda_libraries + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")
+        # berth finds the driver and CUDA's libraries itself, and the tests do not.
+        drivers = [f for f in ("/usr/local/nvidia/lib64", "/usr/lib/wsl/lib") if self.device == "gpu" and os.path.isdir(f)]
+        environment["LD_LIBRARY_PATH"] = ":".join(self.cuda_libraries + drivers + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")
         log = self.logs / f"{step}.log"
         begin = time.monotonic()
         with open(log, "wb") as out:
@@ -776,14 +782,14 @@ class Kit:
 
 
 def main():
-    parser = argparse.ArgumentParser(usage="python3 run.py [--output DIR] [--only STEP]... [--plugin FILE] [--quick] [--no-peers] [--minutes N]",
-                                     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="python3 run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", metavar="DIR", help="where the results go")
     parser.add_argument("--only", action="append", choices=STEPS + ALONE, metavar="STEP", help="runs this step alone; may be repeated")
     parser.add_argument("--plugin", metavar="FILE", help="the PJRT plugin, where it is not found")
     parser.add_argument("--quick", action="store_true", help="small shapes, which a CPU can compute")
     parser.add_argument("--cpu", action="store_true", help="uses a plugin for CPUs although there is a TPU or GPU")
     parser.add_argument("--no-peers", action="store_true", help="leaves PyTorch and JAX out")
+    parser.add_argument("--seconds", type=float, metavar="N", help="how long each shape is measured at least; 5, and 2 with --quick")
     parser.add_argument("--minutes", type=float, default=5, metavar="N", help="the longest time of all steps together")
     kit = Kit(parser.parse_args())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

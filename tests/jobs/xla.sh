@@ -57,6 +57,20 @@ same_losses() {
     fail "$1: the losses differ: $(paste "$2" "$3" | sed -n 1,5p | tr '\n\t' ', ')"
 }
 
+# Without --pjrt-plugin, a berth that pip installed finds a plugin beside it: in its own folder, or as another package of its environment.
+mkdir -p site/berth_trainer/dist/bin site/lammps_jax_pjrt_cpu site/berth_trainer/dist/lib/berth/plugins
+installed=$PWD/site/berth_trainer/dist/bin/berth
+ln "$berth" "$installed" 2>/dev/null || cp "$berth" "$installed"
+ln -s "$plugin" site/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so
+berth=$installed train wheel.log "${job[@]}" --device xla-cpu --cache-dir cache --max-steps 1 --job-dir wheel
+grep -q "driven by $PWD/site/lammps_jax_pjrt_cpu/" wheel.log || fail "the plugin of the same environment was not taken"
+cp -r site/lammps_jax_pjrt_cpu site/berth_trainer/dist/lib/berth/plugins/
+berth=$installed train own.log "${job[@]}" --device xla-cpu --cache-dir cache --max-steps 1 --job-dir own
+grep -q "driven by $PWD/site/berth_trainer/dist/lib/berth/plugins/" own.log || fail "the plugin beside the program was not taken"
+rm -r site/berth_trainer/dist/lib
+mv site/berth_trainer/dist site/berth_trainer/other  # no wheel has this folder
+berth=$PWD/site/berth_trainer/other/bin/berth expect 4 'there is no PJRT plugin for a CPU' "${job[@]}" --device xla-cpu --job-dir none
+
 short=("${job[@]}" --max-steps 24 --save-steps 3 --eval-steps 8 --learning-rate 1e-3 --gradient-accumulation-steps 2)
 train cpu.log "${short[@]}" --job-dir cpu
 train xla.log "${short[@]}" --job-dir xla "${xla[@]}"

@@ -81,9 +81,9 @@ class Run(unittest.TestCase):
     def run_kit(self, *flags):
         with tempfile.TemporaryDirectory() as folder:
             kit = make_kit(folder)
-            command = [sys.executable, str(kit / "run.py"), "--cpu", "--no-peers", "--plugin", str(kit / "plugin.so"), "--output",
-                       folder + "/out", *flags]
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+            command = [sys.executable, str(kit / "run.py"), "--cpu", "--no-peers", "--plugin", str(kit / "plugin.so"), "--seconds",
+                       "0.3", "--output", folder + "/out", *flags]
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=280)
             out = pathlib.Path(folder) / "out"
             rows = json.loads((out / "results.json").read_text())
             self.assertIn(done.stdout.decode().splitlines()[-2], (out / "table.txt").read_text())
