@@ -569,7 +569,7 @@ class Kit:
             self.row(step, "tests beside the CPU's kernels", "berth", result=result)
 
     def check(self):
-        self.tests("check", "SelfCheck*:*EngineParity*bert_sequence*:EngineBf16.*:*EngineParity*bert_sets*")
+        self.tests("check", "EngineBf16.*:Recorded/EngineParity.*/bert_sequence:Recorded/EngineParity.*/bert_sets")
 
     def sample_flags(self):
         steps, batch = ("12", "16") if self.quick else ("40", "32")
@@ -650,7 +650,7 @@ class Kit:
                      note=f"programs from the cache in {again.compile_s():.1f} s, compiled in {whole.compile_s():.1f} s")
 
     def parity(self):
-        self.tests("parity", "*")
+        self.tests("parity", "EngineBf16.*:EngineParityOfOptions.*:Recorded/EngineParity.*:XlaEngines.*")
 
     def large(self):
         self.measure("large", "large")
