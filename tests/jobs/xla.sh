@@ -62,10 +62,11 @@ mkdir -p site/berth_trainer/dist/bin site/lammps_jax_pjrt_cpu site/berth_trainer
 installed=$PWD/site/berth_trainer/dist/bin/berth
 ln "$berth" "$installed" 2>/dev/null || cp "$berth" "$installed"
 ln -s "$plugin" site/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so
-berth=$installed train wheel.log "${job[@]}" --device xla-cpu --cache-dir cache --max-steps 1 --job-dir wheel
+installed_job=("${job[@]}" --model "$repository/examples/model" --device xla-cpu --cache-dir cache --max-steps 1)
+berth=$installed train wheel.log "${installed_job[@]}" --job-dir wheel
 grep -q "driven by $PWD/site/lammps_jax_pjrt_cpu/" wheel.log || fail "the plugin of the same environment was not taken"
 cp -r site/lammps_jax_pjrt_cpu site/berth_trainer/dist/lib/berth/plugins/
-berth=$installed train own.log "${job[@]}" --device xla-cpu --cache-dir cache --max-steps 1 --job-dir own
+berth=$installed train own.log "${installed_job[@]}" --job-dir own
 grep -q "driven by $PWD/site/berth_trainer/dist/lib/berth/plugins/" own.log || fail "the plugin beside the program was not taken"
 rm -r site/berth_trainer/dist/lib
 mv site/berth_trainer/dist site/berth_trainer/other  # no wheel has this folder
