@@ -172,21 +172,24 @@ Loader map_loader(const char* path, uintptr_t page) {
   return {base, base + header.e_entry};
 }
 
-// Shows the loader the program header that was hidden from the kernel, by whose text it knows its
-// own name. The hidden one is the only PT_NULL.
-void show_interpreter(ProgramHeader* headers, size_t count, uintptr_t page) {
+// Returns program headers for the loader's eyes: a copy in which the one that was hidden from the
+// kernel names the interpreter again. The loader knows its own name by that. The loader takes the
+// difference between the address of the headers and the one in PT_PHDR for the address of the
+// program, so PT_PHDR is moved, too. The hidden header is the only PT_NULL.
+ProgramHeader* with_interpreter(const ProgramHeader* headers, size_t count) {
+  if (count > kMostHeaders) give_up("it has too many program headers");
+  const long memory = system_call(SYS_mmap, 0, static_cast<long>(count * sizeof(ProgramHeader)),
+                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (failed(memory)) give_up("there is no memory for its program headers");
+  auto* const copy = reinterpret_cast<ProgramHeader*>(memory);
   for (size_t i = 0; i < count; ++i) {
-    if (headers[i].p_type != PT_NULL) continue;
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(&headers[i]) & ~(page - 1);
-    const uintptr_t end = reinterpret_cast<uintptr_t>(&headers[i] + 1);
-    const long size = static_cast<long>(end - begin);
-    if (failed(system_call(SYS_mprotect, static_cast<long>(begin), size, PROT_READ | PROT_WRITE))) {
-      give_up("its program headers cannot be changed");
+    copy[i] = headers[i];
+    if (copy[i].p_type == PT_NULL) copy[i].p_type = PT_INTERP;
+    if (copy[i].p_type == PT_PHDR) {
+      copy[i].p_vaddr += reinterpret_cast<uintptr_t>(copy) - reinterpret_cast<uintptr_t>(headers);
     }
-    headers[i].p_type = PT_INTERP;
-    system_call(SYS_mprotect, static_cast<long>(begin), size, PROT_READ);
-    return;
   }
+  return copy;
 }
 
 }  // namespace
@@ -198,15 +201,14 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] uintptr_t berth_find_start(u
   if (reinterpret_cast<uintptr_t>(relocated_start) == start) return start;
   uintptr_t* after = stack + 1 + stack[0] + 1;
   while (*after != 0) ++after;
-  AuxiliaryEntry *base = nullptr, *entry = nullptr;
+  AuxiliaryEntry *base = nullptr, *entry = nullptr, *headers = nullptr;
   uintptr_t page = 4096;
-  ProgramHeader* headers = nullptr;
   size_t count = 0;
   for (auto* aux = reinterpret_cast<AuxiliaryEntry*>(after + 1); aux->a_type != AT_NULL; ++aux) {
     if (aux->a_type == AT_BASE) base = aux;
     if (aux->a_type == AT_ENTRY) entry = aux;
     if (aux->a_type == AT_PAGESZ) page = aux->a_un.a_val;
-    if (aux->a_type == AT_PHDR) headers = reinterpret_cast<ProgramHeader*>(aux->a_un.a_val);
+    if (aux->a_type == AT_PHDR) headers = aux;
     if (aux->a_type == AT_PHNUM) count = aux->a_un.a_val;
   }
   if (base == nullptr || entry == nullptr || headers == nullptr) {
@@ -215,7 +217,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] uintptr_t berth_find_start(u
   char path[kLongestPath];
   find_loader(path);
   const Loader loader = map_loader(path, page);
-  show_interpreter(headers, count, page);
+  headers->a_un.a_val = reinterpret_cast<uintptr_t>(
+      with_interpreter(reinterpret_cast<const ProgramHeader*>(headers->a_un.a_val), count));
   base->a_un.a_val = loader.base;
   entry->a_un.a_val = start;
   return loader.entry;
