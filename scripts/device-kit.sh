@@ -24,8 +24,8 @@ cmake --build --preset release --target xla_test
 
 rm -rf "$kit" "$kit.tar.xz"
 mkdir -p "$kit/peer" "$kit/testdata/architectures"
-packages=(build/package/berth-*-linux-"$(uname -m)")
-cp -r "${packages[0]}" "$kit/berth"
+version=$(sed -n 's/^project(berth VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+cp -r "build/package/berth-$version-linux-$(uname -m)" "$kit/berth"
 bash scripts/collect-program.sh build/release/tests/xla_test "$kit/berth" >/dev/null
 cp scripts/device_kit.py "$kit/run.py"
 cp bench/peer/step_torch.py bench/peer/step_jax.py "$kit/peer/"
