@@ -17,7 +17,7 @@ next one. All together take at most --minutes, 5 by default; the limits of the s
 
 and by --only alone:
 
-    parity    all tests of the engine
+    parity    all tests of the engine that need one device
     large     BERT-large bf16, 64 texts of 512 tokens, with and without --recompute
     jax       bench/peer/step_jax.py at the shapes of base and news
     predict   20,000 texts
