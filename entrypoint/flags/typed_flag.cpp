@@ -16,6 +16,12 @@ bool needs_no_quotes(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, means_itself);
 }
 
+// A negative number does not.
+bool looks_like_flag(std::string_view value) {
+  const bool is_dashed = value.size() > 1 && value[0] == '-';
+  return is_dashed && std::string_view("0123456789.").find(value[1]) == std::string_view::npos;
+}
+
 std::string between_double_quotes(const std::string& word, std::string_view escaped) {
   std::string text = "\"";
   for (const char c : word) {
@@ -49,7 +55,7 @@ std::string typed_flag(const Flag& flag, const std::string& value, bool expands)
   if (flag.value.is_switch && is_switch_word(value)) {
     return parse_switch(value) ? name : "--no-" + flag.name;
   }
-  const bool is_joined = flag.value.is_switch || value.starts_with("-");
+  const bool is_joined = flag.value.is_switch || looks_like_flag(value);
   return name + (is_joined ? "=" : " ") + shell_quoted(value, expands);
 }
 
