@@ -3,6 +3,7 @@
 #
 #   berth-VERSION-linux-ARCHITECTURE.tar.xz    a folder that runs where it is unpacked, on every Linux of that architecture, without root
 #   berth_trainer-VERSION-....whl              the same folder as a Python package (python/README.md)
+#   berth_trainer-VERSION.tar.gz               what pip finds on a Mac or Windows: it refuses, and names the docker line
 #   SHA256SUMS
 #
 #   bash scripts/package.sh                      builds the release preset first, and packages it
@@ -66,6 +67,6 @@ find "$folder" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --directory build/package "$name" | xz -9e >"dist/$name.tar.xz"
 python3 scripts/make-wheel.py "$folder" dist
-(cd dist && sha256sum -- *.tar.xz *.whl >SHA256SUMS)
+(cd dist && sha256sum -- *.tar.xz *.tar.gz *.whl >SHA256SUMS)
 for file in dist/*"$architecture"*; do echo "package: $file, $(stat --format %s "$file") bytes"; done
 echo "package: $folder, $(du -s --apparent-size -B 1000000 "$folder" | cut -f 1) MB unpacked"
