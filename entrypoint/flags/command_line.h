@@ -76,7 +76,7 @@ struct ClusterOptions {
 // What one invocation asked for: the settings of the job, and how the program itself behaves. Flags
 // and platform are in it; what follows from files is not: see resolve_settings().
 struct CommandLine {
-  Settings settings;                // as asked
+  Settings settings;  // as asked
   // How the user calls this program: "berth", or a path. Empty: it is what a container runs, and
   // the user gives it arguments only.
   std::string program = "berth";
