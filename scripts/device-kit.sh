@@ -33,7 +33,7 @@ cp tests/testdata/architectures/*.safetensors "$kit/testdata/architectures/"
 sed -n '/kNewsLengths = {/,/};/p' trainer/model/random_batch.cpp | sed 1d | grep -o '[0-9]\+' >"$kit/news-lengths.txt"
 [ "$(wc -l <"$kit/news-lengths.txt")" = 64 ] || { echo "device-kit: the lengths of AG News' texts are not found" >&2; exit 1; }
 
-tar --create --sort=name --owner=0 --group=0 --numeric-owner --directory build device-kit | xz -9e -T0 >"$kit.tar.xz"
+tar --create --sort=name --owner=0 --group=0 --numeric-owner --directory build device-kit | xz -6 -T0 >"$kit.tar.xz"
 size=$(stat --format %s "$kit.tar.xz")
 echo "device-kit: $kit.tar.xz, $size bytes; $kit, $(du -s --apparent-size -B 1000000 "$kit" | cut -f 1) MB"
 [ "$size" -le 35000000 ] || { echo "device-kit: the packed kit has more than 35 MB" >&2; exit 1; }
