@@ -25,7 +25,8 @@ constexpr double kVerdict_s = 5;  // beyond the silence after which a worker cou
 // Worker 0 tells the precision later, because it may be that of a job in its directory.
 std::string agreement(const CommandLine& command_line) {
   Settings settings = command_line.settings;
-  if (!command_line.gives("precision")) settings.precision = Settings().precision;
+  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  if (trains && !command_line.gives("precision")) settings.precision = Settings().precision;
   return cat(version_text(), " ", common_settings(settings_table(settings)));
 }
 

@@ -162,6 +162,30 @@ for precision in auto fp32; do
   grep -q '"event":"probe"' err.txt || fail "no probe with --precision $precision: $(tail -n 3 err.txt)"
 done
 
+# A teacher computes in the job's precision, too. Its outputs lie in the job directory until the end.
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$tiny/config.json" >student.json
+for precision in auto fp32; do
+  hold taught_$precision checkpoints/step-00000004/MANIFEST.json model/config.json --task mlm --teacher "$tiny" --init random \
+    --model-config student.json --vocab-file "$tiny/vocab.txt" --train-data-file corpus.txt --max-train-samples 200 --max-steps 4000 \
+    --save-steps 4 --threads 1 --validation-split 0.05 --precision $precision
+  kill -KILL "$pid"
+  wait "$pid" 2>/dev/null
+  # The values behind the header of each file.
+  python3 - taught_$precision/teacher <<'PYTHON' >taught_$precision.txt || fail "no outputs of a teacher"
+import pathlib, sys
+files = sorted(pathlib.Path(sys.argv[1]).glob("*.safetensors"))
+assert files
+for file in files:
+    bytes_ = file.read_bytes()
+    print(bytes_[8 + int.from_bytes(bytes_[:8], "little"):].hex())
+PYTHON
+done
+if [ $best = bf16 ]; then
+  ! cmp -s taught_auto.txt taught_fp32.txt || fail "a teacher does not heed --precision fp32"
+else
+  cmp -s taught_auto.txt taught_fp32.txt || fail "a teacher does not compute in fp32"
+fi
+
 # Workers: bf16 only if all of them multiply it. They find out whenever they meet.
 workers=("${flags[@]}")
 together() {  # together PRECISION JOB FLAGS-OF-WORKER-1 FLAG...: two workers, and what the job computed in last
