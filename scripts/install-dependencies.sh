@@ -11,7 +11,7 @@
 #   --test       additional packages of the tests and of the format check
 #   --lint       additional packages of scripts/lint.sh
 #   --image      additional packages of the image's build stage
-#   --package    additional packages of scripts/package.sh
+#   --package    additional packages of scripts/package.sh and scripts/test-package.sh
 #   --container  podman and its companions, which build and run the image when no Docker engine is installed
 #   --aarch64    a cross-compiler and an emulator, which test the code paths for aarch64
 #   --memory     clang, which has the MemorySanitizer of scripts/test-memory.sh
@@ -24,7 +24,7 @@ build=(g++ cmake ninja-build
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv python3-yaml python3-jsonschema)
 lint=(clang-tidy)
 image=(ca-certificates)
-package=(ca-certificates python3 xz-utils)
+package=(ca-certificates python3 xz-utils mmdebstrap openssl)
 container=(podman buildah runc mmdebstrap)
 aarch64=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
 memory=(clang-14 libclang-rt-14-dev make bzip2 xz-utils)

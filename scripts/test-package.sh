@@ -11,6 +11,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 [ $# -gt 0 ] || set -- trixie bullseye musl empty
+bash scripts/install-dependencies.sh --package || exit 1
 work=$PWD/build/package-test
 plugin=$PWD/build/xla-plugins/pjrt-cpu-0.115.so
 archive=$(ls -t dist/berth-*-linux-"$(uname -m)".tar.xz 2>/dev/null | sed -n 1p)

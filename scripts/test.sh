@@ -90,6 +90,9 @@ train_twice() {
   [ "${PIPESTATUS[0]}" -eq 0 ] && grep -q 'already finished' $job.log
 }
 
+# The archive and the wheel, and the archive in bare roots of other systems.
+package() { bash scripts/package.sh && bash scripts/test-package.sh empty musl bullseye; }
+
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 step "dependencies" bash scripts/install-dependencies.sh --build --test
 step "XLA plugins" bash scripts/install-xla-plugin.sh
@@ -100,6 +103,8 @@ step "release: what depends on optimization, and XLA plugins" build_and_test rel
 step "benches build" build release benches
 step "the binary's protections and size" check_binary
 step "scripts/train-local.sh" train_twice
+# The newest Debian is left to scripts/test-package.sh without arguments; Debian 11 has the oldest C library that a plugin may need.
+step "package" package
 if [ $tsan = yes ]; then
   # A pool of one thread has no data races. Most seeds of random faults, statistics over ten million tokens, and bf16 as a CPU without
   # AVX2 emulates it would find no more races. The dev step above has run all of these.
