@@ -28,7 +28,7 @@ tail -n 4 err.txt >last.txt
 printf 'text\nGood\nBad\n' >new.csv
 bash -c "$(sed -n 4p last.txt) --log-format text" >out.txt 2>err.txt || fail "the next command: $(tail -n 1 last.txt): $(tail -n 1 err.txt)"
 [ "$(wc -l <"$job/predictions.tsv")" = 3 ] || fail "the next command has not predicted"
-[ "$(tail -n 3 err.txt | head -n 1)" = "predictions: $job/predictions.tsv" ] || fail "names no predictions: $(tail -n 3 err.txt)"
+[ "$(tail -n 3 err.txt | sed -n 1p)" = "predictions: $job/predictions.tsv" ] || fail "names no predictions: $(tail -n 3 err.txt)"
 grep -qxF "  pandas.read_csv(\"$job/predictions.tsv\", sep=\"\\t\")" err.txt || fail "does not say how Python reads them: $(tail -n 1 err.txt)"
 
 # A finished job says it again, and so does the final report, which is the last line where lines are JSON.

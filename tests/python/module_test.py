@@ -188,7 +188,7 @@ class ErrorsTest(unittest.TestCase):
     def test_a_program_that_crashes(self):
         script = Path("crashes")
         for words, ending, code in (("error while loading shared libraries", "exit 127", 127), ("Aborted!", "kill -SEGV $$", 139)):
-            script.write_text(f"#!/bin/sh\nyes 'not JSON' | head -n 100000 >&2\necho '{words}' >&2\n{ending}\n")
+            script.write_text(f"#!/bin/sh\nseq -f 'not JSON %g' 100000 >&2\necho '{words}' >&2\n{ending}\n")
             script.chmod(0o755)
             with mock.patch.dict(os.environ, BERTH_PROGRAM=str(script.absolute())):
                 error = self.refuses(code, words, berth_trainer.embed, ["a"])
