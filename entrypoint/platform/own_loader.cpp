@@ -17,7 +17,6 @@
 // that needs relocation but one pointer, by which it knows whether a loader has run.
 #include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -37,9 +36,9 @@ constexpr char kLoader[] = "/../lib/berth/ld-linux-aarch64.so.1";
 constexpr size_t kLongestPath = 4096;
 constexpr size_t kMostHeaders = 32;
 
-using FileHeader = ElfW(Ehdr);
-using ProgramHeader = ElfW(Phdr);
-using AuxiliaryEntry = ElfW(auxv_t);
+using FileHeader = Elf64_Ehdr;
+using ProgramHeader = Elf64_Phdr;
+using AuxiliaryEntry = Elf64_auxv_t;
 
 // A loader has relocated this pointer, or else it does not hold the address of _start.
 void (*const volatile relocated_start)() = _start;
