@@ -12,6 +12,10 @@ endif()
 # GCC 12 falsely reports overlapping copies in "text" + string (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(berth_options INTERFACE -Wno-restrict)
+  # GCC 14 takes the alternatives of a moved std::variant and the memory of a vector that grows for uninitialized or foreign.
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    target_compile_options(berth_options INTERFACE -Wno-maybe-uninitialized -Wno-free-nonheap-object)
+  endif()
 endif()
 # The linker leaves out functions that nothing calls.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -82,7 +82,7 @@ look_for() {
     [[ " $* " == *" --$group "* ]] || continue
     found=
     for header in $headers; do
-      echo "#include <$header>" | "$compiler" -std=c++20 -fsyntax-only -x c++ - 2>/dev/null && found=yes
+      echo "#include <$header>" | "$compiler" -std=c++20 -E -x c++ - >/dev/null 2>&1 && found=yes
     done
     [ -n "$found" ] || absent+=("$what: the header ${headers%% *}${name:+, pkg-config $name}")
   done

@@ -10,9 +10,9 @@
 #
 # The default is every row of the list below. A compiler that cannot be had is named at the end, and the script exits with 1.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 
-all=(gcc-11@3.22.6 clang-14 clang-19@newest trixie:gcc-13 trixie:gcc-14 trixie:clang-19 sid:gcc-15)
+all=(gcc-11@3.22.6 clang-14 clang-19@newest trixie:gcc-13 trixie:gcc-14 trixie:clang-19 sid:gcc-15 sid:gcc-16 sid:clang-22)
 tests=(floors_test storage_base_test storage_http_test storage_formats_test text_test model_test cpu_kernels_test distributed_test
   weights_test data_test entrypoint_flags_test)
 logs=build/compilers
@@ -66,8 +66,11 @@ inside() {
   [ "$(id -u)" -eq 0 ] || { absent "$1:$2: it needs root"; return; }
   if [ ! -f "$root.installed" ]; then
     rm -rf --one-file-system "$root"
-    bash scripts/install-dependencies.sh --container &&
-      SUITE=$1 bash scripts/bootstrap-debian.sh "$root" --variant=apt --include=ca-certificates || { absent "$1: it cannot be installed"; return; }
+    if ! bash scripts/install-dependencies.sh --container ||
+      ! SUITE=$1 bash scripts/bootstrap-debian.sh "$root" --variant=apt --include=ca-certificates; then
+      absent "$1: it cannot be installed"
+      return
+    fi
     touch "$root.installed"
   fi
   # shellcheck disable=SC2016
@@ -89,7 +92,7 @@ rows=("$@")
 [ ${#rows[@]} -gt 0 ] || rows=("${all[@]}")
 passed=0 failed=0 skipped=0 summary=()
 for row in "${rows[@]}"; do
-  suite= cmake= compiler=${row%@*}
+  suite='' cmake='' compiler=${row%@*}
   [[ $row != *@* ]] || cmake=${row#*@}
   [[ $compiler != *:* ]] || { suite=${compiler%%:*} compiler=${compiler#*:}; }
   folder=build/compilers/build-${row//[:@]/-}
