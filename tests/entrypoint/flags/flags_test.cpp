@@ -221,10 +221,10 @@ TEST_F(FlagsTest, PrecisionIsAutoUnlessVectorsAreWritten) {
         parse_alone({mode, "--job-dir=out", "--eval-data-file=a.csv", "--predict-data-file=a.csv"});
     EXPECT_EQ(line.settings.precision, Precision::kAuto) << mode;
   }
-  EXPECT_EQ(parse_alone({"--mode=embed", "--job-dir=out", "--predict-data-file=a.csv"})
-                .settings.precision,
-            Precision::kFp32);
-  EXPECT_EQ(parse({"--mode=embed", "--precision=auto"}).settings.precision, Precision::kAuto);
+  std::vector<const char*> embed = {"--mode=embed", "--job-dir=out", "--predict-data-file=a.csv"};
+  EXPECT_EQ(parse_alone(embed).settings.precision, Precision::kFp32);
+  embed.push_back("--precision=auto");
+  EXPECT_EQ(parse_alone(embed).settings.precision, Precision::kAuto);
 }
 
 TEST_F(FlagsTest, Precision) {
