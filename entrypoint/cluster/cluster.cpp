@@ -22,7 +22,8 @@ constexpr double kVerdict_s = 5;  // beyond the silence after which a worker cou
 
 // What all workers must agree on, because it decides what they compute and which messages they
 // exchange.
-// Worker 0 tells the precision later, because it may be that of a job in its directory.
+// The precision is not part of it. Worker 0 sends it later, because only worker 0 can read the
+// precision of an earlier job from the job directory.
 std::string agreement(const CommandLine& command_line) {
   Settings settings = command_line.settings;
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;

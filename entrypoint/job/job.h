@@ -16,7 +16,7 @@
 
 namespace berth {
 
-// The first worker of a job that does not multiply bf16: on what computes the job, and on its CPU.
+// The first worker whose device does not multiply bf16, and the first one whose CPU does not.
 // With --precision auto, all workers then compute in fp32. nullopt: all of them multiply it, or
 // there is one process alone.
 struct WithoutBf16 {

@@ -9,17 +9,17 @@
 
 namespace berth {
 
-// --precision auto is settled on each machine by what computes there (make_device()). These
-// functions settle what needs more than one machine's view: a job that was begun before, and
-// workers that compute together.
+// Each machine resolves --precision auto for its own device (make_device()). These functions decide
+// what one machine cannot decide alone: the precision of a job that an earlier process began, and
+// the precision of workers that compute together.
 
-// The precision that the job in `directory` was begun with, by its job.json, which says "auto"
-// where it was that. nullopt: the directory has no job.json, or it names no precision of a
+// The precision in the job.json of `directory`, which is kAuto if the job began with "auto".
+// nullopt: the directory has no job.json, or it names no precision of a
 // training. Throws kIncompatible where the file is not a job.json of berth.
 std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& directory);
 
-// The command line of `job`. If no flag names a precision, it has that of the job in `directory`,
-// if there is one. Throws what precision_of_job() throws.
+// The command line of `job`. If no flag names a precision and `directory` holds a job, the
+// precision is the one in its job.json. Throws what precision_of_job() throws.
 CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
 
 // The values of the settings that an older job.json does not name: the defaults, but fp32 as the

@@ -42,8 +42,8 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   return JobDirectory(output);
 }
 
-// The command line of all seeds. If no flag names a precision, they go on with that of the first
-// one that was begun, because their scores become one mean.
+// The command line of all seeds. If no flag names a precision, all seeds use the precision of the
+// first seed that was begun, because their scores become one mean.
 CommandLine line_of_seeds(const Job& job) {
   CommandLine line = job.command_line;
   const TrainingOptions& options = line.settings.training;

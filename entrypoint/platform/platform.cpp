@@ -36,8 +36,8 @@ bool is_true(const std::string& value) {
   return lower == "1" || lower == "on" || lower == "yes" || lower == "true";
 }
 
-// OpenSSL's variables, then those of curl and of Python's requests, in which a folder may be named
-// too.
+// SSL_CERT_FILE and SSL_CERT_DIR of OpenSSL come first. CURL_CA_BUNDLE of curl and
+// REQUESTS_CA_BUNDLE of Python's requests come after them, and may name a file or a folder.
 template <typename Text>
 CertificateAuthorities read_authorities(const Text& text) {
   CertificateAuthorities named{.file = text("SSL_CERT_FILE"), .folder = text("SSL_CERT_DIR")};

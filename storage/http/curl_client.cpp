@@ -12,8 +12,8 @@
 namespace berth {
 namespace {
 
-// libcurl 7.85 deprecates these options, but the options that replace them are unknown to older
-// ones, such as that of Ubuntu 22.04. The libcurl that runs may be older than the header.
+// libcurl 7.85 deprecates these options. An older libcurl, such as 7.81 of Ubuntu 22.04, does not
+// know their replacements, and the libcurl that runs may be older than the header.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 constexpr CURLoption kProtocols = CURLOPT_PROTOCOLS;
