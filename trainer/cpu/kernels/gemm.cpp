@@ -83,6 +83,4 @@ void multiply_in_tiles(const Product& product, TileSize most, float* room,
   }
 }
 
-std::string blas_core() { return openblas_get_corename(); }
-
 }  // namespace berth

@@ -22,6 +22,14 @@ TEST(CpuKernels, DescribeThemselves) {
   EXPECT_THAT(make_cpu_kernels(two)->description(), HasSubstr("2 threads"));
 }
 
+// OpenBLAS gives "Prescott", which has SSE3 alone, to a CPU whose model number it does not know.
+TEST(CpuKernels, TakeTheInstructionsOfACpuThatOpenBlasDoesNotKnow) {
+  if (supported_loops().front()->instruction_set == std::string_view("baseline")) {
+    GTEST_SKIP() << "this CPU has no AVX2";
+  }
+  EXPECT_NE(blas_core(), "Prescott");
+}
+
 TEST(CpuKernels, RefuseAnUnknownInstructionSet) {
   ThreadPool pool(1);
   EXPECT_THAT([&] { make_cpu_kernels(pool, "mmx"); }, ThrowsCode(Code::kUsage, "mmx"));
