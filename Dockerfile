@@ -19,10 +19,13 @@
 # The target test runs the tests.
 ARG BASE=docker.io/library/debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
 
-FROM ${BASE} AS build
+# What a build needs. .devcontainer/ begins with it, too.
+FROM ${BASE} AS tools
 WORKDIR /src
 COPY scripts/install-dependencies.sh scripts/
 RUN bash scripts/install-dependencies.sh --build --image
+
+FROM tools AS build
 COPY CMakeLists.txt CMakePresets.json ./
 COPY cmake cmake
 COPY storage storage

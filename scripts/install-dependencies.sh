@@ -3,12 +3,13 @@
 # the network nor sudo. On a system without apt it installs nothing: it looks for the headers and the programs, and names what is
 # absent.
 #
-#   bash scripts/install-dependencies.sh [--build] [--test] [--lint] [--image] [--package] [--container] [--aarch64] [--memory]
+#   bash scripts/install-dependencies.sh [--build] [--test] [--sanitizers] [--lint] [--image] [--package] [--container] [--aarch64] [--memory]
 #
 # The default is --build --test.
 #
 #   --build      the compiler and the libraries of the binary
 #   --test       additional packages of the tests and of the format check
+#   --sanitizers clang and its linker, which build the presets dev and tsan
 #   --lint       additional packages of scripts/lint.sh
 #   --image      additional packages of the image's build stage
 #   --package    additional packages of scripts/package.sh and scripts/test-package.sh
@@ -22,6 +23,7 @@ build=(g++ cmake ninja-build
   libcurl4-openssl-dev libssl-dev
   libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev)
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv python3-yaml python3-jsonschema)
+sanitizers=(clang libclang-rt-dev lld)
 lint=(clang-tidy)
 image=(ca-certificates)
 package=(ca-certificates python3 xz-utils mmdebstrap openssl)
@@ -45,8 +47,9 @@ for group; do
     --package) wanted+=("${package[@]}") ;;
     --container) wanted+=("${container[@]}") ;;
     --aarch64) wanted+=("${aarch64[@]}") ;;
+    --sanitizers) wanted+=("${sanitizers[@]}") ;;
     --memory) wanted+=("${memory[@]}") ;;
-    *) fail "unknown option '$group'; the groups are --build, --test, --lint, --image, --package, --container, --aarch64 and --memory" ;;
+    *) fail "unknown option '$group'; the groups are --build, --test, --sanitizers, --lint, --image, --package, --container, --aarch64 and --memory" ;;
   esac
 done
 

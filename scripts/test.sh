@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# Installs the missing packages, builds berth and runs every test. The last line is the summary: "steps: N passed, ...".
+# Installs the missing packages, builds berth as it ships, and runs the tests of its parts and of whole jobs.
 #
-#   bash scripts/test.sh [--no-tsan] [--no-container]
+#   bash scripts/test.sh                                      the quick tests: one build
+#   bash scripts/test.sh --all [--no-tsan] [--no-container]   what CI runs: also sanitizers, PJRT plugins, packages and the image
+#
+# The last line is the summary: "steps: N passed, ...".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-tsan=yes container=yes
+all=no tsan=yes container=yes
 for option; do
   case $option in
+    --all) all=yes ;;
     --no-tsan) tsan=no ;;
     --no-container) container=no ;;
     *) echo "test: unknown option '$option'" >&2; exit 2 ;;
@@ -62,15 +66,34 @@ failed_tests() {
     }' "$1"
 }
 
+# count_cases FOLDER: the cases that ran, and the name of each that was skipped, from the results that GoogleTest left.
+count_cases() {
+  python3 - "$1" <<'PYTHON'
+import pathlib, sys
+import xml.etree.ElementTree as xml
+cases = {}
+for file in pathlib.Path(sys.argv[1]).glob("*.xml"):
+    for case in xml.parse(file).iter("testcase"):
+        if case.get("status") == "run":
+            cases[f'{case.get("classname")}.{case.get("name")}'] = case.find("skipped")
+skipped = [f"{name}: {mark.get('message')}" for name, mark in sorted(cases.items()) if mark is not None]
+print(f"        {len(cases)} cases of unit tests")
+for line in skipped:
+    print("SKIPPED", " ".join(line.split())[:200])
+PYTHON
+}
+
 build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
   local preset=$1 target=$2 log=build/$1/ctest.log skips
   shift 2
   build "$preset" "$target" || { summary+=("        the build of $preset failed"); return 1; }
+  rm -rf "build/$preset/cases"
   # One more than there are cores, because jobs in gs:// wait for leases and retries.
   ctest --preset "$preset" --parallel $(($(nproc) + 1)) --no-tests=error "$@" 2>&1 | tee "$log"
   local code=${PIPESTATUS[0]}
   skips=$(grep -c '\*\*\*Skipped' "$log")
-  [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips test cases of $preset, listed above")
+  [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips tests of $preset, listed above")
+  [ ! -d "build/$preset/cases" ] || summary+=("$(count_cases "build/$preset/cases")")
   [ "$code" -eq 0 ] || summary+=("        these tests of $preset failed:" "$(failed_tests "$log" | sed -n 1,60p)")
   return "$code"
 }
@@ -93,30 +116,45 @@ train_twice() {
 # The archive and the wheel, and the archive in bare roots of other systems.
 package() { bash scripts/package.sh && bash scripts/test-package.sh empty musl bullseye; }
 
-! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-step "dependencies" bash scripts/install-dependencies.sh --build --test
-step "XLA plugins" bash scripts/install-xla-plugin.sh
+if command -v ccache >/dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=time_macros,pch_defines
+fi
+if [ $all = yes ]; then
+  step "dependencies" bash scripts/install-dependencies.sh --build --test --sanitizers
+  step "XLA plugins" bash scripts/install-xla-plugin.sh
+else
+  step "dependencies" bash scripts/install-dependencies.sh --build --test
+fi
 step "format" check_format
 is_deciding_format || skip "the layout of C++" "clang-format 14 decides it, and here is $(clang-format --version 2>&1)"
-step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins
-step "release: what depends on optimization, and XLA plugins" build_and_test release optimized_tests --label-regex optimized
-step "benches build" build release benches
-step "the binary's protections and size" check_binary
-step "scripts/train-local.sh" train_twice
-# The newest Debian is left to scripts/test-package.sh without arguments; Debian 11 has the oldest C library that a plugin may need.
-step "package" package
-if [ $tsan = yes ]; then
-  # A pool of one thread has no data races. Most seeds of random faults, statistics over ten million tokens, and bf16 as a CPU without
-  # AVX2 emulates it would find no more races. The dev step above has run all of these.
-  step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded \
-    --exclude-regex '_1_threads( |$)|RandomFaults\..*/[2-5]|^Masking\.Chooses|Bf16(Attention|Linear).*/baseline_'
+if [ $all = no ]; then
+  step "release" build_and_test release all_tests --label-exclude plugins
+  skip "sanitizers, PJRT plugins, benches, packages, the image" "bash scripts/test.sh --all"
 else
-  skip "tsan" "--no-tsan"
-fi
-if [ $container = yes ]; then
-  step "container" bash scripts/test-container.sh
-else
-  skip "container" "--no-container"
+  # precision.sh compares whole jobs, and other jobs run the same code. The jobs without bf16 are those with it, with fewer instructions.
+  step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins \
+    --exclude-regex '^job\.precision|_without_bf16$'
+  step "release: what depends on optimization, and XLA plugins" build_and_test release optimized_tests --label-regex optimized
+  step "benches build" build release benches
+  step "the binary's protections and size" check_binary
+  step "scripts/train-local.sh" train_twice
+  # The newest Debian is left to scripts/test-package.sh without arguments; Debian 11 has the oldest C library that a plugin may need.
+  step "package" package
+  if [ $tsan = yes ]; then
+    # A pool of one thread has no data races. Most seeds of random faults, statistics over ten million tokens, and bf16 as a CPU without
+    # AVX2 emulates it would find no more races. The dev step above has run all of these.
+    export GTEST_FILTER='-*_1_threads:*RandomFaults.*/2:*RandomFaults.*/3:*RandomFaults.*/4:*RandomFaults.*/5:Masking.Chooses*'
+    GTEST_FILTER+=':*Bf16Attention*/baseline_*:*Bf16Linear*/baseline_*'
+    step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded
+    unset GTEST_FILTER
+  else
+    skip "tsan" "--no-tsan"
+  fi
+  if [ $container = yes ]; then
+    step "container" bash scripts/test-container.sh
+  else
+    skip "container" "--no-container"
+  fi
 fi
 step "lines" bash scripts/count-lines.sh
 

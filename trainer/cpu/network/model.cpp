@@ -91,7 +91,7 @@ void Model::upload(const PackedBatch& batch) {
 }
 
 void Model::upload_labels(const PackedBatch& batch) {
-  const auto put = [this](Tensor& tensor, Tensor room, const auto& host) {
+  const auto put = [](Tensor& tensor, Tensor room, const auto& host) {
     tensor = room.first(static_cast<int64_t>(host.size()));
     copy_in(tensor, host.data());
   };

@@ -25,10 +25,10 @@ float maximum(const float* x, int64_t count) {
 }
 
 double sum_of_exp(const float* x, float max, int64_t count) {
-  constexpr int64_t kBlock = 1024;  // blocks of a long row (a vocabulary) are added in double
+  constexpr int64_t kPart = 1024;  // blocks of a long row (a vocabulary) are added in double
   double total = 0;
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    const int64_t end = begin + kBlock < count ? begin + kBlock : count;
+  for (int64_t begin = 0; begin < count; begin += kPart) {
+    const int64_t end = begin + kPart < count ? begin + kPart : count;
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = begin; i < end; ++i) sum += exponential(x[i] - max);
