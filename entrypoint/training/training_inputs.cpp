@@ -105,7 +105,9 @@ TrainingInputs read_inputs(const Job& job) {
   expect_tokenizer(*model.tokenizer, resolved.sources);
   use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
   TrainingRows rows = load_training_rows(listed, settings, resolved.sources, model.config);
-  require_heeded_flags(listed, job.command_line, rows.task);
+  if (named != rows.task || named == Task::kSimilarity) {
+    require_heeded_flags(listed, job.command_line, rows.task);
+  }
   int64_t& sequences = resolved.settings.data.sequences_per_block;
   sequences = join_rows(settings, *model.tokenizer, rows.task, rows.train, rows.split);
   if (rows.eval) {
