@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/flags/mode_flags.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/modes/benchmark.h"
 #include "entrypoint/modes/comparison.h"
@@ -94,6 +95,7 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
   const GivesBackAtEnd gives_back(signals, storage);
   JobOutput output(command_line, platform, progress);
   for (const std::string& note : command_line.notes) log_info(note);
+  if (const std::string unused = unused_flags(command_line); !unused.empty()) log_warning(unused);
   Job job{.command_line = command_line,
           .device = device_for(command_line),
           .storage = storage,

@@ -82,8 +82,9 @@ class StorageByScheme final : public Storage {
     }
     credentials_ = anonymous ? anonymous_credentials()
                              : default_credentials(options_.credentials, *http_client_);
-    google_ =
-        whole_objects(make_gcs_storage(endpoint, *http_client_, *credentials_), options_.transfer);
+    google_ = whole_objects(
+        make_gcs_storage(endpoint, *http_client_, *credentials_, options_.user_project),
+        options_.transfer);
   }
 
   // Adds the layers above a transport. The transport itself never retries.

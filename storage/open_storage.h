@@ -17,6 +17,7 @@ struct StorageOptions {
   std::string endpoint{};  // of a Cloud Storage server to use instead of Google's; with credentials
   std::string emulator_host{};  // STORAGE_EMULATOR_HOST, scheme optional; without credentials
   bool anonymous = false;       // read public objects without credentials
+  std::string user_project{};   // that is billed for requests to Cloud Storage; empty: the bucket's
   std::string cache_dir{};      // local directory for copies of remote objects; empty: no cache
   CredentialOptions credentials{};
   HubOptions hub{};

@@ -143,6 +143,7 @@ class Explainer {
     if (own_.has(flag)) return false;
     if (flag == "warmup-ratio") return !own_.has("warmup-steps");
     if (flag == "batch-size") return !own_.has("token-budget");
+    if (flag == "attend-across-documents") return !own_.has("line-by-line");
     if (flag == "do-lower-case") return own_.has("vocab-file");
     if (flag != "validation-split") return true;
     const bool has_rows = own_.has("eval-data-file") || typed_.value("dataset_name");
@@ -192,8 +193,11 @@ class Explainer {
   // text would do. A file of flags is not read.
   void check() {
     std::vector<std::string> arguments;
+    Platform platform;
+    platform.home = "~";
     CommandLine scratch;
-    for (const auto& [flag, value] : own_.settings()) {
+    scratch.home = platform.home;
+    for (auto [flag, value] : own_.settings()) {
       if (flag->name == "flagfile") {
         remarks_.push_back({"--flagfile", "is not read here: name its flags instead", false});
         continue;
@@ -201,6 +205,7 @@ class Explainer {
       const std::string& hint = flag->value.hint;
       const bool is_place = hint == "FILE" || hint == "DIR" || hint == "PATH";
       if (expands_ && is_variable(value) && !is_place) continue;
+      if (expands_ && is_place) std::ranges::replace(value, '$', '_');
       try {
         flag->value.set(scratch, value);
         arguments.push_back(cat("--", flag->name, "=", value));
@@ -208,7 +213,10 @@ class Explainer {
         remarks_.push_back({"--" + flag->name, error.what(), true});
       }
     }
-    arguments.insert(arguments.end(), own_.inputs().begin(), own_.inputs().end());
+    for (std::string input : own_.inputs()) {
+      if (expands_) std::ranges::replace(input, '$', '_');
+      arguments.push_back(std::move(input));
+    }
     if (!refused().empty()) return;
     const std::vector<const char*> pointers = [&] {
       std::vector<const char*> all;
@@ -216,7 +224,7 @@ class Explainer {
       return all;
     }();
     try {
-      parse_flags(pointers, Platform());
+      parse_flags(pointers, platform);
     } catch (const Error& error) {
       remarks_.push_back({"this line", error.what(), true});
     }

@@ -19,8 +19,13 @@ constexpr ScriptDefault kTrainer[] = {kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kNer[] = {{"task", "ner", false}, kWhole, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kShortNer[] = {{"task", "ner", false}, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kMasked[] = {
-    {"task", "mlm", false}, kWhole, {"validation-split", "0.05", true}, kRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kMasked[] = {{"task", "mlm", false},
+                                     kWhole,
+                                     {"attend-across-documents", "", true},
+                                     {"validation-split", "0.05", true},
+                                     kRate,
+                                     kNoDecay,
+                                     kNoWarmup};
 constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kBertPretraining[] = {

@@ -269,6 +269,13 @@ void check_precision(const Settings& settings) {
               "give --device cpu, or --precision auto for this device");
 }
 
+// Throws kUsage where rows are to be joined and not.
+void check_joining(const DataOptions& data) {
+  if (!data.line_by_line || !data.attends_across_documents) return;
+  throw Error(Code::kUsage, "with --line-by-line a sequence holds one document",
+              "--attend-across-documents", "leave one of the two out");
+}
+
 void check_columns(const DataOptions& data) {
   const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
                          const char* flag_b) {
@@ -286,6 +293,7 @@ void check_columns(const DataOptions& data) {
 void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   check_columns(settings.data);
+  check_joining(settings.data);
   check_places(settings.output);
   check_evaluations(settings);
   check_lora(settings);

@@ -80,6 +80,7 @@ struct CommandLine {
   // How the user calls this program: "berth", or a path. Empty: it is what a container runs, and
   // the user gives it arguments only.
   std::string program = "berth";
+  std::string home{};               // the user's home directory; empty: not known
   std::string log_format = "auto";  // "text", "json", or "auto": text on a terminal, else json
   LogLevel log_level = LogLevel::kInfo;
   bool help = false, version = false, help_markdown = false, help_json = false;

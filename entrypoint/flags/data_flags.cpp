@@ -56,7 +56,7 @@ std::vector<Flag> file_flags() {
        {},
        kData,
        "The folder that holds the files of a GLUE task: train.tsv, dev.tsv and test.tsv.",
-       text_value("DIR", data_option(&DataOptions::data_dir))},
+       path_value("DIR", data_option(&DataOptions::data_dir))},
       {"train-data-file",
        {"train-data-path", "train-file"},
        kData,
@@ -64,24 +64,24 @@ std::vector<Flag> file_flags() {
        "CoNLL, "
        "SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or "
        "a directory names several files, and a folder of Hugging Face's datasets the split train.",
-       text_value("FILE", data_option(&DataOptions::train_data_file))},
+       path_value("FILE", data_option(&DataOptions::train_data_file))},
       {"eval-data-file",
        {"eval-data-path", "validation-file"},
        kData,
        "The rows to evaluate on. Without this flag, some of the training rows are held out; see "
        "--validation-split.",
-       text_value("FILE", data_option(&DataOptions::eval_data_file))},
+       path_value("FILE", data_option(&DataOptions::eval_data_file))},
       {"predict-data-file",
        {"test-file", "predict-data-path"},
        kData,
        "The rows to predict, for --mode predict, or the texts of --mode embed.",
-       text_value("FILE", data_option(&DataOptions::predict_data_file))},
+       path_value("FILE", data_option(&DataOptions::predict_data_file))},
       {"input-meta-data-path",
        {},
        kData,
        "The meta data file that belongs to TFRecords made for run_classifier.py. It gives the "
        "sequence length, the labels and the task.",
-       text_value("FILE", data_option(&DataOptions::input_meta_data_path))},
+       path_value("FILE", data_option(&DataOptions::input_meta_data_path))},
   };
 }
 
@@ -191,6 +191,20 @@ std::vector<Flag> masking_flags() {
        kData,
        "Choose all pieces of a word or none of them, for --mlm-probability.",
        switch_value(data_option(&DataOptions::whole_word_masking))},
+      {"line-by-line",
+       {},
+       kData,
+       "For --task mlm: a row is a sequence of its own, and a long one becomes several. Without "
+       "this flag, rows are joined and cut into blocks of --max-seq-length, so that every sequence "
+       "is full; what is left of each 1,000 rows is dropped.",
+       switch_value(data_option(&DataOptions::line_by_line))},
+      {"attend-across-documents",
+       {},
+       kData,
+       "For --task mlm, where rows are joined: let the tokens of a block attend to those of the "
+       "other rows in it, and count positions from the block's beginning, as run_mlm.py does. "
+       "Without this flag each row is attended to alone.",
+       switch_value(data_option(&DataOptions::attends_across_documents))},
   };
 }
 

@@ -61,7 +61,7 @@ std::vector<Flag> device_flags() {
        .aliases = {},
        .group = kMachine,
        .help = "The PJRT plugin that drives the device: a shared library, such as libtpu.so.",
-       .value = text_value("FILE", device(&DeviceOptions::plugin)),
+       .value = path_value("FILE", device(&DeviceOptions::plugin)),
        .default_text = "found where it is usually installed",
        .in_settings = false},
       {.name = "dropout-generator",

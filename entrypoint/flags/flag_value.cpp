@@ -31,6 +31,10 @@ bool among(std::span<const std::string_view> words, std::string_view text) {
   return std::ranges::find(words, lower_ascii(text)) != words.end();
 }
 
+bool is_of_variable(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 }  // namespace
 
 int64_t parse_integer(std::string_view text, IntegerRange range) {
@@ -69,6 +73,36 @@ bool parse_switch(std::string_view text) {
 std::string parse_text(std::string_view text) {
   if (text.empty()) throw Error(Code::kUsage, "the value is empty", "", "leave the flag out");
   return std::string(text);
+}
+
+std::string parse_path(std::string_view text, const std::string& home) {
+  const std::string path = parse_text(text);
+  const auto names_variable = [&](size_t at, std::string_view open, char close) {
+    if (path.compare(at, open.size(), open) != 0) return false;
+    const size_t begin = at + open.size(), end = path.find(close, begin);
+    return end != std::string::npos && end > begin &&
+           std::all_of(path.begin() + static_cast<std::ptrdiff_t>(begin),
+                       path.begin() + static_cast<std::ptrdiff_t>(end), is_of_variable);
+  };
+  for (size_t at = 0; (at = path.find('$', at)) != std::string::npos; ++at) {
+    const bool is_bare = at == 0 && path.size() > 1 && is_of_variable(path[1]);
+    if (!is_bare && !names_variable(at, "$(", ')') && !names_variable(at, "${", '}')) continue;
+    throw Error(Code::kUsage, cat(quoted(path), " holds a variable that nothing has replaced"), "",
+                is_bare ? "give the path itself, or write ./ before it if this is its name"
+                        : "give the path itself: the platform, or a shell without single quotes, "
+                          "replaces variables");
+  }
+  if (!path.starts_with('~')) return path;
+  if (path.size() > 1 && path[1] != '/') {
+    throw Error(Code::kUsage,
+                cat("the home directory of another user is not known: ", quoted(path)), "",
+                "give its path, or write ./ before it if this is its name");
+  }
+  if (home.empty()) {
+    throw Error(Code::kUsage, cat(quoted(path), " needs the variable HOME, which is not set"), "",
+                "give the whole path");
+  }
+  return home + path.substr(1);
 }
 
 size_t parse_choice(std::string_view text, const std::vector<std::string>& names) {

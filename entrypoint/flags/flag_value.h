@@ -40,6 +40,10 @@ double parse_real(std::string_view text, const RealRange& range);
 bool parse_switch(std::string_view text);
 bool is_switch_word(std::string_view text);  // true, false, yes, no, on, off, 1, 0
 std::string parse_text(std::string_view text);
+// A path or URI. "~" and "~/x" mean the home directory, as in a shell, which does not see them
+// behind an equals sign or between quotes. A variable that nothing has replaced, such as
+// $(AIP_MODEL_DIR), is refused: it would become the name of a folder.
+std::string parse_path(std::string_view text, const std::string& home);
 size_t parse_choice(std::string_view text, const std::vector<std::string>& names);
 
 // The shortest text that parses back to `value`: "5e-5", "0.1".
@@ -69,6 +73,15 @@ FlagValue text_value(std::string hint, Place at) {
   return {std::move(hint), false,
           [at](CommandLine& line, std::string_view value) { at(line) = parse_text(value); },
           [at](const CommandLine& line) { return at(line); }};
+}
+
+// A file or a directory, local or remote.
+template <typename Place>
+FlagValue path_value(std::string hint, Place at) {
+  return {
+      std::move(hint), false,
+      [at](CommandLine& line, std::string_view value) { at(line) = parse_path(value, line.home); },
+      [at](const CommandLine& line) { return at(line); }};
 }
 
 template <typename Place>

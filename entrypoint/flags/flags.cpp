@@ -196,6 +196,7 @@ bool takes_inputs(std::string_view mode) {
 
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
   CommandLine command_line;
+  command_line.home = platform.home;
   const auto asks_for_help = [](std::string_view text) { return text == "--help" || text == "-h"; };
   if (std::ranges::any_of(arguments, asks_for_help)) {
     command_line.help = true;
@@ -205,6 +206,9 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   const std::vector<std::string> canonical =
       canonical_arguments(own_arguments(arguments, command_line.notes), spellings);
   const Typed values = last_values(canonical, spellings, command_line.tool.further_inputs);
+  for (std::string& input : command_line.tool.further_inputs) {
+    input = parse_path(input, platform.home);
+  }
   for (const Flag& flag : flag_table()) {
     const auto given = values.find(flag.name);
     if (given == values.end()) continue;

@@ -5,6 +5,7 @@
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/task_flags.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 
@@ -190,12 +191,17 @@ std::string help_json() {
   OrderedJson flags = OrderedJson::array();
   for (const Flag& flag : flag_table()) {
     if (flag.group == FlagGroup::kHidden) continue;
+    OrderedJson tasks = OrderedJson::array();
+    for (const TaskTraits& task : task_table()) {
+      if (heeds(task.task, flag.name)) tasks.push_back(task.names[0]);
+    }
     flags.push_back({{"name", flag.name},
                      {"aliases", flag.aliases},
                      {"group", heading(flag.group)},
                      {"value", flag.value.hint},
                      {"switch", flag.value.is_switch},
                      {"default", default_text(flag)},
+                     {"tasks", tasks},
                      {"help", flag.help}});
   }
   OrderedJson translated = OrderedJson::object();

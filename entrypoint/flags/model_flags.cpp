@@ -20,7 +20,7 @@ std::vector<Flag> model_flags() {
        "The model to start from: a directory, archive (.tar.gz, .zip) or file in Hugging Face "
        "layout, a TensorFlow checkpoint, the job directory of an earlier job, or the name of a "
        "model on the Hugging Face Hub (bert-base-uncased, org/name@revision).",
-       text_value("PATH", model_option(&ModelOptions::model)),
+       path_value("PATH", model_option(&ModelOptions::model)),
        "the bundled encoder"},
       {"teacher",
        {},
@@ -28,7 +28,7 @@ std::vector<Flag> model_flags() {
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
        "encoder learns what the teacher makes of texts (--distillation-target). Else the teacher "
        "is a fine-tuned model with the same labels, whose outputs are learnt.",
-       text_value("PATH", place(&CommandLine::settings, &Settings::distillation,
+       path_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
        "none"},
       {"distillation-target",
@@ -58,7 +58,7 @@ std::vector<Flag> model_flags() {
        kModel,
        "For --task electra: the generator to go on with, in any form that --model takes, such as "
        "JOB_DIR/model/generator. Its embeddings are those of the model.",
-       text_value("PATH", electra(&ElectraOptions::generator)),
+       path_value("PATH", electra(&ElectraOptions::generator)),
        "a new generator, or the finished model's own"},
       {"generator-hidden-fraction",
        {"generator-hidden-size"},
@@ -84,13 +84,13 @@ std::vector<Flag> model_flags() {
        {"bert-config-file", "config", "config-name"},
        kModel,
        "A config.json or bert_config.json that describes the encoder.",
-       text_value("FILE", model_option(&ModelOptions::model_config)),
+       path_value("FILE", model_option(&ModelOptions::model_config)),
        "the model's own"},
       {"vocab-file",
        {},
        kModel,
        "A vocab.txt that lies outside the model's directory.",
-       text_value("FILE", model_option(&ModelOptions::vocab_file)),
+       path_value("FILE", model_option(&ModelOptions::vocab_file)),
        "the model's own"},
       {"do-lower-case",
        {},

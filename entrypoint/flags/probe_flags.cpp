@@ -9,8 +9,14 @@ auto probe_option(auto member) { return place(&CommandLine::settings, &Settings:
 FlagValue probe_value() {
   FlagValue value = text_value("[NAME:][TASK=]FILE,...", probe_option(&ProbeOptions::files));
   value.set = [set = value.set](CommandLine& line, std::string_view given) {
-    parse_probes(given);
-    set(line, given);
+    std::string files;  // with the home directory in the place of ~/
+    for (size_t at = 0; at < given.size(); ++at) {
+      const bool begins_file = at == 0 || std::string_view(",:=").find(given[at - 1]) < 3;
+      const bool is_home = begins_file && given.substr(at).starts_with("~/");
+      files += is_home ? parse_path("~", line.home) : std::string(1, given[at]);
+    }
+    for (const ProbeFile& probe : parse_probes(files)) parse_path(probe.file, line.home);
+    set(line, files);
   };
   return value;
 }

@@ -20,7 +20,7 @@ std::vector<Flag> storage_flags() {
                "compiled "
                "for a TPU or GPU are kept there too; only users who may run this program should be "
                "able to write to it.",
-       .value = text_value("DIR", storage(&StorageOptions::cache_dir)),
+       .value = path_value("DIR", storage(&StorageOptions::cache_dir)),
        .default_text = "no cache",
        .in_settings = false},
       {.name = "anonymous",
@@ -29,6 +29,14 @@ std::vector<Flag> storage_flags() {
        .help = "Read public gs:// objects without credentials, instead of with Application Default "
                "Credentials.",
        .value = switch_value(storage(&StorageOptions::anonymous)),
+       .in_settings = false},
+      {.name = "user-project",
+       .aliases = {"billing-project"},
+       .group = kStorage,
+       .help = "The project of Google Cloud that is billed for requests to gs:// (userProject). A "
+               "bucket with requester pays needs it.",
+       .value = text_value("NAME", storage(&StorageOptions::user_project)),
+       .default_text = "the bucket's own",
        .in_settings = false},
       {.name = "parallel-uploads",
        .aliases = {},

@@ -47,7 +47,7 @@ std::vector<Flag> tool_flags() {
                "file with one text a line, or a .jsonl file with the keys text and text_pair; - is "
                "standard input. For --mode report: a job directory, and further ones at the end of "
                "the command.",
-       .value = text_value("FILE", tool(&ToolOptions::input)),
+       .value = path_value("FILE", tool(&ToolOptions::input)),
        .in_settings = false},
       {.name = "text",
        .aliases = {},
@@ -72,7 +72,7 @@ std::vector<Flag> tool_flags() {
        .aliases = {},
        .group = kTools,
        .help = "For --mode report: the page to write, local or gs://, or - for standard output.",
-       .value = text_value("FILE", tool(&ToolOptions::report_file)),
+       .value = path_value("FILE", tool(&ToolOptions::report_file)),
        .in_settings = false},
       {.name = "max-age",
        .aliases = {},

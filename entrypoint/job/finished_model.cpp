@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/job/fitting_length.h"
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/preflight.h"
@@ -69,7 +70,7 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
                           ResolvedJob& resolved) {
   const Settings& settings = resolved.settings;
   if (settings.mode == Mode::kEmbed) return describe_embedder(folder, command_line, resolved);
-  ModelDescription model = describe_model(folder, settings.model, settings.data);
+  ModelDescription model = describe_fitting_model(folder, command_line, resolved.settings);
   // What a model of sentence-transformers can do besides is to compare texts.
   std::optional<Task>& task = resolved.sources.task;
   const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
@@ -117,6 +118,11 @@ LoadedTable FinishedModel::load(DataRequest request) {
   settle_groups(loaded, model_.config);
   if (job_.ranks != nullptr) require_same_inputs(*job_.ranks, loaded, model_, settings().data);
   return loaded;
+}
+
+void FinishedModel::join(LoadedTable& loaded) {
+  int64_t& sequences = resolved_.settings.data.sequences_per_block;
+  sequences = std::max(sequences, join_rows(settings(), *model_.tokenizer, config().task, loaded));
 }
 
 Engine& FinishedModel::engine_for(const LoadedTable& loaded, Dataset& data) {

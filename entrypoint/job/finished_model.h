@@ -35,6 +35,8 @@ class FinishedModel {
   // Loads a table by the rules of the model's task, which becomes another one where the table has
   // no labels and the task has one for such rows (TaskTraits::unlabelled).
   LoadedTable load(DataRequest request);
+  // join_rows() of all rows, for the model's task.
+  void join(LoadedTable& loaded);
 
   // The engine with the model in it, for batches of `data`, which holds rows of `loaded`. It is
   // valid until the next call. Throws kMemory where they need more memory than there is, kBadData

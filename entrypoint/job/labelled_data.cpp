@@ -1,5 +1,6 @@
 #include "entrypoint/job/labelled_data.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "entrypoint/job/describe_rows.h"
@@ -8,6 +9,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/joined_documents.h"
 #include "trainer/loop/load_model.h"
 
 namespace berth {
@@ -37,9 +39,11 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
 std::unique_ptr<Masking> masking_of(Task task, const Settings& settings,
                                     const Tokenizer& tokenizer) {
   if (traits(task).labels != LabelKind::kMaskedId) return nullptr;
-  MaskingOptions options{.probability = settings.data.mlm_probability,
-                         .whole_words = settings.data.whole_word_masking,
-                         .seed = settings.training.seed};
+  MaskingOptions options{
+      .probability = settings.data.mlm_probability,
+      .whole_words = settings.data.whole_word_masking,
+      .unspaced = settings.data.words_end_at_spaces ? Unspaced::kInSpaces : Unspaced::kByPieces,
+      .seed = settings.training.seed};
   if (traits(task).rows == HeadRows::kReplaced) {  // as google-research/electra masks
     options.masked_share = 0.85;
     options.random_share = 0;
@@ -62,6 +66,31 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
   std::vector<std::string> names = loaded.table->labels.names();
   require_classes(loaded, task, names);
   return known.empty() ? choose_labels(config, names) : order_labels(config, known);
+}
+
+// Warns where the labels cannot teach anything, or look like another column than labels, and where
+// no row is left to evaluate on.
+void warn_of_labels(const TrainingRows& rows, bool holds_rows_out) {
+  const size_t labels = rows.labels.size(), count = rows.train.table->rows();
+  const LabelKind kind = traits(rows.task).labels;
+  if (kind == LabelKind::kTagPerWord && labels == 1) {
+    log_warning(cat(rows.train.name, ": every word has the tag ", quoted(rows.labels.front()),
+                    ", so any model is right about all of them; --label-column names another "
+                    "column"));
+  }
+  constexpr size_t kFewRows = 4;
+  if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
+      rows.train.table->labels.names().size() == count) {
+    log_warning(cat(rows.train.name,
+                    ": every row has a label of its own, as an id or a number "
+                    "has; --label-column names another column, and --task regression reads "
+                    "numbers"));
+  }
+  if (holds_rows_out && rows.split.held_out.empty()) {
+    log_warning(cat(rows.train.name,
+                    ": no row is left to evaluate on, so the job evaluates "
+                    "nothing; give --eval-data-file, or a larger --validation-split"));
+  }
 }
 
 // The weights that scikit-learn calls "balanced": rows / (classes * rows of the class).
@@ -156,6 +185,52 @@ void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data) {
                   " have no answer; --version-2-with-negative lets the model say so"));
 }
 
+int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
+                  LoadedTable& loaded, Split& split) {
+  const DataOptions& data = settings.data;
+  if (task != Task::kMaskedLm || data.line_by_line || !holds_texts(*loaded.table)) return 1;
+  const JoinOptions options{.block_tokens = data.max_seq_length,
+                            .is_one_sequence = data.attends_across_documents};
+  auto joined = std::make_unique<ExampleTable>();
+  joined->name = loaded.table->name;
+  const auto join = [&](std::vector<uint32_t>& rows) {
+    std::ranges::sort(rows);
+    const auto first = static_cast<uint32_t>(joined->rows());
+    const size_t documents = rows.size();
+    const int64_t most = join_documents(*loaded.table, rows, tokenizer, options, *joined);
+    rows.resize(joined->rows() - first);
+    std::iota(rows.begin(), rows.end(), first);
+    if (documents > 0) {
+      log_info(cat(loaded.name, ": ", counted(documents, "row"), " joined to ",
+                   counted(rows.size(), "block"), " of ", data.max_seq_length, " tokens",
+                   options.is_one_sequence ? ", each one sequence" : ", attended to row by row"));
+    }
+    return most;
+  };
+  const int64_t in_training = join(split.train), held_out = join(split.held_out);
+  joined->finish();
+  loaded.table = std::move(joined);
+  return std::max(in_training, held_out);
+}
+
+int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
+                  LoadedTable& loaded) {
+  Split split{.train = all_rows(loaded), .held_out = {}};
+  return join_rows(settings, tokenizer, task, loaded, split);
+}
+
+std::string hint_for_labels(Task task, const Settings& settings) {
+  if (traits(task).labels == LabelKind::kMaskedId) {
+    return settings.data.whole_word_masking
+               ? "no token is hidden, because every word has more pieces than may be hidden: leave "
+                 "--whole-word-masking out, or raise --mlm-probability"
+               : "no token can be hidden: look at the texts, and at the tokenizer by --mode "
+                 "tokenize";
+  }
+  return "look at the labels and at the weights (--label-column, --weight-column) by --mode "
+         "inspect";
+}
+
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config) {
   const DataOptions& data = settings.data;
@@ -191,6 +266,8 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   if (data.max_train_samples > 0) {
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
   }
+  warn_of_labels(rows,
+                 settings.mode == Mode::kTrainAndEval && !rows.eval && data.validation_split > 0);
   std::vector<int64_t> counts;  // of the rows of each class, where each row has one
   if (traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled) {
     counts = rows_of_classes(rows.split.train, keys.strata,

@@ -61,6 +61,19 @@ struct TrainingRows {
 // Warns where questions have no answer and the flags do not let the model say so.
 void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data);
 
+// Replaces the rows of a table by blocks that are full, where a masked language model reads texts
+// and no flag asks for --line-by-line. The rows of `split` become blocks by themselves, and other
+// rows are dropped. Returns the most sequences of a block; 1 where nothing was joined. Throws
+// what the tokenizer throws.
+int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
+                  LoadedTable& loaded, Split& split);
+// The same of all rows.
+int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
+                  LoadedTable& loaded);
+
+// What to do where no row of a task has a label.
+std::string hint_for_labels(Task task, const Settings& settings);
+
 // Loads the tables that `sources` names, finds the task and the labels, and splits the training
 // rows. `config` is the configuration of the model to start from. Throws kBadData where the rows do
 // not fit the task, kUsage where --class-weights does not, and what the readers throw.

@@ -5,6 +5,7 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/earlier_reading.h"
 #include "storage/base/bytes.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -80,7 +81,9 @@ CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory)
 SettingsTable unnamed_settings() {
   Settings settings;
   settings.precision = Precision::kFp32;
-  return settings_table(settings);
+  SettingsTable table = settings_table(settings);
+  for (auto& setting : settings_of_older_readings()) table.push_back(std::move(setting));
+  return table;
 }
 
 SharedPrecision share_precision(const Job& job, Communicator& ranks) {

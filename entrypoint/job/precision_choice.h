@@ -23,7 +23,8 @@ std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& 
 CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
 
 // The values of the settings that an older job.json does not name: the defaults, but fp32 as the
-// precision, which was what such a job computed in.
+// precision, which was what such a job computed in, and the reading of earlier versions
+// (earlier_reading.h).
 SettingsTable unnamed_settings();
 
 // What all workers compute in.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <future>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "entrypoint/flags/probe_list.h"
@@ -107,6 +108,17 @@ class Checks {
 };
 
 }  // namespace
+
+void preflight_unused(Storage& storage, const CommandLine& command_line) {
+  const DataOptions& data = command_line.settings.data;
+  Checks checks(storage);
+  for (const auto& [flag, path, role] :
+       {std::tuple("predict-data-file", &data.predict_data_file, "predict"),
+        std::tuple("eval-data-file", &data.eval_data_file, "eval")}) {
+    if (command_line.gives(flag)) checks.add(flag, *path, check_table(role));
+  }
+  checks.finish();
+}
 
 void preflight(Storage& storage, const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "entrypoint/flags/command_line.h"
 #include "storage/storage.h"
 #include "trainer/loop/options.h"
 
@@ -10,5 +11,7 @@ namespace berth {
 // a small object, which it removes again, and is no local file. All remote places are checked at
 // the same time. Throws the first failure in the order of --help; its `where` begins with the flag.
 void preflight(Storage& storage, const Settings& settings);
+// Checks the files of flags that a training does not use. A user who names one expects it to exist.
+void preflight_unused(Storage& storage, const CommandLine& command_line);
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/hub_model.h"
 #include "entrypoint/platform/bundled_model.h"
 #include "storage/base/error.h"
@@ -18,7 +19,7 @@ namespace {
 
 // The flags that say how rows are read, masked and scored. A model must read rows as it did when it
 // was trained, and its losses compare only where masking and weights are the same.
-constexpr std::array<std::string_view, 15> kReadingFlags = {"task",
+constexpr std::array<std::string_view, 17> kReadingFlags = {"task",
                                                             "text-column",
                                                             "text-pair-column",
                                                             "label-column",
@@ -32,13 +33,30 @@ constexpr std::array<std::string_view, 15> kReadingFlags = {"task",
                                                             "n-best-size",
                                                             "max-answer-length",
                                                             "version-2-with-negative",
-                                                            "null-score-diff-threshold"};
+                                                            "null-score-diff-threshold",
+                                                            "line-by-line",
+                                                            "attend-across-documents"};
+// What an evaluation needs besides: the weights of rows in the loss. Rows to predict have none.
+constexpr std::array<std::string_view, 1> kEvaluationFlags = {"weight-column"};
+// The same where texts are compared with the others of their batch.
+constexpr std::array<std::string_view, 3> kBatchFlags = {"batch-size", "eval-batch-size",
+                                                         "gradient-accumulation-steps"};
 
-// Copies from `earlier` kReadingFlags, unless they were given.
+bool is_taken_over(std::string_view flag, const EarlierJob& earlier, Mode mode) {
+  const auto is_among = [flag](const auto& flags) {
+    return std::ranges::find(flags, flag) != flags.end();
+  };
+  if (is_among(kReadingFlags)) return true;
+  if (mode != Mode::kEval) return false;
+  return is_among(kEvaluationFlags) ||
+         (earlier.task() == Task::kInBatchNegatives && is_among(kBatchFlags));
+}
+
+// Copies from `earlier` the flags of is_taken_over(), unless they were given.
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
-    if (std::ranges::find(kReadingFlags, flag.name) == kReadingFlags.end()) continue;
+    if (!is_taken_over(flag.name, earlier, command_line.settings.mode)) continue;
     const std::string value = earlier.setting(flag.name);
     if (value.empty() || command_line.gives(flag.name)) continue;
     if (flag.value.get(command_line) == value) continue;
@@ -81,6 +99,7 @@ bool adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   }
   model = {.model = finished.to_string()};  // it has its own configuration and vocabulary
   take_over_reading(*earlier, command_line);
+  keep_reading_of(*earlier, command_line);
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "entrypoint/memory/engine_options.h"
 
+#include <algorithm>
+
 #include "entrypoint/memory/batch_limits.h"
 #include "trainer/data/masking.h"
 
@@ -25,6 +27,8 @@ BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool
   if (traits(config.task).labels == LabelKind::kMaskedId) {
     limits.masked =
         Masking::most_masked(settings.data.mlm_probability, limits.tokens, limits.sequences);
+    limits.sequences =
+        std::min(limits.sequences * settings.data.sequences_per_block, limits.tokens);
   }
   return limits;
 }

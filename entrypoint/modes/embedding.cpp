@@ -5,6 +5,7 @@
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/token_survey.h"
 #include "entrypoint/modes/shared_inference.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/counted.h"
@@ -13,6 +14,7 @@
 #include "storage/formats/vector_writer.h"
 #include "trainer/loop/embed.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/tasks/empty_rows.h"
 
 namespace berth {
 namespace {
@@ -40,9 +42,12 @@ void run_embedding(Job& job) {
   FinishedModel finished(job);
   const Settings& settings = finished.settings();
   const ModelConfig& config = finished.config();
-  const LoadedTable loaded = finished.load(finished.sources().predict);
+  DataRequest request = finished.sources().predict;
+  request.rules.keeps_missing_texts = true;
+  const LoadedTable loaded = finished.load(request);
   const LabelledData rows(loaded, config.task, /*labels=*/{}, /*wants_labels=*/false, settings,
                           finished.tokenizer());
+  warn_of_tokens(loaded, config, settings, finished.tokenizer());
   Dataset data = rows.all_rows();
   Engine& engine = finished.engine_for(loaded, data);
   log_info(cat("embeddings: ", config.hidden_size, " numbers, pooling ", name_of(config.pooling),
@@ -76,6 +81,12 @@ void run_embedding(Job& job) {
     job.progress.set_results(embedding_results(place, settings.embedding.format));
   }
   job.output.on_finish();
+  int64_t empty = 0;
+  for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i));
+  if (empty > 0) {
+    log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
+                    " no text; the embedding there is that of an empty text"));
+  }
   log_info("embedded " + counted(data.rows(), "text"));
 }
 

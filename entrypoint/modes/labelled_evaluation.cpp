@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/token_survey.h"
 #include "entrypoint/report/bar_line.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
@@ -49,11 +50,17 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
     known.rules.known_labels = labels;
     known.rules.labels_by_number = true;
   }
-  const LoadedTable loaded = finished.load(known);
+  LoadedTable loaded = finished.load(known);
+  finished.join(loaded);
   warn_of_unanswerable(loaded, settings.data);
   const LabelledData rows(loaded, loaded.task, labels, /*wants_labels=*/true, settings,
                           finished.tokenizer());
+  warn_of_tokens(loaded, finished.config(), settings, finished.tokenizer());
   Dataset data = rows.all_rows();
+  if (!has_any_label(data)) {
+    throw Error(Code::kBadData, "there is nothing to evaluate: no row has a label", loaded.name,
+                hint_for_labels(data.task(), settings));
+  }
   const std::optional<EvaluationResult> evaluation = evaluate(
       finished.engine_for(loaded, data), data, settings.training.examples_per_evaluation_batch(),
       {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop,

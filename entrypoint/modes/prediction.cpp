@@ -6,6 +6,7 @@
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/token_survey.h"
 #include "entrypoint/modes/labelled_evaluation.h"
 #include "entrypoint/modes/shared_inference.h"
 #include "entrypoint/report/standard_output.h"
@@ -16,6 +17,7 @@
 #include "storage/store_object.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/predict.h"
+#include "trainer/tasks/empty_rows.h"
 #include "trainer/tasks/task_results.h"
 #include "trainer/tasks/text_columns.h"
 
@@ -41,7 +43,8 @@ class Predictions {
     auto lines = make_prediction_lines(data_, finished_.config().labels,
                                        answer_options(finished_.settings().data));
     const bool with_text = job_.command_line.tool.predictions_with_text;
-    return with_text ? with_text_columns(std::move(lines), data_) : std::move(lines);
+    if (with_text) lines = with_text_columns(std::move(lines), data_);
+    return with_empty_rows(std::move(lines), data_);
   }
   // The same in the format of run_classifier.py.
   std::unique_ptr<PredictionLines> test_results() const {
@@ -102,9 +105,12 @@ void run_prediction(Job& job) {
   const Settings& settings = finished.settings();
   const ModelConfig& config = finished.config();
   require_predictions(config.task);
-  const LoadedTable loaded = finished.load(finished.sources().predict);
+  DataRequest request = finished.sources().predict;
+  request.rules.keeps_missing_texts = true;
+  const LoadedTable loaded = finished.load(request);
   const LabelledData rows(loaded, config.task, config.labels, /*wants_labels=*/false, settings,
                           finished.tokenizer());
+  warn_of_tokens(loaded, config, settings, finished.tokenizer());
   Dataset data = rows.all_rows();
   const Predictions predictions(job, finished, finished.engine_for(loaded, data), data);
   const std::string& file = job.command_line.tool.predictions_file;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/precision_choice.h"
 #include "entrypoint/modes/seed_metrics.h"
@@ -42,18 +43,18 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   return JobDirectory(output);
 }
 
-// The command line of all seeds. If no flag names a precision, all seeds use the precision of the
-// first seed that was begun, because their scores become one mean.
+// The command line of all seeds. All read rows as the first seed that was begun and, if no flag
+// names a precision, use its precision, because their scores become one mean.
 CommandLine line_of_seeds(const Job& job) {
   CommandLine line = job.command_line;
   const TrainingOptions& options = line.settings.training;
   const uint64_t end = options.seed + static_cast<uint64_t>(options.seeds);
-  for (uint64_t seed = options.seed; seed < end && !line.gives("precision"); ++seed) {
+  for (uint64_t seed = options.seed; seed < end; ++seed) {
     const JobDirectory directory(output_of_seed(line.settings.output, seed));
     const std::optional<Precision> begun = precision_of_job(job.storage, directory);
     if (!begun) continue;
-    line.settings.precision = *begun;
-    break;
+    if (!line.gives("precision")) line.settings.precision = *begun;
+    return with_reading_of_job(job.storage, directory, std::move(line));
   }
   return line;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/precision_choice.h"
 #include "entrypoint/training/finished_job.h"
@@ -98,7 +99,8 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
 
 void run_training(Job& asked) {
   const JobDirectory directory(asked.command_line.settings.output);
-  const CommandLine line = with_precision_of_job(asked, directory);
+  const CommandLine line =
+      with_reading_of_job(asked.storage, directory, with_precision_of_job(asked, directory));
   Job job = asked.with(line);
   const auto finished = [&] { return is_finished(job, directory); };
   if (finished()) return;

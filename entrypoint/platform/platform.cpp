@@ -137,9 +137,10 @@ Platform read_platform(const Environment& environment) {
                                  .tf_config = text("TF_CONFIG"),
                                  .cluster_spec = text("CLUSTER_SPEC")});
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
+  platform.home = text("HOME");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
-  if (platform.credentials.gcloud_directory.empty() && !text("HOME").empty()) {
-    platform.credentials.gcloud_directory = text("HOME") + "/.config/gcloud";
+  if (platform.credentials.gcloud_directory.empty() && !platform.home.empty()) {
+    platform.credentials.gcloud_directory = platform.home + "/.config/gcloud";
   }
   for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second one wins
     if (!text(name).empty()) platform.credentials.metadata_host = text(name);

@@ -52,6 +52,7 @@ struct Platform {
   // AIP_TEST_DATA_URI.
   std::string training_data, validation_data, test_data;
   std::string term;             // TERM
+  std::string home;             // HOME
   std::string instruction_set;  // BERTH_INSTRUCTION_SET, for tests: as the flag of that name
   Tuning tuning;
   AcceleratorEnvironment accelerators;

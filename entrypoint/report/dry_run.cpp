@@ -81,7 +81,9 @@ std::string to_text(const DryRun& dry_run) {
                                          " to evaluate on, ", counted(job.num_labels, "label"))) +
                      row("updates", cat(job.total_steps, " of ", most_of_update(job))) +
                      row("learning rate", rate_text(job)) + row("parameters", cat(job.parameters)) +
-                     row("kernels", job.kernels) + probe_rows(job) + "\n";
+                     row("kernels", job.kernels) + probe_rows(job);
+  if (!job.cut_texts.empty()) text += row("texts", job.cut_texts);
+  text += "\n";
   text += rows(host_parts(dry_run.memory)) +
           row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
           limit_row("limit", dry_run.limits.host);
@@ -109,6 +111,7 @@ std::string to_json(const DryRun& dry_run) {
                         {"peak_learning_rate", job.peak_learning_rate},
                         {"parameters", job.parameters},
                         {"kernels", job.kernels}};
+  if (!job.cut_texts.empty()) object["cut_texts"] = job.cut_texts;
   if (!job.probes.empty()) {
     object["probes"] = probe_objects(job);
     object["probed_steps"] = job.probed_steps;

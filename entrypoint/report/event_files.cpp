@@ -12,6 +12,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/event_file.h"
 #include "storage/store_object.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
 namespace {
@@ -105,19 +106,17 @@ void EventFiles::on_step(const StepReport& report) {
 }
 
 void EventFiles::add_epoch(const StepReport& report) {
-  epoch_loss_ += report.loss;
-  ++epoch_updates_;
+  epoch_loss_ += report.loss * report.loss_weight;
+  epoch_weight_ += report.loss_weight;
   const std::optional<int64_t> epoch = whole_epoch(report.epoch);
   if (!epoch) return;
   if (is_whole_epoch_) {
-    const Scalar scalars[] = {
-        scalar("epoch_loss", epoch_loss_ / static_cast<double>(epoch_updates_)),
-        scalar("epoch_learning_rate", report.learning_rate)};
+    const Scalar scalars[] = {scalar("epoch_loss", mean_loss(epoch_loss_, epoch_weight_)),
+                              scalar("epoch_learning_rate", report.learning_rate)};
     train_.add(scalar_event(options_.wall_clock(), *epoch, scalars));
   }
   is_whole_epoch_ = true;
-  epoch_loss_ = 0;
-  epoch_updates_ = 0;
+  epoch_loss_ = epoch_weight_ = 0;
 }
 
 void EventFiles::on_evaluation(const EvaluationReport& report) {

@@ -83,9 +83,8 @@ class EventFiles final : public Observer {
 
   const EventFileOptions options_;
   EventRun job_, train_, eval_;
-  double epoch_loss_ = 0;  // the sum over the updates of this epoch
-  int64_t epoch_updates_ = 0;
-  bool is_whole_epoch_ = false;  // whether this process began it
+  double epoch_loss_ = 0, epoch_weight_ = 0;  // sums over the updates of this epoch
+  bool is_whole_epoch_ = false;               // whether this process began it
   ProbeEvents probes_;
   double began_s_, flushed_s_;
   Background background_;  // the last member, because it must end before those that it uses

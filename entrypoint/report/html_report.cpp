@@ -47,17 +47,6 @@ void HtmlReport::on_start(const JobReport& report) {
     page_.facts.plan = report;
   }
   begin();
-  if (!options_.count_tokens) return;
-  background_.submit([this] {
-    std::optional<TokenLengths> lengths;
-    try {
-      lengths = options_.count_tokens();
-    } catch (const std::exception& error) {
-      log_debug(cat("the report has no lengths of texts: ", error.what()));
-    }
-    const std::lock_guard lock(mutex_);
-    page_.facts.lengths = std::move(lengths);
-  });
 }
 
 void HtmlReport::begin() noexcept {

@@ -18,12 +18,10 @@ namespace berth {
 
 struct HtmlReportOptions {
   Uri file;                           // JOB_DIR/report.html
-  JobFacts facts{};                   // without `plan` and `lengths`
+  JobFacts facts{};                   // without `plan`
   std::string metric{};               // by which the best model is chosen
   std::vector<ProbeReport> probes{};  // what earlier processes of the job found, by their steps
   int64_t save_steps = 0;             // updates from one checkpoint to the next; 0: not known
-  // Counts tokens; called once, on the thread that writes. Empty: no lengths are shown.
-  std::function<std::optional<TokenLengths>()> count_tokens{};
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
   Sleep sleep = sleep_s;
 };
@@ -39,7 +37,7 @@ struct HtmlReportOptions {
 // storage. A failure is one warning: the job goes on, and later writes try again.
 class HtmlReport final : public Observer {
  public:
-  // Borrows `storage`, and what `count_tokens` does.
+  // Borrows `storage`.
   HtmlReport(Storage& storage, HtmlReportOptions options);
   // If the job has neither finished nor ended(), writes that it failed.
   ~HtmlReport() override;

@@ -7,6 +7,7 @@
 #include "entrypoint/report/bar_line.h"
 #include "storage/base/counted.h"
 #include "storage/base/text.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
 namespace {
@@ -114,8 +115,8 @@ bool Progress::time_to_draw() {
 
 void Progress::on_step(const StepReport& report) {
   print_finished_epoch();
-  loss_sum_ += report.loss;
-  ++loss_count_;
+  loss_sum_ += report.loss * report.loss_weight;
+  loss_weight_ += report.loss_weight;
   const Position at = position_of(report);
   const std::string epoch = cat("Epoch ", at.epoch, "/", at.epochs);
   const std::string head = cat(epoch, "  ", at.step, "/", at.steps);
@@ -143,10 +144,9 @@ void Progress::on_step(const StepReport& report) {
                                .update = cat(at.step, "/", at.steps),
                                .time = duration_text(now - epoch_began_s_),
                                .rate = number_text("%.0f", report.examples_per_second),
-                               .loss = loss_sum_ / static_cast<double>(loss_count_)};
+                               .loss = mean_loss(loss_sum_, loss_weight_)};
     epoch_began_s_ = now;
-    loss_sum_ = 0;
-    loss_count_ = 0;
+    loss_sum_ = loss_weight_ = 0;
   }
 }
 

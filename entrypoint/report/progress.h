@@ -44,8 +44,8 @@ class Progress final : public Observer {
   const Clock clock_;
   JobReport job_;
   double last_drawn_s_ = -1;
-  double epoch_began_s_ = 0, loss_sum_ = 0;
-  int64_t loss_count_ = 0;
+  double epoch_began_s_ = 0;
+  double loss_sum_ = 0, loss_weight_ = 0;   // of the epoch
   std::string device_memory_;               // as the last logged step told it
   std::optional<EpochRow> finished_epoch_;  // an epoch that waits for its evaluation
   EpochTable table_;

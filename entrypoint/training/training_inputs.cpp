@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "entrypoint/flags/task_flags.h"
+#include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/export_results.h"
+#include "entrypoint/job/fitting_length.h"
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/job/settle_embedding.h"
@@ -11,6 +14,7 @@
 #include "storage/base/checksum.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/remembered_lookups.h"
 #include "trainer/loop/schedule.h"
@@ -39,6 +43,16 @@ void require_cpu(const Job& job) {
   if (job.device.kind == DeviceKind::kCpu) return;
   throw Error(Code::kUsage, "text embeddings are trained on CPUs only", "--device",
               "give --device cpu");
+}
+
+// Throws kUsage where a flag changes nothing in a training of `task`. An earlier version may have
+// begun the job with the flag, and then it goes on.
+void require_heeded_flags(Storage& storage, const CommandLine& command_line, Task task) {
+  const std::string& directory = command_line.settings.output.job_dir;
+  require_heeded(command_line, task, [&](std::string_view flag, std::string_view value) {
+    const auto begun = EarlierJob::find(storage, Uri::parse(directory));
+    return begun && begun->setting(flag) == value;
+  });
 }
 
 // A text that differs where the teacher's outputs for the rows would.
@@ -74,9 +88,13 @@ TrainingInputs read_inputs(const Job& job) {
   RememberedLookups listed(job.storage);
   ResolvedJob resolved = resolve_settings(listed, job.command_line);
   const Settings& settings = resolved.settings;
+  // Rows decide between the losses of similarity, and what the task is where no flag names one.
+  const std::optional<Task> named = resolved.sources.task;
+  if (named && named != Task::kSimilarity) require_heeded_flags(listed, job.command_line, *named);
   preflight(listed, settings);
+  preflight_unused(listed, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
-  ModelDescription model = describe_model(*folder, settings.model, settings.data);
+  ModelDescription model = describe_fitting_model(*folder, job.command_line, resolved.settings);
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
   job.stop_point();
@@ -87,6 +105,14 @@ TrainingInputs read_inputs(const Job& job) {
   expect_tokenizer(*model.tokenizer, resolved.sources);
   use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
   TrainingRows rows = load_training_rows(listed, settings, resolved.sources, model.config);
+  if (named != rows.task || named == Task::kSimilarity) {
+    require_heeded_flags(listed, job.command_line, rows.task);
+  }
+  int64_t& sequences = resolved.settings.data.sequences_per_block;
+  sequences = join_rows(settings, *model.tokenizer, rows.task, rows.train, rows.split);
+  if (rows.eval) {
+    sequences = std::max(sequences, join_rows(settings, *model.tokenizer, rows.task, *rows.eval));
+  }
   model.config.task = rows.task;
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
@@ -126,7 +152,18 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
                      inputs.rows.labels, /*wants_labels=*/true, inputs.settings(),
                      *inputs.model.tokenizer),
       train_(train_examples_.rows(inputs.rows.split.train)),
-      eval_(make_eval_set(inputs.rows, eval_examples_)) {}
+      eval_(make_eval_set(inputs.rows, eval_examples_)) {
+  const Task task = inputs.rows.task;
+  const std::string hint = hint_for_labels(task, inputs.settings());
+  if (!has_any_label(train_)) {
+    throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
+                inputs.rows.train.name, hint);
+  }
+  if (!eval_ || has_any_label(*eval_)) return;
+  log_warning(cat(inputs.rows.eval ? inputs.rows.eval->name : inputs.rows.train.name,
+                  ": no row to evaluate on has a label, so the job evaluates nothing; ", hint));
+  eval_.reset();
+}
 
 // How many vectors the teacher makes of each row of a table: one of each token of the rows that are
 // used, or one of each row.

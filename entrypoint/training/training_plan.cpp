@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "entrypoint/job/token_survey.h"
 #include "entrypoint/memory/memory_text.h"
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_output.h"
-#include "entrypoint/training/token_lengths.h"
 #include "storage/base/log.h"
 #include "storage/base/memory_limit.h"
 #include "storage/base/printable.h"
@@ -65,6 +65,20 @@ JobReport make_report(const Job& job, const TrainingInputs& inputs, TrainingData
           .kernels = device.info().description};
 }
 
+// Fills in the lengths of the texts. Warns where many are cut or unknown to the vocabulary.
+void survey(const TrainingInputs& inputs, TrainingData& data, TrainingPlan& plan) {
+  const TrainingRows& rows = inputs.rows;
+  const TokenSurvey found = survey_tokens(rows.train, rows.task, rows.labels, inputs.settings(),
+                                          *inputs.model.tokenizer, rows.split.train);
+  plan.lengths = become_windows(rows.task)
+                     ? window_lengths(data.train(), found.lengths.max_seq_length)
+                     : found.lengths;
+  plan.report.cut_texts = cut_texts(found, inputs.model.config.max_sequence_length());
+  for (const std::string& said : {plan.report.cut_texts, unknown_texts(found)}) {
+    if (!said.empty()) log_warning(cat(rows.train.name, ": ", said));
+  }
+}
+
 // The memory of the largest probe. They run on the CPU, whatever computes the job.
 size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
   if (!inputs.probes) return 0;
@@ -105,7 +119,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
   plan.report = make_report(job, inputs, data, plan.updates, device);
-  if (become_windows(inputs)) plan.window_lengths = window_lengths(inputs, data.train());
+  survey(inputs, data, plan);
   if (inputs.probes) {
     plan.report.probes = inputs.probes->facts();
     plan.report.probed_steps = ProbeRule(settings.probes, settings.training, plan.updates).count();

@@ -26,8 +26,7 @@ struct TrainingPlan {
   MemoryEstimate memory{};             // what the whole job takes
   Plan updates{};                      // how many updates, over how many epochs
   JobReport report{};                  // the same for observers and for --dry-run
-  // Of windows, as the data to train on know them. Empty: rows are one sequence each.
-  std::optional<TokenLengths> window_lengths{};
+  TokenLengths lengths{};              // of the texts, or of the sequences that they become
 };
 
 // The second phase: finds out how many updates the job makes and how much memory it needs, and

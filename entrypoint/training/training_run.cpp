@@ -24,7 +24,6 @@
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
 #include "entrypoint/report/watchdog.h"
-#include "entrypoint/training/token_lengths.h"
 #include "entrypoint/training/update_profile.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -301,14 +300,11 @@ void TrainingRun::add_report() {
                                                 .task = inputs_.rows.task,
                                                 .record = record_,
                                                 .defaults = settings_table(Settings()),
-                                                .eval_split = inputs_.eval_split()},
+                                                .eval_split = inputs_.eval_split(),
+                                                .lengths = plan_.lengths},
                                       .metric = plan_.options.metric_for_best_model,
                                       .probes = state_.probes,
-                                      .save_steps = plan_.options.save_steps,
-                                      .count_tokens = [this] {
-                                        return plan_.window_lengths ? *plan_.window_lengths
-                                                                    : count_token_lengths(inputs_);
-                                      }});
+                                      .save_steps = plan_.options.save_steps});
   report_ = report.get();
   job_.output.add(std::move(report));
 }

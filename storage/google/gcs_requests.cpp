@@ -40,10 +40,22 @@ std::string message_of(std::string_view body) {
   return body.empty() ? "no reason given" : quoted(body, 100);
 }
 
+// Whether an answer says that the bucket has requester pays, and the request names no project.
+bool needs_user_project(std::string_view body) {
+  const std::string said = lower_ascii(body);
+  return said.find("requester pays") != std::string::npos ||
+         said.find("user project") != std::string::npos ||
+         said.find("userproject") != std::string::npos;
+}
+
 }  // namespace
 
-GcsRequests::GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials)
-    : endpoint_(std::move(endpoint)), http_(http), credentials_(credentials) {
+GcsRequests::GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials,
+                         std::string user_project)
+    : endpoint_(std::move(endpoint)),
+      user_project_(std::move(user_project)),
+      http_(http),
+      credentials_(credentials) {
   if (!endpoint_.starts_with("https://") && !endpoint_.starts_with("http://")) {
     throw Error(Code::kUsage, "a storage endpoint that is not an http(s):// URL",
                 quoted(endpoint_));
@@ -69,6 +81,11 @@ std::string GcsRequests::uploads(const Uri& uri) const {
 
 template <typename Exchange>
 auto GcsRequests::authorised(HttpRequest& request, const Exchange& exchange) {
+  // The address of a resumable upload is the server's, which knows who is billed.
+  if (!user_project_.empty() && request.url.find("upload_id=") == std::string::npos) {
+    request.url += cat(request.url.find('?') == std::string::npos ? "?" : "&",
+                       "userProject=", percent_encoded(user_project_));
+  }
   const HttpHeaders own = request.headers;
   HttpHeaders proof = credentials_.headers();
   if (proof.find("authorization")) {
@@ -108,10 +125,20 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
   const std::string where = uri.to_string();
   const std::string said = cat(" (HTTP ", status, ": ", message_of(body), ")");
   switch (status) {
+    case 400:
+      if (!needs_user_project(body)) break;
+      return Error(Code::kNotPermitted,
+                   "requests to this bucket are billed to who makes them (requester pays)" + said,
+                   where, "name the project of Google Cloud that pays by --user-project");
     case 401:
       return Error(Code::kNotPermitted, "the credentials are not accepted" + said, where,
                    "check the service account, or pass --anonymous for a public bucket");
     case 403:
+      if (body.find("serviceusage.services.use") != std::string_view::npos) {
+        return Error(Code::kNotPermitted, "the project may not be billed" + said, where,
+                     "grant the job's service account the role Service Usage Consumer in the "
+                     "project of --user-project");
+      }
       return Error(Code::kNotPermitted, cat("not permitted, ", permission, " is needed", said),
                    where, "grant the job's service account a role that includes it");
     case 404: {

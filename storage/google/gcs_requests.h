@@ -15,8 +15,10 @@ namespace berth {
 // `http` and `credentials` must outlive it.
 class GcsRequests {
  public:
-  // Throws kUsage if the endpoint is not http(s)://host[:port].
-  GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials);
+  // Throws kUsage if the endpoint is not http(s)://host[:port]. `user_project` is billed for all
+  // requests; empty: the project of each bucket is.
+  GcsRequests(std::string endpoint, HttpClient& http, Credentials& credentials,
+              std::string user_project = {});
 
   // URLs for `uri`, which is gs://bucket/object.
   std::string object(const Uri& uri) const;   // metadata
@@ -31,7 +33,7 @@ class GcsRequests {
   template <typename Exchange>
   auto authorised(HttpRequest& request, const Exchange& exchange);
 
-  const std::string endpoint_;
+  const std::string endpoint_, user_project_;
   HttpClient& http_;
   Credentials& credentials_;
 };

@@ -25,8 +25,9 @@ void require_object(const Uri& uri) {
 
 class GcsStorage final : public JoiningStorage {
  public:
-  GcsStorage(std::string endpoint, HttpClient& http, Credentials& credentials)
-      : requests_(std::move(endpoint), http, credentials) {}
+  GcsStorage(std::string endpoint, HttpClient& http, Credentials& credentials,
+             std::string user_project)
+      : requests_(std::move(endpoint), http, credentials, std::move(user_project)) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     require_object(uri);
@@ -161,8 +162,10 @@ class GcsStorage final : public JoiningStorage {
 }  // namespace
 
 std::unique_ptr<JoiningStorage> make_gcs_storage(std::string endpoint, HttpClient& http,
-                                                 Credentials& credentials) {
-  return std::make_unique<GcsStorage>(std::move(endpoint), http, credentials);
+                                                 Credentials& credentials,
+                                                 std::string user_project) {
+  return std::make_unique<GcsStorage>(std::move(endpoint), http, credentials,
+                                      std::move(user_project));
 }
 
 }  // namespace berth

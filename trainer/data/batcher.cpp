@@ -95,8 +95,9 @@ class LabelPacker {
   std::vector<float> targets_, weights_, teacher_logits_;
 };
 
-// Adds the places of the sequences of `features`, whose tokens begin at `first`.
-void add_sequences(const Features& features, int32_t first, PackedBatch& batch) {
+// Adds the places of the sequences of `features`, whose tokens begin at `first`. Those of a group
+// are one example together.
+void add_sequences(const Features& features, int32_t first, bool is_group, PackedBatch& batch) {
   const auto add = [&](int32_t end) {
     const size_t begin = batch.position_ids.size();
     batch.position_ids.resize(static_cast<size_t>(end));
@@ -106,7 +107,7 @@ void add_sequences(const Features& features, int32_t first, PackedBatch& batch) 
   };
   if (features.ends.empty()) return add(static_cast<int32_t>(batch.input_ids.size()));
   for (const int32_t end : features.ends) add(first + end);
-  batch.sequences_per_example = static_cast<int32_t>(features.ends.size());
+  if (is_group) batch.sequences_per_example = static_cast<int32_t>(features.ends.size());
 }
 
 // Whether `lengths` can be cut into at most `parts` parts of at most `most` tokens.
@@ -159,6 +160,7 @@ size_t tokens_of(Dataset& data, std::span<const int64_t> indices) {
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingRound& round) {
   PackedBatch batch;
   const LabelKind kind = traits(data.task()).labels;
+  const bool is_group = traits(data.task()).inputs == InputKind::kTextGroup;
   LabelPacker labels(kind);
   if (data.labelled() && kind == LabelKind::kVectorPerToken) {
     labels.expect_vectors(tokens_of(data, indices), data.targets()->width());
@@ -170,7 +172,7 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
                            features.input_ids.end());
     batch.token_type_ids.insert(batch.token_type_ids.end(), features.token_type_ids.begin(),
                                 features.token_type_ids.end());
-    add_sequences(features, static_cast<int32_t>(first), batch);
+    add_sequences(features, static_cast<int32_t>(first), is_group, batch);
     if (const Masking* masking = data.masking()) {
       const auto ids = std::span(batch.input_ids).subspan(first);
       labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features.weight);

@@ -211,4 +211,25 @@ const RowFeatures& Dataset::recent_windows(int64_t row, int64_t index) {
   return *windows;
 }
 
+bool has_any_label(Dataset& data) {
+  const LabelKind kind = traits(data.task()).labels;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    const Features& features = data.features(i);
+    if (!(features.weight > 0)) continue;
+    if (kind == LabelKind::kTagPerWord) {
+      if (std::ranges::any_of(features.classes, [](int32_t tag) { return tag >= 0; })) return true;
+    } else if (data.masking() != nullptr) {
+      std::vector<int32_t> input_ids = features.input_ids;
+      PackedBatch::MaskedTokens masked;
+      if (data.masking()->mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(i), input_ids,
+                               0, masked) > 0) {
+        return true;
+      }
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace berth

@@ -19,6 +19,11 @@ namespace berth {
 std::vector<Features> make_features(const ExampleTable& table, const FeatureMaker& maker,
                                     uint32_t row);
 
+class Dataset;
+// Whether any features of a labelled data set have a label of a weight above 0. Of masked language
+// models they do where masking hides a token, in the masks of an evaluation.
+bool has_any_label(Dataset& data);
+
 // Some rows of a table as features. A row has one, except that a question has one for each window
 // of its context, and a document one for each sequence that it is cut into. Where the table is in
 // memory, features are made when they are first asked for and are kept; of windows only the tokens

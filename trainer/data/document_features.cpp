@@ -91,7 +91,12 @@ class DocumentFeatures final : public FeatureMaker {
   }
 
   std::vector<Features> make(const Example& example) const override {
-    if (!example.token_ids.empty()) return {token_features(example, options_.max_seq_length)};
+    if (!example.token_ids.empty()) {
+      Features features = token_features(example, options_.max_seq_length);
+      features.ends = example.labels;  // of a block: join_documents()
+      features.weight = example.weight;
+      return {std::move(features)};
+    }
     const std::unique_ptr<RowFeatures> sequences = plan(example);
     std::vector<Features> made(sequences->size());
     for (size_t i = 0; i < made.size(); ++i) sequences->get(i, made[i]);

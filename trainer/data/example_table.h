@@ -44,6 +44,9 @@ class ExampleTable {
   void add_key(const Example& example, std::string_view split_key, Task task);
   // Takes the rows from `stored` in place of append(), which must not be called. Adds no keys.
   void adopt(std::unique_ptr<StoredExamples> stored);
+  // The row last appended has this number in its source. Called for all rows of a table or for
+  // none.
+  void set_source_row(uint64_t row) { source_rows_.push_back(row); }
   // Counts the next row of the source as left out.
   void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
   // Called after the last row; settles the labels. Throws kBadData where there is no row.
@@ -90,6 +93,7 @@ class ExampleTable {
   TextPlaces last_texts_;                   // in the buffer, of the last row of the last block
   std::deque<Block> blocks_;                // up to kRowsOfBlock rows each; fewer if they are long
   std::vector<uint32_t> left_out_;          // for each row left out, the number of the row after it
+  std::vector<uint64_t> source_rows_;       // where set_source_row() was called
   std::unique_ptr<SpillFile> file_;         // the rows before those of the buffer
   std::unique_ptr<StoredExamples> stored_;  // all rows, or null
   RowKeys keys_;

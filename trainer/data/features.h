@@ -12,7 +12,8 @@
 namespace berth {
 
 // An example as the model takes it: one sequence of tokens, special tokens included, and the label
-// that the model should predict. The texts of a group are several sequences, one after another.
+// that the model should predict. The texts of a group, and documents that are joined to a block,
+// are several sequences, one after another.
 struct Features {
   std::vector<int32_t> input_ids, token_type_ids;
   std::vector<int32_t> ends{};  // where each of several sequences ends; empty: there is one
@@ -94,7 +95,8 @@ std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
 std::unique_ptr<FeatureMaker> make_answer_features(FeatureOptions options,
                                                    const Tokenizer& tokenizer);
 // For documents. A document that is too long for one sequence becomes several, each with the
-// model's special tokens, which share none of its tokens. Features have no label: masking makes it.
+// model's special tokens, which share none of its tokens. Token ids are a sequence, or a block of
+// several whose ends are the example's labels. Features have no label: masking makes it.
 std::unique_ptr<FeatureMaker> make_document_features(FeatureOptions options,
                                                      const Tokenizer& tokenizer);
 

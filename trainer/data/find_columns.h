@@ -32,6 +32,7 @@ struct FoundColumns {
   std::optional<size_t> text_pair{}, id{}, weight{};  // text_pair: or the context
   std::optional<size_t> negative{};  // a text that is not like the first one of a group
   std::vector<size_t> labels{};      // one, or one for each class of a set; empty: unlabelled
+  bool keeps_missing_texts = false;  // a missing text is empty, and a sentence may have no words
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's

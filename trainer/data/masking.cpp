@@ -45,7 +45,9 @@ int32_t below(uint32_t random, size_t size) {
 }  // namespace
 
 Masking::Masking(const Tokenizer& tokenizer, const MaskingOptions& options)
-    : options_(options), roles_(token_roles(tokenizer)), mask_id_(mask_id(tokenizer)) {}
+    : options_(options),
+      roles_(token_roles(tokenizer, options.unspaced)),
+      mask_id_(mask_id(tokenizer)) {}
 
 TokenRole Masking::role(int32_t id) const {
   const auto at = static_cast<size_t>(id);
@@ -56,12 +58,14 @@ std::vector<Masking::Word> Masking::shuffled(std::span<const int32_t> input_ids,
                                              const std::vector<uint32_t>& keys,
                                              int64_t& candidates) const {
   std::vector<Word> words;
-  bool is_in_word = false;
+  bool is_in_word = false, is_unspaced = false;  // of the token before
   for (uint32_t place = 0; place < input_ids.size(); ++place) {
     const TokenRole found = role(input_ids[place]);
     if (found != TokenRole::kSpecial) {
       ++candidates;
-      const bool joins = options_.whole_words && is_in_word && found == TokenRole::kContinues;
+      const bool joins =
+          options_.whole_words && is_in_word &&
+          (found == TokenRole::kCompletes || (found == TokenRole::kContinues && !is_unspaced));
       if (joins) {
         ++words.back().count;
       } else {
@@ -69,6 +73,7 @@ std::vector<Masking::Word> Masking::shuffled(std::span<const int32_t> input_ids,
       }
     }
     is_in_word = found != TokenRole::kSpecial;
+    if (found != TokenRole::kCompletes) is_unspaced = found == TokenRole::kStandsAlone;
   }
   std::ranges::sort(words, {}, [](const Word& word) { return std::tuple(word.key, word.first); });
   return words;

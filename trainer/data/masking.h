@@ -12,6 +12,7 @@ namespace berth {
 struct MaskingOptions {
   double probability = 0.15;  // the share of a sequence's tokens that the model should predict
   bool whole_words = false;   // all pieces of a word are chosen, or none
+  Unspaced unspaced = Unspaced::kByPieces;  // what a word is in scripts without spaces
   // The shares of the chosen tokens that become [MASK] and that become a random token.
   double masked_share = 0.8, random_share = 0.1;
   uint64_t seed = 42;
@@ -38,8 +39,7 @@ struct MaskingRound {
 // random so that this is the expected number, and at least one if there is any. With whole words,
 // words are taken in random order, and one that has more pieces than are still to be chosen is
 // passed over, as in BERT's own data. So a sequence may be left without a chosen token, but only if
-// each of its words has more pieces than may be chosen. Where the ends of words are not marked
-// (Chinese or Japanese in SentencePiece), whole words are not useful.
+// each of its words has more pieces than may be chosen.
 //
 // Immutable and thread-safe.
 class Masking {

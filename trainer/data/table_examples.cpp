@@ -91,14 +91,19 @@ class TableExamples final : public ExampleReader {
 
   void read_texts(Example& example) const {
     if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
+    const auto text_of = [this](size_t column) {
+      if (columns_.keeps_missing_texts && !plain_text(cells_[column])) return std::string();
+      return text(column);
+    };
     if (traits(task_).inputs == InputKind::kWords) {
+      if (columns_.keeps_missing_texts && trimmed(text_of(columns_.text)).empty()) return;
       example.texts = text_list(columns_.text, " \t");
       if (example.texts.empty()) throw Error(Code::kBadData, "the sentence has no words");
       return;
     }
-    example.texts.push_back(text(columns_.text));
+    example.texts.push_back(text_of(columns_.text));
     for (const auto& column : {columns_.text_pair, columns_.negative}) {
-      if (column) example.texts.push_back(text(*column));
+      if (column) example.texts.push_back(text_of(*column));
     }
   }
 

@@ -179,6 +179,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
     columns.labels.clear();
     columns.weight.reset();
   }
+  columns.keeps_missing_texts = rules_.keeps_missing_texts;
   rows->select(indices(columns));
   append(*make_table_examples(std::move(rows), columns, *rules_.task));
 }

@@ -24,6 +24,7 @@ struct LoadRules {
   // TaskTraits::unlabelled.
   bool may_lack_labels = true;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
+  bool keeps_missing_texts = false;         // as empty ones, so that every row keeps its place
   bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
   bool labels_by_number = false;            // a row may have the number of a known label instead

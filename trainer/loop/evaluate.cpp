@@ -12,16 +12,18 @@
 namespace berth {
 namespace {
 
-// Where the rows of logits of each example begin [B+1]: it has one row, or one for each token or
-// each masked token.
-std::vector<size_t> first_rows(const PackedBatch& batch, Task task) {
+// Where the rows of logits of each of the examples `indices` begin [B+1]: it has one row, or one
+// for each token or each masked token.
+std::vector<size_t> first_rows(const PackedBatch& batch, Dataset& data,
+                               std::span<const int64_t> indices) {
   std::vector<size_t> first;
-  const HeadRows rows = traits(task).rows;
+  const HeadRows rows = traits(data.task()).rows;
   const bool is_of_tokens =
       rows == HeadRows::kTokens || rows == HeadRows::kReplaced || rows == HeadRows::kStates;
   const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
-  for (size_t b = 0; b <= static_cast<size_t>(batch.num_examples()); ++b) {
-    const int32_t token = batch.cu_seqlens[b];
+  int32_t token = 0;
+  for (size_t b = 0; b <= indices.size(); ++b) {
+    if (b > 0) token += static_cast<int32_t>(data.length(indices[b - 1]));
     if (masked != nullptr && !is_of_tokens) {
       const auto found = std::ranges::lower_bound(masked->tokens, token);
       first.push_back(static_cast<size_t>(found - masked->tokens.begin()));
@@ -50,9 +52,9 @@ NumberedBatch batch_from(Dataset& data, int64_t begin, int64_t batch_size) {
 }
 
 // Calls `logits` for each example with its part of the logits.
-void hand_out(const std::vector<float>& all, const PackedBatch& batch, Task task,
+void hand_out(const std::vector<float>& all, const PackedBatch& batch, Dataset& data,
               std::span<const int64_t> indices, const LogitsCallback& logits) {
-  const std::vector<size_t> first = first_rows(batch, task);
+  const std::vector<size_t> first = first_rows(batch, data, indices);
   const size_t width = first.back() > 0 ? all.size() / first.back() : 0;
   for (size_t i = 0; i < indices.size(); ++i) {
     logits(indices[i], std::span(all).subspan(first[i] * width, (first[i + 1] - first[i]) * width));
@@ -168,7 +170,7 @@ std::optional<double> run_rounds(Engine& engine, Dataset& data, int64_t batch_si
     if (!all) return std::nullopt;
     for (size_t b = 0; b < round.size(); ++b) {
       add(sum, (*all)[b].loss);
-      hand_out((*all)[b].logits, round[b].batch, data.task(), round[b].indices, logits);
+      hand_out((*all)[b].logits, round[b].batch, data, round[b].indices, logits);
     }
     round = next.get();
   }
@@ -195,7 +197,7 @@ std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_s
     const std::vector<float> all = engine.infer(now.batch, loss);
     add(sum, loss);
     next.wait();
-    hand_out(all, now.batch, data.task(), now.indices, logits);
+    hand_out(all, now.batch, data, now.indices, logits);
     now = next.get();
   }
   return mean_of(sum);

@@ -32,6 +32,7 @@ struct JobReport {
   double peak_learning_rate = 0;
   std::string learning_rate_is_for{};  // what the program chose it for; empty: nothing special
   std::string kernels{};
+  std::string cut_texts{};  // a sentence about those that are cut; empty: at most 5 % are
   std::vector<ProbeFacts> probes{};
   int64_t probed_steps = 0;  // by an uninterrupted job
 };
@@ -43,6 +44,7 @@ struct StepReport {
   int64_t total_steps = 0;
   double epoch = 0;          // fractional
   double loss = 0;           // mean over the examples of this update
+  double loss_weight = 1;    // of this loss in a mean over updates: the sum of its labels' weights
   double interval_loss = 0;  // mean over the examples since the last report with `log` set
   double learning_rate = 0, grad_norm = 0;
   double examples_per_second = 0, tokens_per_second = 0;

@@ -60,6 +60,11 @@ struct DataOptions {
   // For masked language models; see MaskingOptions.
   double mlm_probability = 0.15;
   bool whole_word_masking = false;
+  bool line_by_line = false;              // else rows are joined and cut into full sequences
+  bool attends_across_documents = false;  // where they are joined
+  int64_t sequences_per_block = 1;        // the most of them, as the rows turned out
+  // An earlier version began the job, which took a line without spaces for one word.
+  bool words_end_at_spaces = false;
   // For question answering.
   std::optional<int64_t> doc_stride{};  // see FeatureOptions
   int32_t n_best_size = 20;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -34,6 +35,10 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
       log_warning(cat(unseen,
                       " words were not seen by the model and have probability 0: they are beyond ",
                       "--max-seq-length or have no token"));
+    }
+    if (const int64_t empty = file.lines.empty_rows(); finished && empty > 0) {
+      log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
+                      " no text, so the prediction is empty there"));
     }
   }
   return finished;

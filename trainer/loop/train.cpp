@@ -99,8 +99,7 @@ class Training {
     return bad;
   }
 
-  // Makes an update and what is due after it. Returns false if there are no more data, or if the
-  // update diverged: then `bad` is its data.
+  // Makes an update and what is due after it. False: no more data, or `bad` has diverged.
   bool make_update(Prefetcher& prefetcher, UpdateBatch& batch, std::optional<SkippedData>& bad) {
     const UpdateRecorder recorder(parts_.profile, begun_++);
     {
@@ -223,6 +222,7 @@ class Training {
                       .total_steps = plan_.total_steps,
                       .epoch = epoch(),
                       .loss = mean_loss(outcome.loss_sum, outcome.examples),
+                      .loss_weight = outcome.examples,
                       .interval_loss = mean_loss(interval_loss_, interval_examples_),
                       .learning_rate = schedule_.rate(state.step - 1),
                       .grad_norm = outcome.grad_norm,

@@ -36,6 +36,8 @@ class PredictionLines {
   virtual std::string add(int64_t index, std::span<const float> logits) = 0;
   // The number of words so far that the model did not see.
   virtual int64_t unseen_words() const { return 0; }
+  // The number of rows so far that had no text.
+  virtual int64_t empty_rows() const { return 0; }
 };
 
 // The lines of the data set's task. `labels` are the names of the classes, in the order of the

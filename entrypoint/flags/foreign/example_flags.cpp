@@ -58,8 +58,6 @@ std::span<const ForeignFlag> example_flags() {
       {"overwrite_cache", Form::kSwitch, Fate::kIgnored, kReads},
       {"preprocessing_num_workers", Form::kValue, Fate::kIgnored, kReads},
       {"pad_to_max_length", Form::kSwitch, Fate::kIgnored, "batches have no padding"},
-      {"line_by_line", Form::kSwitch, Fate::kIgnored,
-       "a line of a text file is a document of its own, and a long one becomes several sequences"},
       // The task.
       {"do_regression", Form::kSwitch, Fate::kMeans, "--task=regression"},
       {"metric_name", Form::kValue, Fate::kIgnored,

@@ -34,14 +34,17 @@ LinePlot loss_plot(const JobHistory& history) {
   LinePlot plot{.title = "Loss", .begins_at_zero = true};
   const bool is_raw = curve.width() == 1;
   if (!curve.buckets().empty()) {
-    plot.series.push_back({.name = cat("training, mean of about ",
-                                       whole_number(smoothing_updates(curve)), " updates"),
-                           .colour = 0,
-                           .points = smoothed_loss(curve)});
+    const bool is_smooth = smoothing_updates(curve) > curve.width();
+    if (is_smooth) {
+      plot.series.push_back(
+          {.name = cat("training, mean of ", whole_number(smoothing_updates(curve)), " updates"),
+           .colour = 0,
+           .points = smoothed_loss(curve)});
+    }
     PlotSeries raw{.name = is_raw ? "training, each update"
                                   : cat("training, each ", curve.width(), " updates"),
                    .colour = 0,
-                   .is_faint = true};
+                   .is_faint = is_smooth};
     for (const StepBucket& bucket : curve.buckets()) {
       raw.points.push_back({middle_of(bucket), bucket.loss()});
     }

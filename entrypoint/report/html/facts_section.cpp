@@ -62,8 +62,9 @@ std::string length_figure(const TokenLengths& found) {
   }
   const std::string drawn = figure(histogram);
   if (drawn.empty()) return "";
-  return cat("<div class=\"plots\">", drawn, "</div>\n<p class=\"note\">",
-             whole_number(static_cast<int64_t>(found.lengths.size())),
+  const auto seen = static_cast<int64_t>(found.lengths.size());
+  return cat("<div class=\"plots\">", drawn, "</div>\n<p class=\"note\">", whole_number(seen),
+             found.texts > seen ? cat(", evenly spaced, of ", whole_number(found.texts)) : "",
              found.are_windows ? " sequences of the data to train on." : " texts to train on.",
              " Longer texts ", found.are_windows ? "become several sequences" : "are cut", " at ",
              whole_number(found.max_seq_length), " tokens.</p>\n");

@@ -4,6 +4,7 @@
 
 #include "entrypoint/report/html/markup.h"
 #include "entrypoint/report/html/page.h"
+#include "entrypoint/report/html/training_curves.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -73,13 +74,17 @@ std::string evaluated_on(const JobPage& page) {
              evaluation.is_of_result ? "" : cat(", update ", whole_number(evaluation.step)));
 }
 
-// "training 0.25, last 4 updates"; empty before the first update.
+// "mean of the last 40 updates"
+std::string updates_of(const RecentLoss& recent) {
+  if (recent.updates == 1) return "of one update";
+  return cat("mean of the last ", whole_number(recent.updates), " updates");
+}
+
+// "training 0.25, mean of the last 40 updates"; empty before the first update.
 std::string training_loss(const JobHistory& history) {
   if (history.curve.buckets().empty()) return "";
-  const StepBucket& last = history.curve.buckets().back();
-  return cat(
-      "training ", score_text(last.loss()),
-      last.updates == 1 ? ", last update" : cat(", last ", whole_number(last.updates), " updates"));
+  const RecentLoss recent = recent_loss(history.curve);
+  return cat("training ", score_text(recent.loss), ", ", updates_of(recent));
 }
 
 // The main metric first, and every other one beside it.
@@ -108,7 +113,8 @@ std::string training_facts(const JobPage& page) {
   std::string out;
   if (!history.curve.buckets().empty()) {
     if (!page.evaluation) {
-      out += fact("training loss", score_text(history.curve.buckets().back().loss()), "");
+      const RecentLoss recent = recent_loss(history.curve);
+      out += fact("training loss", score_text(recent.loss), updates_of(recent));
     }
     double tokens = 0, examples = 0, seconds = 0;
     for (const StepBucket& bucket : history.curve.buckets()) {

@@ -18,6 +18,7 @@ struct TokenLengths {
   std::vector<double> lengths{};  // of some rows, evenly spaced
   int64_t max_seq_length = 0;     // longer ones are cut or make several sequences
   bool are_windows = false;       // the lengths are of sequences that were already cut to it
+  int64_t texts = 0;              // or sequences, those without a length included
 };
 
 // What does not change while a job runs.

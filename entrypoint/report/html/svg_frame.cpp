@@ -33,9 +33,12 @@ std::string power_text(double value) {
   return text;
 }
 
-std::string tick_text(double value, double step) {
+// `size` is that of the largest value of the axis.
+std::string tick_text(double value, double step, double size) {
+  constexpr double kLeastSize = 1e-2, kLeastStep = 1e-6;  // that decimals show without many zeros
   if (std::abs(value) < step * 1e-6) return "0";
-  if (std::abs(value) >= 1e6 || step < 1e-3) return power_text(value);
+  if (std::abs(value) >= 1e6) return power_text(value);
+  if (step < 1e-3 && (size < kLeastSize || step < kLeastStep)) return power_text(value);
   if (step >= 1) return whole_number(std::llround(value));
   char text[32];
   const int decimals = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
@@ -88,12 +91,16 @@ std::string SvgFrame::place(double x_value, double y_value) const {
 std::string SvgFrame::axes() const {
   std::string out;
   const double end = 1e-6;
+  const auto size = [](const AxisRange& range) {
+    return std::max(std::abs(range.low), std::abs(range.high));
+  };
   for (double tick = std::ceil(y_.low / y_.step - end) * y_.step; tick <= y_.high + y_.step * end;
        tick += y_.step) {
     const std::string at = coordinate(y(tick));
-    out += cat("<path class=\"grid\" d=\"M", coordinate(kLeft), ",", at, "H", coordinate(kRight),
-               "\"/><text class=\"tick\" text-anchor=\"end\" dy=\".35em\" x=\"",
-               coordinate(kLeft - 7), "\" y=\"", at, "\">", tick_text(tick, y_.step), "</text>");
+    out +=
+        cat("<path class=\"grid\" d=\"M", coordinate(kLeft), ",", at, "H", coordinate(kRight),
+            "\"/><text class=\"tick\" text-anchor=\"end\" dy=\".35em\" x=\"", coordinate(kLeft - 7),
+            "\" y=\"", at, "\">", tick_text(tick, y_.step, size(y_)), "</text>");
   }
   for (double tick = std::ceil(x_.low / x_.step - end) * x_.step; tick <= x_.high + x_.step * end;
        tick += x_.step) {
@@ -102,7 +109,7 @@ std::string SvgFrame::axes() const {
     out += cat("<path class=\"axis\" d=\"M", at, ",", coordinate(kBottom), "v5\"/>",
                "<text class=\"tick\" text-anchor=\"", is_last ? "end" : "middle", "\" x=\"",
                is_last ? coordinate(kRight + 8) : at, "\" y=\"", coordinate(kBottom + 20), "\">",
-               tick_text(tick, x_.step), "</text>");
+               tick_text(tick, x_.step, size(x_)), "</text>");
   }
   return out + cat("<path class=\"axis\" d=\"M", coordinate(kLeft), ",", coordinate(kBottom), "H",
                    coordinate(kRight), "\"/><text class=\"name\" text-anchor=\"middle\" x=\"",

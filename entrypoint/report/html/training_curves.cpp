@@ -1,14 +1,28 @@
 #include "entrypoint/report/html/training_curves.h"
 
 #include <algorithm>
-#include <cmath>
+#include <span>
 
 namespace berth {
 namespace {
 
-// A mean is over one twelfth of the curve.
-double smoothing_buckets(const StepCurve& curve) {
-  return std::max(1.0, static_cast<double>(curve.buckets().size()) / 12);
+// How many buckets on each side a mean is over, so that it is over about one twelfth of the curve.
+// 0: the curve is too short for means.
+size_t reach_of(const StepCurve& curve) {
+  constexpr size_t kFewest = 12;
+  const size_t count = curve.buckets().size();
+  return count < kFewest ? 0 : std::max<size_t>(1, count / kFewest / 2);
+}
+
+// The mean loss of neighbouring buckets. A small update counts as much as its examples.
+double mean_of(std::span<const StepBucket> buckets) {
+  double loss = 0, weight = 0;
+  for (const StepBucket& bucket : buckets) {
+    const double examples = bucket.examples > 0 ? bucket.examples : 1;
+    loss += bucket.loss() * examples;
+    weight += examples;
+  }
+  return loss / weight;
 }
 
 }  // namespace
@@ -18,24 +32,31 @@ double middle_of(const StepBucket& bucket) {
 }
 
 int64_t smoothing_updates(const StepCurve& curve) {
-  return std::llround(smoothing_buckets(curve) * static_cast<double>(curve.width()));
+  return static_cast<int64_t>(2 * reach_of(curve) + 1) * curve.width();
 }
 
 std::vector<PlotPoint> smoothed_loss(const StepCurve& curve) {
   const std::vector<StepBucket>& buckets = curve.buckets();
-  const auto around = static_cast<size_t>(smoothing_buckets(curve) / 2);
+  const size_t reach = reach_of(curve);
   std::vector<PlotPoint> points;
-  for (size_t i = 0; i < buckets.size(); ++i) {
-    // The same number on both sides, so that a falling curve is not shifted at its ends.
-    const size_t reach = std::min({around, i, buckets.size() - 1 - i});
-    double loss = 0, updates = 0;
-    for (size_t at = i - reach; at <= i + reach; ++at) {
-      loss += buckets[at].loss_sum;
-      updates += static_cast<double>(buckets[at].updates);
-    }
-    points.push_back({middle_of(buckets[i]), loss / updates});
+  // Every point is the mean of as many buckets on both sides, so the curve begins and ends where
+  // there are so many.
+  for (size_t i = reach; i + reach < buckets.size(); ++i) {
+    points.push_back(
+        {middle_of(buckets[i]), mean_of(std::span(buckets).subspan(i - reach, 2 * reach + 1))});
   }
   return points;
+}
+
+RecentLoss recent_loss(const StepCurve& curve) {
+  constexpr int64_t kFewestUpdates = 10;
+  const std::span<const StepBucket> buckets = curve.buckets();
+  const int64_t wanted = std::max(kFewestUpdates, smoothing_updates(curve));
+  size_t first = buckets.size();
+  RecentLoss recent;
+  while (first > 0 && recent.updates < wanted) recent.updates += buckets[--first].updates;
+  recent.loss = mean_of(buckets.subspan(first));
+  return recent;
 }
 
 std::vector<PlotPoint> throughput(const StepCurve& curve) {

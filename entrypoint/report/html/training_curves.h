@@ -16,11 +16,19 @@ namespace berth {
 
 // The middle of a bucket's updates.
 double middle_of(const StepBucket& bucket);
-// The mean of the loss around each bucket. It does not lag behind, as an exponential moving average
-// would.
+// The mean of the loss around each bucket that has enough neighbours on both sides. It does not lag
+// behind, as an exponential moving average would.
 std::vector<PlotPoint> smoothed_loss(const StepCurve& curve);
-// Over about how many updates that mean is.
+// Over how many updates each of these means is; the width of a bucket where the curve is too short.
 int64_t smoothing_updates(const StepCurve& curve);
+
+// The mean loss at the end of a curve: of as many updates as such a mean, and of at least 10 where
+// there are so many. The curve must have an update.
+struct RecentLoss {
+  double loss = 0;
+  int64_t updates = 0;
+};
+RecentLoss recent_loss(const StepCurve& curve);
 // Tokens a second, each point over about one hundredth of the updates.
 std::vector<PlotPoint> throughput(const StepCurve& curve);
 // A metric, or "loss", of each evaluation that has it.

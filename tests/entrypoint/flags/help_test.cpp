@@ -12,7 +12,9 @@
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/task_flags.h"
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -95,17 +97,25 @@ TEST(Help, VersionIsThatOfTheProject) {
   EXPECT_THAT(version_text(), testing::StartsWith("berth 0."));
 }
 
-TEST(Docs, ShowTheCurrentFlags) {
-  std::ifstream file(BERTH_TESTDATA "/../../docs/flags.md");
-  ASSERT_TRUE(file) << "no docs/flags.md";
+// What lies on the page `name` of docs/ between the markers `<!-- MARK -->` and `<!-- /MARK -->`.
+std::string between_marks(const std::string& name, const std::string& mark) {
+  std::ifstream file(cat(BERTH_TESTDATA "/../../docs/", name));
   const std::string page(std::istreambuf_iterator<char>(file), {});
-  const std::string begin = "<!-- flags -->\n", end = "<!-- /flags -->";
+  const std::string begin = cat("<!-- ", mark, " -->\n"), end = cat("<!-- /", mark, " -->");
   const size_t first = page.find(begin), last = page.find(end);
-  ASSERT_NE(first, std::string::npos) << "docs/flags.md has no " << begin;
-  ASSERT_NE(last, std::string::npos) << "docs/flags.md has no " << end;
+  if (first == std::string::npos || last == std::string::npos) return "no marks on " + name;
   const size_t start = first + begin.size();
-  EXPECT_EQ(page.substr(start, last - start), help_markdown())
+  return page.substr(start, last - start);
+}
+
+TEST(Docs, ShowTheCurrentFlags) {
+  EXPECT_EQ(between_marks("flags.md", "flags"), help_markdown())
       << "put the output of `berth --help-markdown` between the markers of docs/flags.md";
+}
+
+TEST(Docs, ShowWhichTaskHeedsWhichFlag) {
+  EXPECT_EQ(between_marks("tasks.md", "task flags"), task_flags_markdown())
+      << "put this table between the markers of docs/tasks.md";
 }
 
 }  // namespace

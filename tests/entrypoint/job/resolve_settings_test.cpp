@@ -93,6 +93,39 @@ TEST_F(ResolveSettingsTest, EvaluationMasksAndWeighsAsTheJobDid) {
   EXPECT_FALSE(given.data.whole_word_masking);
 }
 
+TEST_F(ResolveSettingsTest, EvaluationWeighsRowsAsTheJobDidAndPredictionDoesNot) {
+  const std::string directory = finished_job(
+      R"({"settings": {"task": "classification", "weight-column": "share"}, "labels": ["a", "b"]})");
+  EXPECT_EQ(resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory})
+                .settings.data.weight_column,
+            "share");
+  EXPECT_EQ(resolve({"--mode", "predict", "--predict-data-file", "a.csv", "--job-dir", directory})
+                .settings.data.weight_column,
+            "");
+}
+
+TEST_F(ResolveSettingsTest, EvaluationComparesTextsInBatchesOfTheJob) {
+  const std::string directory = finished_job(
+      R"({"settings": {"task": "similarity", "batch-size": "24"}, "task": "in_batch_negatives",
+          "labels": []})");
+  EXPECT_EQ(resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory})
+                .settings.training.batch_size,
+            24);
+}
+
+TEST_F(ResolveSettingsTest, AnOlderMaskedLanguageModelReadsLineByLine) {
+  const auto reading_of = [&](const char* settings) {
+    const std::string directory =
+        finished_job(std::string(R"({"labels": [], "task": "masked_lm", "settings": )") + settings + "}");
+    return resolve({"--mode", "eval", "--eval-data-file", "a.txt", "--job-dir", directory})
+        .settings.data;
+  };
+  EXPECT_TRUE(reading_of(R"({"task": "mlm"})").line_by_line);
+  EXPECT_TRUE(reading_of(R"({"task": "mlm"})").words_end_at_spaces);
+  EXPECT_FALSE(reading_of(R"({"task": "mlm", "line-by-line": "false"})").line_by_line);
+  EXPECT_FALSE(reading_of(R"({"task": "mlm", "line-by-line": "false"})").words_end_at_spaces);
+}
+
 TEST_F(ResolveSettingsTest, AFlagBeatsTheEarlierJob) {
   const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
                                    finished_job(), "--max-seq-length", "64"});

@@ -167,6 +167,20 @@ TEST_F(EventFilesTest, WholeEpochsHaveTheNamesOfKeras) {
   EXPECT_EQ(contents("eval").size(), 4U);
 }
 
+TEST_F(EventFilesTest, ASmallLastBatchCountsByItsLabels) {
+  start();
+  for (int64_t step = 1; step <= 3; ++step) {
+    const bool is_last = step == 3;
+    events().on_step({.step = step,
+                      .epoch = is_last ? 1 : 0.4 * static_cast<double>(step),
+                      .loss = is_last ? 2.0 : 1.0,
+                      .loss_weight = is_last ? 2.0 : 8.0});
+  }
+  events().on_finish();
+  // (8 + 8 + 2 * 2) / 18, and not (1 + 1 + 2) / 3.
+  EXPECT_THAT(contents("train"), testing::Contains("0 epoch_loss=1.111 epoch_learning_rate=0.000"));
+}
+
 TEST_F(EventFilesTest, AnEpochThatAnotherProcessBeganHasNoMean) {
   events().on_start({.first_step = 1});
   for (int64_t step = 2; step <= 4; ++step) {

@@ -114,6 +114,19 @@ TEST_F(ProgressTest, EpochEndsInALineWithItsEvaluation) {
   EXPECT_THAT(step(11), HasSubstr("Epoch 2/2  1/10"));
 }
 
+TEST_F(ProgressTest, ASmallLastBatchCountsByItsLabels) {
+  start(2, 1);
+  for (const bool is_last : {false, true}) {
+    progress().on_step({.step = is_last ? 2 : 1,
+                        .total_steps = 2,
+                        .epoch = is_last ? 1 : 0.5,
+                        .loss = is_last ? 2.0 : 1.0,
+                        .loss_weight = is_last ? 2.0 : 8.0,
+                        .examples_per_second = 412});
+  }
+  EXPECT_THAT(evaluation(2), HasSubstr("  1.2000  "));  // (8 + 2 * 2) / 10
+}
+
 TEST_F(ProgressTest, EpochWithoutEvaluationStillEndsInALine) {
   start(10, 2);
   step(10);

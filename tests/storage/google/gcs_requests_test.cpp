@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/fake_gcs.h"
+#include "tests/support/fake_http.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
@@ -63,6 +64,43 @@ TEST_F(GcsRequestsTest, ARefusalDuringAJobLeadsToANewToken) {
   gcs_.put("a", "hello");
   gcs_.faults().add({.fault = GcsFault::expires_token(), .call = GcsCall::kMetadata});
   EXPECT_EQ(status_of("a"), 200);
+}
+
+TEST(GcsRequests, EveryRequestNamesTheProjectThatIsBilled) {
+  FakeHttp http([](const AskedRequest&) { return HttpAnswer{.status = 200, .body = "{}"}; });
+  NumberedTokens tokens;
+  GcsRequests requests("https://storage.googleapis.com", http, tokens, "my project");
+  const Uri uri = Uri::parse("gs://bucket/a");
+  requests.send({.url = requests.object(uri)});
+  requests.open({.url = requests.media(uri)});
+  requests.send({.url = "https://storage.googleapis.com/upload?upload_id=1"});  // the server's own
+  const std::vector<AskedRequest> asked = http.asked();
+  ASSERT_EQ(asked.size(), 3u);
+  EXPECT_THAT(asked[0].request.url, testing::EndsWith("/o/a?userProject=my%20project"));
+  EXPECT_THAT(asked[1].request.url, testing::EndsWith("?alt=media&userProject=my%20project"));
+  EXPECT_THAT(asked[2].request.url, testing::EndsWith("upload_id=1"));
+}
+
+TEST(GcsError, ABucketWithRequesterPaysAsksForAProject) {
+  const Error error = gcs_error(
+      400, {},
+      R"({"error": {"code": 400, "message": "Bucket is a requester pays bucket but no user project )"
+      R"(provided.", "errors": [{"reason": "required"}]}})",
+      Uri::parse("gs://bucket/a"), "storage.objects.get");
+  EXPECT_EQ(error.code(), Code::kNotPermitted);
+  EXPECT_NE(error.hint().find("--user-project"), std::string::npos);
+  const Error other = gcs_error(400, {}, R"({"error": {"message": "Invalid argument."}})",
+                                Uri::parse("gs://bucket/a"), "storage.objects.get");
+  EXPECT_EQ(other.code(), Code::kBadData);
+}
+
+TEST(GcsError, AProjectThatMayNotBeBilledIsNamed) {
+  const Error error = gcs_error(
+      403, {},
+      R"({"error": {"message": "x does not have serviceusage.services.use access to the project."}})",
+      Uri::parse("gs://bucket/a"), "storage.objects.get");
+  EXPECT_EQ(error.code(), Code::kNotPermitted);
+  EXPECT_NE(error.hint().find("Service Usage Consumer"), std::string::npos);
 }
 
 TEST_F(GcsRequestsTest, ATokenNeverTravelsInTheClear) {

@@ -218,6 +218,43 @@ TEST(TokenRoles, AreReadFromTheMarksOfTheVocabulary) {
             (std::vector{kSpecial, kSpecial, kSpecial, kBegins, kBegins}));
 }
 
+TEST(TokenRoles, PiecesOfScriptsWithoutSpacesAreWords) {
+  using enum TokenRole;
+  const ListedTokenizer pieces(
+      {"<s>", "</s>", "▁", "▁東京", "大学", "で", "。", "ไทย", "한국", "a"});
+  EXPECT_EQ(token_roles(pieces),
+            (std::vector{kSpecial, kSpecial, kBegins, kStandsAlone, kStandsAlone, kStandsAlone,
+                         kStandsAlone, kStandsAlone, kContinues, kContinues}));
+  EXPECT_EQ(token_roles(pieces, Unspaced::kInSpaces),
+            (std::vector{kSpecial, kSpecial, kBegins, kBegins, kContinues, kContinues, kContinues,
+                         kContinues, kContinues, kContinues}));
+  // 東 is E6 9D B1 in UTF-8, and é C3 A9. Tokens of bytes may end inside a character.
+  EXPECT_EQ(
+      token_roles(ListedTokenizer({"<s>", "</s>", "Ġa", "æĿ±", "Ġæ", "Ŀ±", "æĿ", "Ã", "Ã©", "b"})),
+      (std::vector{kSpecial, kSpecial, kBegins, kStandsAlone, kStandsAlone, kCompletes,
+                   kStandsAlone, kContinues, kContinues, kContinues}));
+  // A WordPiece vocabulary of Japanese marks the words that another program found.
+  EXPECT_EQ(token_roles(ListedTokenizer({"[CLS]", "[SEP]", "東", "##京", "ไ", "##ทย"})),
+            (std::vector{kSpecial, kSpecial, kBegins, kContinues, kStandsAlone, kStandsAlone}));
+}
+
+TEST(Masking, HidesWordsOfScriptsWithoutSpaces) {
+  std::vector<std::string> tokens = {"[CLS]", "[SEP]", "[MASK]", "▁", "a"};
+  for (const char* piece : {"東京", "大学", "で", "学ぶ", "。"}) tokens.push_back(piece);
+  std::vector<int32_t> line = {0, 3};
+  for (int32_t i = 0; i < 30; ++i) line.push_back(5 + i % 5);
+  line.push_back(1);
+  const auto hidden = [&](Unspaced unspaced) {
+    const Masking masking(ListedTokenizer(tokens), {.whole_words = true, .unspaced = unspaced});
+    std::vector<int32_t> ids = line;
+    PackedBatch::MaskedTokens masked;
+    masking.mask(MaskingRound::of_epoch(0), 0, ids, 0, masked);
+    return masked.tokens.size();
+  };
+  EXPECT_GE(hidden(Unspaced::kByPieces), 4u);
+  EXPECT_EQ(hidden(Unspaced::kInSpaces), 0u);
+}
+
 TEST(TokenRoles, AVocabularyWithoutAMaskIsRefused) {
   EXPECT_EQ(mask_id(ListedTokenizer({"a", "b", "<mask>"})), 2);
   EXPECT_THAT([] { mask_id(ListedTokenizer({"a", "b"})); }, ThrowsCode(Code::kBadData));

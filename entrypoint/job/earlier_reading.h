@@ -1,0 +1,25 @@
+#pragma once
+
+#include "entrypoint/flags/command_line.h"
+#include "entrypoint/job/earlier_job.h"
+#include "storage/storage.h"
+#include "trainer/loop/job_directory.h"
+#include "trainer/loop/job_record.h"
+
+namespace berth {
+
+// A job keeps its reading of the rows to its end, also where a later version reads them otherwise.
+// Its job.json lacks the flag --line-by-line if it is older than the joining of documents.
+
+// Lets `command_line` read rows as `earlier` does: line by line, and with spaces alone between
+// words, if it is older. Throws kIncompatible where a flag asks for something else.
+void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line);
+
+// The command line with the reading of the job in `directory`, if there is one.
+CommandLine with_reading_of_job(Storage& storage, const JobDirectory& directory,
+                                CommandLine command_line);
+
+// What an older job.json means where it does not name these settings, beside their defaults.
+SettingsTable settings_of_older_readings();
+
+}  // namespace berth

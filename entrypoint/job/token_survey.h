@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "entrypoint/job/labelled_data.h"
+#include "entrypoint/report/html/job_page.h"
+
+namespace berth {
+
+// What some rows of a table are as tokens: at most a thousand, evenly spaced, and fewer where texts
+// are long. A value.
+struct TokenSurvey {
+  TokenLengths lengths{};     // of texts that are not cut to --max-seq-length
+  bool are_cut = true;        // longer texts are cut; else they become several sequences
+  int64_t unknown_texts = 0;  // of nothing but the token for unknown characters
+  int64_t tokens = 0, unknown_tokens = 0;  // without special tokens
+};
+
+// Looks at `rows` of the table. Throws what making features throws.
+TokenSurvey survey_tokens(const LoadedTable& loaded, Task task,
+                          const std::vector<std::string>& labels, const Settings& settings,
+                          const Tokenizer& tokenizer, std::span<const uint32_t> rows);
+
+// One sentence that says how many texts are cut, and the length that would hold 95 % of them. Empty
+// where at most 5 % are. `positions` are those of the model.
+std::string cut_texts(const TokenSurvey& survey, int64_t positions);
+// One sentence where more than 5 % of the texts, or a fifth of all tokens, are unknown to the
+// vocabulary. Else empty.
+std::string unknown_texts(const TokenSurvey& survey);
+
+// Warns by both sentences of all rows of a table that a model reads. `name` is the table's.
+void warn_of_tokens(const LoadedTable& loaded, const ModelConfig& config, const Settings& settings,
+                    const Tokenizer& tokenizer);
+
+// The lengths of the sequences of `train`, where long contexts or documents become several: of at
+// most ten thousand of them.
+TokenLengths window_lengths(Dataset& train, int64_t max_seq_length);
+// Whether rows of this task become several sequences where they are long.
+bool become_windows(Task task);
+
+}  // namespace berth

@@ -1,0 +1,205 @@
+"""Trains every task with every flag of training, and sees that the loss changes where the table of flags says so.
+
+The program says in --help-json which tasks heed a flag. A flag that a task does not heed must be refused by name; one that it heeds must
+change the loss. A new flag of training fails here until it has a value to be tried with.
+
+    task_flags.py BERTH
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+TINY = os.path.join(REPOSITORY, "tests/testdata/tiny_model")
+BERTH = os.path.abspath(sys.argv[1])
+os.environ.update(HF_HUB_OFFLINE="1", OMP_NUM_THREADS="1")
+os.chdir(tempfile.mkdtemp())
+
+rng = random.Random(1)
+WORDS = [w for w in open(os.path.join(TINY, "vocab.txt")).read().split() if w.isalpha() and len(w) > 2][:300]
+
+
+def text(words):
+    """Some words, of which every third one has several pieces."""
+    return " ".join(rng.choice(WORDS) + (rng.choice(WORDS) if i % 3 == 2 else "") for i in range(words))
+
+
+def write(name, header, rows):
+    with open(name, "w") as file:
+        for row in [header] + rows:
+            file.write("\t".join(str(cell) for cell in row) + "\n")
+
+
+ROWS = 30
+write("classes.tsv", ["sentence", "other", "label", "category", "share"],
+      [[text(8), text(6), "abc"[i % 3], "xyz"[i % 2], 1 + i % 4] for i in range(ROWS)])
+write("scores.tsv", ["sentence", "other", "label", "category", "share"],
+      [[text(8), text(6), i % 7 / 2 + 0.25, i % 5 / 4 + 0.1, 1 + i % 4] for i in range(ROWS)])
+write("sets.tsv", ["sentence", "other", "label", "category", "share"],
+      [[text(8), text(6), ["a", "b", "a|b", "c"][i % 4], ["a", "b|c"][i % 2], 1 + i % 4] for i in range(ROWS)])
+write("pairs.tsv", ["sentence1", "sentence2", "score", "other", "category", "share"],
+      [[text(8), text(6), i % 5 / 4 * 0.9, text(5), i % 3 / 2 * 0.9, 1 + i % 4] for i in range(ROWS)])
+write("anchors.tsv", ["anchor", "positive", "other", "share"], [[text(8), text(6), text(5), 1 + i % 4] for i in range(ROWS)])
+write("texts.tsv", ["text", "other", "share"], [[text(8), text(6), 1 + i % 4] for i in range(ROWS)])
+with open("words.jsonl", "w") as file:
+    for i in range(ROWS):
+        tokens = [rng.choice(WORDS) for _ in range(12)]
+        file.write(json.dumps({"tokens": tokens, "ner_tags": ["OBI"[(i + j) % 3] for j in range(12)],
+                               "category": ["OX"[j % 2] for j in range(12)], "share": 1 + i % 4}) + "\n")
+with open("questions.jsonl", "w") as file:
+    for i in range(ROWS):
+        context = text(40)
+        for column, place in (("answers", i % 30 + 5),):
+            answer = context.split()[place]
+            found = {"text": [answer], "answer_start": [context.index(answer)]}
+            none = {"text": [], "answer_start": []}
+            file.write(json.dumps({"question": text(5), "context": context, "answers": none if i % 5 == 4 else found,
+                                   "other": text(40), "category": found, "share": 1 + i % 4}) + "\n")
+config = json.load(open(os.path.join(TINY, "config.json")))
+json.dump({**config, "model_type": "electra", "embedding_size": config["hidden_size"], "architectures": ["ElectraModel"]},
+          open("electra.json", "w"))
+
+SHORT = ["--max-seq-length", "24"]
+# How each task is trained: its flags. Its own name is what --help-json calls it.
+TASKS = {
+    "sequence_classification": ["--task", "classification", "--train-data-file", "classes.tsv"] + SHORT,
+    "regression": ["--task", "regression", "--train-data-file", "scores.tsv"] + SHORT,
+    "multi_label": ["--task", "multi_label", "--train-data-file", "sets.tsv"] + SHORT,
+    "token_classification": ["--task", "ner", "--train-data-file", "words.jsonl"] + SHORT,
+    "question_answering": ["--task", "qa", "--train-data-file", "questions.jsonl"] + SHORT,
+    "similarity": ["--task", "similarity", "--train-data-file", "pairs.tsv"] + SHORT,
+    "in_batch_negatives": ["--task", "similarity", "--train-data-file", "anchors.tsv"] + SHORT,
+    "masked_lm": ["--task", "mlm", "--train-data-file", "texts.tsv"] + SHORT,
+    "replaced_token_detection": ["--task", "electra", "--train-data-file", "texts.tsv", "--init", "random", "--model-config",
+                                 "electra.json", "--vocab-file", os.path.join(TINY, "vocab.txt")] + SHORT,
+    "embedding_distillation": ["--task", "mlm", "--train-data-file", "texts.tsv", "--teacher", TINY] + SHORT,
+}
+COMMON = ["--validation-split", "0", "--batch-size", "8", "--epochs", "2", "--learning-rate", "1e-3", "--threads", "1", "--precision",
+          "fp32", "--save-steps", "0", "--no-report"]
+
+# What a flag is tried with: its value, and the flags that it needs. A flag of these groups that is not here is one of NO_LOSS.
+TRIED = {
+    "learning-rate": (["3e-3"], []),
+    "lr-scheduler-type": (["cosine"], []),
+    "lr-end": (["5e-4"], []),
+    "lr-power": (["3"], ["--lr-scheduler-type", "polynomial"]),
+    "warmup-ratio": (["0.6"], []),
+    "warmup-steps": (["5"], []),
+    "optimizer": (["lamb"], []),
+    "adam-beta1": (["0.5"], []),
+    "adam-beta2": (["0.5"], []),
+    "adam-epsilon": (["1e-2"], []),
+    "weight-decay": (["5"], []),
+    "max-grad-norm": (["0.01"], []),
+    "layerwise-lr-decay": (["0.3"], []),
+    "label-smoothing": (["0.3"], []),
+    "class-weights": (["balanced"], ["--train-data-file", "few.tsv"]),
+    "freeze-embeddings": ([], []),
+    "freeze-encoder-layers": (["1"], []),
+    "lora-rank": (["4"], []),
+    "lora-alpha": (["64"], ["--lora-rank", "4"]),
+    "lora-target-modules": (["key"], ["--lora-rank", "4"]),
+    "lora-dropout": (["0.5"], ["--lora-rank", "4"]),
+    "epochs": (["1"], []),
+    "max-steps": (["3"], []),
+    "batch-size": (["5"], []),
+    "token-budget": (["64"], []),
+    "drop-remainder": ([], []),
+    "seed": (["7"], []),
+    "data-fraction": (["0.5"], []),
+    "max-train-samples": (["12"], []),
+    "max-seq-length": (["8"], []),
+    "weight-column": (["share"], []),
+    "text-column": (["other"], []),
+    "label-column": (["category"], []),
+    "text-pair-column": (["other"], []),
+    "line-by-line": ([], []),
+    "attend-across-documents": ([], []),
+    "mlm-probability": (["0.4"], []),
+    "whole-word-masking": ([], ["--mlm-probability", "0.4"]),
+    "doc-stride": (["2"], []),
+    "max-similarity": (["5"], []),
+    "pooling": (["cls"], []),
+    "similarity-loss": (["in_batch_negatives"], []),
+    "generator-hidden-fraction": (["0.5"], []),
+    "discriminator-weight": (["5"], []),
+    "init": (["random"], []),
+    "distillation-weight": (["0.9"], ["--teacher", "TEACHER"]),
+    "distillation-temperature": (["7"], ["--teacher", "TEACHER"]),
+    "validation-split": (["0.3"], []),
+}
+# Flags of these groups that change no loss of a training, and flags that name files: why they are not tried.
+NO_LOSS = {
+    "gradient-accumulation-steps": "the update stays the same", "recompute": "the weights stay the same",
+    "seeds": "several trainings", "export-adapter": "the finished model", "predict-data-file": "--mode predict",
+    "id-column": "--mode predict", "n-best-size": "the evaluation", "version-2-with-negative": "the evaluation", "max-answer-length": "the evaluation",
+    "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "embeddings-format": "--mode embed",
+}
+FILES = {"task", "data-dir", "train-data-file", "eval-data-file", "input-meta-data-path", "model", "teacher", "generator", "model-config",
+         "vocab-file", "delimiter", "quoting", "sentence-column", "label-separator", "label-lists", "encoding", "skip-bad-rows", "label-names", "do-lower-case", "distillation-target"}
+# Where the other text or label is read by this task, and what has no other column.
+WITHOUT = {("text-column", "question_answering"), ("text-pair-column", "question_answering"), ("text-column", "similarity"),
+           ("text-column", "in_batch_negatives"), ("text-column", "token_classification"), ("label-column", "in_batch_negatives"),
+           ("similarity-loss", "in_batch_negatives"), ("init", "replaced_token_detection"), ("text-pair-column", "in_batch_negatives"),
+           ("validation-split", "x")}
+
+def run(name, arguments):
+    job = os.path.join("jobs", name)
+    ran = subprocess.run([BERTH, *arguments, "--job-dir", job], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if ran.returncode != 0:
+        return ran.returncode, ran.stderr.strip().splitlines()[-1]
+    return 0, json.load(open(os.path.join(job, "metrics.json")))["train"]["loss"]
+
+
+def command(task, more):
+    return TASKS[task] + COMMON + (["--model", TINY] if task != "replaced_token_detection" else []) + more
+
+
+def of_task(task, needs):
+    return [task + "_teacher" if word == "TEACHER" else "few.tsv" if word == "few.tsv" else word for word in needs]
+
+
+lines = open("classes.tsv").read().splitlines()
+open("few.tsv", "w").write("\n".join(lines[:1] + [l for i, l in enumerate(lines[1:]) if i % 3 != 1 or i < 6]) + "\n")
+flags = json.loads(subprocess.run([BERTH, "--help-json"], stdout=subprocess.PIPE, check=True, text=True).stdout)["flags"]
+failures = []
+tried = [flag for flag in flags if flag["group"] in ("Data", "Model", "Training", "Optimization")]
+for flag in tried:
+    if flag["name"] not in TRIED and flag["name"] not in NO_LOSS and flag["name"] not in FILES:
+        failures.append("--%s is neither tried nor in NO_LOSS" % flag["name"])
+
+for task in ("sequence_classification", "regression", "multi_label"):  # teachers with other parameters
+    code, loss = run("teacher-" + task, command(task, ["--seed", "99", "--learning-rate", "5e-3"]))
+    os.rename(os.path.join("jobs", "teacher-" + task, "model"), task + "_teacher")
+
+
+def try_flag(task, flag):
+    """What is wrong with the flag in this task; None where nothing is."""
+    name = flag["name"]
+    if name not in TRIED or (name, task) in WITHOUT:
+        return None
+    value, needs = TRIED[name]
+    typed = ["--" + name] + value
+    does = task in flag["tasks"]
+    code, loss = run("%s-%s" % (task, name), command(task, (of_task(task, needs) if does else []) + typed))
+    if not does:
+        return None if code == 2 and (name in str(loss) or name.startswith("lora")) else "%s: --%s is not refused: %s %s" % (task, name, code, loss)
+    if code != 0:
+        return "%s: --%s ends with %s: %s" % (task, name, code, loss)
+    base_code, base = run("%s-base-%s" % (task, name), command(task, of_task(task, needs)))
+    if base_code != 0:
+        return "%s: without --%s it ends with %s: %s" % (task, name, base_code, base)
+    return None if loss != base else "%s: --%s does not change the loss %s" % (task, name, base)
+
+
+with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    failures += filter(None, pool.map(lambda pair: try_flag(*pair), [(task, flag) for task in TASKS for flag in tried]))
+for failure in failures:
+    print("FAILED:", failure)
+print("%d failures" % len(failures) if failures else "all as expected")
+sys.exit(1 if failures else 0)

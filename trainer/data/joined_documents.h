@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "trainer/data/example_table.h"
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+
+struct JoinOptions {
+  int32_t block_tokens = 128;  // special tokens included
+  // Whether a block is one sequence. If not, each document in it, or part of one, is a sequence.
+  bool is_one_sequence = false;
+};
+
+// Joins documents and cuts them into full blocks, as run_mlm.py of transformers does: each document
+// is tokenized with the model's special tokens, 1,000 documents are laid end to end and cut, and
+// what is left of them is dropped. Where no block would be full, there is one that is not.
+//
+// A block is a row of `joined`, with token ids in place of a text. Its labels are the ends of its
+// sequences, which DocumentFeatures reads. Its number in the source is that of its first document.
+// Returns the most sequences of a block. Throws what the tokenizer does.
+int64_t join_documents(const ExampleTable& table, std::span<const uint32_t> rows,
+                       const Tokenizer& tokenizer, const JoinOptions& options,
+                       ExampleTable& joined);
+
+// Whether the rows of a table hold texts, and not token ids.
+bool holds_texts(const ExampleTable& table);
+
+}  // namespace berth

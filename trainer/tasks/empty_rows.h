@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "trainer/data/dataset.h"
+#include "trainer/tasks/predictions.h"
+
+namespace berth {
+
+// Whether a row lacks a text, or a sentence its words: there is nothing to predict about it.
+bool is_empty_row(const Example& example);
+
+// `lines`, in which an empty row keeps its place: its line has the id of the row, and all other
+// fields are empty. Borrows the data set.
+std::unique_ptr<PredictionLines> with_empty_rows(std::unique_ptr<PredictionLines> lines,
+                                                 Dataset& data);
+
+}  // namespace berth
