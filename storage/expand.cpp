@@ -88,7 +88,8 @@ std::vector<Uri> expand_pattern(Storage& storage, const Uri& uri) {
   std::vector<Uri> found;
   size_t passed_over = 0;
   for (const std::string& name : names_below(storage, directory, deep)) {
-    if (name.ends_with('/') || !glob.matches(name)) continue;
+    // An empty name, or one that ends with a slash, is a web console's mark of a folder.
+    if (name.empty() || name.ends_with('/') || !glob.matches(name)) continue;
     const char hidden = hidden_by(name);
     if (hidden != 0 && !shows(pattern, hidden)) {
       ++passed_over;

@@ -13,17 +13,17 @@ constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not includ
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
 
-// A character, or its name.
-FlagValue delimiter_value() {
-  const auto at =
-      place(&CommandLine::settings, &Settings::data, &DataOptions::text_form, &TextForm::delimiter);
-  constexpr std::pair<std::string_view, char> kNames[] = {
-      {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'}, {"pipe", '|'}};
+// A character, or its name. `at` is a char or a text.
+template <typename Place>
+FlagValue character_value(Place at, bool may_end_lines) {
+  static constexpr std::pair<std::string_view, char> kNames[] = {
+      {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'},
+      {"pipe", '|'},  {"newline", '\n'},  {"\\n", '\n'}};
   return {
       "C", false,
       [=](CommandLine& line, std::string_view given) {
         for (const auto& [name, character] : kNames) {
-          if (lower_ascii(given) == name) {
+          if (lower_ascii(given) == name && (may_end_lines || character != '\n')) {
             at(line) = character;
             return;
           }
@@ -38,9 +38,25 @@ FlagValue delimiter_value() {
         at(line) = given[0];
       },
       [=](const CommandLine& line) -> std::string {
-        const char delimiter = at(line);
-        return delimiter == 0 ? "" : delimiter == '\t' ? "tab" : std::string(1, delimiter);
+        std::string character;
+        character = at(line);
+        if (character == "\t") return "tab";
+        if (character == "\n") return "newline";
+        return character[0] == '\0' ? "" : character;
       }};
+}
+
+// A line break ends rows, so it is no delimiter.
+FlagValue delimiter_value() {
+  return character_value(
+      place(&CommandLine::settings, &Settings::data, &DataOptions::text_form, &TextForm::delimiter),
+      /*may_end_lines=*/false);
+}
+
+FlagValue separator_value() {
+  return character_value(
+      place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::separators),
+      /*may_end_lines=*/true);
 }
 
 std::vector<Flag> file_flags() {
@@ -117,6 +133,16 @@ std::vector<Flag> row_flags() {
        "semicolon, tab or pipe.",
        delimiter_value(),
        "found in the header of .csv; a tab in .tsv"},
+      {"quoting",
+       {},
+       kData,
+       "Whether quotes around a field of .csv and .tsv belong to its text: csv says no, as pandas "
+       "writes them, and none says yes, as in GLUE's files.",
+       choice_value<Quoting>(
+           place(&CommandLine::settings, &Settings::data, &DataOptions::text_form,
+                 &TextForm::quoting),
+           {{"auto", Quoting::kAuto}, {"csv", Quoting::kCsv}, {"none", Quoting::kNone}}),
+       "csv for .csv; for .tsv what the first rows show"},
       {"encoding",
        {},
        kData,
@@ -137,9 +163,16 @@ std::vector<Flag> row_flags() {
       {"text-column",
        {"text-column-name"},
        kData,
-       "The column that holds the text, the words or the question.",
+       "The column that holds the text, the words or the question; in CoNLL its number, from 1.",
        text_value("NAME", data_option(&DataOptions::text_column)),
        "found by name: text, sentence, ..."},
+      {"sentence-column",
+       {},
+       kData,
+       "The column that says which sentence the word of a row belongs to, in a table with one word "
+       "a row: an id, or a text in the first row of each sentence. none: each row is a sentence.",
+       text_value("NAME", data_option(&DataOptions::sentence_column)),
+       "found by name: sentence_id, Sentence #, ..."},
       {"text-pair-column",
        {},
        kData,
@@ -149,10 +182,28 @@ std::vector<Flag> row_flags() {
       {"label-column",
        {"label-column-name"},
        kData,
-       "The column that holds the label, score, tags or answers. For multi_label it is a column of "
+       "The column that holds the label, score, tags (in CoNLL its number, from 1) or answers. For "
+       "multi_label it is a column of "
        "lists (or of labels joined by |), or the names of the 0/1 columns, joined by commas.",
        text_value("NAME", data_option(&DataOptions::label_column)),
        "found by name: label, target, ..."},
+      {"label-separator",
+       {},
+       kData,
+       "What stands between the labels of one text, for multi_label: a character, or comma, "
+       "semicolon, tab, pipe or newline.",
+       separator_value(),
+       "| or a comma; ; or / or line breaks where they make few labels"},
+      {"label-lists",
+       {},
+       kData,
+       "What a list of labels holds: names of labels, or a 0 or 1 for each label (multi-hot). auto "
+       "takes multi-hot where all lists have one length of at least 2 and hold only 0 and 1.",
+       choice_value<LabelLists>(
+           place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::lists),
+           {{"auto", LabelLists::kAuto},
+            {"names", LabelLists::kNames},
+            {"multi-hot", LabelLists::kMultiHot}})},
       {"weight-column",
        {},
        kData,

@@ -161,6 +161,12 @@ std::optional<bool> trains_on_archive(Storage& storage, const DataOptions& data)
   return find_archive(storage, Uri::parse(data.train_data_file)).has_value();
 }
 
+// What the tags of words say, by the name of the task.
+std::string tags_of(const std::string& task) {
+  const std::string name = lower_ascii(task);
+  return name == "ner" || name == "pos" || name == "chunk" ? name : "";
+}
+
 }  // namespace
 
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings) {
@@ -184,6 +190,14 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   if (trains_on_archive(storage, data) == false) {
     use_splits(storage, command_line, settings, sources);
   }
+  const bool scores_halves = glue != nullptr && !glue->eval_mismatched.empty() &&
+                             settings.mode == Mode::kEval && data.data_dir.empty();
+  if (scores_halves && !data.eval_data_file.empty()) {
+    const auto folder = find_split_folder(storage, Uri::parse(data.eval_data_file));
+    if (folder && split_for(folder->splits, "eval_mm")) {
+      sources.mismatched.path = data.eval_data_file;
+    }
+  }
   std::vector<std::string> record_labels;
   if (!data.input_meta_data_path.empty()) {
     const MetaData meta = read_meta_data(storage, data.input_meta_data_path);
@@ -204,11 +218,16 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
                                .columns = {.text = data.text_column,
                                            .text_pair = data.text_pair_column,
                                            .label = data.label_column,
+                                           .tags = tags_of(data.task),
                                            .weight = data.weight_column,
                                            .id = command_line.tool.id_column},
+                               .labels = data.labels,
+                               .sentence_column = data.sentence_column,
                                .need = need,
                                .may_lack_labels = !loss,
                                .skip_bad_rows = data.skip_bad_rows,
+                               .places = role == std::string_view("train") ? AnswerPlaces::kExact
+                                                                           : AnswerPlaces::kAny,
                                .labels_by_number = sources.labels_are_given,
                                .record_labels = record_labels},
                      .form = data.text_form};
@@ -216,6 +235,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     const std::string_view file = without_compression_suffix(path);
     const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();
     if (!is_raw) return made;
+    if (made.form.quoting == Quoting::kAuto) made.form.quoting = Quoting::kNone;
     const bool is_test = file.ends_with(glue->test) && need != LabelNeed::kRequired;
     const ColumnChoice given = made.rules.columns;
     ColumnChoice& columns = made.rules.columns;

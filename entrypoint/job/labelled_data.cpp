@@ -116,6 +116,29 @@ void say_what_was_read(const TrainingRows& rows, const std::vector<int64_t>& cou
       cat(rows.train.name, ": ", counted(rows.train.table->rows(), "row"), ", ", columns, classes));
 }
 
+// Warns where the labels cannot teach what the user wants, although a training would work.
+void warn_of_labels(const TrainingRows& rows, const Settings& settings) {
+  const ExampleTable& table = *rows.train.table;
+  const LabelKind kind = traits(rows.task).labels;
+  if (kind == LabelKind::kTagPerWord && table.labelled && rows.labels.size() == 1) {
+    log_warning(cat(rows.train.name, ": every word has the tag ", quoted(rows.labels[0]),
+                    "; --label-column names another column"));
+  }
+  const size_t labels = table.labels.names().size();
+  if (kind == LabelKind::kClass && table.labelled && labels > 2 && labels == table.rows()) {
+    log_warning(cat(rows.train.name,
+                    ": each row has a label of its own, so nothing can be learnt; "
+                    "--label-column names another column, and --task regression reads numbers"));
+  }
+  const bool holds_out = settings.mode == Mode::kTrainAndEval && !rows.eval &&
+                         settings.data.validation_split > 0 && traits(rows.task).has_label_column;
+  if (holds_out && rows.split.held_out.empty()) {
+    log_warning(cat(rows.train.name,
+                    ": no row is left to evaluate on; give --eval-data-file or a "
+                    "larger --validation-split"));
+  }
+}
+
 std::vector<float> parse_weights(const std::string& text, const std::vector<std::string>& labels) {
   std::vector<float> weights;
   for (const std::string& part : parted(text, ", ")) {
@@ -248,6 +271,8 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
+    request.rules.labels = rows.train.label_form;
+    request.rules.sentence_column = rows.train.sentence_column;
     // If neither a flag nor the task names the columns, they are those of the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
@@ -274,6 +299,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                              rows.train.table->labels.classes(rows.labels), rows.labels.size());
   }
   say_what_was_read(rows, counts);
+  warn_of_labels(rows, settings);
   const std::string& weights = settings.training.optimization.class_weights;
   if (weights.empty()) return rows;
   if (traits(rows.task).labels != LabelKind::kClass) {

@@ -19,10 +19,14 @@ namespace {
 
 // The flags that say how rows are read, masked and scored. A model must read rows as it did when it
 // was trained, and its losses compare only where masking and weights are the same.
-constexpr std::array<std::string_view, 17> kReadingFlags = {"task",
+constexpr std::array<std::string_view, 21> kReadingFlags = {"task",
                                                             "text-column",
                                                             "text-pair-column",
                                                             "label-column",
+                                                            "label-separator",
+                                                            "label-lists",
+                                                            "sentence-column",
+                                                            "quoting",
                                                             "max-seq-length",
                                                             "similarity-loss",
                                                             "max-similarity",

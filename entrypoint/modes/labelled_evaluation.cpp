@@ -14,6 +14,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/loop/results.h"
+#include "trainer/tasks/glue.h"
 #include "trainer/tasks/task_results.h"
 
 namespace berth {
@@ -27,7 +28,19 @@ std::vector<std::string> label_names(const FinishedModel& finished) {
   const std::vector<std::string>& known = finished.sources().labels;
   if (known.size() != config.labels.size()) return evaluation_labels(config);
   if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
-  if (are_placeholders(config.labels)) return known;
+  if (are_placeholders(config.labels)) {
+    const GlueTask* const glue = find_glue_task(finished.settings().data.task);
+    if (glue != nullptr && glue->has_several_orders) {
+      throw Error(
+          Code::kUsage,
+          "the model's labels have no names, and models of this task have them in different "
+          "orders",
+          finished.name(),
+          "pass --label-names entailment,neutral,contradiction, as Hugging Face's data set "
+          "has them, or contradiction,entailment,neutral, as google-research/bert has them");
+    }
+    return known;
+  }
   for (size_t i = 0; i < known.size(); ++i) {
     if (std::ranges::find(config.labels, known[i]) == config.labels.end()) continue;
     throw Error(Code::kUsage,

@@ -113,4 +113,15 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
       .steps = *steps, .has_model = has_model(storage, directory, earlier), .task = earlier.task()};
 }
 
+void require_same_reading(Storage& storage, const JobDirectory& directory,
+                          const TrainingRows& rows) {
+  const std::optional<std::string> record = read_text(storage, directory.record());
+  if (!record) return;
+  JobRecord read;
+  add_table(read, rows.train);
+  if (rows.eval) add_table(read, *rows.eval);
+  if (rows.mismatched) add_table(read, *rows.mismatched);
+  check_reading_matches(*record, read, directory.root().to_string());
+}
+
 }  // namespace berth

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "entrypoint/flags/command_line.h"
+#include "entrypoint/job/labelled_data.h"
 #include "storage/storage.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/model/task.h"
@@ -25,5 +26,9 @@ struct FinishedJob {
 // were removed and its model was, too, or is to be trained further.
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory);
+
+// Throws kIncompatible if a version that reads rows otherwise began the job in `directory`.
+void require_same_reading(Storage& storage, const JobDirectory& directory,
+                          const TrainingRows& rows);
 
 }  // namespace berth

@@ -42,7 +42,6 @@ constexpr double kStacks_s = 5;  // for the stacks of a job that hangs, which no
 JobRecord make_record(const Job& job, const TrainingInputs& inputs, const EngineInfo& engine) {
   const TrainingRows& rows = inputs.rows;
   JobRecord record{.settings = settings_table(job.command_line.settings),
-                   .sources = rows.train.sources,
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
                    .max_seq_length = inputs.settings().data.max_seq_length,
@@ -50,11 +49,12 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = engine.description};
+  add_table(record, rows.train);
+  if (rows.eval) add_table(record, *rows.eval);
+  if (rows.mismatched) add_table(record, *rows.mismatched);
   const auto add = [&record](const std::vector<Source>& sources) {
     record.sources.insert(record.sources.end(), sources.begin(), sources.end());
   };
-  if (rows.eval) add(rows.eval->sources);
-  if (rows.mismatched) add(rows.mismatched->sources);
   add(inputs.folder->sources());
   if (inputs.generator) add(inputs.generator->sources());
   if (inputs.teacher) add(inputs.teacher->sources());

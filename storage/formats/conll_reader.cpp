@@ -1,9 +1,11 @@
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/conll_columns.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
 
@@ -12,27 +14,8 @@ namespace {
 
 // Of longer ones the memory would grow with the file.
 constexpr size_t kMostWords = 100'000;
-
-struct WordLine {
-  std::string_view word, tag;
-  size_t fields = 0;
-};
-
-// Fields are separated by tabs if the line contains one, and otherwise by spaces. Words may contain
-// spaces in a line with tabs.
-WordLine split_line(std::string_view line) {
-  const std::string_view separators = line.find('\t') != std::string_view::npos ? "\t" : " ";
-  WordLine parts;
-  while (true) {
-    const size_t end = std::min(line.find_first_of(separators), line.size());
-    if (end > 0) {
-      parts.tag = line.substr(0, end);
-      if (parts.fields++ == 0) parts.word = parts.tag;
-    }
-    if (end == line.size()) return parts;
-    line.remove_prefix(end + 1);
-  }
-}
+// What is looked at before the columns are known.
+constexpr size_t kPeekedSentences = 1000, kPeekedBytes = size_t{1} << 20;
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
@@ -40,71 +23,135 @@ bool is_blank(std::string_view line) {
 
 class ConllReader final : public RowReader {
  public:
-  ConllReader(std::unique_ptr<ByteSource> source, WordTags tags)
+  ConllReader(std::unique_ptr<ByteSource> source, WordTags tags, const TextForm& form)
       : lines_(std::move(source)), ignores_tags_(tags == WordTags::kIgnored) {
-    has_first_ = read_sentence();
-    if (!has_first_) throw Error(Code::kBadData, "is empty");
-    columns_ = {{.name = "tokens", .categories = {}}};
-    if (fields_ > 1 && !ignores_tags_) columns_.push_back({.name = "tags", .categories = {}});
+    peek();
+    layout_ = find_conll_layout(peeked_, form, ignores_tags_);
+    columns_ = {{.name = layout_.word_name, .categories = {}}};
+    if (layout_.tag) columns_.push_back({.name = layout_.tag_name, .categories = {}});
   }
 
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return line_position(first_line_); }
 
   bool next(Row& row) override {
-    if (!std::exchange(has_first_, false) && !read_sentence()) return false;
+    do {
+      if (!take_sentence()) return false;
+      read_words();
+    } while (words_.empty());
     row = {to_text(words_)};
     if (columns_.size() > 1) row.push_back(to_text(tags_));
     return true;
   }
 
+  std::vector<Finding> findings() const override {
+    std::vector<Finding> found;
+    if (!layout_.text.empty()) found.push_back({layout_.rule, layout_.text});
+    if (has_comments_) {
+      found.push_back(
+          {"comments in CoNLL", "lines that begin with # before a sentence are comments"});
+    }
+    return found;
+  }
+
  private:
+  void peek() {
+    size_t bytes = 0;
+    bool has_words = false;
+    try {
+      for (ConllSentence sentence; peeked_.size() < kPeekedSentences && bytes < kPeekedBytes;) {
+        if (!read_lines(sentence)) break;
+        for (const std::string& line : sentence.lines) {
+          bytes += line.size();
+          has_words = true;
+        }
+        peeked_.push_back(std::move(sentence));
+      }
+    } catch (const Error& error) {
+      if (peeked_.empty()) throw;
+      failure_ = error;
+    }
+    if (!has_words) throw Error(Code::kBadData, "is empty");
+  }
+
   // Reads lines up to a blank one. Returns false at the end of the file.
-  bool read_sentence() {
-    words_ = tags_ = Json::array();
-    std::optional<Error> failure;
+  bool read_lines(ConllSentence& sentence) {
+    sentence = {};
     for (std::string_view line; lines_.next(line);) {
       if (is_blank(line)) {
-        if (failure) throw *failure;
-        if (!words_.empty()) return true;
+        if (!sentence.lines.empty()) return true;
         continue;
       }
       if (line.starts_with("-DOCSTART-")) continue;
-      if (words_.empty()) first_line_ = lines_.number();
-      const WordLine parts = split_line(line);
-      if (fields_ == 0) fields_ = parts.fields;
-      if (parts.fields != fields_ && !ignores_tags_ && !failure) {
-        failure = Error(
+      if (sentence.lines.empty()) sentence.number = lines_.number();
+      if (sentence.lines.size() == kMostWords) {
+        throw Error(Code::kBadData, cat("a sentence of more than ", kMostWords, " words"),
+                    line_position(sentence.number), "put a blank line after each sentence");
+      }
+      sentence.lines.emplace_back(line);
+      sentence.numbers.push_back(lines_.number());
+    }
+    return !sentence.lines.empty();
+  }
+
+  bool take_sentence() {
+    if (!peeked_.empty()) {
+      sentence_ = std::move(peeked_.front());
+      peeked_.pop_front();
+      return true;
+    }
+    if (failure_) {
+      const Error failure = *failure_;
+      failure_.reset();
+      throw failure;
+    }
+    return read_lines(sentence_);
+  }
+
+  // The words and tags of the sentence, without comments.
+  void read_words() {
+    words_ = tags_ = Json::array();
+    first_line_ = sentence_.number;
+    for (size_t i = 0; i < sentence_.lines.size(); ++i) {
+      const std::string& line = sentence_.lines[i];
+      const std::vector<std::string_view> fields = conll_fields(line);
+      if (words_.empty() && layout_.is_comment(line, fields)) {
+        has_comments_ = true;
+        continue;
+      }
+      if (words_.empty()) first_line_ = sentence_.numbers[i];
+      if (layout_.is_no_word(fields)) continue;
+      const bool has_word = layout_.word < fields.size();
+      if ((fields.size() != layout_.fields && !ignores_tags_) || !has_word) {
+        throw Error(
             Code::kBadData,
-            cat("has ", parts.fields, parts.fields == 1 ? " field" : " fields",
-                ", but the lines before it have ", fields_),
-            line_position(lines_.number()),
+            cat("has ", fields.size(), fields.size() == 1 ? " field" : " fields",
+                ", but the lines before it have ", layout_.fields),
+            line_position(sentence_.numbers[i]),
             "write one word per line with its tag last, and a blank line after each sentence");
       }
-      if (words_.size() == kMostWords) {
-        throw Error(Code::kBadData, cat("a sentence of more than ", kMostWords, " words"),
-                    line_position(first_line_), "put a blank line after each sentence");
-      }
-      words_.push_back(parts.word);
-      tags_.push_back(parts.tag);
+      words_.push_back(fields[layout_.word]);
+      if (layout_.tag) tags_.push_back(fields[*layout_.tag]);
     }
-    if (failure) throw *failure;
-    return !words_.empty();
   }
 
   TextLines lines_;
   const bool ignores_tags_;
+  std::deque<ConllSentence> peeked_;
+  std::optional<Error> failure_;
+  ConllLayout layout_;
   std::vector<Column> columns_;
+  ConllSentence sentence_;
   Json words_, tags_;
-  size_t fields_ = 0;  // number of fields in every line
   uint64_t first_line_ = 0;
-  bool has_first_ = false;
+  bool has_comments_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source, WordTags tags) {
-  return std::make_unique<ConllReader>(std::move(source), tags);
+std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source, WordTags tags,
+                                             const TextForm& form) {
+  return std::make_unique<ConllReader>(std::move(source), tags, form);
 }
 
 }  // namespace berth

@@ -23,21 +23,21 @@ char delimiter_of(std::string_view header) {
 
 class CsvReader final : public DelimitedReader {
  public:
-  CsvReader(std::unique_ptr<ByteSource> source, char delimiter)
-      : DelimitedReader(std::move(source)), delimiter_(delimiter) {
+  CsvReader(std::unique_ptr<ByteSource> source, char delimiter, bool quotes)
+      : DelimitedReader(std::move(source)), quotes_(quotes), delimiter_(delimiter) {
     read_header();
   }
 
  private:
   static constexpr const char* kHint =
       "close the quote, or double it if it is text; --skip-bad-rows cannot tell "
-      "which rows it contains";
+      "which rows it contains, and --quoting none reads all quotes as text";
 
   void split(std::string_view line, Row& fields) override {
     if (delimiter_ == 0) delimiter_ = delimiter_of(line);  // the header
     size_t at = 0;
     while (true) {
-      if (at < line.size() && line[at] == '"') {
+      if (quotes_ && at < line.size() && line[at] == '"') {
         fields.emplace_back(quoted_field(line, at));
       } else {
         const size_t end = std::min(line.find(delimiter_, at), line.size());
@@ -86,13 +86,15 @@ class CsvReader final : public DelimitedReader {
     }
   }
 
+  const bool quotes_;
   char delimiter_;  // 0: unknown until the header is read
 };
 
 }  // namespace
 
-std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter) {
-  return std::make_unique<CsvReader>(std::move(source), delimiter);
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter,
+                                           bool quotes) {
+  return std::make_unique<CsvReader>(std::move(source), delimiter, quotes);
 }
 
 }  // namespace berth

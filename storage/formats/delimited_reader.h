@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/formats/row_reader.h"
@@ -16,6 +17,8 @@ class DelimitedReader : public RowReader {
   std::span<const Column> columns() const final { return columns_; }
   bool next(Row& row) final;
   std::string position() const final { return line_position(record_line_); }
+  std::vector<Finding> findings() const final { return findings_; }
+  void add_finding(Finding finding) { findings_.push_back(std::move(finding)); }
 
  protected:
   explicit DelimitedReader(std::unique_ptr<ByteSource> source) : lines_(std::move(source)) {}
@@ -39,6 +42,7 @@ class DelimitedReader : public RowReader {
   bool next_record(Row& fields);
 
   std::vector<Column> columns_;
+  std::vector<Finding> findings_;
   uint64_t record_line_ = 0;
   Row first_;  // read by number_columns() and not returned yet
   bool has_first_ = false;

@@ -5,6 +5,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json_nesting.h"
 #include "storage/base/text.h"
+#include "storage/formats/joined_source.h"
 #include "storage/formats/json_texts.h"
 #include "storage/formats/json_tree.h"
 #include "storage/formats/row_readers.h"
@@ -13,37 +14,6 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kLargestObject = uint64_t{1} << 30;
-
-// Reads `beginning`, and then what is left of `rest`.
-class JoinedSource final : public ByteSource {
- public:
-  JoinedSource(std::string beginning, std::unique_ptr<ByteSource> rest)
-      : beginning_(std::move(beginning)), rest_(std::move(rest)) {}
-
-  size_t read(std::span<std::byte> buffer) override {
-    if (place_ == beginning_.size()) return rest_->read(buffer);
-    const Bytes left = as_bytes(std::string_view(beginning_).substr(place_));
-    const size_t count = std::min(buffer.size(), left.size());
-    std::copy_n(left.begin(), count, buffer.begin());
-    place_ += count;
-    return count;
-  }
-
- private:
-  const std::string beginning_;
-  const std::unique_ptr<ByteSource> rest_;
-  size_t place_ = 0;
-};
-
-// Reads more of `source` behind `text`. Returns false at its end.
-bool read_more(ByteSource& source, std::string& text) {
-  constexpr size_t kChunk = size_t{1} << 18;
-  const size_t old = text.size();
-  text.resize(old + kChunk);
-  const size_t got = source.read(std::as_writable_bytes(std::span(text).subspan(old)));
-  text.resize(old + got);
-  return got > 0;
-}
 
 // The place of the first character that is no blank; reads as far as needed. npos: there is none.
 size_t first_character(ByteSource& source, std::string& text, size_t from) {

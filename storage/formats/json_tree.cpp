@@ -111,7 +111,35 @@ Cell JsonTree::to_cell() && {
   return text;
 }
 
+std::string_view plain_json(std::string_view text, std::string& storage) {
+  constexpr std::string_view kNaN = "NaN", kInfinity = "Infinity";
+  if (text.find(kNaN) == std::string_view::npos && text.find(kInfinity) == std::string_view::npos) {
+    return text;
+  }
+  storage.clear();
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    if (!in_string && rest.starts_with(kNaN)) {
+      storage += "null";
+      i += kNaN.size() - 1;
+    } else if (!in_string && rest.starts_with(kInfinity)) {
+      const bool is_negative = storage.ends_with('-');
+      if (is_negative) storage.pop_back();
+      storage += is_negative ? "\"-inf\"" : "\"inf\"";
+      i += kInfinity.size() - 1;
+    } else {
+      storage += text[i];
+      if (text[i] == '"') in_string = !in_string;
+      if (in_string && text[i] == '\\' && i + 1 < text.size()) storage += text[++i];
+    }
+  }
+  return storage;
+}
+
 JsonTree parse_json_tree(std::string_view text) {
+  std::string storage;
+  text = plain_json(text, storage);
   JsonTree root;
   TreeEvents events(root);
   Json::sax_parse(text.begin(), text.end(), &events);

@@ -26,6 +26,12 @@ struct JsonTree {
   Cell to_cell() &&;
 };
 
+// Python's json writes NaN, Infinity and -Infinity, which JSON does not have. Returns `text` where
+// it has none of them outside of strings, and else a copy in `storage` in which they are null,
+// "inf" and
+// "-inf", as other missing values and numbers of Python are.
+std::string_view plain_json(std::string_view text, std::string& storage);
+
 // Throws kBadData, naming the byte, where `text` is no JSON or nests deeper than 256 levels.
 JsonTree parse_json_tree(std::string_view text);
 

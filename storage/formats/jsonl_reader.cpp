@@ -5,6 +5,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/json_texts.h"
+#include "storage/formats/json_tree.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
 
@@ -153,6 +154,7 @@ class JsonObjectsReader final : public RowReader {
     if (!texts_->next(text)) return false;
     row.assign(columns_.size(), {});
     ObjectEvents events(columns_, index_, row, learn);
+    text = plain_json(text, storage_);
     try {
       Json::sax_parse(text.begin(), text.end(), &events);
     } catch (const Error& error) {
@@ -166,6 +168,7 @@ class JsonObjectsReader final : public RowReader {
   std::unordered_map<std::string, size_t> index_;
   Row first_;
   bool has_first_ = false;
+  std::string storage_;
 };
 
 }  // namespace

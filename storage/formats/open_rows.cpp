@@ -81,20 +81,23 @@ std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
     source = as_utf8(std::move(source), form.encoding);
   }
   if (layout == RowLayout::kHeadlessTsv) return make_headless_tsv_reader(std::move(source));
-  if (layout == RowLayout::kWordLines) return make_conll_reader(std::move(source));
-  if (layout == RowLayout::kWordsAlone)
-    return make_conll_reader(std::move(source), WordTags::kIgnored);
+  if (layout == RowLayout::kWordLines || layout == RowLayout::kWordsAlone) {
+    const bool are_alone = layout == RowLayout::kWordsAlone;
+    return make_conll_reader(std::move(source),
+                             are_alone ? WordTags::kIgnored : WordTags::kIfPresent, form);
+  }
   switch (format_of(file_name)) {
     case TableFormat::kCsv:
-      return make_csv_reader(std::move(source), form.delimiter);
+      return make_csv_reader(std::move(source), form.delimiter, form.quoting != Quoting::kNone);
     case TableFormat::kTsv:
-      return make_tsv_reader(std::move(source), form.delimiter != 0 ? form.delimiter : '\t');
+      return make_quoted_tsv_reader(std::move(source), form.delimiter != 0 ? form.delimiter : '\t',
+                                    form.quoting);
     case TableFormat::kJson:
       return make_json_reader(std::move(source));
     case TableFormat::kJsonl:
       return make_jsonl_reader(std::move(source));
     case TableFormat::kConll:
-      return make_conll_reader(std::move(source));
+      return make_conll_reader(std::move(source), WordTags::kIfPresent, form);
     case TableFormat::kPickle:
       return read_pickle(*source);
     case TableFormat::kParquet:

@@ -29,6 +29,15 @@ struct Column {
 // Returns the index of the column with exactly this name.
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name);
 
+// What a reader took a file for where its name does not say it.
+struct Finding {
+  // The rule by which the rows are read, in a few words for job.json, where earlier versions of the
+  // program read such files otherwise; they never change. Empty: all versions read them so.
+  std::string rule;
+  std::string text;  // a sentence for the log
+  bool is_warning = false;
+};
+
 // Reads a table row by row. All text is valid UTF-8; anything else throws kBadData with the
 // position. Not thread-safe.
 class RowReader {
@@ -48,6 +57,9 @@ class RowReader {
   // The position of the row that was returned last: "line 7", or "row 6" (counted from 0) in a
   // pickle.
   virtual std::string position() const = 0;
+
+  // What the reader has found out until now; complete after the last row.
+  virtual std::vector<Finding> findings() const { return {}; }
 };
 
 // How a file's text is laid out.

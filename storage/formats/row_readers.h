@@ -19,8 +19,16 @@ namespace berth {
 // Throws kBadData if a row has a different number of fields than the header, if two columns share a
 // name (unless it is empty), and on a line or record above 64 MiB. Throws kCorrupt if a quoted
 // field spans lines and does not end properly, because it is unknown how many rows it contains.
-// `delimiter` takes the place of that search, unless it is 0.
-std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter = 0);
+// `delimiter` takes the place of that search, unless it is 0. Without `quotes`, a quote is ordinary
+// text everywhere, and a field does not span lines.
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter = 0,
+                                           bool quotes = true);
+
+// Reads what has tabs, or `delimiter`, between its fields, as GLUE's files do, in which quotes are
+// text, or as pandas.to_csv(sep="\t") writes it, with CSV's rules. Its beginning decides
+// (find_tsv_quotes()), unless `quoting` does.
+std::unique_ptr<RowReader> make_quoted_tsv_reader(std::unique_ptr<ByteSource> source,
+                                                  char delimiter, Quoting quoting);
 
 // Reads tab-separated values as GLUE writes them: a header line, no quoting, and nothing trimmed.
 // An empty field is missing. Blank lines are skipped.
@@ -39,13 +47,16 @@ using ClassNames = std::map<std::string, std::vector<std::string>>;
 std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> source,
                                                 ClassNames names);
 
-// Reads one word per line with its tag in the last field and a blank line after each sentence, as
-// in the CoNLL tasks. Lines that begin with -DOCSTART- are skipped. A row is a sentence with the
-// columns "tokens" and "tags", both JSON lists. There is no column "tags" if the lines have only
-// one field, or if tags are ignored. Ignored tags may be missing from some lines.
+// Reads one word per line with its tag and a blank line after each sentence, as in the CoNLL tasks.
+// find_conll_layout() says which fields are the word and the tag. Lines that begin with -DOCSTART-
+// are skipped, and so are comments, which begin with # before a sentence. A row is a sentence with
+// two columns, both JSON lists: "tokens" and "tags", or the numbers of the fields. There is no
+// column of tags if no field follows the word, or if tags are ignored. Ignored tags may be missing
+// from some lines.
 enum class WordTags { kIfPresent, kIgnored };
 std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
-                                             WordTags tags = WordTags::kIfPresent);
+                                             WordTags tags = WordTags::kIfPresent,
+                                             const TextForm& form = {});
 
 // Reads one JSON object per line; blank lines are skipped. The columns are the keys of the first
 // object, in order. A later object may lack some of them, whose values are then missing; its

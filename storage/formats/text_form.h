@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace berth {
 
@@ -14,10 +15,20 @@ enum class TextEncoding : uint8_t {
   kAuto,
 };
 
+// Whether a quote around a field of .csv or .tsv is part of its text.
+enum class Quoting : uint8_t {
+  kAuto,  // .csv: no. .tsv: the first MiB shows it
+  kCsv,   // no: a field may be quoted, and quotes inside it are doubled
+  kNone,  // yes: there is no quoting
+};
+
 // What a user says of files of text.
 struct TextForm {
   char delimiter = 0;  // of .csv and .tsv; 0: found in the header of .csv, a tab in .tsv
   TextEncoding encoding = TextEncoding::kUtf8;
+  Quoting quoting = Quoting::kAuto;
+  // Of CoNLL: the columns of the words and of the tags. A number counts from 1; others are found.
+  std::string words{}, tags{};
 };
 
 }  // namespace berth

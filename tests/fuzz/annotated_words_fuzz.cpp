@@ -1,7 +1,7 @@
 #include "storage/base/bytes.h"
 #include "storage/base/error.h"
 #include "storage/formats/utf8.h"
-#include "trainer/loop/annotated_words.h"
+#include "trainer/data/annotated_words.h"
 
 // The input is a line of text, followed by its annotations.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

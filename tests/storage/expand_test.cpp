@@ -153,5 +153,16 @@ TEST_P(ExpandObjectsTest, TheWholeBucketIsADirectory) {
   EXPECT_THAT(names("/*.csv"), ElementsAre("a.csv"));
 }
 
+// Web consoles and Hadoop make an object whose name ends with a slash.
+TEST_P(ExpandObjectsTest, TheMarkOfAFolderIsNoFile) {
+  put("data/a.csv");
+  put("data/mark");
+  bucket_.describe = [](Stat& stat) {
+    if (stat.name == "gs://bucket/data/mark") stat.name = "gs://bucket/data/";
+  };
+  EXPECT_THAT(names("/data/*"), ElementsAre("data/a.csv"));
+  EXPECT_THAT(names("/data"), ElementsAre("data/a.csv"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,5 +1,6 @@
 #include "trainer/data/cell_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -22,6 +23,22 @@ std::optional<double> parse_real(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
   return value;
+}
+
+std::optional<double> parse_decimal_comma(std::string_view text) {
+  text = number_text(text);
+  const size_t comma = std::min(text.find(','), text.size());
+  std::string number;
+  for (size_t i = 0; i < comma; ++i) {
+    if (text[i] != '.') {
+      number += text[i];
+    } else if (comma == text.size() || (comma - i) % 4 != 0 || i == 0) {
+      return std::nullopt;
+    }
+  }
+  if (comma < text.size()) number += cat('.', text.substr(comma + 1));
+  if (text.find('.', comma) != std::string_view::npos) return std::nullopt;
+  return parse_real(std::string_view(number));
 }
 
 std::optional<std::string> label_text(const Cell& cell) {
@@ -49,11 +66,11 @@ std::optional<std::string> plain_text(const Cell& cell) {
   return label_text(cell);
 }
 
-std::optional<double> cell_number(const Cell& cell) {
+std::optional<double> cell_number(const Cell& cell, bool decimal_comma) {
   std::optional<double> number;
   if (const auto* text = std::get_if<std::string>(&cell)) {
     if (trimmed(*text).empty()) return std::nullopt;
-    number = parse_real(*text);
+    number = decimal_comma ? parse_decimal_comma(*text) : parse_real(*text);
   } else if (const auto* integer = std::get_if<int64_t>(&cell)) {
     number = static_cast<double>(*integer);
   } else if (const auto* boolean = std::get_if<bool>(&cell)) {

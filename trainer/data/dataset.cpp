@@ -104,6 +104,14 @@ void Dataset::count_windows() {
 
 int64_t Dataset::size() const { return has_windows() ? first_feature_.back() : rows(); }
 
+std::vector<std::string> Dataset::label_names(int64_t index) const {
+  std::vector<std::string> names;
+  for (const int32_t entry : example(index).labels) {
+    names.push_back(entry < 0 ? "" : table_.labels.name_of(entry));
+  }
+  return names;
+}
+
 int64_t Dataset::block_size() const { return table_.spilled() ? std::min(kBlock, size()) : size(); }
 
 int64_t Dataset::row_index(int64_t index) const {

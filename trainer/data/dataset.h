@@ -55,6 +55,8 @@ class Dataset {
   // That row's number in the source, which counts rows that were left out.
   uint64_t source_row(int64_t index) const { return table_.source_row(row(index)); }
   Example example(int64_t index) const { return table_.read(row(index)); }
+  // The names of its labels. Of words without a tag, the name is empty.
+  std::vector<std::string> label_names(int64_t index) const;
   // What that row is known by; empty: its number.
   std::string id(int64_t index) const { return table_.has_ids ? example(index).id : ""; }
 

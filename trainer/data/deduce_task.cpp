@@ -24,10 +24,13 @@ bool holds_several(const Cell& cell) {
   if (text == nullptr) return false;
   const bool is_list =
       is_bracketed(*text) && (text->find(',') != std::string::npos || parse_text_list(*text));
-  return is_list || text->find('|') != std::string::npos;
+  return is_list || parse_tuple(*text) || text->find('|') != std::string::npos;
 }
 
-LabelKind kind_of_labels(size_t column, std::span<const Row> rows) {
+LabelKind kind_of_labels(size_t column, std::span<const Row> rows, LabelForm form) {
+  const bool is_of_sets = !form.separators.empty() || form.lists != LabelLists::kAuto;
+  if (is_of_sets || find_multi_hot(rows, column, form)) return LabelKind::kSet;
+  if (find_decimal_commas(rows, column) != DecimalCommas::kNone) return LabelKind::kNumber;
   bool all_numbers = true, any_fraction = false;
   for (const Row& row : rows) {
     const Cell& cell = row[column];
@@ -41,7 +44,7 @@ LabelKind kind_of_labels(size_t column, std::span<const Row> rows) {
 }
 
 LabelKind deduce_labels(std::span<const Column> columns, std::span<const Row> rows,
-                        const ColumnChoice& choice) {
+                        const ColumnChoice& choice, const LabelForm& form) {
   if (choice.text.empty() && choice.label.empty()) {
     if (names_answers(columns)) return LabelKind::kSpan;
     if (names_words_and_tags(columns)) return LabelKind::kTagPerWord;
@@ -49,7 +52,7 @@ LabelKind deduce_labels(std::span<const Column> columns, std::span<const Row> ro
   const bool names_several = choice.label.find(',') != std::string::npos;
   if (names_several && !find_column(columns, choice.label)) return LabelKind::kSet;
   const FoundColumns found = find_columns(columns, choice, LabelNeed::kIfPresent);
-  if (!found.labels.empty()) return kind_of_labels(found.labels[0], rows);
+  if (!found.labels.empty()) return kind_of_labels(found.labels[0], rows, form);
   const FoundColumns scores =
       find_columns(columns, choice, LabelNeed::kIfPresent, usual_task(LabelKind::kNumber));
   return scores.labels.empty() ? LabelKind::kClass : LabelKind::kNumber;
@@ -58,8 +61,8 @@ LabelKind deduce_labels(std::span<const Column> columns, std::span<const Row> ro
 }  // namespace
 
 Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
-                 const ColumnChoice& choice) {
-  return usual_task(deduce_labels(columns, rows, choice));
+                 const ColumnChoice& choice, const LabelForm& form) {
+  return usual_task(deduce_labels(columns, rows, choice, form));
 }
 
 }  // namespace berth

@@ -4,14 +4,16 @@
 
 #include "storage/formats/row_reader.h"
 #include "trainer/data/find_columns.h"
+#include "trainer/data/label_form.h"
 #include "trainer/model/task.h"
 
 namespace berth {
 
 // The usual task for the labels of a table. Their kind is inferred from the names of the columns
 // and from the first rows: answers to questions, tags of words, sets of classes (several in one
-// cell, or a column for each), numbers if any has a fraction, and otherwise classes.
+// cell, or a column for each), numbers if any has a fraction, and otherwise classes. `form` is what
+// the user says of labels.
 Task deduce_task(std::span<const Column> columns, std::span<const Row> rows,
-                 const ColumnChoice& choice);
+                 const ColumnChoice& choice, const LabelForm& form = {});
 
 }  // namespace berth

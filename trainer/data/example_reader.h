@@ -11,9 +11,16 @@
 #include "trainer/data/example.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/data/label_dictionary.h"
+#include "trainer/data/label_form.h"
 #include "trainer/model/task.h"
 
 namespace berth {
+
+// Whether answers must stand where the data say.
+enum class AnswerPlaces : uint8_t {
+  kExact,  // as a training needs
+  kAny,    // scores compare texts alone, as SQuAD's script does; the place is the nearest one
+};
 
 // Reads the rows of one file as examples of a task. Not thread-safe.
 class ExampleReader {
@@ -32,13 +39,15 @@ class ExampleReader {
 // Reads the rows of a table. What its cells hold:
 //   text            may be empty, but not missing
 //   class           a text, an integer or a boolean (True, False)
-//   set of classes  a list, or names joined by '|' (by ',' where there is no '|'), or one column of
-//                   0 and 1 for each class
+//   set of classes  a list, or names joined as LabelForm says, or a multi-hot list, or one column
+//                   of 0 and 1 for each class
 //   words, tags     a list, or texts separated by spaces
 //   answers         {"text": [...], "answer_start": [...]}, as in Hugging Face's data sets
 // A list is written as JSON, Python or NumPy writes it.
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
-                                                   const FoundColumns& columns, Task task);
+                                                   const FoundColumns& columns, Task task,
+                                                   const LabelForm& form = {},
+                                                   AnswerPlaces places = AnswerPlaces::kExact);
 
 // How many token ids and token types a model has. 0: there is no limit.
 struct TokenLimits {
@@ -67,17 +76,20 @@ RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRu
 
 // Reads SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data,
 // paragraphs, context, qas. An answer's place counts code points of the context, as Python does.
-// Answers that are ignored are not read. Throws kBadData where the file is not SQuAD's JSON.
+// A list of paragraphs alone is read, too, as simpletransformers has it. Answers that are ignored
+// are not read. Throws kBadData where the file is not SQuAD's JSON.
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
-                                                   LabelNeed need = LabelNeed::kIfPresent);
+                                                   LabelNeed need = LabelNeed::kIfPresent,
+                                                   AnswerPlaces places = AnswerPlaces::kExact);
 
 // The start of an answer as Answer holds it. Throws kBadData, naming `where`, for a number that no
 // context reaches.
 uint32_t answer_start(uint64_t code_points, const std::string& where = "");
 
 // Throws kBadData where an answer does not stand in its context at the place it names. The usual
-// cause is a file whose places count bytes or UTF-16 units and not code points.
-void require_answers(const Example& example);
+// cause is a file whose places count bytes or UTF-16 units and not code points. With kAny, such an
+// answer moves to the nearest place, or behind the context where it does not stand in it.
+void settle_answers(Example& example, AnswerPlaces places);
 
 // The text whose hash decides whether an example is held out for validation. It is the context of a
 // question, so that all questions of one context stay together.

@@ -1,14 +1,40 @@
 #include "trainer/data/example_table.h"
 
 #include <algorithm>
+#include <span>
 
+#include "storage/base/crc32c.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/split.h"
 
 namespace berth {
 
+namespace {
+
+// Adds what training uses of an example to a checksum.
+uint32_t digest_of(const Example& example, uint32_t crc) {
+  const auto add = [&crc](const auto& values) {
+    const auto count = static_cast<uint32_t>(values.size());
+    crc = crc32c(std::as_bytes(std::span(&count, 1)), crc);
+    crc = crc32c(std::as_bytes(std::span(values)), crc);
+  };
+  for (const std::string& text : example.texts) add(text);
+  add(example.token_ids);
+  add(example.token_types);
+  add(example.labels);
+  for (const Answer& answer : example.answers) {
+    add(answer.text);
+    add(std::vector{answer.start});
+  }
+  add(std::vector{example.score, example.weight});
+  return crc;
+}
+
+}  // namespace
+
 void ExampleTable::append(const Example& example) {
+  digest_ = digest_of(example, digest_);
   has_ids |= !example.id.empty();
   if (rows_ == kMostRows) throw Error(Code::kBadData, cat("has more than ", kMostRows, " rows"));
   const uint64_t end = (file_ ? file_->size() : 0) + buffer_.size();
@@ -47,6 +73,7 @@ void ExampleTable::finish() {
   if (rows_ == 0) throw Error(Code::kBadData, "has no rows");
   labels.settle();
   settle_strata();
+  for (const std::string& name : labels.names()) digest_ = crc32c(as_bytes(name), digest_);
   if (!file_) return;
   file_->append(as_bytes(buffer_));
   std::string().swap(buffer_);

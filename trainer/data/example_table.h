@@ -53,6 +53,9 @@ class ExampleTable {
   void finish();
 
   size_t rows() const { return rows_; }
+  // A checksum of what was appended, and of the labels' names, which does not depend on how rows
+  // are stored. Only after finish(); 0 for adopted rows.
+  uint32_t digest() const { return digest_; }
   size_t memory_bytes() const;  // held in memory, without the labels
   Example read(uint32_t row) const;
   // The number of a row in its source, which counts rows that were left out.
@@ -89,6 +92,7 @@ class ExampleTable {
 
   const size_t memory_bytes_;
   size_t rows_ = 0;
+  uint32_t digest_ = 0;
   std::string buffer_;                      // encoded rows that are not in the file
   TextPlaces last_texts_;                   // in the buffer, of the last row of the last block
   std::deque<Block> blocks_;                // up to kRowsOfBlock rows each; fewer if they are long

@@ -107,6 +107,15 @@ std::vector<size_t> find_several(std::span<const Column> columns, const std::str
   return found;
 }
 
+// The column of tags that say this of words. Another kind of tags is not taken for them.
+std::optional<size_t> find_tags(std::span<const Column> columns, const std::string& tags) {
+  for (const std::string& name : {tags + "_tags", tags + "_tag", tags, "u" + tags, "x" + tags}) {
+    if (const auto found = find(columns, name)) return found;
+  }
+  constexpr std::string_view kAnyTags[] = {"tags", "tag", "labels", "label"};
+  return find_any(columns, kAnyTags);
+}
+
 std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnChoice& choice,
                                 LabelNeed need, Task task) {
   if (!choice.label.empty()) {
@@ -115,8 +124,16 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
     if (traits(task).labels == LabelKind::kSet) return find_several(columns, choice.label);
     return {find_named(columns, choice.label, "--label-column")};
   }
-  if (const auto found = find_any(columns, traits(task).label_columns)) return {*found};
+  const bool is_named = traits(task).labels == LabelKind::kTagPerWord && !choice.tags.empty();
+  const auto found = is_named ? find_tags(columns, choice.tags) : find_usual_labels(columns, task);
+  if (found) return {*found};
   if (need != LabelNeed::kRequired) return {};
+  if (is_named) {
+    throw Error(
+        Code::kBadData,
+        cat("no column is called ", choice.tags, "_tags, ", choice.tags, ", tags or labels"), "",
+        "name it with --label-column; " + list_columns(columns));
+  }
   throw Error(
       Code::kBadData,
       cat("no column has a usual name for labels (", first_of(traits(task).label_columns), ")"), "",
@@ -153,8 +170,24 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
 }
 
 std::optional<size_t> find_negative(std::span<const Column> columns, Task task) {
-  const bool learns_from_it = traits(task).labels == LabelKind::kPlaceInBatch;
-  return learns_from_it ? find_any(columns, kNegativeNames) : std::nullopt;
+  if (traits(task).labels != LabelKind::kPlaceInBatch) return std::nullopt;
+  for (const Column& column : columns) {
+    const std::string name = lower_ascii(column.name);
+    for (const std::string_view negative : kNegativeNames) {
+      const size_t digits = std::min(name.find_first_of("0123456789"), name.size());
+      const std::string_view stem(name.data(), digits - (digits > 0 && name[digits - 1] == '_'));
+      if (digits == name.size() || stem != negative ||
+          name.find_first_not_of("0123456789", digits) != std::string::npos) {
+        continue;
+      }
+      throw Error(Code::kBadData,
+                  cat("there is a column ", quoted(column.name),
+                      ", but berth learns from one negative a row"),
+                  "",
+                  "keep one negative in a column \"negative\", or write a row for each of them");
+    }
+  }
+  return find_any(columns, kNegativeNames);
 }
 
 std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoice& choice,
@@ -219,6 +252,10 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   refuse_twice(columns, found);
   refuse_unreadable(columns, found, need);
   return found;
+}
+
+std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task) {
+  return find_any(columns, traits(task).label_columns);
 }
 
 bool names_words_and_tags(std::span<const Column> columns) {

@@ -16,7 +16,10 @@ namespace berth {
 struct ColumnChoice {
   std::string text{}, text_pair{};
   std::string negative{};  // a group's third text; no flag names it
-  std::string label{};   // sets of classes: may name several, with commas, each a column of 0 and 1
+  std::string label{};  // sets of classes: may name several, with commas, each a column of 0 and 1
+  // For tags of words, what they say: "pos" prefers the column pos_tags and takes no ner_tags.
+  // Empty: any tags.
+  std::string tags{};
   std::string weight{};  // empty: all rows have the same weight
   // What rows to predict, and questions, are known by; empty: found by its name, if there is one.
   std::string id{};
@@ -40,6 +43,9 @@ struct FoundColumns {
 // has no form as cells; kUsage where one column would have two roles.
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task = kDefaultTask);
+
+// The first column that has a usual name for the labels of `task`.
+std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task);
 
 // Whether a table holds words with tags, or questions with answers, by the names of its columns.
 bool names_words_and_tags(std::span<const Column> columns);

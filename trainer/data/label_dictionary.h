@@ -25,6 +25,9 @@ class LabelDictionary {
   // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
+  // The labels that are accepted; empty: all.
+  const std::vector<std::string>& known() const { return known_; }
+
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
 
@@ -40,6 +43,11 @@ class LabelDictionary {
   // The labels that occur, each once. Integers are ordered by value, categories as they were given,
   // and other labels by their bytes.
   std::vector<std::string> names() const;
+
+  // The label of an entry.
+  const std::string& name_of(int32_t entry) const {
+    return entries_.at(static_cast<size_t>(entry));
+  }
 
   // The index of each entry in `names`. Throws kBadData, saying where it was met, for a label that
   // is not among them.

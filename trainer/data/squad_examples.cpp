@@ -41,15 +41,29 @@ auto& text(Value& object, const char* name, const std::string& where) {
       std::conditional_t<std::is_const_v<Value>, const std::string&, std::string&>>();
 }
 
+// SQuAD's file of what may be a list of articles, or of paragraphs, alone.
+Json with_articles(Json file) {
+  if (!file.is_array() || file.empty() || !file[0].is_object()) return file;
+  if (file[0].contains("paragraphs")) return {{"data", std::move(file)}};
+  if (!file[0].contains("qas")) return file;
+  Json article = Json::object(), whole = Json::object();
+  article["paragraphs"] = std::move(file);
+  whole["data"] = Json::array();
+  whole["data"].push_back(std::move(article));
+  return whole;
+}
+
 class SquadReader final : public ExampleReader {
  public:
-  SquadReader(std::unique_ptr<ByteSource> source, LabelNeed need) {
+  SquadReader(std::unique_ptr<ByteSource> source, LabelNeed need, AnswerPlaces places)
+      : places_(places) {
     {
       const std::vector<std::byte> bytes = read_all(*source, kLimitBytes, "the SQuAD file");
       text_left_ = kTextFactor * bytes.size();
       file_ = parse_json(as_text(bytes));
     }
     if (file_.is_discarded()) throw Error(Code::kBadData, "is not JSON");
+    file_ = with_articles(std::move(file_));
     data_ = &list(file_, "data", "");
     // The first question shows whether the file has answers. A file to predict on has none.
     for (const Json& article : *data_) {
@@ -85,10 +99,11 @@ class SquadReader final : public ExampleReader {
       // The last question takes the context, which may be long, from the JSON value.
       example.texts[1] = question_ == questions.size() ? std::move(context) : context;
       limit_text(example.texts[0], example.texts[1]);
-      example.id = text(question, "id", position_);
+      const Json& id = member(question, "id", position_);
+      example.id = id.is_number_integer() ? to_text(id) : text(question, "id", position_);
       if (labelled_) example.answers = answers(question);
       try {
-        require_answers(example);
+        settle_answers(example, places_);
       } catch (const Error& error) {
         throw error.at(position_);
       }
@@ -114,7 +129,13 @@ class SquadReader final : public ExampleReader {
     std::vector<Answer> answers;
     if (question.contains("is_impossible") && question["is_impossible"] == true) return answers;
     for (const Json& answer : list(question, "answers", position_)) {
-      const Json& start = member(answer, "answer_start", position_);
+      const bool needs_place = places_ == AnswerPlaces::kExact;
+      const Json start = needs_place ? member(answer, "answer_start", position_)
+                                     : answer.value("answer_start", Json());
+      if (!needs_place && !start.is_number_unsigned()) {
+        answers.push_back({text(answer, "text", position_), 0});
+        continue;
+      }
       if (!start.is_number_unsigned()) {
         throw Error(Code::kBadData, "\"answer_start\" is not a whole number from 0", position_);
       }
@@ -124,6 +145,7 @@ class SquadReader final : public ExampleReader {
     return answers;
   }
 
+  const AnswerPlaces places_;
   Json file_;
   Json* data_ = nullptr;
   size_t article_ = 0, paragraph_ = 0, question_ = 0;
@@ -135,8 +157,8 @@ class SquadReader final : public ExampleReader {
 }  // namespace
 
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
-                                                   LabelNeed need) {
-  return std::make_unique<SquadReader>(std::move(source), need);
+                                                   LabelNeed need, AnswerPlaces places) {
+  return std::make_unique<SquadReader>(std::move(source), need, places);
 }
 
 }  // namespace berth

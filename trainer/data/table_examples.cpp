@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,8 +19,9 @@ constexpr const char* kFillIn = "fill it in, or leave such rows out with --skip-
 
 class TableExamples final : public ExampleReader {
  public:
-  TableExamples(std::unique_ptr<RowReader> rows, const FoundColumns& columns, Task task)
-      : rows_(std::move(rows)), columns_(columns), task_(task) {}
+  TableExamples(std::unique_ptr<RowReader> rows, const FoundColumns& columns, Task task,
+                const LabelForm& form, AnswerPlaces places)
+      : rows_(std::move(rows)), columns_(columns), task_(task), form_(form), places_(places) {}
 
   bool next(Example& example, LabelDictionary& labels) override {
     if (!has_begun_) begin(labels);
@@ -47,15 +49,32 @@ class TableExamples final : public ExampleReader {
     for (const size_t column : columns_.labels) {
       labels.add_categories(rows_->columns()[column].categories);
     }
+    if (form_.positions > 0 && labelled()) name_positions(labels);
     if (!has_label_columns()) return;
     std::vector<std::string> names;
     for (const size_t column : columns_.labels) names.push_back(name(column));
     labels.add_categories(names);
   }
 
-  std::optional<double> number(size_t column) const {
+  // Multi-hot lists have the known labels, or labels that are numbered from 0. All of them count,
+  // also those that no row has.
+  void name_positions(LabelDictionary& labels) {
+    const std::vector<std::string>& known = labels.known();
+    if (!known.empty() && known.size() != form_.positions) {
+      throw Error(
+          Code::kBadData,
+          cat("column ", quoted(name(columns_.labels[0])), " has lists of ", form_.positions,
+              " numbers 0 and 1, but there are ", counted(known.size(), "label")),
+          "", "--label-lists names reads the members of a list as names of labels");
+    }
+    for (size_t i = 0; i < form_.positions; ++i) {
+      positions_.push_back(labels.entry(known.empty() ? std::to_string(i) : known[i]));
+    }
+  }
+
+  std::optional<double> number(size_t column, bool decimal_comma = false) const {
     try {
-      return cell_number(cells_[column]);
+      return cell_number(cells_[column], decimal_comma);
     } catch (const Error& error) {
       throw error.at("column " + quoted(name(column)));
     }
@@ -114,12 +133,13 @@ class TableExamples final : public ExampleReader {
     };
     switch (traits(task_).labels) {
       case LabelKind::kNumber: {
-        const std::optional<double> score = number(column);
+        const std::optional<double> score = number(column, form_.decimal_comma);
         if (!score) missing_label(column);
         example.score = static_cast<float>(*score);
         return;
       }
       case LabelKind::kSet:
+        if (form_.positions > 0) return read_marks(example);
         for (const std::string& label : label_set()) enter(label);
         return;
       case LabelKind::kTagPerWord: {
@@ -133,7 +153,7 @@ class TableExamples final : public ExampleReader {
       }
       case LabelKind::kSpan:
         example.answers = answers(text(column));
-        require_answers(example);
+        settle_answers(example, places_);
         return;
       default: {
         const std::optional<std::string> label = label_text(cells_[column]);
@@ -152,7 +172,27 @@ class TableExamples final : public ExampleReader {
     const size_t column = columns_.labels[0];
     const std::string whole = plain_text(cells_[column]).value_or("");
     if (whole.empty()) return {};
-    return label_list(column, whole.find('|') != std::string::npos ? "|" : ",");
+    auto labels = label_parts(whole, form_);
+    if (!labels) refuse_list(column, whole);
+    return std::move(*labels);
+  }
+
+  void read_marks(Example& example) const {
+    const size_t column = columns_.labels[0];
+    const std::optional<std::string> whole = plain_text(cells_[column]);
+    if (!whole) missing_label(column);
+    const auto marks = label_parts(*whole, form_);
+    bool is_read = marks && marks->size() == form_.positions;
+    for (size_t i = 0; is_read && i < marks->size(); ++i) {
+      const std::optional<bool> mark = parse_mark((*marks)[i]);
+      is_read = mark.has_value();
+      if (mark.value_or(false)) example.labels.push_back(positions_[i]);
+    }
+    if (is_read) return;
+    throw Error(Code::kBadData,
+                cat("label ", quoted(*whole), " is not a list of ", form_.positions,
+                    " numbers 0 and 1, as those before it are"),
+                "", "--label-lists names reads the members of all lists as names of labels");
   }
 
   // The names of the columns whose cells are 1.
@@ -201,6 +241,9 @@ class TableExamples final : public ExampleReader {
   const std::unique_ptr<RowReader> rows_;
   const FoundColumns columns_;
   const Task task_;
+  const LabelForm form_;
+  const AnswerPlaces places_;
+  std::vector<int32_t> positions_{};  // the entries of the labels of multi-hot lists
   Row cells_;
   bool has_begun_ = false;
 };
@@ -208,8 +251,9 @@ class TableExamples final : public ExampleReader {
 }  // namespace
 
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
-                                                   const FoundColumns& columns, Task task) {
-  return std::make_unique<TableExamples>(std::move(rows), columns, task);
+                                                   const FoundColumns& columns, Task task,
+                                                   const LabelForm& form, AnswerPlaces places) {
+  return std::make_unique<TableExamples>(std::move(rows), columns, task, form, places);
 }
 
 uint32_t answer_start(uint64_t code_points, const std::string& where) {
@@ -218,14 +262,25 @@ uint32_t answer_start(uint64_t code_points, const std::string& where) {
               where, "answer_start counts code points of the context, from 0");
 }
 
-void require_answers(const Example& example) {
+void settle_answers(Example& example, AnswerPlaces places) {
   const std::string& context = example.texts.at(1);
-  for (const Answer& answer : example.answers) {
+  for (Answer& answer : example.answers) {
     const size_t byte = code_point_offset(context, answer.start);
     if (context.compare(byte, answer.text.size(), answer.text) == 0) continue;
-    throw Error(Code::kBadData,
-                cat("answer ", quoted(answer.text), " does not stand at ", answer.start), "",
-                "answer_start counts code points of the context, from 0");
+    if (places == AnswerPlaces::kExact) {
+      throw Error(
+          Code::kBadData, cat("answer ", quoted(answer.text), " does not stand at ", answer.start),
+          "",
+          "answer_start counts code points of the context, from 0; --skip-bad-rows N leaves "
+          "such rows out");
+    }
+    const size_t before = context.rfind(answer.text, byte), after = context.find(answer.text, byte);
+    size_t nearest = std::min(after, before);
+    if (after != std::string::npos && before != std::string::npos) {
+      nearest = byte - before <= after - byte ? before : after;
+    }
+    const std::string_view left = std::string_view(context).substr(0, nearest);
+    answer.start = static_cast<uint32_t>(code_point_count(left)) + (nearest == std::string::npos);
   }
 }
 

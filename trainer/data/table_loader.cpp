@@ -6,9 +6,10 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/deduce_task.h"
+#include "trainer/data/span_rows.h"
+#include "trainer/data/word_rows.h"
 
 namespace berth {
-namespace {
 
 // Rows whose first thousand can be looked at before they are read.
 class PeekedRows final : public RowReader {
@@ -46,6 +47,7 @@ class PeekedRows final : public RowReader {
   }
 
   std::string position() const override { return position_.value_or(rows_->position()); }
+  std::vector<Finding> findings() const override { return rows_->findings(); }
 
  private:
   const std::unique_ptr<RowReader> rows_;
@@ -55,6 +57,8 @@ class PeekedRows final : public RowReader {
   std::optional<std::string> position_;
   std::optional<Error> failure_;
 };
+
+namespace {
 
 // The columns that the examples are made of.
 std::vector<size_t> indices(const FoundColumns& found) {
@@ -160,6 +164,7 @@ void TableLoader::append(ExampleReader& reader) {
       continue;
     }
     table_->append(example);
+    has_phrase_ = has_phrase_ || example.texts.size() > 1;
     const bool is_question = traits(*rules_.task).labels == LabelKind::kSpan;
     table_->unanswerable += is_question && table_->labelled && example.answers.empty();
     if (rules_.keeps_keys) {
@@ -168,20 +173,71 @@ void TableLoader::append(ExampleReader& reader) {
   }
 }
 
-void TableLoader::append_rows(std::unique_ptr<RowReader> rows) {
-  if (!rules_.task) {
-    auto peeked = std::make_unique<PeekedRows>(std::move(rows));
-    rules_.task = deduce_task(peeked->columns(), peeked->peeked(), rules_.columns);
-    rows = std::move(peeked);
+void TableLoader::add_findings(const std::vector<Finding>& findings) {
+  for (const Finding& found : findings) {
+    const bool is_new = std::ranges::find(findings_, found.text, &Finding::text) == findings_.end();
+    if (is_new) findings_.push_back(found);
   }
+}
+
+// Where each row has one word, the sentences of these words; where tags are of spans, those of
+// words.
+std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows) {
+  const std::span<const Column> columns = rows->columns();
+  const auto layout =
+      find_word_rows(columns, rows->peeked(), rules_.columns, rules_.sentence_column, rules_.task);
+  const auto spans =
+      layout ? std::nullopt : find_span_rows(columns, rows->peeked(), rules_.columns, rules_.task);
+  if (spans) {
+    rules_.task = rules_.task.value_or(usual_task(LabelKind::kTagPerWord));
+    rules_.columns.text = columns[spans->text].name;
+    rules_.columns.label = columns[spans->spans].name;
+    return std::make_unique<PeekedRows>(tag_words(std::move(rows), *spans));
+  }
+  if (!layout) return rows;
+  rules_.task = rules_.task.value_or(usual_task(LabelKind::kTagPerWord));
+  rules_.sentence_column = columns[layout->sentence].name;
+  rules_.columns.text = columns[layout->word].name;
+  return std::make_unique<PeekedRows>(join_words(std::move(rows), *layout));
+}
+
+void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
+  const bool is_given = rules_.task.has_value(), is_first = !has_part_;
+  std::unique_ptr<PeekedRows> peeked;
+  if (!is_given || traits(*rules_.task).inputs == InputKind::kWords) {
+    peeked = joined(std::make_unique<PeekedRows>(std::move(source)));
+  }
+  if (!rules_.task) {
+    rules_.task = deduce_task(peeked->columns(), peeked->peeked(), rules_.columns, rules_.labels);
+  }
+  RowReader* rows = peeked ? peeked.get() : source.get();
+  const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
   FoundColumns columns = find(rows->columns());
   if (rules_.need == LabelNeed::kIgnored) {
     columns.labels.clear();
     columns.weight.reset();
   }
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
+  if (!tags.empty() && !columns.labels.empty() &&
+      find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {
+    add_findings(
+        {{"column of " + tags + " tags", "column " + quoted(rules_.columns.label) +
+                                             " has the tags, as --task " + tags + " says"}});
+  }
   rows->select(indices(columns));
-  append(*make_table_examples(std::move(rows), columns, *rules_.task));
+  if (is_first && columns.labels.size() == 1 && has_label_forms(*rules_.task)) {
+    if (!peeked) peeked = std::make_unique<PeekedRows>(std::move(source));
+    rows = peeked.get();
+    std::vector<Finding> findings;
+    rules_.labels = find_label_form(rules_.labels, peeked->peeked(), columns.labels[0],
+                                    *rules_.task, is_given, findings);
+    add_findings(findings);
+  }
+  if (peeked) source = std::move(peeked);
+  const auto examples =
+      make_table_examples(std::move(source), columns, *rules_.task, rules_.labels, rules_.places);
+  append(*examples);
+  add_findings(rows->findings());
 }
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
@@ -194,13 +250,28 @@ void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
   if (records.reader) append(*records.reader);
 }
 
+void TableLoader::expect_words(std::span<const Column> columns) {
+  if (!rules_.task && columns.size() > 1) rules_.task = usual_task(LabelKind::kTagPerWord);
+  if (rules_.columns.text.empty()) rules_.columns.text = columns[0].name;
+  if (rules_.columns.label.empty() && columns.size() > 1) rules_.columns.label = columns[1].name;
+}
+
 void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {
   rules_.task = usual_task(LabelKind::kSpan);
-  append(*make_squad_examples(std::move(source), rules_.need));
+  append(*make_squad_examples(std::move(source), rules_.need, rules_.places));
 }
 
 std::unique_ptr<ExampleTable> TableLoader::finish() {
   table_->finish();
+  constexpr size_t kFewRows = 10;
+  const bool is_of_words = rules_.task && traits(*rules_.task).inputs == InputKind::kWords;
+  if (is_of_words && !has_phrase_ && table_->rows() >= kFewRows) {
+    add_findings(
+        {{"",
+          "every sentence has one word; where each row has a word, --sentence-column names "
+          "the column that says which sentence it belongs to",
+          /*is_warning=*/true}});
+  }
   return std::move(table_);
 }
 

@@ -16,9 +16,15 @@
 
 namespace berth {
 
+class PeekedRows;
+
 struct LoadRules {
   std::optional<Task> task{};  // empty: deduced from the first file
   ColumnChoice columns{};
+  LabelForm labels{};
+  // Of tables with one word a row: the column that says which sentence it belongs to. Empty: found
+  // by its name; "none": rows are sentences.
+  std::string sentence_column{};
   LabelNeed need = LabelNeed::kRequired;
   // Whether a task may become another one where the first file has no labels; see
   // TaskTraits::unlabelled.
@@ -27,7 +33,8 @@ struct LoadRules {
   bool keeps_missing_texts = false;         // as empty ones, so that every row keeps its place
   bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
-  bool labels_by_number = false;            // a row may have the number of a known label instead
+  AnswerPlaces places = AnswerPlaces::kExact;
+  bool labels_by_number = false;  // a row may have the number of a known label instead
   // For TFRecords: the names of their integers (empty: their digits), and the ids they may hold.
   std::vector<std::string> record_labels{};
   TokenLimits token_limits{};
@@ -53,6 +60,10 @@ class TableLoader {
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
   void append_squad(std::unique_ptr<ByteSource> source);
 
+  // Called before append_rows() for a file of words. Its columns are those of the words and the
+  // tags, whatever their names are.
+  void expect_words(std::span<const Column> columns);
+
   // Returns the table. Throws kBadData where no file had a row, or where labels that should be
   // classes are fractions. Called at most once.
   std::unique_ptr<ExampleTable> finish();
@@ -60,6 +71,10 @@ class TableLoader {
   // These are known after the first file.
   Task task() const { return *rules_.task; }
   const ColumnChoice& columns() const { return rules_.columns; }  // those that were read
+  const LabelForm& label_form() const { return rules_.labels; }
+  const std::string& sentence_column() const { return rules_.sentence_column; }
+  // How the rows were read where the files' names do not say it, each once.
+  const std::vector<Finding>& findings() const { return findings_; }
   int64_t skipped_rows() const { return skipped_; }
   // What was wrong with the first row left out, and where it stands.
   const std::string& first_skipped() const { return first_skipped_; }
@@ -68,13 +83,17 @@ class TableLoader {
   bool becomes_unlabelled(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
   void append(ExampleReader& reader);
+  std::unique_ptr<PeekedRows> joined(std::unique_ptr<PeekedRows> rows);
+  void add_findings(const std::vector<Finding>& findings);
   void require_labels(const ExampleReader& reader);
 
   LoadRules rules_;
   bool has_part_ = false;
+  bool has_phrase_ = false;  // whether a row has several texts or words
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
   std::string first_skipped_;
+  std::vector<Finding> findings_;
 };
 
 }  // namespace berth

@@ -145,6 +145,19 @@ std::optional<std::vector<std::string>> parse_text_list(std::string_view text) {
   return list.is_array() ? parts_of(list) : PythonList(text).parse();
 }
 
+std::optional<std::vector<std::string>> parse_tuple(std::string_view text) {
+  text = trimmed(text);
+  const size_t open = text.find('(');
+  if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
+  const std::string_view name = text.substr(0, open);
+  const std::string_view inside = trimmed(text.substr(open + 1, text.size() - open - 2));
+  if (name == "array" || name == "tensor") {
+    return parse_text_list(inside.substr(0, inside.rfind(']') + 1));
+  }
+  if (!name.empty() || inside.find(',') == std::string_view::npos) return std::nullopt;
+  return parse_text_list(cat('[', inside, ']'));
+}
+
 bool begins_list(std::string_view text) {
   text = trimmed(text);
   return text.starts_with('[') || text.starts_with('{');

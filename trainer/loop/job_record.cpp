@@ -163,6 +163,7 @@ std::string job_identity(const JobRecord& record, IdentityOf of) {
     const bool is_known = name == "max-seq-length" && record.max_seq_length > 0;
     text += cat(name, "=", is_known ? std::to_string(record.max_seq_length) : value, "\n");
   }
+  for (const std::string& rule : record.rules) text += cat("rule ", rule, "\n");
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
   return crc_text(crc32c(as_bytes(text)));
 }
@@ -174,6 +175,15 @@ std::string common_settings(const SettingsTable& settings) {
     text += cat(name, "=", value, "\n");
   }
   return crc_text(crc32c(as_bytes(text)));
+}
+
+void add_table(JobRecord& record, const LoadedTable& loaded) {
+  record.sources.insert(record.sources.end(), loaded.sources.begin(), loaded.sources.end());
+  for (const Finding& found : loaded.findings) {
+    const bool is_new = std::ranges::find(record.rules, found.rule) == record.rules.end();
+    if (is_new && !found.rule.empty()) record.rules.push_back(found.rule);
+  }
+  record.rows += cat(record.rows.empty() ? "" : " ", crc_text(loaded.table->digest()));
 }
 
 std::string to_json(const JobRecord& record) {
@@ -189,6 +199,7 @@ std::string to_json(const JobRecord& record) {
                         {"machine", record.machine},
                         {"kernels", record.kernels}};
   if (record.vector_size > 0) object["vector_size"] = record.vector_size;
+  if (!record.rows.empty()) object["reading"] = {{"rules", record.rules}, {"rows", record.rows}};
   return to_text(object, 2) + "\n";
 }
 
@@ -227,6 +238,22 @@ JobRecord as_known_to(std::string_view existing_json, JobRecord record,
            std::ranges::find(defaults, setting) != defaults.end();
   });
   return record;
+}
+
+void check_reading_matches(std::string_view existing_json, const JobRecord& record,
+                           const std::string& where) {
+  const OrderedJson existing = parse(existing_json);
+  const bool is_known = existing.contains("reading") && existing["reading"].is_object();
+  OrderedJson before;
+  if (is_known) before = existing["reading"].value("rows", OrderedJson());
+  if (is_known ? before == OrderedJson(record.rows) : record.rules.empty()) return;
+  std::string rules;
+  for (const std::string& rule : record.rules) rules += (rules.empty() ? ": " : ", ") + rule;
+  const OrderedJson version = existing.value("version", OrderedJson());
+  throw Error(Code::kIncompatible,
+              cat(version.is_string() ? version.get<std::string>() : "another version of berth",
+                  ", which began the job, read its rows otherwise than this version does", rules),
+              where, "go on with that version, or begin the job again in another --job-dir");
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {

@@ -17,11 +17,18 @@ struct JobRecord {
   SettingsTable settings{};
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
-  std::string task{};          // its name, given or inferred
+  std::string task{};  // its name, given or inferred
+  // How the rows were read: the rules that earlier versions of the program did not have (Finding),
+  // and a checksum of the rows. Empty: the job has no rows of texts.
+  std::vector<std::string> rules{};
+  std::string rows{};
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
   int64_t vector_size = 0;     // ModelConfig::vector_size
   std::string version{}, machine{}, kernels{};
 };
+
+// Adds the sources of a table, and how its rows were read.
+void add_table(JobRecord& record, const LoadedTable& loaded);
 
 std::string to_json(const JobRecord& record);
 
@@ -52,6 +59,11 @@ JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 // no job.json.
 JobRecord as_known_to(std::string_view existing_json, JobRecord record,
                       const SettingsTable& defaults);
+
+// Throws kIncompatible, naming `where`, if this program reads the rows of the job that left
+// `existing_json` otherwise than the version that began it, which may be an earlier one.
+void check_reading_matches(std::string_view existing_json, const JobRecord& record,
+                           const std::string& where);
 
 // The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC
 // of each source, but not its place. The files of one table must be in the same order.

@@ -12,6 +12,7 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
 #include "storage/formats/utf8_source.h"
+#include "trainer/data/word_rows.h"
 #include "trainer/loop/load_token_shards.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/peeked_source.h"
@@ -38,6 +39,12 @@ class BorrowedSource final : public ByteSource {
 bool begins_squad(std::string_view text) {
   const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
   const size_t line_end = std::min(text.find('\n'), text.size());
+  // A list of paragraphs alone. The first context may be longer than what is seen.
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && text[first] == '[' && has("\"context\"") &&
+      !has("\"paragraphs\"")) {
+    return has("\"qas\"") || (!has("\"question\"") && !has("}"));
+  }
   return has("\"paragraphs\"") || (has("\"data\"") && !has("\"columns\"") &&
                                    text.substr(0, line_end).find('}') == std::string_view::npos);
 }
@@ -47,7 +54,7 @@ bool begins_sentence_table(std::string_view text) {
   std::vector<Column> columns;
   const std::string_view line = text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
   for (std::string& name : parted(line, "\t,")) columns.push_back({std::move(name), {}});
-  return names_words_and_tags(columns);
+  return names_words_and_tags(columns) || names_word_rows(columns);
 }
 
 // Appends the rows of one file. If rows name objects that hold their texts, `objects` becomes the
@@ -77,8 +84,14 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool is_lines =
       layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
+  const ColumnChoice& columns = table.columns();
   std::unique_ptr<RowReader> rows =
-      open_rows(std::move(peeked), name, layout, {.delimiter = request.form.delimiter});
+      open_rows(std::move(peeked), name, layout,
+                {.delimiter = request.form.delimiter,
+                 .quoting = request.form.quoting,
+                 .words = columns.text,
+                 .tags = columns.label.empty() ? columns.tags : columns.label});
+  if (is_lines && (is_of_words || !task)) table.expect_words(rows->columns());
   if (names_managed_rows(rows->columns())) {
     rows = make_managed_rows(std::move(rows), storage, objects, request.rules.need,
                              request.rules.task);
@@ -162,6 +175,10 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
     log_warning(cat("left out ", counted(loader.skipped_rows(), "bad row"), " of ", loaded.name,
                     "; the first: ", loader.first_skipped()));
   }
+  for (const Finding& found : loaded.findings) {
+    const std::string text = cat(loaded.name, ": ", found.text);
+    found.is_warning ? log_warning(text) : log_info(text);
+  }
   if (!request.rules.task && loaded.task != kDefaultTask) {
     log_info(cat("task: ", task_name(loaded.task), ", as ", loaded.name,
                  " has its labels; --task says otherwise"));
@@ -179,6 +196,7 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path, const st
   }
   return expand(storage, uri, [](std::string_view name) {
     const std::string_view plain = without_compression_suffix(name);
+    if (describes_data_set(plain)) return false;
     // A .txt in a folder of tables is a README or a licence.
     return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
            names_token_shard(plain);
@@ -212,6 +230,9 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
   loaded.table->name = loaded.name;
   loaded.task = loader.task();
   loaded.columns = loader.columns();
+  loaded.sentence_column = loader.sentence_column();
+  loaded.label_form = loader.label_form();
+  loaded.findings = loader.findings();
   say_loaded(loaded, files, request, loader);
   return loaded;
 }

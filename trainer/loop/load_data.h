@@ -31,9 +31,12 @@ struct DataRequest {
 struct LoadedTable {
   std::unique_ptr<ExampleTable> table;
   Task task;
-  ColumnChoice columns;         // the columns that were read
-  std::string name;             // as the user gave it
-  std::vector<Source> sources;  // the files in the order of their rows
+  ColumnChoice columns;             // the columns that were read
+  std::string name;                 // as the user gave it
+  std::vector<Source> sources;      // the files in the order of their rows
+  std::string sentence_column{};    // of a table with one word a row
+  LabelForm label_form{};           // how the labels were read
+  std::vector<Finding> findings{};  // how the rows were read; see TableLoader
 };
 
 // The files that a data path names for a role. It is expand() for tables, which may be compressed,

@@ -6,6 +6,7 @@
 
 #include "storage/base/dtype.h"
 #include "storage/formats/text_form.h"
+#include "trainer/data/label_form.h"
 #include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/loss_options.h"
@@ -49,6 +50,8 @@ struct DataOptions {
   std::string input_meta_data_path{};  // the JSON beside run_classifier.py's TFRecords
   std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by their names
   std::string weight_column{};
+  std::string sentence_column{};  // of rows of one word; see LoadRules
+  LabelForm labels{};             // how sets of labels are written
   double max_similarity = 1;      // the label of texts that mean the same, for Task::kSimilarity
   std::string label_names{};      // joined by commas; empty: those of the data or the model
   TextForm text_form{};           // of files of text

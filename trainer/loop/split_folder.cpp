@@ -99,26 +99,37 @@ std::string sharded_split(std::string_view file_name) {
   return std::string(stem.substr(0, dash));
 }
 
-// The split that a table is by its whole name, such as "train.csv" and "dev.tsv.gz"; "" for others.
+// The split that a table is by its name, such as "train.csv", "dev.tsv.gz" and "news_test.csv"; ""
+// for others, and for a name of several splits.
 std::string plainly_named_split(std::string_view file_name) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"train", "train"},      {"training", "train"}, {"validation", "validation"},
       {"valid", "validation"}, {"val", "validation"}, {"dev", "validation"},
       {"eval", "validation"},  {"test", "test"},      {"testing", "test"}};
   const std::string stem = lower_ascii(file_name.substr(0, file_name.find('.')));
-  for (const auto& [name, split] : kNames) {
-    if (stem == name) return std::string(split);
+  std::string found;
+  for (const std::string& part : parted(stem, "_- ")) {
+    for (const auto& [name, split] : kNames) {
+      if (part != name) continue;
+      if (!found.empty()) return "";
+      found = split;
+    }
   }
-  return "";
+  return found;
 }
 
-// The splits of a folder all of whose tables are named so: train and at least one other.
+// The splits of a folder all of whose tables are named so, and lie in one folder: train and at
+// least one other.
 std::optional<SplitFolder> plain_splits(const std::vector<std::string>& names, const Uri& folder) {
   Splits splits;
+  std::optional<std::string> directory;
   for (const std::string& name : names) {
-    if (name.starts_with('.') || !is_table(without_compression_suffix(name))) continue;
-    const std::string split = plainly_named_split(name);
-    if (split.empty() || name.find('/') != std::string::npos) return std::nullopt;
+    if (name.starts_with('.') || name.find("/.") != std::string::npos) continue;
+    const std::string_view file = last_part(name);
+    if (!is_table(without_compression_suffix(file)) || describes_data_set(file)) continue;
+    const std::string split = plainly_named_split(file), place(name, 0, name.size() - file.size());
+    if (split.empty() || directory.value_or(place) != place) return std::nullopt;
+    directory = place;
     splits[split].push_back(folder / name);
   }
   if (splits.size() < 2 || !splits.contains("train")) return std::nullopt;
@@ -181,6 +192,17 @@ std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri) {
     if (!files.empty()) return SplitFolder{{{"all", std::move(files)}}};
   }
   return hub_splits(names, uri);
+}
+
+bool describes_data_set(std::string_view file_name) {
+  constexpr std::string_view kNames[] = {
+      "dataset_infos.json", "dataset_info.json", "dataset_dict.json",    "state.json",
+      "features.json",      "metadata.json",     "croissant.json",       "datapackage.json",
+      "config.json",        "tokenizer.json",    "tokenizer_config.json"};
+  const std::string name = lower_ascii(file_name);
+  const std::string stem = name.substr(0, name.find('.'));
+  return std::ranges::find(kNames, name) != std::end(kNames) || stem == "readme" ||
+         stem == "license" || stem == "licence" || stem == "citation" || stem == "requirements";
 }
 
 std::optional<std::string> split_for(const Splits& splits, const std::string& role) {

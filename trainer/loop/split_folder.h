@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/storage.h"
@@ -17,8 +18,8 @@ namespace berth {
 //   a repository of the hub:     [data/]train-00000-of-00002.parquet | ...
 //   tables named as splits:      train.csv | validation.csv, dev.csv, ... | test.csv
 //
-// The last one has no other tables, train and at least one other split. Other files in it, such as
-// cache-*.arrow, are none of its rows.
+// The last one has no other tables, all of them in one folder, train and at least one other split.
+// Other files in it, such as cache-*.arrow, are none of its rows.
 struct SplitFolder {
   std::map<std::string, std::vector<Uri>> splits;  // the files of each in the order of their rows
 };
@@ -26,6 +27,10 @@ struct SplitFolder {
 // Looks for such a folder at `uri`, which may also be an archive of one. Returns nullopt if there
 // is none. Throws kBadData where one is damaged, or where several lie below `uri`.
 std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
+
+// Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt, and
+// so has no rows although its name could be that of a table.
+bool describes_data_set(std::string_view file_name);
 
 // The name of the split for a role. The role "train" reads the split train. Others read validation
 // or else test, and "predict" test or else validation; "eval_mm" is MNLI's second evaluation. If

@@ -16,7 +16,7 @@ constexpr Names kTexts = {
 // Names of columns that hold the first text of two that are compared.
 constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "query",   "premise",
                              "question1", "question", "sentence_A", "text",   "sentence"};
-constexpr Names kWords = {"tokens", "words", "sentence", "text", "word"};
+constexpr Names kWords = {"tokens", "words", "sentence", "text", "word", "token"};
 constexpr Names kQuestions = {"question", "query"};
 
 // Names of columns that hold labels.
@@ -24,7 +24,8 @@ constexpr Names kClasses = {"label",     "labels",  "target", "class",    "categ
                             "sentiment", "emotion", "topic",  "label_id", "y"};
 constexpr Names kScores = {"label",      "score", "target", "labels", "rating",
                            "similarity", "stars", "value",  "y"};
-constexpr Names kTags = {"tags", "ner_tags", "ner", "labels", "label", "pos_tags"};
+constexpr Names kTags = {"tags",  "ner_tags", "ner", "labels",
+                         "label", "pos_tags", "tag", "ner_tag"};
 constexpr Names kAnswers = {"answers", "answer"};
 
 constexpr std::string_view kOfSequences = "ForSequenceClassification";

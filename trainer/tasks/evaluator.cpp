@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "storage/base/counted.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/metrics/answers.h"
 #include "trainer/metrics/entities.h"
@@ -211,9 +213,15 @@ class EntityEvaluator final : public Evaluator {
       mistakes_.add(probability, index, truths.back(), predictions.back(), word);
     }
     metrics_.add(truths, predictions);
+    count_cut(index, features);
   }
 
   TaskScores finish() override {
+    if (cut_words_ > 0) {
+      log_warning(cat(counted(cut_words_, "word"), " with ", cut_entities_, " of ", entities_,
+                      " entities were not scored, because the model did not see them: they are "
+                      "beyond --max-seq-length or have no token"));
+    }
     TaskScores scores{
         .metrics = metrics_.metrics(),
         .details = {.mistakes = mistakes_.with_texts(data_), .calibration = calibration_}};
@@ -224,8 +232,30 @@ class EntityEvaluator final : public Evaluator {
   }
 
  private:
+  // Counts the entities of the sentence, and those that have a word without a token.
+  void count_cut(int64_t index, const Features& features) {
+    std::vector<std::string> tags = data_.label_names(index);
+    std::ranges::replace(tags, std::string(), std::string("O"));
+    std::vector<bool> is_seen(tags.size());
+    for (const int32_t word : features.words) {
+      if (word >= 0 && static_cast<size_t>(word) < tags.size()) {
+        is_seen[static_cast<size_t>(word)] = true;
+      }
+    }
+    cut_words_ += std::count(is_seen.begin(), is_seen.end(), false);
+    for (const Entity& entity : entities_of(tags)) {
+      ++entities_;
+      bool is_whole = true;
+      for (size_t word = entity.first; word <= entity.last; ++word) {
+        is_whole = is_whole && is_seen[word];
+      }
+      cut_entities_ += !is_whole;
+    }
+  }
+
   Dataset& data_;
   const Labels labels_;
+  int64_t cut_words_ = 0, cut_entities_ = 0, entities_ = 0;
   EntityMetrics metrics_;
   Calibration calibration_;
   WorstMistakes mistakes_;

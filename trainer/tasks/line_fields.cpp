@@ -3,18 +3,19 @@
 namespace berth {
 
 std::string one_field(std::string text) {
-  for (char& c : text) {
-    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
-std::string quoted_field(std::string text) {
-  text = one_field(std::move(text));
-  if (text.find('"') == std::string::npos) return text;
+  if (text.find_first_of("\"\t\n\r") == std::string::npos) return text;
   std::string marked = "\"";
   for (const char c : text) marked.append(c == '"' ? 2 : 1, c);
   return marked + "\"";
+}
+
+size_t end_of_line(std::string_view lines, size_t begin) {
+  bool is_quoted = false;
+  for (size_t i = begin; i < lines.size(); ++i) {
+    if (lines[i] == '"') is_quoted = !is_quoted;
+    if (lines[i] == '\n' && !is_quoted) return i + 1;
+  }
+  return lines.size();
 }
 
 }  // namespace berth

@@ -1,14 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace berth {
 
-// A text as a field of a tab-separated line, in which tabs and line ends become blanks.
+// A text as a field of a tab-separated line by CSV's rules, as pandas reads and writes it. A text
+// with a quotation mark, a tab or a line end is put in quotation marks, and its own are doubled.
 std::string one_field(std::string text);
 
-// The same for text of any kind: one with a quotation mark is put in such marks, and its own are
-// doubled.
-std::string quoted_field(std::string text);
+// The place behind the end of the line that begins at `begin`. Quoted line ends do not end it.
+size_t end_of_line(std::string_view lines, size_t begin);
 
 }  // namespace berth

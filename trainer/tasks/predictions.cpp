@@ -57,10 +57,10 @@ class SetLines final : public PredictionLines {
     std::string set, probabilities;
     for (size_t label = 0; label < labels_.size(); ++label) {
       const double probability = sigmoid(logits[label]);
-      if (probability > 0.5) set.append(set.empty() ? "" : "|").append(one_field(labels_[label]));
+      if (probability > 0.5) set.append(set.empty() ? "" : "|").append(labels_[label]);
       probabilities += "\t" + digits(probability);
     }
-    return id_of(data_, index) + "\t" + set + probabilities + "\n";
+    return id_of(data_, index) + "\t" + one_field(set) + probabilities + "\n";
   }
 
  private:

@@ -40,15 +40,14 @@ class TextColumns final : public PredictionLines {
     const Example example = data_.example(index);
     if (inputs_ != InputKind::kWords) {
       std::string texts;
-      for (const std::string& text : example.texts) texts += "\t" + quoted_field(text);
+      for (const std::string& text : example.texts) texts += "\t" + one_field(text);
       return widened(lines, texts);
     }
     std::string wide;  // one line for each word
     size_t word = 0;
     for (size_t begin = 0; begin < lines.size(); ++word) {
-      const size_t end = lines.find('\n', begin) + 1;
-      wide +=
-          widened(lines.substr(begin, end - begin), "\t" + quoted_field(example.texts.at(word)));
+      const size_t end = end_of_line(lines, begin);
+      wide += widened(lines.substr(begin, end - begin), "\t" + one_field(example.texts.at(word)));
       begin = end;
     }
     return wide;

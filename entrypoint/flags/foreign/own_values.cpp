@@ -48,9 +48,19 @@ bool names_a_key(const std::string& value) {
   return value == "labels" || value == "label" || value == "start_positions";
 }
 
+// "-1" for "-1.0", as YAML and spreadsheets write whole numbers.
+std::string_view without_zeros(std::string_view value) {
+  const size_t point = value.find('.');
+  if (point == std::string_view::npos || point + 1 == value.size()) return value;
+  const bool is_whole = value.find_first_not_of('0', point + 1) == std::string_view::npos;
+  return is_whole ? value.substr(0, point) : value;
+}
+
 std::string own_value(const std::string& flag, const std::string& value) {
   for (const OtherValue& row : kValues) {
-    if (flag == row.flag && lower_ascii(value) == row.other) return std::string(row.own);
+    if (flag == row.flag && lower_ascii(without_zeros(value)) == row.other) {
+      return std::string(row.own);
+    }
   }
   if (flag == "metric-for-best-model" && value.starts_with("eval_")) return value.substr(5);
   return value;

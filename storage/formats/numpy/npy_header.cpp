@@ -119,7 +119,8 @@ class LiteralParser {
                   "", "save each column as an array of its own");
     }
     const std::string code = quoted_text();
-    const std::optional<NumpyDtype> dtype = parse_dtype(code);
+    std::optional<NumpyDtype> dtype = parse_dtype(code);
+    if (dtype && dtype->item_size == 0) dtype.reset();  // rows would have no bytes
     if (!dtype) throw Error(Code::kBadData, cat("holds an array of dtype ", quoted(code)));
     return *dtype;
   }

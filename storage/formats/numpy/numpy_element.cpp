@@ -75,7 +75,7 @@ bool is_known_size(char kind, uint32_t size) {
     case 'f':
       return size == 2 || size == 4 || size == 8 || size == 12 || size == 16;
     default:
-      return size > 0;
+      return size > 0 || kind == 'U' || kind == 'S';  // empty texts
   }
 }
 

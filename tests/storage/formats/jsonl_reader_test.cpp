@@ -104,5 +104,19 @@ TEST(JsonlReader, EveryPrefixAndFlippedByteReadsOrIsAnError) {
   }
 }
 
+// As Python's json writes them, which pandas, pyarrow and datasets read.
+TEST(JsonlReader, NumbersThatJsonLacksAreReadAsPythonWritesThem) {
+  EXPECT_THAT(
+      jsonl_rows(
+          "{\"a\":NaN,\"b\":-Infinity,\"c\":Infinity,\"d\":[NaN,1],\"e\":\"NaN \\\" NaN\"}\n"),
+      ElementsAre(
+          ElementsAre(kMissing, text("-inf"), text("inf"), text("[null,1]"), text("NaN \" NaN"))));
+  EXPECT_THAT([] { jsonl_rows("{\"a\":NaM}\n"); }, ThrowsCode(Code::kBadData, "is not valid JSON"));
+  EXPECT_THAT(read_rows(*make_json_reader(source_of("[{\"a\":NaN},{\"a\":2}]"))),
+              ElementsAre(ElementsAre(kMissing), ElementsAre(Cell(int64_t{2}))));
+  EXPECT_THAT(read_rows(*make_json_reader(source_of("{\"a\":[NaN,2]}"))),
+              ElementsAre(ElementsAre(kMissing), ElementsAre(Cell(int64_t{2}))));
+}
+
 }  // namespace
 }  // namespace berth

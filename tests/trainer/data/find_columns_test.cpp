@@ -205,5 +205,38 @@ TEST(FindColumns, NoColumnHasTwoRoles) {
       ThrowsCode(Code::kUsage, "\"label\" would be used twice"));
 }
 
+std::string tags_for(const std::string& what, const std::vector<std::string>& names) {
+  std::vector<Column> columns;
+  for (const std::string& name : names) columns.push_back({name, {}});
+  const FoundColumns found =
+      find_columns(columns, {.tags = what}, LabelNeed::kRequired, Task::kTokenClassification);
+  return names[found.labels.at(0)];
+}
+
+// The columns of conll2003 and of Universal Dependencies, as Hugging Face's data sets have them.
+TEST(FindColumns, TheTaskNamesTheColumnOfTags) {
+  const std::vector<std::string> conll = {"id", "tokens", "pos_tags", "chunk_tags", "ner_tags"};
+  EXPECT_EQ(tags_for("pos", conll), "pos_tags");
+  EXPECT_EQ(tags_for("chunk", conll), "chunk_tags");
+  EXPECT_EQ(tags_for("ner", conll), "ner_tags");
+  EXPECT_EQ(tags_for("", conll), "ner_tags");
+  EXPECT_EQ(tags_for("pos", {"tokens", "upos", "feats"}), "upos");
+  EXPECT_EQ(tags_for("pos", {"tokens", "tags"}), "tags");
+  EXPECT_THAT(
+      [] {
+        tags_for("pos", {"tokens", "ner_tags"});
+      },
+      ThrowsCode(Code::kBadData, "no column is called pos_tags, pos, tags or labels"));
+}
+
+TEST(FindColumns, SeveralNegativesAreRefusedByName) {
+  const std::vector<Column> columns = {
+      {"anchor", {}}, {"positive", {}}, {"negative", {}}, {"negative_2", {}}};
+  EXPECT_THAT([&] { find_columns(columns, {}, LabelNeed::kIgnored, Task::kInBatchNegatives); },
+              ThrowsCode(Code::kBadData, "there is a column \"negative_2\", but berth learns"));
+  EXPECT_NO_THROW(
+      find_columns(std::span(columns).first(3), {}, LabelNeed::kIgnored, Task::kInBatchNegatives));
+}
+
 }  // namespace
 }  // namespace berth

@@ -91,7 +91,7 @@ TEST(SquadExamples, SayWhereTheFileIsMalformed) {
   EXPECT_THAT(
       [] {
         read(
-            R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": 1, "question": "q"}]}]}]})");
+            R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": [1], "question": "q"}]}]}]})");
       },
       ThrowsCode(Code::kBadData, "data[0].paragraphs[0].qas[0]: \"id\" is not a text"));
   EXPECT_THAT(
@@ -106,6 +106,31 @@ TEST(SquadExamples, SayWhereTheFileIsMalformed) {
              "answers": [{"text": "c", "answer_start": 1099511627776}]}]}]}]})");
       },
       ThrowsCode(Code::kBadData, "qas[0]: an answer starts at 1099511627776, outside"));
+}
+
+TEST(SquadExamples, MayBeAListOfParagraphs) {
+  const std::vector<Example> examples = read(R"([
+    {"context": "Café in Rome", "qas": [{"id": 7, "question": "Where?", "is_impossible": false,
+     "answers": [{"text": "Rome", "answer_start": 8}]}]},
+    {"context": "y", "qas": [{"id": "3", "question": "z", "answers": []}]}])");
+  ASSERT_THAT(examples, SizeIs(2));
+  EXPECT_EQ(examples[0].id, "7");
+  EXPECT_EQ(examples[1].texts[1], "y");
+}
+
+// SQuAD's script compares the texts of answers alone.
+TEST(SquadExamples, PlacesMayBeWrongWhereOnlyScoresAreWanted) {
+  constexpr std::string_view kWrong =
+      R"({"data": [{"paragraphs": [{"context": "é is me, me", "qas": [
+    {"id": "1", "question": "q", "answers": [{"text": "me", "answer_start": 6}, {"text": "me"},
+     {"text": "me", "answer_start": 10}, {"text": "you", "answer_start": -1}]}]}]}]})";
+  const auto reader = make_squad_examples(std::make_unique<MemorySource>(as_bytes(kWrong)),
+                                          LabelNeed::kRequired, AnswerPlaces::kAny);
+  LabelDictionary none;
+  Example example;
+  ASSERT_TRUE(reader->next(example, none));
+  EXPECT_EQ(example.answers, (std::vector<Answer>{{"me", 5}, {"me", 5}, {"me", 9}, {"you", 12}}));
+  EXPECT_THAT([&] { read(kWrong); }, ThrowsCode(Code::kBadData));
 }
 
 }  // namespace

@@ -166,6 +166,27 @@ TEST(JobRecord, FlagsThatTheJobDidNotKnowCountWhereTheyAreNotTheirDefaults) {
   EXPECT_THAT([&] { as_known_to("[]", now, defaults); }, ThrowsCode(Code::kIncompatible, ""));
 }
 
+// Rules of reading that an earlier version did not have.
+TEST(JobRecord, AJobKeepsTheReadingOfItsRows) {
+  const JobRecord before = record();  // of a version that recorded no reading
+  JobRecord now = before;
+  now.rows = "0a1b2c3d";
+  EXPECT_EQ(job_identity(now), job_identity(before));
+  EXPECT_NO_THROW(check_reading_matches(to_json(before), now, "job"));
+  now.rules = {"multi-hot lists"};
+  EXPECT_NE(job_identity(now), job_identity(before));
+  EXPECT_THAT([&] { check_reading_matches(to_json(before), now, "job"); },
+              ThrowsCode(Code::kIncompatible,
+                         "job: 0.1.0, which began the job, read its rows otherwise than this "
+                         "version does: multi-hot lists"));
+
+  EXPECT_NO_THROW(check_reading_matches(to_json(now), now, "job"));
+  JobRecord later = now;
+  later.rows = "0a1b2c3e";
+  EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
+              ThrowsCode(Code::kIncompatible, "read its rows otherwise"));
+}
+
 TEST(JobRecord, JobsWithDifferentUsedLengthsDiffer) {
   JobRecord one = record(), other = record();
   one.settings.emplace_back("max-seq-length", "128");

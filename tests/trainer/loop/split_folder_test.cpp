@@ -137,5 +137,23 @@ TEST_F(SplitFolderTest, AFileOfIndicesIsRefused) {
   EXPECT_THAT([&] { find("old"); }, ThrowsCode(Code::kBadData, "file of indices"));
 }
 
+TEST_F(SplitFolderTest, DescriptionsOfADataSetAreNoRows) {
+  for (const char* name : {"README.md", ".gitattributes", "dataset_infos.json", "LICENSE.txt",
+                           "data/train.csv", "data/test.csv"}) {
+    put(std::string("clone/") + name);
+  }
+  EXPECT_THAT(files("clone", "train"), ElementsAre("clone/data/train.csv"));
+  EXPECT_THAT(files("clone", "eval"), ElementsAre("clone/data/test.csv"));
+  for (const char* name : {"dataset_infos.json", "rows.jsonl"}) put(std::string("one/") + name);
+  EXPECT_THAT(files("one", "train"), ElementsAre("one/rows.jsonl"));
+}
+
+TEST_F(SplitFolderTest, ASplitMayBeAPartOfAName) {
+  for (const char* name : {"news_train.csv", "news-test.csv"}) put(std::string("part/") + name);
+  EXPECT_THAT(files("part", "train"), ElementsAre("part/news_train.csv"));
+  for (const char* name : {"train.csv", "train_test.csv"}) put(std::string("two/") + name);
+  EXPECT_FALSE(find("two"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -95,6 +95,7 @@ TEST(Translation, StrategiesSayWhenToEvaluateAndSave) {
             "--eval-steps=20 --logging_steps=20");
   EXPECT_EQ(plain({"--eval_steps=50", "--eval_strategy=epoch"}), "");
   EXPECT_EQ(plain({"--save_strategy=no", "--save_steps=3"}), "--save-steps=0");
+  EXPECT_EQ(plain({"--max_steps=-1.0"}), "--max_steps=0");
   EXPECT_EQ(plain({"--save_strategy=steps", "--save_steps=3"}), "--save_steps=3");
   EXPECT_THAT(remarks({"--save_strategy=epoch"}), ElementsAre(HasSubstr("has no effect")));
   EXPECT_THAT(remarks({"--eval_strategy=no"}), ElementsAre(HasSubstr("--mode train never")));

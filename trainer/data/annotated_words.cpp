@@ -1,4 +1,4 @@
-#include "trainer/loop/annotated_words.h"
+#include "trainer/data/annotated_words.h"
 
 #include <algorithm>
 #include <charconv>

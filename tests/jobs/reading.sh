@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Trains on files as people have them, and checks what the log says of how they were read.
+#   reading.sh BERTH
+. "$(dirname "$0")/lib.sh"
+
+# reads 'PART OF THE LOG' NAME FLAGS...: trains one update in the job NAME.
+reads() {
+  local says=$1 name=$2
+  shift 2
+  expect 0 finished --max-steps 1 --batch-size 4 --job-dir "$name" "$@"
+  tr -d '\\' <err.txt | says -F -- "$says" || fail "$name: the log does not say '$says'"
+}
+
+python3 - <<'PYTHON'
+import csv, json
+rows = [(f"a small text {i}", [i % 2, (i + 1) % 2, int(i % 3 == 0)]) for i in range(24)]
+with open("hot.csv", "w", newline="") as file:
+    csv.writer(file).writerows([("text", "labels"), *rows])
+with open("hot.jsonl", "w") as file:
+    file.writelines(json.dumps({"text": text, "labels": hot, "note": float("nan")}) + "\n" for text, hot in rows)
+with open("words.csv", "w", newline="") as file:
+    csv.writer(file).writerows([("Sentence #", "Word", "Tag")] +
+                               [(f"Sentence: {i}" if w == 0 else "", word, tag) for i in range(12)
+                                for w, (word, tag) in enumerate([("Ida", "B-PER"), ("sings", "O")])])
+with open("counted.conll", "w") as file:
+    file.writelines(f"# {i}\n1\tIda\tB-PER\tO\n2\tsings\tO\tO\n\n" for i in range(12))
+with open("pandas.tsv", "w", newline="") as file:
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+    writer.writerows([("sentence", "label")] + [(f'"so" she said\n{i}', "x\ty" if i % 2 else 'a"b') for i in range(12)])
+with open("comma.csv", "w") as file:
+    file.writelines(["text;label\n"] + [f"text {i};{i % 7},{i}\n" for i in range(12)])
+PYTHON
+
+reads 'labels are lists of 3 numbers 0 and 1' hot --train-data-file hot.csv --label-names red,green,blue
+grep -q '"task": "multi_label"' hot/metrics.json || fail "multi-hot lists are no sets of labels"
+tr -d ' \n' <hot/job.json | says -F '"labels":["red","green","blue"]' || fail "the names of the labels"
+expect 0 finished --mode eval --eval-data-file hot.jsonl --job-dir hot
+expect 2 'give one for each' --mode eval --eval-data-file hot.jsonl --job-dir hot --label-names red,green
+reads 'says where a sentence begins' words --train-data-file words.csv
+cat out.txt err.txt | says '12 rows' || fail "there are not 12 sentences"
+reads 'the word is column 2 and the tag column 3' counted --train-data-file counted.conll --task ner
+reads 'every word has the tag "O"' alike --train-data-file counted.conll --task ner --text-column 2 --label-column 4
+reads 'decimal commas' comma --train-data-file comma.csv
+grep -q '"task": "regression"' comma/metrics.json || fail "decimal commas are no numbers"
+
+printf 'text,label\na,x\nb,y\nc,z\n' >alone.csv
+reads 'each row has a label of its own' alone --train-data-file alone.csv
+reads 'no row is left to evaluate on' none --train-data-file alone.csv
+
+# What berth writes it reads: labels and texts with quotes, tabs and line breaks.
+reads 'quoted as pandas quotes them' pandas --train-data-file pandas.tsv
+expect 0 finished --mode predict --predict-data-file pandas.tsv --predictions-with-text --job-dir pandas
+python3 - <<'PYTHON' || fail "predictions that are not read back"
+import csv
+with open("pandas/predictions.tsv", newline="") as file:
+    header, *rows = csv.reader(file, delimiter="\t")
+assert header == ["id", "prediction", 'a"b', "x\ty", "text"], header
+assert [row[-1] for row in rows] == [f'"so" she said\n{i}' for i in range(12)], rows
+assert {row[1] for row in rows} <= {'a"b', "x\ty"}, rows
+PYTHON
+reads 'quoted as pandas quotes them' again --train-data-file pandas/predictions.tsv --text-column text --label-column prediction --validation-split 0
+
+# A job that an earlier version began, which recorded no reading, is not mixed with another one. One whose rows are read as before goes on.
+printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
+expect 0 finished --train-data-file plain.csv --max-steps 1 --batch-size 4 --job-dir plain
+python3 - <<'PYTHON' || fail "job.json records no reading"
+import json
+for name, rules in ("hot", ["multi-hot lists"]), ("plain", []):
+    job = json.load(open(f"{name}/job.json"))
+    assert job.pop("reading")["rules"] == rules, job
+    json.dump(job, open(f"{name}/job.json", "w"))
+PYTHON
+expect 5 'read its rows otherwise than this version does: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
+  --train-data-file hot.csv --label-names red,green,blue
+expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
+
+finish

@@ -1,0 +1,121 @@
+#include "trainer/data/word_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/rows_in_memory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/data/table_loader.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Cell kUnfilled;
+Cell row_id(int64_t number) { return number; }
+
+// The sentences of a table, each as "word/TAG word/TAG", and what the loader says.
+struct ReadWords {
+  std::vector<std::string> sentences{};
+  std::string says{};
+};
+
+ReadWords read_word_rows(const std::vector<std::string>& columns, const std::vector<Row>& rows,
+                         LoadRules rules = {}) {
+  TableLoader loader(std::move(rules));
+  std::vector<Column> named;
+  for (const std::string& name : columns) named.push_back({name, {}});
+  loader.append_rows(std::make_unique<RowsInMemory>(named, rows));
+  const auto table = loader.finish();
+  ReadWords result;
+  for (uint32_t row = 0; row < table->rows(); ++row) {
+    const Example example = table->read(row);
+    std::string& sentence = result.sentences.emplace_back();
+    for (size_t i = 0; i < example.texts.size(); ++i) {
+      sentence += (i == 0 ? "" : " ") + example.texts[i];
+      if (i < example.labels.size()) sentence += "/" + table->labels.name_of(example.labels[i]);
+    }
+  }
+  for (const Finding& found : loader.findings()) result.says += found.text + "\n";
+  return result;
+}
+
+const std::vector<Row> kById = {{row_id(0), "mara", "B-PER"},
+                                {row_id(0), "[", "O"},
+                                {row_id(1), "in", "O"},
+                                {row_id(1), "lindau", "B-LOC"},
+                                {row_id(2), "so", "O"}};
+
+TEST(WordRows, OneIdIsOneSentence) {
+  for (const char* name : {"sentence_id", "Sentence #", "sentence", "sent_id", "SentenceID"}) {
+    const ReadWords words = read_word_rows({name, "words", "labels"}, kById);
+    EXPECT_THAT(words.sentences, ElementsAre("mara/B-PER [/O", "in/O lindau/B-LOC", "so/O"))
+        << name;
+    EXPECT_THAT(words.says, HasSubstr("says where a sentence ends"));
+  }
+}
+
+// The data set of Kaggle's "Annotated Corpus for Named Entity Recognition" is laid out so.
+TEST(WordRows, AnIdMayStandInTheFirstRowOfASentenceAlone) {
+  const std::vector<Row> rows = {{"Sentence: 1", "mara", "NNP", "B-PER"},
+                                 {kUnfilled, "lives", "VB", "O"},
+                                 {"Sentence: 2", "so", "RB", "O"},
+                                 {"", "what", "WP", "O"}};
+  EXPECT_THAT(read_word_rows({"Sentence #", "Word", "POS", "Tag"}, rows).sentences,
+              ElementsAre("mara/B-PER lives/O", "so/O what/O"));
+  LoadRules rules{.task = Task::kTokenClassification, .columns = {.tags = "pos"}};
+  EXPECT_THAT(read_word_rows({"Sentence #", "Word", "POS", "Tag"}, rows, rules).sentences,
+              ElementsAre("mara/NNP lives/VB", "so/RB what/WP"));
+}
+
+TEST(WordRows, AFlagNamesTheColumn) {
+  LoadRules rules{.task = Task::kTokenClassification, .sentence_column = "utt"};
+  EXPECT_THAT(read_word_rows({"utt", "words", "labels"}, kById, rules).sentences.size(), 3u);
+  rules.sentence_column = "none";
+  EXPECT_THAT(read_word_rows({"sentence_id", "words", "labels"}, kById, rules).sentences.size(),
+              5u);
+  rules.sentence_column = "absent";
+  EXPECT_THAT(
+      [&] {
+        read_word_rows({"sentence_id", "words", "labels"}, kById, rules);
+      },
+      ThrowsCode(Code::kBadData, "there is no column \"absent\" (--sentence-column)"));
+}
+
+TEST(WordRows, SentencesWithIdsAreSentences) {
+  const std::vector<Row> rows = {{row_id(0), "['a', 'b']", "['X', 'Y']"},
+                                 {row_id(1), "['c']", "['X']"}};
+  EXPECT_THAT(
+      read_word_rows({"sentence_id", "words", "labels"}, rows, {.task = Task::kTokenClassification})
+          .sentences,
+      ElementsAre("a/X b/Y", "c/X"));
+}
+
+TEST(WordRows, AMissingWordNamesItsRowAndLeavesItsSentenceOut) {
+  std::vector<Row> rows = kById;
+  rows[1][1] = kUnfilled;
+  EXPECT_THAT(
+      [&] {
+        read_word_rows({"sentence_id", "words", "labels"}, rows);
+      },
+      ThrowsCode(Code::kBadData, "row 1: the cell of column \"words\" is empty"));
+  EXPECT_THAT(
+      read_word_rows({"sentence_id", "words", "labels"}, rows, {.skip_bad_rows = 1}).sentences,
+      ElementsAre("in/O lindau/B-LOC", "so/O"));
+}
+
+TEST(WordRows, ScatteredSentencesAndLonelyWordsAreToldOf) {
+  std::vector<Row> rows = kById;
+  rows.push_back({row_id(0), "left", "O"});
+  EXPECT_THAT(read_word_rows({"sentence_id", "words", "labels"}, rows).says,
+              HasSubstr("scattered"));
+  const std::vector<Row> alone(12, Row{"word", "O"});
+  EXPECT_THAT(
+      read_word_rows({"words", "labels"}, alone, {.task = Task::kTokenClassification}).says,
+      HasSubstr("every sentence has one word; where each row has a word, --sentence-column"));
+}
+
+}  // namespace
+}  // namespace berth
