@@ -78,7 +78,7 @@ void warn_of_labels(const TrainingRows& rows, bool holds_rows_out) {
                     ", so any model is right about all of them; --label-column names another "
                     "column"));
   }
-  constexpr size_t kFewRows = 4;
+  constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
       rows.train.table->labels.names().size() == count) {
     log_warning(cat(rows.train.name,
@@ -114,29 +114,6 @@ void say_what_was_read(const TrainingRows& rows, const std::vector<int64_t>& cou
       counts.empty() ? "" : cat("; rows to train on: ", describe_classes(rows.labels, counts));
   log_info(
       cat(rows.train.name, ": ", counted(rows.train.table->rows(), "row"), ", ", columns, classes));
-}
-
-// Warns where the labels cannot teach what the user wants, although a training would work.
-void warn_of_labels(const TrainingRows& rows, const Settings& settings) {
-  const ExampleTable& table = *rows.train.table;
-  const LabelKind kind = traits(rows.task).labels;
-  if (kind == LabelKind::kTagPerWord && table.labelled && rows.labels.size() == 1) {
-    log_warning(cat(rows.train.name, ": every word has the tag ", quoted(rows.labels[0]),
-                    "; --label-column names another column"));
-  }
-  const size_t labels = table.labels.names().size();
-  if (kind == LabelKind::kClass && table.labelled && labels > 2 && labels == table.rows()) {
-    log_warning(cat(rows.train.name,
-                    ": each row has a label of its own, so nothing can be learnt; "
-                    "--label-column names another column, and --task regression reads numbers"));
-  }
-  const bool holds_out = settings.mode == Mode::kTrainAndEval && !rows.eval &&
-                         settings.data.validation_split > 0 && traits(rows.task).has_label_column;
-  if (holds_out && rows.split.held_out.empty()) {
-    log_warning(cat(rows.train.name,
-                    ": no row is left to evaluate on; give --eval-data-file or a "
-                    "larger --validation-split"));
-  }
 }
 
 std::vector<float> parse_weights(const std::string& text, const std::vector<std::string>& labels) {
@@ -299,7 +276,6 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                              rows.train.table->labels.classes(rows.labels), rows.labels.size());
   }
   say_what_was_read(rows, counts);
-  warn_of_labels(rows, settings);
   const std::string& weights = settings.training.optimization.class_weights;
   if (weights.empty()) return rows;
   if (traits(rows.task).labels != LabelKind::kClass) {

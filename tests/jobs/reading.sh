@@ -44,7 +44,7 @@ reads 'decimal commas' comma --train-data-file comma.csv
 grep -q '"task": "regression"' comma/metrics.json || fail "decimal commas are no numbers"
 
 printf 'text,label\na,x\nb,y\nc,z\n' >alone.csv
-reads 'each row has a label of its own' alone --train-data-file alone.csv
+reads 'every row has a label of its own' alone --train-data-file alone.csv
 reads 'no row is left to evaluate on' none --train-data-file alone.csv
 
 # What berth writes it reads: labels and texts with quotes, tabs and line breaks.
