@@ -111,7 +111,7 @@ TRIED = {
     "max-steps": (["3"], []),
     "batch-size": (["5"], []),
     "token-budget": (["64"], []),
-    "drop-remainder": ([], []),
+    "drop-remainder": ([], ["--batch-size", "7"]),
     "seed": (["7"], []),
     "data-fraction": (["0.5"], []),
     "max-train-samples": (["12"], []),
