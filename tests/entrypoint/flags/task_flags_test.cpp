@@ -18,9 +18,9 @@ bool never(std::string_view, std::string_view) { return false; }
 
 TEST(TaskFlags, AFlagThatChangesNothingIsRefusedByName) {
   const CommandLine smooths = parsed({"--label-smoothing", "0.1"});
-  for (const Task task : {Task::kMultiLabel, Task::kRegression, Task::kQuestionAnswering,
-                          Task::kSimilarity, Task::kInBatchNegatives,
-                          Task::kEmbeddingDistillation}) {
+  for (const Task task :
+       {Task::kMultiLabel, Task::kRegression, Task::kQuestionAnswering, Task::kSimilarity,
+        Task::kInBatchNegatives, Task::kEmbeddingDistillation}) {
     EXPECT_THAT([&] { require_heeded(smooths, task, never); },
                 ThrowsCode(Code::kUsage, "--label-smoothing: the flag changes nothing"));
   }

@@ -115,8 +115,8 @@ TEST_F(ResolveSettingsTest, EvaluationComparesTextsInBatchesOfTheJob) {
 
 TEST_F(ResolveSettingsTest, AnOlderMaskedLanguageModelReadsLineByLine) {
   const auto reading_of = [&](const char* settings) {
-    const std::string directory =
-        finished_job(std::string(R"({"labels": [], "task": "masked_lm", "settings": )") + settings + "}");
+    const std::string directory = finished_job(
+        std::string(R"({"labels": [], "task": "masked_lm", "settings": )") + settings + "}");
     return resolve({"--mode", "eval", "--eval-data-file", "a.txt", "--job-dir", directory})
         .settings.data;
   };

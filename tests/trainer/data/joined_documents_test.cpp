@@ -81,8 +81,7 @@ TEST_F(JoinedDocumentsTest, ABlockIsOneExampleOfSeveralSequences) {
   add("bcde");
   add("f");
   join({.block_tokens = 5});
-  const auto maker =
-      make_feature_maker({.task = Task::kMaskedLm, .max_seq_length = 5}, tokenizer_);
+  const auto maker = make_feature_maker({.task = Task::kMaskedLm, .max_seq_length = 5}, tokenizer_);
   const Masking masking(tokenizer_, {});
   Dataset data(joined_, {0, 1}, Task::kMaskedLm, *maker, /*labelled=*/true);
   data.mask_with(masking);

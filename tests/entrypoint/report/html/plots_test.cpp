@@ -39,8 +39,8 @@ TEST(LinePlot, WritesDecimalsOnAxesOfUsualSize) {
       .title = "accuracy", .series = {{.name = "one", .points = {{1, 0.8951}, {2, 0.8957}}}}});
   EXPECT_THAT(svg, HasSubstr(">0.8952</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("e-1</text>")));
-  const std::string rates = figure(LinePlot{
-      .title = "rate", .series = {{.name = "one", .points = {{1, 1e-5}, {2, 5e-5}}}}});
+  const std::string rates = figure(
+      LinePlot{.title = "rate", .series = {{.name = "one", .points = {{1, 1e-5}, {2, 5e-5}}}}});
   EXPECT_THAT(rates, HasSubstr("e-5</text>"));
 }
 
