@@ -73,7 +73,9 @@ void ExampleTable::finish() {
   if (rows_ == 0) throw Error(Code::kBadData, "has no rows");
   labels.settle();
   settle_strata();
-  for (const std::string& name : labels.names()) digest_ = crc32c(as_bytes(name), digest_);
+  for (const std::string& label : labels.names()) {
+    digest_ = crc32c(as_bytes(label), digest_);
+  }
   if (!file_) return;
   file_->append(as_bytes(buffer_));
   std::string().swap(buffer_);
