@@ -46,6 +46,7 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
                    .sources = rows.train.sources,
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
+                   .tokenizer_rules = inputs.model.tokenizer_rules,
                    .max_seq_length = inputs.settings().data.max_seq_length,
                    .vector_size = inputs.model.config.vector_size,
                    .version = version_text(),
@@ -212,6 +213,14 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
+  if (existing) {
+    record_ = with_tokenizer_files_of(*existing, std::move(record_));
+    try {
+      check_tokenizer_matches(*existing, record_);
+    } catch (const Error& error) {
+      throw error.at(directory_.root().to_string());
+    }
+  }
   const std::string identity = job_identity(record_);
   if (!leads()) return;  // worker 0 has compared
   const auto was_written_by = [this](const JobRecord& record) {

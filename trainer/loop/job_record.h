@@ -17,7 +17,9 @@ struct JobRecord {
   SettingsTable settings{};
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
-  std::string task{};          // its name, given or inferred
+  std::string task{};  // its name, given or inferred
+  // How the tokenizer was read: the rules that earlier versions of the program did not have.
+  std::vector<std::string> tokenizer_rules{};
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
   int64_t vector_size = 0;     // ModelConfig::vector_size
   std::string version{}, machine{}, kernels{};
@@ -52,6 +54,14 @@ JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 // no job.json.
 JobRecord as_known_to(std::string_view existing_json, JobRecord record,
                       const SettingsTable& defaults);
+
+// `record` with the tokenizer's files of the job that left `existing_json`. Another version of the
+// program may have read other ones of them. Throws kIncompatible if that is no job.json.
+JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord record);
+
+// Throws kIncompatible if this program reads the tokenizer of the job that left `existing_json`
+// otherwise than the version that began it, which may be an earlier one.
+void check_tokenizer_matches(std::string_view existing_json, const JobRecord& record);
 
 // The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC
 // of each source, but not its place. The files of one table must be in the same order.
