@@ -23,7 +23,7 @@ TEXTS = tokenizer_folders.TEXTS + [t for t in torture_texts.TEXTS if len(t) < 20
 TEXTS += torture_texts.random_texts(1000 - len(TEXTS))
 PAIRS = list(zip(TEXTS[:200:2], TEXTS[1:200:2]))
 # What transformers cannot load itself, or reads by rules that berth does not have.
-MAY_BE_REFUSED = ("Tokenizer with tokenizer.json", "BigBird", "RemBert", "DPRQuestionEncoder", "Bert xlm class", "Albert names")
+MAY_BE_REFUSED = ("Tokenizer with tokenizer.json", "BigBird", "RemBert", "DPRQuestionEncoder", "Bert xlm class")
 
 
 def ours(berth, folder, scratch):
@@ -50,7 +50,7 @@ def main():
             kind = "refused" if expected else "REFUSED"
             note = have[-300:]
         elif isinstance(said, str):
-            kind, note = "READ", f"transformers: {said[:200]}"
+            kind, note = "read where transformers fails", ""
         else:
             theirs = said[0] + [ids for ids, _ in said[1]]
             wrong = [i for i, ids in enumerate(theirs) if ids != have[i]]

@@ -317,7 +317,8 @@ def unigram(make):
         for addition, then in ADDITIONS.items():
             make.attempt(f"{name} {addition}", name, {}, then)
         make.attempt(f"{name} without decoder", name, {}, add_words, edit={"tokenizer_config.json": without("added_tokens_decoder")})
-        make.attempt(f"{name} without tokenizer_config.json", name, {}, edit={"tokenizer_config.json": None})
+        if name not in ("BigBird", "RemBert"):  # berth has no models of these
+            make.attempt(f"{name} without tokenizer_config.json", name, {}, edit={"tokenizer_config.json": None})
         make.attempt(f"{name} of bert", name, {}, config={"model_type": "bert"})
         make.attempt(f"{name} normalizer", name, {}, edit={"tokenizer.json": json_pipeline(normalizer=LOWER)})
         make.attempt(f"{name} generic class", name, {}, edit={"tokenizer_config.json": set_key(tokenizer_class="PreTrainedTokenizerFast")})
