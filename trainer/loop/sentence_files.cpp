@@ -279,10 +279,8 @@ void write_sentence_files(Storage& storage, const Uri& directory, const ModelCon
   OrderedJson kept = OrderedJson::object();
   if (!files.config_json.empty()) kept = parse_ordered_json(files.config_json);
   kept.erase("__version__");
-  for (const auto& [key, value] :
-       OrderedJson{{"prompts", OrderedJson::object()}, {"default_prompt_name", nullptr}}.items()) {
-    if (!kept.contains(key)) kept[key] = value;
-  }
+  if (!kept.contains("prompts")) kept["prompts"] = OrderedJson::object();
+  if (!kept.contains("default_prompt_name")) kept["default_prompt_name"] = nullptr;
   kept["similarity_fn_name"] = "cosine";
   write(kPromptFile, kept);
   write("modules.json", modules);
