@@ -213,15 +213,7 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
-  if (existing) {
-    record_ = with_tokenizer_files_of(*existing, std::move(record_));
-    try {
-      check_tokenizer_matches(*existing, record_);
-    } catch (const Error& error) {
-      throw error.at(directory_.root().to_string());
-    }
-  }
-  const std::string identity = job_identity(record_);
+  if (existing) record_ = as_read_before(*existing, record_, directory_.root().to_string());
   if (!leads()) return;  // worker 0 has compared
   const auto was_written_by = [this](const JobRecord& record) {
     return state_.job == job_identity(record) ||
@@ -238,7 +230,7 @@ void TrainingRun::settle_record() {
                 directory_.checkpoints().to_string(),
                 "use another --checkpoint-dir, or repeat the command of that job to resume it");
   }
-  state_.job = identity;
+  state_.job = job_identity(record_);
   if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
   try {
     check_sources_match(*existing, record_);

@@ -290,6 +290,16 @@ void check_tokenizer_matches(std::string_view existing_json, const JobRecord& re
               "", "go on with that version, or begin the job again in another --job-dir");
 }
 
+JobRecord as_read_before(std::string_view existing_json, const JobRecord& record,
+                         const std::string& where) {
+  try {
+    check_tokenizer_matches(existing_json, record);
+  } catch (const Error& error) {
+    throw error.at(where);
+  }
+  return with_tokenizer_files_of(existing_json, record);
+}
+
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {
   if (identities(parse(existing_json)["sources"]) != identities(source_objects(record))) {
     refuse("its input files had other contents");

@@ -63,6 +63,10 @@ JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord reco
 // otherwise than the version that began it, which may be an earlier one.
 void check_tokenizer_matches(std::string_view existing_json, const JobRecord& record);
 
+// with_tokenizer_files_of() and then check_tokenizer_matches(), whose error names `where`.
+JobRecord as_read_before(std::string_view existing_json, const JobRecord& record,
+                         const std::string& where);
+
 // The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC
 // of each source, but not its place. The files of one table must be in the same order.
 void check_sources_match(std::string_view existing_json, const JobRecord& record);
