@@ -52,6 +52,14 @@ else
   echo "SKIPPED: no data folder at $data"
 fi
 
+echo "== folders of tokenizers of every class, by transformers 5 and by transformers 4"
+build/peers/bin/python tests/peers/check_tokenizer_variants.py build/release/berth
+rm -rf build/peers-work/folders
+PYTHONPATH=tests/record build/peers-torch/bin/python -c "
+import tokenizer_folders
+tokenizer_folders.make_all('build/peers-work/folders')"
+build/peers/bin/python tests/peers/check_tokenizer_variants.py build/release/berth build/peers-work/folders
+
 echo "== real files as their own libraries read them"
 if [ -d "$data" ]; then
   build/peers-torch/bin/python tests/peers/check_files.py build/release/berth "$data"

@@ -80,6 +80,12 @@ std::vector<Flag> model_flags() {
        "Start from the parameters of the model, or from random parameters of the same shapes.",
        choice_value<Init>(model_option(&ModelOptions::init),
                           {{"pretrained", Init::kPretrained}, {"random", Init::kRandom}})},
+      {"ignore-mismatched-sizes",
+       {},
+       kModel,
+       "Start the head at random where the model was fine-tuned for another number of classes. "
+       "Without it such a model ends the job.",
+       switch_value(model_option(&ModelOptions::ignores_mismatched_sizes))},
       {"model-config",
        {"bert-config-file", "config", "config-name"},
        kModel,

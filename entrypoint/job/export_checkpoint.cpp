@@ -22,7 +22,7 @@ ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& 
   model.config.labels = earlier.labels();
   model.config.vector_size = earlier.vector_size();
   if (compares_texts(model.config)) {
-    settle_embedding(read_sentence_files(folder), settings.embedding, model.config);
+    settle_comparison(folder, read_sentence_files(folder), settings, model);
   }
   settle_generator(job, settings, model.config);
   require_exportable(settings, model.config);

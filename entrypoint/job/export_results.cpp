@@ -41,6 +41,14 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
         cat("TensorFlow checkpoints have no tensor names for ", model_type_name(config.type)),
         "--export-format tensorflow", "only bert and albert can be exported so");
   }
+  const bool has_decoder =
+      traits(config.task).rows == HeadRows::kMasked && !config.ties_word_embeddings;
+  if (settings.output.export_format == ExportFormat::kTensorflow && has_decoder) {
+    throw Error(Code::kUsage,
+                "TensorFlow checkpoints have no place for a decoder that is not tied to the word "
+                "embeddings (tie_word_embeddings)",
+                "--export-format tensorflow", "leave the flag out");
+  }
   if (settings.output.export_format == ExportFormat::kOnnx && !onnx::has_graph(config.type)) {
     throw Error(Code::kUsage, cat("berth has no graph of ", model_type_name(config.type), " yet"),
                 "--export-format onnx", "leave the flag out");
@@ -75,9 +83,12 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   require_range(whole, dtype);
   const bool as_onnx = output.export_format == ExportFormat::kOnnx;
   export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
-  if (as_onnx) export_onnx(storage, directory, model.config, whole, dtype);
+  if (as_onnx) {
+    export_onnx(storage, directory, model.config, whole, dtype, model.tokenizer->has_token_types());
+  }
   if (compares_texts(model.config)) {
-    write_sentence_files(storage, directory, model.config, settings.data.max_seq_length);
+    write_sentence_files(storage, directory, model.config, settings.data.max_seq_length,
+                         model.sentences);
   }
   if (model.config.generator) {
     const Uri beside = directory / kGeneratorFolderName;
@@ -85,7 +96,9 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
     ModelConfig config = generator_config(model.config);
     export_model(storage, beside, config, own, dtype, *model.tokenizer, metrics);
     config.is_generator = false;  // the names in a file of its own have no prefix
-    if (as_onnx) export_onnx(storage, beside, config, own, dtype);
+    if (as_onnx) {
+      export_onnx(storage, beside, config, own, dtype, model.tokenizer->has_token_types());
+    }
   }
   if (output.export_format == ExportFormat::kTensorflow) {
     export_tensorflow(storage, directory, model.config, whole);

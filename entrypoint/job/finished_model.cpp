@@ -60,6 +60,7 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
         static_cast<int32_t>(std::min(files.max_seq_length.value_or(positions), positions));
   }
   settle_embedding(files, settings.embedding, model.config);
+  use_sentence_files(folder, settings.model, files, model);
   resolved.sources.task = Task::kTextEmbedding;
   return model;
 }
@@ -77,7 +78,11 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   if (!may_compare) return model;
   const SentenceFiles files = read_sentence_files(folder);
   if (!task && files.is_there) task = Task::kSimilarity;
-  settle_embedding(files, settings.embedding, model.config);
+  if (task && is_of_groups(*task)) {
+    settle_comparison(folder, files, settings, model);
+  } else {
+    settle_embedding(files, settings.embedding, model.config);
+  }
   return model;
 }
 

@@ -28,6 +28,7 @@ class FinishedModel {
   const Settings& settings() const { return resolved_.settings; }
   const DataSources& sources() const { return resolved_.sources; }
   const ModelConfig& config() const { return model_.config; }
+  const SentenceFiles& sentences() const { return model_.sentences; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   const std::string& name() const { return folder_.name(); }  // for messages
   const EngineInfo& engine_info() const { return device_->info(); }

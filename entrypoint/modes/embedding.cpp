@@ -1,5 +1,6 @@
 #include "entrypoint/modes/embedding.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "entrypoint/job/finished_model.h"
@@ -50,16 +51,25 @@ void run_embedding(Job& job) {
   warn_of_tokens(loaded, config, settings, finished.tokenizer());
   Dataset data = rows.all_rows();
   Engine& engine = finished.engine_for(loaded, data);
-  log_info(cat("embeddings: ", config.hidden_size, " numbers, pooling ", name_of(config.pooling),
+  const SentenceFiles& files = finished.sentences();
+  // As encode() does: the folder's Normalize comes before truncate_dim, a wish to normalize behind.
+  const EmbeddingForm form{
+      .normalizes = files.normalizes && config.normalizes_embeddings,
+      .width = static_cast<size_t>(
+          std::min(config.hidden_size, files.truncate_dim.value_or(config.hidden_size))),
+      .normalizes_after = config.normalizes_embeddings && settings.embedding.normalizes};
+  log_info(cat("embeddings: ", form.width, " numbers",
+               form.width < static_cast<size_t>(config.hidden_size) ? " (truncate_dim)" : "",
+               ", pooling ", name_of(config.pooling),
                config.normalizes_embeddings ? ", scaled to length 1" : "", ", texts of at most ",
                settings.data.max_seq_length, " tokens"));
   const VectorTable table{.rows = static_cast<uint64_t>(data.rows()),
-                          .width = static_cast<size_t>(config.hidden_size),
+                          .width = form.width,
                           .has_ids = loaded.table->has_ids};
   const auto embed = [&](VectorWriter* writer) {
     const int64_t batch_size = settings.training.examples_per_evaluation_batch();
-    if (!write_embeddings(engine, data, batch_size, config.normalizes_embeddings, writer,
-                          job.output, job.stop, job.ranks)) {
+    if (!write_embeddings(engine, data, batch_size, form, writer, job.output, job.stop,
+                          job.ranks)) {
       throw_stopped();
     }
   };

@@ -12,6 +12,7 @@
 #include "trainer/loop/load_model.h"
 #include "trainer/loop/onnx_files.h"
 #include "trainer/tasks/glue.h"
+#include "trainer/text/load_tokenizer.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -54,12 +55,23 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
   return config;
 }
 
+// Whether the folder's tokenizer gives token types. A folder without a tokenizer may.
+bool gives_types(ModelFolder& folder) {
+  try {
+    return load_tokenizer([&](std::string_view name) { return folder.text(name); })
+        ->has_token_types();
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 }  // namespace
 
 OnnxConversion::OnnxConversion(const Settings& settings, ModelFolder& folder)
     : dtype_(settings.output.export_dtype.value_or(DType::kF32)),
       files_(sentence_files(folder)),
       config_(config_for_graph(settings, folder, files_)),
+      gives_types_(gives_types(folder)),
       values_(parameter_table(config_)) {
   fill_parameters(folder, settings.model, config_, /*seed=*/0, compute_threads(settings), values_,
                   HeadNeed::kRequired);
@@ -70,9 +82,9 @@ void OnnxConversion::write(Storage& storage, const Uri& directory) const {
   write_text(storage, directory / "config.json", to_config_json(config_, dtype_));
   if (makes_embeddings(config_.task)) {
     write_sentence_files(storage, directory, config_,
-                         files_.max_seq_length.value_or(config_.max_sequence_length()));
+                         files_.max_seq_length.value_or(config_.max_sequence_length()), files_);
   }
-  export_onnx(storage, directory, config_, values_, dtype_);
+  export_onnx(storage, directory, config_, values_, dtype_, gives_types_);
   log_info(cat("the graph is for ", task_name(config_.task)));
 }
 

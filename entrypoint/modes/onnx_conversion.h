@@ -24,6 +24,7 @@ class OnnxConversion {
   const DType dtype_;
   const SentenceFiles files_;
   const ModelConfig config_;
+  const bool gives_types_;
   HostTensors values_;
 };
 

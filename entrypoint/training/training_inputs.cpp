@@ -118,7 +118,7 @@ TrainingInputs read_inputs(const Job& job) {
   model.config.labels = rows.labels;
   if (compares_texts(model.config)) {
     require_cpu(job);
-    settle_embedding(read_sentence_files(*folder), settings.embedding, model.config);
+    settle_comparison(*folder, read_sentence_files(*folder), settings, model);
   }
   job.stop_point();
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);

@@ -44,6 +44,7 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
   JobRecord record{.settings = settings_table(job.command_line.settings),
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
+                   .tokenizer_rules = inputs.model.tokenizer_rules,
                    .max_seq_length = inputs.settings().data.max_seq_length,
                    .vector_size = inputs.model.config.vector_size,
                    .version = version_text(),
@@ -211,7 +212,7 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
-  const std::string identity = job_identity(record_);
+  if (existing) record_ = as_read_before(*existing, record_, directory_.root().to_string());
   if (!leads()) return;  // worker 0 has compared
   const auto was_written_by = [this](const JobRecord& record) {
     return state_.job == job_identity(record) ||
@@ -228,7 +229,7 @@ void TrainingRun::settle_record() {
                 directory_.checkpoints().to_string(),
                 "use another --checkpoint-dir, or repeat the command of that job to resume it");
   }
-  state_.job = identity;
+  state_.job = job_identity(record_);
   if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
   try {
     check_sources_match(*existing, record_);

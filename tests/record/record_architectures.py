@@ -65,6 +65,11 @@ NEWER = {
     "mpnet": ("MPNet", {**SIZES, "layer_norm_eps": 1e-5}),
     "nomic": ("NomicBert", SIZES),
 }
+# Masked language models with a decoder of their own.
+UNTIED = {name + "-untied": (class_name, {**sizes, "tie_word_embeddings": False})
+          for name, (class_name, sizes) in (ARCHITECTURES | NEWER).items()
+          if name in ("bert", "roberta", "distilbert", "electra", "albert", "deberta-v2", "modernbert", "mpnet")}
+NEWER |= UNTIED
 ARCHITECTURES |= NEWER
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM",
          "score": "ForSequenceClassification", "sets": "ForSequenceClassification", "qa": "ForQuestionAnswering"}
@@ -202,6 +207,8 @@ def main():
             if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved", "modernbert-biased") and task not in (
                     "sequence", "qa"):
                 continue  # nearly the same as the one before
+            if architecture in UNTIED and task != "masked":
+                continue
             if task in ("score", "sets") and architecture not in ("bert", "roberta"):
                 continue  # it has the head of "sequence"
             if task == "qa" and architecture == "nomic":

@@ -22,7 +22,7 @@ void scale_to_one(std::vector<float>& vector) {
 
 }  // namespace
 
-bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool normalizes,
+bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const EmbeddingForm& form,
                       VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
                       Communicator* ranks) {
   std::vector<float> embedding;
@@ -30,7 +30,9 @@ bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool no
     require_finite(data, index, logits);
     if (writer != nullptr) {
       embedding.assign(logits.begin(), logits.end());
-      if (normalizes) scale_to_one(embedding);
+      if (form.normalizes) scale_to_one(embedding);
+      embedding.resize(std::min(embedding.size(), form.width));
+      if (form.normalizes_after) scale_to_one(embedding);
       const std::string id = data.id(index);
       writer->add({.number = data.source_row(index), .id = id, .vector = embedding});
     }

@@ -11,12 +11,19 @@
 
 namespace berth {
 
-// Writes the embedding of each example, in order, and finishes the writer. With `normalizes`, each
-// is scaled to length 1. The engine's task is Task::kTextEmbedding. Returns false if `stop` was set
-// meanwhile; the writer then lacks rows. Throws kBadData, naming the row, if a number is not
-// finite. With several ranks, each computes a part, as run_forward() says, and those that write
-// nothing have no writer. `writer` and `ranks` may be null.
-bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, bool normalizes,
+// What is made of each state that the engine pools, in this order.
+struct EmbeddingForm {
+  bool normalizes = false;  // scaled to length 1
+  size_t width = SIZE_MAX;  // its first numbers only
+  bool normalizes_after = false;
+};
+
+// Writes the embedding of each example, in order, and finishes the writer. The engine's task is
+// Task::kTextEmbedding. Returns false if `stop` was set meanwhile; the writer then lacks rows.
+// Throws kBadData, naming the row, if a number is not finite. With several ranks, each computes a
+// part, as run_forward() says, and those that write nothing have no writer. `writer` and `ranks`
+// may be null.
+bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const EmbeddingForm& form,
                       VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
                       Communicator* ranks);
 

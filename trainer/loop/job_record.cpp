@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -147,6 +148,18 @@ bool is_free(std::string_view name, const JobRecord& record) {
   return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
 }
 
+// "tokenizer.json" of such a file's place; "" of other files.
+std::string tokenizer_file(const std::string& uri) {
+  constexpr std::array<std::string_view, 6> kFiles = {
+      "vocab.txt",         "tokenizer.json",          "tokenizer_config.json",
+      "added_tokens.json", "special_tokens_map.json", "Normalize/config.json"};
+  const auto found = std::ranges::find_if(kFiles, [&](std::string_view name) {
+    return uri == name || uri.ends_with(cat("/", name)) ||
+           (name.front() == 'N' && uri.ends_with(name));
+  });
+  return found == kFiles.end() ? "" : std::string(*found);
+}
+
 std::string setting(const OrderedJson& job, const std::string& name) {
   const OrderedJson& settings = job.at("settings");
   return settings.contains(name) && settings[name].is_string() ? settings[name] : "";
@@ -164,6 +177,7 @@ std::string job_identity(const JobRecord& record, IdentityOf of) {
     text += cat(name, "=", is_known ? std::to_string(record.max_seq_length) : value, "\n");
   }
   for (const std::string& rule : record.rules) text += cat("rule ", rule, "\n");
+  for (const std::string& rule : record.tokenizer_rules) text += cat("tokenizer ", rule, "\n");
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
   return crc_text(crc32c(as_bytes(text)));
 }
@@ -200,6 +214,7 @@ std::string to_json(const JobRecord& record) {
                         {"kernels", record.kernels}};
   if (record.vector_size > 0) object["vector_size"] = record.vector_size;
   if (!record.rows.empty()) object["reading"] = {{"rules", record.rules}, {"rows", record.rows}};
+  if (!record.tokenizer_rules.empty()) object["tokenizer_rules"] = record.tokenizer_rules;
   return to_text(object, 2) + "\n";
 }
 
@@ -254,6 +269,62 @@ void check_reading_matches(std::string_view existing_json, const JobRecord& reco
               cat(version.is_string() ? version.get<std::string>() : "another version of berth",
                   ", which began the job, read its rows otherwise than this version does", rules),
               where, "go on with that version, or begin the job again in another --job-dir");
+}
+
+JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord record) {
+  const OrderedJson existing = parse(existing_json);
+  std::vector<Source> sources;
+  std::vector<std::string> names;  // of the tokenizer's files that the job read
+  for (const OrderedJson& source : existing["sources"]) {
+    const auto text = [&](const char* key) {
+      const bool is_text = source.is_object() && source.contains(key) && source[key].is_string();
+      return is_text ? source[key].get<std::string>() : "";
+    };
+    const std::string name = tokenizer_file(text("uri"));
+    if (text("role") != "model" || name.empty()) continue;
+    names.push_back(name);
+    const bool is_read = std::ranges::any_of(record.sources, [&](const Source& own) {
+      return own.role == "model" && tokenizer_file(own.uri) == name;
+    });
+    const OrderedJson& size = source.contains("size") ? source["size"] : OrderedJson();
+    if (is_read || !size.is_number_unsigned()) continue;
+    Source read{.role = "model", .uri = text("uri"), .checksum = {}};
+    read.checksum.size = size.get<uint64_t>();
+    const std::string crc = text("crc32c");
+    std::from_chars(crc.data(), crc.data() + crc.size(), read.checksum.crc, 16);
+    sources.push_back(std::move(read));
+  }
+  std::erase_if(record.sources, [&](const Source& own) {
+    const std::string name = tokenizer_file(own.uri);
+    return own.role == "model" && !name.empty() && std::ranges::find(names, name) == names.end();
+  });
+  record.sources.insert(record.sources.end(), sources.begin(), sources.end());
+  return record;
+}
+
+void check_tokenizer_matches(std::string_view existing_json, const JobRecord& record) {
+  const OrderedJson existing = parse(existing_json);
+  const OrderedJson rules = existing.value("tokenizer_rules", OrderedJson::array());
+  if (rules == OrderedJson(record.tokenizer_rules)) return;
+  std::string differing;
+  for (const std::string& rule : record.tokenizer_rules) {
+    differing += (differing.empty() ? ": " : ", ") + rule;
+  }
+  throw Error(Code::kIncompatible,
+              cat("another version of berth began the job and read its tokenizer otherwise than "
+                  "this one does",
+                  differing),
+              "", "go on with that version, or begin the job again in another --job-dir");
+}
+
+JobRecord as_read_before(std::string_view existing_json, const JobRecord& record,
+                         const std::string& where) {
+  try {
+    check_tokenizer_matches(existing_json, record);
+  } catch (const Error& error) {
+    throw error.at(where);
+  }
+  return with_tokenizer_files_of(existing_json, record);
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {

@@ -22,6 +22,8 @@ struct JobRecord {
   // and a checksum of the rows. Empty: the job has no rows of texts.
   std::vector<std::string> rules{};
   std::string rows{};
+  // How the tokenizer was read: the rules that earlier versions of the program did not have.
+  std::vector<std::string> tokenizer_rules{};
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
   int64_t vector_size = 0;     // ModelConfig::vector_size
   std::string version{}, machine{}, kernels{};
@@ -64,6 +66,18 @@ JobRecord as_known_to(std::string_view existing_json, JobRecord record,
 // `existing_json` otherwise than the version that began it, which may be an earlier one.
 void check_reading_matches(std::string_view existing_json, const JobRecord& record,
                            const std::string& where);
+
+// `record` with the tokenizer's files of the job that left `existing_json`. Another version of the
+// program may have read other ones of them. Throws kIncompatible if that is no job.json.
+JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord record);
+
+// Throws kIncompatible if this program reads the tokenizer of the job that left `existing_json`
+// otherwise than the version that began it, which may be an earlier one.
+void check_tokenizer_matches(std::string_view existing_json, const JobRecord& record);
+
+// with_tokenizer_files_of() and then check_tokenizer_matches(), whose error names `where`.
+JobRecord as_read_before(std::string_view existing_json, const JobRecord& record,
+                         const std::string& where);
 
 // The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC
 // of each source, but not its place. The files of one table must be in the same order.

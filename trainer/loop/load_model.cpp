@@ -1,14 +1,19 @@
 #include "trainer/loop/load_model.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "storage/archive.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/known_keys.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
+#include "trainer/model/config_keys.h"
 #include "trainer/model/generator_config.h"
+#include "trainer/model/part_names.h"
 #include "trainer/text/load_tokenizer.h"
 #include "trainer/text/no_tokenizer.h"
 #include "trainer/weights/initial_values.h"
@@ -22,6 +27,46 @@ void warn_of_new_labels(const std::vector<std::string>& own,
                         const std::vector<std::string>& replaced) {
   if (own.size() != replaced.size() || are_placeholders(own)) return;
   log_warning("the model's labels are not the data's; the data's names replace them, by position");
+}
+
+// Warns of what config.json says beyond what berth computes with.
+void warn_of_keys(const std::string& config_json, const std::string& name) {
+  const Json object = parse_json(config_json);
+  const std::vector<std::string> unknown = check_keys(object, config_keys());
+  if (!unknown.empty()) {
+    log_warning(
+        cat(name, " has keys that berth does not know and leaves out: ", listed_keys(unknown)));
+  }
+  if (object.contains("auto_map") && !object.contains("n_embd")) {
+    log_warning(cat(name,
+                    " names code of its own for the model (auto_map), which berth does not "
+                    "run: it computes what transformers has for this model_type"));
+  }
+}
+
+// The last layer of the config's head, if the classes decide its shape.
+std::string classifier_of(const ModelConfig& config) {
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+      return sequence_head_names(config).classifier;
+    case HeadRows::kTokens:
+      return token_head_name(config);
+    default:
+      return "";
+  }
+}
+
+TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options) {
+  TensorRules rules{.classifier = classifier_of(config),
+                    .ignores_mismatched_sizes = options.ignores_mismatched_sizes};
+  const std::optional<Task>& saved = config.saved_task;
+  if (rules.classifier.empty() || !saved || *saved == config.task) return rules;
+  // Files of classifiers with several labels may not say so; the same names mean the same head.
+  const bool same_rows = traits(*saved).rows == traits(config.task).rows &&
+                         traits(*saved).has_classes && traits(config.task).has_classes;
+  const std::vector<std::string> own = parse_config(config.source_json).labels;
+  rules.classifier_is_new = !(same_rows && own == config.labels);
+  return rules;
 }
 
 }  // namespace
@@ -54,9 +99,11 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
   } catch (const Error& error) {
     throw error.at(config_name);
   }
+  warn_of_keys(config_json, config_name);
   try {
-    model.tokenizer = load_tokenizer([&](std::string_view name) { return folder.text(name); },
-                                     {.do_lower_case = options.do_lower_case});
+    model.tokenizer =
+        load_tokenizer([&](std::string_view name) { return folder.text(name); },
+                       {.do_lower_case = options.do_lower_case}, &model.tokenizer_rules);
   } catch (const Error& error) {
     const Error named = error.at(options.vocab_file.empty() ? folder.name() : options.vocab_file);
     if (error.code() != Code::kNotFound || needs_tokenizer(data)) throw named;
@@ -68,6 +115,14 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
                     " pieces, but the configuration's vocab_size is ", model.config.vocab_size),
                 config_name, "use the vocab.txt that belongs to the model");
   }
+  // Vocabularies are padded to multiples of 128 at most.
+  const int64_t pieces = model.tokenizer->vocab_size();
+  const int64_t unused = model.config.vocab_size - pieces;
+  if (pieces > 0 && (unused >= 128 || unused * 8 > model.config.vocab_size)) {
+    log_warning(cat("the tokenizer has ", pieces, " pieces, but the model's vocabulary ",
+                    model.config.vocab_size,
+                    ": if the two do not belong together, the ids mean other words"));
+  }
   if (data.max_seq_length > model.config.max_sequence_length()) {
     throw Error(Code::kUsage,
                 cat("--max-seq-length ", data.max_seq_length, " exceeds the model's ",
@@ -75,6 +130,17 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
                 config_name);
   }
   return model;
+}
+
+void use_sentence_files(ModelFolder& folder, const ModelOptions& options, SentenceFiles files,
+                        ModelDescription& model) {
+  if (files.lowers_case) {
+    model.tokenizer =
+        load_tokenizer([&](std::string_view name) { return folder.text(name); },
+                       {.do_lower_case = options.do_lower_case, .lowers_first = true});
+    model.tokenizer_rules.emplace_back("do_lower_case of sentence_bert_config.json counts");
+  }
+  model.sentences = std::move(files);
 }
 
 std::vector<std::string> choose_labels(const ModelConfig& config,
@@ -126,14 +192,35 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   }
   const std::optional<ModelParameters> found = folder.parameters();
   if (!found) {
-    throw Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin", folder.name(),
-                "pass --init random to train from scratch");
+    throw folder.missing_parameters();
   }
+  TensorRules rules = tensor_rules(config, options);
+  const MaskedLmHeadNames head_names = masked_lm_head_names(config);
+  if (traits(config.task).rows == HeadRows::kMasked && config.ties_word_embeddings) {
+    rules.tied = &head_names;
+  }
+  if (head == HeadNeed::kRequired) rules.classifier.clear();
   LoadReport report;
   try {
-    report = load_parameters(*found->tensors, values, threads);
+    report = load_parameters(*found->tensors, values, threads, rules);
   } catch (const Error& error) {
     throw error.at(found->file);
+  }
+  if (!report.prefix.empty()) {
+    log_info(cat("all tensors of ", found->file, " are named ", quoted(report.prefix + "..."),
+                 "; the prefix was taken off"));
+  }
+  if (report.left_out_classifier) {
+    log_info(rules.classifier_is_new
+                 ? cat("the model was fine-tuned for ", task_name(*config.saved_task),
+                       ": the head of ", task_name(config.task), " is new")
+                 : cat("the model was fine-tuned for another number of classes: the head is new"));
+  }
+  if (report.has_other_decoder) {
+    log_warning(cat(found->file,
+                    " has a decoder that differs from the word embeddings, although the "
+                    "configuration ties them: it is left out, as transformers does; with "
+                    "tie_word_embeddings false in config.json it counts"));
   }
   if (!report.ignored.empty()) {
     log_info(cat("not used by the model: ", counted(report.ignored.size(), "tensor"), " of ",

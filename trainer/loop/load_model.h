@@ -8,6 +8,7 @@
 #include "storage/storage.h"
 #include "trainer/loop/model_folder.h"
 #include "trainer/loop/options.h"
+#include "trainer/loop/sentence_files.h"
 #include "trainer/model/config.h"
 #include "trainer/model/parameter_tensors.h"
 #include "trainer/text/tokenizer.h"
@@ -18,6 +19,8 @@ namespace berth {
 struct ModelDescription {
   ModelConfig config;
   std::unique_ptr<Tokenizer> tokenizer;
+  std::vector<std::string> tokenizer_rules{};  // see load_tokenizer()
+  SentenceFiles sentences{};                   // of a model that makes embeddings; else empty
 };
 
 // Whether rows of these files are texts, judging by the names of the files. A model without a
@@ -30,6 +33,11 @@ bool needs_tokenizer(const DataOptions& data);
 // kNotFound when it is used.
 ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
                                 const DataOptions& data);
+
+// Makes `model` embed texts as its folder's files of sentence-transformers say: reads its tokenizer
+// again, if they lower-case the texts.
+void use_sentence_files(ModelFolder& folder, const ModelOptions& options, SentenceFiles files,
+                        ModelDescription& model);
 
 // The label names to train with. They are the model's own if these contain all of the data's, in
 // any order. Otherwise they are the data's, in their order. `config` is that of the model's file.

@@ -20,9 +20,6 @@ namespace fs = std::filesystem;
 constexpr const char* kNoConfig = "no config.json or bert_config.json";
 constexpr const char* kNoConfigHint = "pass --model-config, or a --model that has one";
 
-constexpr const char* kNoParameters = "no model.safetensors or pytorch_model.bin";
-constexpr const char* kNoParametersHint = "pass --init random to train from scratch";
-
 // Where older models of sentence-transformers keep their encoder.
 constexpr const char* kTransformerFolder = "0_Transformer";
 
@@ -126,7 +123,7 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
   }
   if (options.init == Init::kPretrained && !find_parameters(storage, directory) &&
       !find_checkpoint(storage, directory)) {
-    throw Error(Code::kNotFound, kNoParameters, directory.to_string(), kNoParametersHint);
+    throw missing_parameters(storage, directory);
   }
   return located;
 }
@@ -165,6 +162,8 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options, ModelNee
 
 std::optional<Uri> ModelFolder::locate(std::string_view name) const {
   if (name == "vocab.txt" && !options_.vocab_file.empty()) return Uri::parse(options_.vocab_file);
+  // A vocabulary that was named is not that of the folder's tokenizer.json, which would decide.
+  if (name == "tokenizer.json" && !options_.vocab_file.empty()) return std::nullopt;
   if (name == "config.json" && !options_.model_config.empty()) {
     return Uri::parse(options_.model_config);
   }
@@ -213,6 +212,16 @@ std::string ModelFolder::config_json() {
     if (std::optional<std::string> content = text(name)) return std::move(*content);
   }
   throw Error(Code::kNotFound, kNoConfig, name_, kNoConfigHint);
+}
+
+Error ModelFolder::missing_parameters() const {
+  if (directory_) {
+    const Error error = berth::missing_parameters(storage_, *directory_);
+    if (!temporary_) return error;
+    return Error(error.code(), error.problem(), name_, error.hint());
+  }
+  return Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin", name_,
+               "pass --init random to train from scratch");
 }
 
 std::optional<ModelParameters> ModelFolder::parameters() {

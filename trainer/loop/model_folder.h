@@ -46,6 +46,9 @@ class ModelFolder {
   // Returns nullopt if there is nothing to open.
   std::optional<ModelParameters> parameters();
 
+  // Why parameters() returned nullopt, and what to do.
+  Error missing_parameters() const;
+
   const std::string& name() const { return name_; }  // as the user gave it
   const std::vector<Source>& sources() const { return sources_; }
 

@@ -9,8 +9,9 @@
 namespace berth {
 
 void export_onnx(Storage& storage, const Uri& directory, const ModelConfig& config,
-                 const ParameterTensors& values, DType dtype) {
-  const std::unique_ptr<onnx::Graph> graph = onnx::make_graph(config, values.specs(), dtype);
+                 const ParameterTensors& values, DType dtype, bool gives_types) {
+  const std::unique_ptr<onnx::Graph> graph =
+      onnx::make_graph(config, values.specs(), dtype, gives_types);
   const onnx::ModelWriter writer(*graph, values, kOnnxDataFile);
   const Uri model = directory / kOnnxModelFile, data = directory / kOnnxDataFile;
   if (writer.has_data_file()) {

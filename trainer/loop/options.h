@@ -82,6 +82,8 @@ struct ModelOptions {
   std::string vocab_file{};    // vocab.txt elsewhere; empty: the model's
   Init init = Init::kPretrained;
   std::optional<bool> do_lower_case{};  // empty: the tokenizer's own
+  // A head for another number of outputs than the file's starts at random.
+  bool ignores_mismatched_sizes = false;
 };
 
 // What an encoder learns of a teacher from texts without labels.

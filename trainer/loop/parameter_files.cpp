@@ -9,6 +9,7 @@
 #include "storage/formats/shard_index.h"
 #include "storage/formats/torch_file.h"
 #include "storage/whole_file.h"
+#include "trainer/weights/pretrained.h"
 
 namespace berth {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 constexpr std::string_view kIndexSuffix = ".index.json";
 
 bool is_torch(std::string_view name) {
-  return name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth");
+  return name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth") ||
+         name.ends_with(".ckpt");  // Lightning's; TensorFlow's are several files
 }
 
 std::unique_ptr<TensorReader> make_reader(Bytes file, std::string_view name) {
@@ -123,6 +125,48 @@ std::optional<Uri> find_parameters(Storage& storage, const Uri& folder) {
     if (found != files.end()) return *found;
   }
   return files.size() == 1 ? std::optional(files[0]) : std::nullopt;
+}
+
+Error missing_parameters(Storage& storage, const Uri& folder) {
+  struct Format {
+    std::string_view ending, weights;
+    const char* hint;
+  };
+  static constexpr const char* kFromExporter = "give the folder that it was exported from";
+  static constexpr Format kFormats[] = {
+      {".h5", "TensorFlow's weights", kFromTensorFlow},
+      {".keras", "Keras' weights", kFromTensorFlow},
+      {".msgpack", "Flax' weights",
+       "convert them with transformers 4 and Flax: AutoModel.from_pretrained(FOLDER, "
+       "from_flax=True).save_pretrained(NEW_FOLDER)"},
+      {".onnx", "an ONNX graph, which is not trained further", kFromExporter},
+      {".gguf", "quantized weights", kFromExporter},
+      {".tflite", "a TensorFlow Lite graph", kFromExporter},
+      {".mlmodel", "a Core ML graph", kFromExporter},
+      {".ot", "weights of rust-bert", kFromExporter},
+      {".npz", "arrays of NumPy", "save them as model.safetensors, with transformers' names"},
+  };
+  std::string candidates;
+  std::optional<Error> other;
+  for (const Stat& stat : storage.list(folder)) {
+    const std::string name = Uri::parse(stat.name).file_name();
+    if (Uri::parse(stat.name) != folder / name) continue;
+    if (names_parameters(name)) candidates += (candidates.empty() ? "" : ", ") + name;
+    for (const Format& format : kFormats) {
+      if (other || !name.ends_with(format.ending)) continue;
+      other = Error(Code::kNotFound,
+                    cat("no model.safetensors or pytorch_model.bin; ", name, " holds ",
+                        format.weights, ", which berth does not read"),
+                    folder.to_string(), format.hint);
+    }
+  }
+  if (!candidates.empty()) {
+    return Error(Code::kNotFound, cat("has several files of parameters: ", candidates),
+                 folder.to_string(), "name the one to use with --model FOLDER/FILE");
+  }
+  if (other) return *other;
+  return Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin", folder.to_string(),
+               "pass --init random to train from scratch");
 }
 
 Uri folder_of(const Uri& file) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "storage/base/error.h"
 #include "storage/formats/tensor_file.h"
 #include "storage/storage.h"
 
@@ -18,12 +19,16 @@ inline constexpr std::array kParameterFiles = {"model.safetensors", "model.safet
                                                "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
 // Whether a file of this name holds parameters, or is the index of files that do: .safetensors,
-// .bin, .pt, .pth, .index.json.
+// .bin, .pt, .pth, .ckpt (Lightning's), .index.json.
 bool names_parameters(std::string_view file_name);
 
 // The folder's file of parameters: the first of kParameterFiles that exists, or else the only file
 // for which names_parameters() is true. nullopt if there is no such file or if there are several.
 std::optional<Uri> find_parameters(Storage& storage, const Uri& folder);
+
+// Why `folder`, for which find_parameters() found nothing, has no parameters, and what to do: it
+// has several files, or weights in a format that berth does not read, or none.
+Error missing_parameters(Storage& storage, const Uri& folder);
 
 // A model's tensors and everything from which they are borrowed.
 struct ModelParameters {

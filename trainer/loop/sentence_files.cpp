@@ -28,6 +28,67 @@ constexpr std::pair<std::string_view, Pooling> kPoolings[] = {
 
 constexpr const char* kPoolingHint = "give --pooling mean, cls or max";
 
+constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = KeyUse::kFixed;
+
+constexpr KnownKey kTransformerKeys[] = {
+    {"config_args", kFixed, "[{}]"},
+    {"do_lower_case", kRead},
+    {"document_length", kFixed, "[]"},
+    {"max_seq_length", kRead},
+    {"modality_config", kFixed,
+     R"([{"text": {"method": "forward", "method_output_name": "last_hidden_state"}}])"},
+    {"model_args", kFixed, "[{}]"},
+    {"module_output_name", kFixed, R"(["token_embeddings"])"},
+    {"processing_kwargs", kFixed, "[{}]"},
+    {"query_expansion", kFixed, "[]"},
+    {"query_length", kFixed, "[]"},
+    {"tokenizer_args", kFixed, "[{}]"},
+    {"transformer_task", kFixed, R"(["feature-extraction"])"},
+    {"unpad_inputs", kHarmless},
+};
+constexpr KnownKey kConfigKeys[] = {
+    {"__version__", kHarmless},
+    {"default_prompt_name", kRead},
+    {"model_type", kFixed, R"(["SentenceTransformer"])"},
+    {"prompts", kRead},
+    {"requirements", kHarmless},
+    {"similarity_fn_name", kRead},
+    {"truncate_dim", kRead},
+};
+constexpr KnownKey kPoolingKeys[] = {
+    {"embedding_dimension", kRead},
+    {"include_prompt", kRead},
+    {"pooling_mode", kRead},
+    {"pooling_mode_cls_token", kRead},
+    {"pooling_mode_lasttoken", kRead},
+    {"pooling_mode_max_tokens", kRead},
+    {"pooling_mode_mean_sqrt_len_tokens", kRead},
+    {"pooling_mode_mean_tokens", kRead},
+    {"pooling_mode_weightedmean_tokens", kRead},
+    {"word_embedding_dimension", kRead},
+};
+constexpr KnownKey kNormalizeKeys[] = {
+    {"module_input_name", kFixed, R"(["sentence_embedding"])"},
+    {"module_output_name", kFixed, R"(["sentence_embedding"])"},
+};
+constexpr KnownKey kModuleKeys[] = {
+    {"idx", kHarmless}, {"kwargs", kFixed, "[[]]"}, {"name", kHarmless}, {"path", kRead},
+    {"type", kRead},
+};
+
+// Checks the keys of a file, which `name` says, and warns of those that nobody knows.
+void check(const Json& object, std::string_view keys, const std::string& name) {
+  try {
+    const std::vector<std::string> unknown = check_keys(object, sentence_keys(keys));
+    if (!unknown.empty()) {
+      log_warning(
+          cat(name, " has keys that berth does not know and leaves out: ", listed_keys(unknown)));
+    }
+  } catch (const Error& error) {
+    throw error.at(name);
+  }
+}
+
 Json parsed(const std::string& text, const std::string& name) {
   Json object = parse_json(text);
   if (!object.is_discarded()) return object;
@@ -74,12 +135,26 @@ Pooling pooling_of(const Json& object, const std::string& where) {
               kPoolingHint);
 }
 
-void warn_of_prompt(ModelFolder& folder) {
+// Reads config_sentence_transformers.json.
+void read_config(ModelFolder& folder, SentenceFiles& files) {
   const auto text = folder.module_text(kPromptFile);
   if (!text) return;
-  const std::string prompt = text_of(parsed(*text, kPromptFile), "default_prompt_name");
-  if (prompt.empty()) return;
-  log_warning(cat("the model's default prompt ", quoted(prompt),
+  const Json config = parsed(*text, kPromptFile);
+  check(config, kPromptFile, kPromptFile);
+  files.config_json = *text;
+  files.similarity = text_of(config, "similarity_fn_name");
+  if (config.is_object() && config.contains("truncate_dim") && !config["truncate_dim"].is_null()) {
+    const Json& dimensions = config["truncate_dim"];
+    if (!dimensions.is_number_integer() || dimensions < 1 || dimensions > (1 << 20)) {
+      throw Error(Code::kUsage, "\"truncate_dim\" is no number of dimensions", kPromptFile);
+    }
+    files.truncate_dim = dimensions.get<int64_t>();
+  }
+  const std::string name = text_of(config, "default_prompt_name");
+  if (name.empty()) return;
+  files.prompt = config.contains("prompts") ? text_of(config["prompts"], name.c_str()) : "";
+  log_warning(cat("the model's default prompt ", quoted(name),
+                  files.prompt.empty() ? "" : cat(" (", quoted(files.prompt), ")"),
                   " is not put before the texts; the rows must begin with it"));
 }
 
@@ -97,9 +172,23 @@ std::optional<int64_t> length_in(ModelFolder& folder, const char* name, const ch
 
 }  // namespace
 
+std::span<const KnownKey> sentence_keys(std::string_view name) {
+  if (name == kPromptFile) return kConfigKeys;
+  if (name == "modules.json") return kModuleKeys;
+  if (name == "Pooling") return kPoolingKeys;
+  if (name == "Normalize") return kNormalizeKeys;
+  return kTransformerKeys;
+}
+
 SentenceFiles read_sentence_files(ModelFolder& folder) {
   SentenceFiles files;
   for (const char* name : kLengthFiles) {
+    const auto text = folder.text(name);
+    if (!text) continue;
+    const Json object = parsed(*text, name);
+    check(object, kLengthFiles[0], name);
+    files.lowers_case |=
+        object.is_object() && object.contains("do_lower_case") && object["do_lower_case"] == true;
     if (!files.max_seq_length) files.max_seq_length = length_in(folder, name, "max_seq_length");
   }
   if (!files.max_seq_length) {
@@ -108,15 +197,25 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
   const auto modules = folder.module_text("modules.json");
   if (!modules) return files;
   files.is_there = true;
-  warn_of_prompt(folder);
+  read_config(folder, files);
   for (const Json& module : parsed(*modules, "modules.json")) {
     const std::string kind = class_of(module);
-    if (kind == "Normalize") {
-      files.normalizes = true;
-    } else if (kind == "Pooling") {
-      const std::string name = text_of(module, "path") + "/config.json";
+    check(module, "modules.json", "modules.json");
+    const std::string name = text_of(module, "path") + "/config.json";
+    const bool is_pooling = kind == "Pooling";
+    if (is_pooling || kind == "Normalize") {
       const auto text = folder.module_text(name);
-      if (text) files.pooling = pooling_of(parsed(*text, name), name);
+      const Json object = text ? parsed(*text, name) : Json::object();
+      check(object, kind, name);
+      files.normalizes |= !is_pooling;
+      if (!is_pooling || !text) continue;
+      files.pooling = pooling_of(object, name);
+      if (object.contains("include_prompt") && object["include_prompt"] == false &&
+          !files.prompt.empty()) {
+        throw Error(Code::kUsage,
+                    "\"include_prompt\" is false; berth cannot leave a prompt out of the pooling",
+                    name);
+      }
     } else if (kind != "Transformer") {
       throw Error(Code::kUsage, "berth does not compute the module " + quoted(kind),
                   folder.name() + "/modules.json",
@@ -155,7 +254,7 @@ void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& direc
 }
 
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
-                          int64_t max_seq_length) {
+                          int64_t max_seq_length, const SentenceFiles& files) {
   const auto write = [&](const char* name, const OrderedJson& object) {
     write_text(storage, directory / name, to_text(object, 2) + "\n");
   };
@@ -176,10 +275,14 @@ void write_sentence_files(Storage& storage, const Uri& directory, const ModelCon
                                   {"pooling_mode_max_tokens", config.pooling == Pooling::kMax},
                                   {"pooling_mode_mean_sqrt_len_tokens", false}});
   write("sentence_bert_config.json",
-        {{"max_seq_length", max_seq_length}, {"do_lower_case", false}});
-  write(kPromptFile, {{"prompts", OrderedJson::object()},
-                      {"default_prompt_name", nullptr},
-                      {"similarity_fn_name", "cosine"}});
+        {{"max_seq_length", max_seq_length}, {"do_lower_case", files.lowers_case}});
+  OrderedJson kept = OrderedJson::object();
+  if (!files.config_json.empty()) kept = parse_ordered_json(files.config_json);
+  kept.erase("__version__");
+  if (!kept.contains("prompts")) kept["prompts"] = OrderedJson::object();
+  if (!kept.contains("default_prompt_name")) kept["default_prompt_name"] = nullptr;
+  kept["similarity_fn_name"] = "cosine";
+  write(kPromptFile, kept);
   write("modules.json", modules);
 }
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "storage/base/known_keys.h"
 #include "trainer/loop/model_folder.h"
 #include "trainer/model/config.h"
 
@@ -18,19 +20,33 @@ struct SentenceFiles {
   bool is_there = false;  // there is a modules.json
   std::optional<Pooling> pooling{};
   bool normalizes = false;
+  bool lowers_case = false;  // do_lower_case of sentence_bert_config.json
+  // truncate_dim: encode() returns so many of each vector's first numbers.
+  std::optional<int64_t> truncate_dim{};
+  std::string prompt{};       // what encode() puts before each text by default
+  std::string similarity{};   // similarity_fn_name; "": the cosine
+  std::string config_json{};  // config_sentence_transformers.json, to be kept; "": there is none
   // Of sentence_bert_config.json, or else the tokenizer's model_max_length. In tokens.
   std::optional<int64_t> max_seq_length{};
 };
 
-// Reads them. Throws kUsage where a module or a pooling is one that berth does not compute, and
-// kCorrupt where a file is not JSON. Warns of a prompt that encode() would put before each text.
+// Reads them. Throws kUsage where a module, a pooling or a key is one with which berth does not
+// compute, and kCorrupt where a file is not JSON. Warns of a prompt that encode() would put before
+// each text, and of keys that nobody knows.
 SentenceFiles read_sentence_files(ModelFolder& folder);
+
+// The keys of these files. `name` is "sentence_bert_config.json",
+// "config_sentence_transformers.json", "modules.json" or the module's class ("Pooling",
+// "Normalize"), whose file is config.json.
+std::span<const KnownKey> sentence_keys(std::string_view name);
 
 // Writes the files beside an exported encoder with which SentenceTransformer(path) loads it, in the
 // layout that every version reads: texts are cut to `max_seq_length` tokens, pooled and perhaps
 // normalized as the config says.
+// `files` are those of the model that the encoder was trained from: its prompts and its other keys
+// of config_sentence_transformers.json are kept.
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
-                          int64_t max_seq_length);
+                          int64_t max_seq_length, const SentenceFiles& files = {});
 
 // Copies these files to `directory`, beside an encoder that is written there: `directory` is the
 // folder of modules.json and of its encoder. Does nothing where the model has no modules.json.

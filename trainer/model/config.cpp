@@ -9,6 +9,7 @@
 #include "storage/base/json.h"
 #include "storage/base/json_emptied.h"
 #include "storage/base/text.h"
+#include "trainer/model/config_keys.h"
 #include "trainer/model/config_reader.h"
 #include "trainer/model/deberta_config.h"
 #include "trainer/model/modernbert_config.h"
@@ -156,6 +157,7 @@ ModelConfig parse_config(std::string_view json_text) {
   if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
 
   const ConfigReader read(object);
+  check_keys(object, config_keys());
   check_supported(read);
   const ModelType type = parse_type(read, object);
   const bool nomic = type == ModelType::kNomicBert;
@@ -209,6 +211,7 @@ ModelConfig parse_config(std::string_view json_text) {
   if (!config.classifier_dropout && albert) config.classifier_dropout = 0.1;
   if (!config.classifier_dropout && distilbert) config.classifier_dropout = 0.2;
   if (!config.classifier_dropout && modern) config.classifier_dropout = 0;
+  config.ties_word_embeddings = read.flag("tie_word_embeddings", true);
   config.initializer_range = read.number("initializer_range", 0, 10).value_or(0.02);
   if (modern) {
     config.layer_norm_eps = read.number("norm_eps", 1e-30, 1).value_or(1e-5);

@@ -90,6 +90,10 @@ struct ModelConfig {
   // output_labels() of the task, unless the file has a name of its own.
   std::vector<std::string> labels{};
 
+  // tie_word_embeddings: what predicts masked tokens multiplies by the word embeddings. If not, the
+  // head has a matrix of its own.
+  bool ties_word_embeddings = true;
+
   // Columns of the logits where labels are vectors. They are chosen by the caller: the hidden size
   // of the teacher.
   int64_t vector_size = 0;

@@ -49,6 +49,7 @@ ModelConfig generator_config(const ModelConfig& discriminator) {
   const GeneratorSizes& sizes = *discriminator.generator;
   ModelConfig config = discriminator;
   config.task = Task::kMaskedLm;
+  config.ties_word_embeddings = true;  // both models share them
   config.labels.clear();
   config.embedding_size = discriminator.embedding_width();
   config.num_hidden_layers = sizes.num_hidden_layers;

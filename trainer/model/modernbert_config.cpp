@@ -62,9 +62,6 @@ void parse_modernbert(const ConfigReader& read, const Json& object, ModelConfig&
   if (!read.flag("decoder_bias", true)) {
     refuse_key("decoder_bias", "is false; the masked-LM heads of berth have a bias");
   }
-  if (!read.flag("tie_word_embeddings", true)) {
-    refuse_key("tie_word_embeddings", "is false; the masked-LM heads of berth are tied");
-  }
   if (config.head_size() % 2 != 0) {
     refuse_key("num_attention_heads", "gives heads of an odd size, which cannot be rotated");
   }

@@ -103,9 +103,6 @@ void parse_nomic(const ConfigReader& read, const Json& object, ModelConfig& conf
   if (read.integer("head_dim", 1, 1 << 16, config.head_size()) != config.head_size()) {
     refuse_key("head_dim", "is not hidden_size / num_attention_heads");
   }
-  if (!read.flag("tie_word_embeddings", true)) {
-    refuse_key("tie_word_embeddings", "is false; the masked-LM heads of berth are tied");
-  }
   config.rope_theta = 1000;
   const auto rope = object.find("rope_parameters");
   if (rope == object.end() || !rope->is_object()) return;

@@ -18,7 +18,8 @@ class TableBuilder {
     const int64_t width = config_.embedding_width();
     matrix(names.word + ".weight", config_.vocab_size, width);
     // What predicts masked tokens multiplies by the whole matrix.
-    table_.back().is_looked_up = traits(config_.task).labels != LabelKind::kMaskedId;
+    table_.back().is_looked_up =
+        traits(config_.task).labels != LabelKind::kMaskedId || !config_.ties_word_embeddings;
     if (!names.position.empty()) {
       matrix(names.position + ".weight", config_.max_position_embeddings, width);
     }
@@ -202,6 +203,9 @@ class TableBuilder {
     dense(names.dense, config.embedding_width(), config.hidden_size, true,
           config.has_classifier_bias);
     layer_norm(names.norm, config.embedding_width());
+    if (!config.ties_word_embeddings) {
+      matrix(names.own_decoder, config.vocab_size, config.embedding_width());
+    }
     vector(names.bias, config.vocab_size);
     table_.back().aliases = names.bias_aliases;
   }

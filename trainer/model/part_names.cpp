@@ -1,5 +1,7 @@
 #include "trainer/model/part_names.h"
 
+#include <utility>
+
 #include "trainer/model/generator_config.h"
 
 namespace berth {
@@ -216,46 +218,54 @@ DetectionHeadNames detection_head_names(const ModelConfig& config) {
 }
 
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
+  MaskedLmHeadNames names;
   switch (config.type) {
     case ModelType::kRoberta:
     case ModelType::kXlmRoberta:
     case ModelType::kMpnet:
-      return {"lm_head.dense",
-              "lm_head.layer_norm",
-              "lm_head.bias",
-              {"lm_head.decoder.bias"},
-              Activation::kGelu};
-    case ModelType::kDistilBert:
-      return {"vocab_transform", "vocab_layer_norm", "vocab_projector.bias", {}, config.hidden_act};
-    case ModelType::kElectra:
-      return {own_prefix(config) + "generator_predictions.dense",
-              own_prefix(config) + "generator_predictions.LayerNorm",
-              own_prefix(config) + "generator_lm_head.bias",
-              {},
-              Activation::kGelu};
-    case ModelType::kAlbert:
-      return {"predictions.dense",
-              "predictions.LayerNorm",
-              "predictions.bias",
-              {"predictions.decoder.bias"},
-              config.hidden_act};
-    case ModelType::kModernBert:
-      return {"head.dense", "head.norm", "decoder.bias", {}, config.pooler_act};
-    case ModelType::kNomicBert:
-      return {"cls.predictions.transform.dense",
-              "cls.predictions.transform.layer_norm",
-              "cls.predictions.bias",
-              {"cls.predictions.decoder.bias"},
-              config.hidden_act};
-    case ModelType::kDebertaV2:
-    case ModelType::kBert:
+      names = {"lm_head.dense",          "lm_head.layer_norm", "lm_head.bias",
+               {"lm_head.decoder.bias"}, Activation::kGelu,    "lm_head.decoder.weight"};
       break;
-  }
-  return {"cls.predictions.transform.dense",
-          "cls.predictions.transform.LayerNorm",
+    case ModelType::kDistilBert:
+      names = {"vocab_transform", "vocab_layer_norm",      "vocab_projector.bias", {},
+               config.hidden_act, "vocab_projector.weight"};
+      break;
+    case ModelType::kElectra:
+      names = {own_prefix(config) + "generator_predictions.dense",
+               own_prefix(config) + "generator_predictions.LayerNorm",
+               own_prefix(config) + "generator_lm_head.bias",
+               {},
+               Activation::kGelu,
+               own_prefix(config) + "generator_lm_head.weight"};
+      break;
+    case ModelType::kAlbert:
+      names = {"predictions.dense",          "predictions.LayerNorm", "predictions.bias",
+               {"predictions.decoder.bias"}, config.hidden_act,       "predictions.decoder.weight"};
+      break;
+    case ModelType::kModernBert:
+      names = {"head.dense", "head.norm", "decoder.bias", {}, config.pooler_act, "decoder.weight"};
+      break;
+    case ModelType::kNomicBert:
+    case ModelType::kDebertaV2:
+    case ModelType::kBert: {
+      const bool nomic = config.type == ModelType::kNomicBert;
+      names = {
+          "cls.predictions.transform.dense",
+          nomic ? "cls.predictions.transform.layer_norm" : "cls.predictions.transform.LayerNorm",
           "cls.predictions.bias",
           {"cls.predictions.decoder.bias"},
-          config.hidden_act};
+          config.hidden_act,
+          "cls.predictions.decoder.weight"};
+    }
+  }
+  names.decoder =
+      config.ties_word_embeddings ? embedding_names(config).word + ".weight" : names.own_decoder;
+  // The bias of a decoder that is not tied is its own, too: transformers 5 does not compute with
+  // the other one.
+  if (!config.ties_word_embeddings && !names.bias_aliases.empty()) {
+    std::swap(names.bias, names.bias_aliases.front());
+  }
+  return names;
 }
 
 }  // namespace berth

@@ -64,12 +64,14 @@ struct TransformNames {
 };
 TransformNames token_transform_names(const ModelConfig& config);
 
-// The head of masked tokens: logits = norm(activation(dense(hidden))) word^T + bias.
+// The head of masked tokens: logits = norm(activation(dense(hidden))) decoder^T + bias.
 struct MaskedLmHeadNames {
   std::string dense, norm;
   std::string bias;                       // the whole name of the parameter
   std::vector<std::string> bias_aliases;  // files name it after the tied decoder, too
-  Activation activation;
+  Activation activation{};
+  std::string own_decoder{};  // the whole name of the matrix [V,E] of a head that is not tied
+  std::string decoder{};      // the whole name of what multiplies: it, or the word embeddings
 };
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config);
 

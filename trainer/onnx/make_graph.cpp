@@ -29,12 +29,13 @@ bool has_graph(ModelType type) {
 }
 
 std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const ParameterSpec> specs,
-                                  DType dtype) {
+                                  DType dtype, bool gives_types) {
   auto graph = std::make_unique<Graph>();
   Network network{.config = config, .specs = specs, .graph = *graph, .stored = element_type(dtype)};
   network.input_ids = graph->input(ids_port("input_ids"));
   network.attention_mask = graph->input(ids_port("attention_mask"));
-  if (has_token_types(config)) network.token_type_ids = graph->input(ids_port("token_type_ids"));
+  if (has_token_types(config) && gives_types)
+    network.token_type_ids = graph->input(ids_port("token_type_ids"));
   graph->begin_part("padding");
   // ONNX Runtime's optimizer looks for these nodes, as PyTorch's exporter writes them, when it
   // makes one operation of attention.

@@ -20,9 +20,12 @@ bool has_graph(ModelType type);
 // hidden_size] behind it where the task makes embeddings: pooled and perhaps normalized as the
 // config says. A padded batch gives what each of its sequences gives alone.
 //
+// With `gives_types` false, the model's tokenizer gives no token types: the graph has no such
+// input, and all tokens are of type 0.
+//
 // `specs` are the parameters of the config's table without adapters. The file is to hold them in
 // `dtype` (kF32, kF16 or kBF16); all computation is in fp32.
 std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const ParameterSpec> specs,
-                                  DType dtype);
+                                  DType dtype, bool gives_types = true);
 
 }  // namespace berth::onnx

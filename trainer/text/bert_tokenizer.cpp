@@ -48,8 +48,11 @@ int32_t id_of_special(const std::string& token, const WordPiece& wordpiece,
 SpecialTokensTemplate template_of(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
   const int32_t cls = id_of_special(options.cls_token, wordpiece, options);
   const int32_t sep = id_of_special(options.sep_token, wordpiece, options);
-  return options.separates_twice ? SpecialTokensTemplate::roberta(cls, sep)
-                                 : SpecialTokensTemplate::bert(cls, sep);
+  SpecialTokensTemplate special = options.separates_twice ? SpecialTokensTemplate::roberta(cls, sep)
+                                                          : SpecialTokensTemplate::bert(cls, sep);
+  if (!options.has_token_types) special.remove_types();
+  special.cuts_left = options.cuts_left;
+  return special;
 }
 
 PipelineOptions pipeline_options(const BertTokenizerOptions& options) {

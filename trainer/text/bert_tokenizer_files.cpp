@@ -32,7 +32,14 @@ OrderedJson special_tokens(const WordPiece& wordpiece, const BertTokenizerOption
 }
 
 OrderedJson tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOptions& options) {
-  const char* class_name = options.separates_twice   ? "MPNetTokenizer"
+  // The classes of BERT and MPNet have no other values of these.
+  const WordPieceOptions usual;
+  const bool is_unusual =
+      !options.clean_text ||
+      wordpiece.options().continuing_subword_prefix != usual.continuing_subword_prefix ||
+      wordpiece.options().max_input_chars_per_word != usual.max_input_chars_per_word;
+  const char* class_name = is_unusual                ? "PreTrainedTokenizerFast"
+                           : options.separates_twice ? "MPNetTokenizer"
                            : options.has_token_types ? "BertTokenizer"
                                                      : "DistilBertTokenizer";
   OrderedJson config = {{"tokenizer_class", class_name},
@@ -42,6 +49,11 @@ OrderedJson tokenizer_config(const WordPiece& wordpiece, const BertTokenizerOpti
                         {"tokenize_chinese_chars", options.handle_chinese_chars}};
   config.update(special_tokens(wordpiece, options));
   if (options.model_max_length) config["model_max_length"] = *options.model_max_length;
+  if (is_unusual) {
+    config["model_input_names"] = OrderedJson::array({"input_ids", "attention_mask"});
+    if (options.has_token_types) config["model_input_names"].push_back("token_type_ids");
+  }
+  if (options.cuts_left) config["truncation_side"] = "left";
   config["added_tokens_decoder"] = added_tokens_decoder(options.added_tokens);
   return config;
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/text/bert_tokenizer.h"
 #include "trainer/text/load_kinds.h"
@@ -37,6 +38,37 @@ bool is_cased(const std::vector<std::string>& pieces) {
   });
 }
 
+// Warns where the tokenizer writes words in another case than the vocabulary has them.
+void warn_of_case(const std::vector<std::string>& pieces, bool lowercase) {
+  const auto has_capital = [](const std::string& piece) {
+    return !piece.starts_with('[') && !piece.starts_with('<') &&
+           std::any_of(piece.begin(), piece.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  };
+  const auto has_letter = [](const std::string& piece) {
+    return !piece.starts_with('[') && !piece.starts_with('<') &&
+           std::any_of(piece.begin(), piece.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  };
+  const auto capitals = std::count_if(pieces.begin(), pieces.end(), has_capital);
+  const auto letters = std::count_if(pieces.begin(), pieces.end(), has_letter);
+  if (lowercase && capitals >= 20 && capitals * 100 >= letters) {
+    log_warning(cat("the tokenizer lower-cases texts, but ", capitals,
+                    " pieces of its vocabulary have capital letters, which it never makes: if the "
+                    "model is a cased one, give --no-do-lower-case"));
+  } else if (!lowercase && capitals == 0 && letters >= 20) {
+    log_warning(
+        "the tokenizer keeps capital letters, but no piece of its vocabulary has one, so it does "
+        "not know such words: if the model is an uncased one, give --do-lower-case");
+  }
+}
+
+// Lower-casing before a normalizer that does not lower-case is the same as lower-casing in it, but
+// for accents, which stay unless the normalizer strips them.
+void lower_first(BertTokenizerOptions& options) {
+  if (options.lowercase) return;
+  options.strip_accents = options.strip_accents.value_or(false);
+  options.lowercase = true;
+}
+
 // What transformers' MPNetTokenizer has where the files do not say otherwise.
 void name_mpnet_tokens(TokenizerSettings& settings) {
   settings.options.separates_twice = true;
@@ -47,64 +79,53 @@ void name_mpnet_tokens(TokenizerSettings& settings) {
   settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
 }
 
-struct Folder {
-  TokenizerSettings settings;
-  std::vector<std::string> pieces;
-  const char* vocabulary_name = "vocab.txt";
-  bool is_bert = true;
-};
-
-// Reads vocab.txt and the settings of tokenizer_config.json. Reads tokenizer.json, which takes
-// longer, only if the vocabulary or the case is still missing.
-Folder read_folder(const FileLookup& file) {
-  Folder folder;
-  TokenizerSettings& settings = folder.settings;
-  if (tokenizer_kind(file) == TokenizerKind::kMpnet) name_mpnet_tokens(settings);
-  const bool has_vocabulary = read_if_present(
-      file("vocab.txt"), "vocab.txt",
-      [&](const std::string& content) { folder.pieces = vocabulary_of_lines(content); });
-  const auto config = file("tokenizer_config.json");
-  const auto read_config = [&](TokenizerSettings& into) {
-    read_if_present(config, "tokenizer_config.json",
-                    [&](const std::string& content) { read_tokenizer_config(content, into); });
-  };
-  TokenizerSettings configured;
-  read_config(configured);
-  if (!has_vocabulary || !configured.lowercase) {
-    read_if_present(file("tokenizer.json"), "tokenizer.json", [&](const std::string& content) {
-      auto pieces = read_bert_tokenizer_json(content, settings);
-      folder.is_bert = pieces.has_value();
-      if (pieces && !has_vocabulary) folder.pieces = std::move(*pieces);
-    });
-    if (!has_vocabulary) folder.vocabulary_name = "tokenizer.json";
-  }
-  if (!folder.is_bert) return folder;
-  read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
-                  [&](const std::string& content) { read_special_tokens_map(content, settings); });
-  read_if_present(file("added_tokens.json"), "added_tokens.json",
-                  [&](const std::string& content) { read_added_tokens(content, settings); });
-  read_config(settings);
-  return folder;
-}
-
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file,
-                                               const TokenizerOverrides& overrides) {
-  Folder folder = read_folder(file);
-  if (!folder.is_bert) return nullptr;
-  TokenizerSettings& settings = folder.settings;
+std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& root,
+                                          const TokenizerOverrides& overrides) {
+  TokenizerSettings settings, beside;
+  const auto pieces = read_bert_tokenizer_json(root, settings);
+  if (!pieces) return nullptr;
+  read_settings(file, beside);
+  BertTokenizerOptions& options = settings.options;
+  if (options.separates_twice) name_mpnet_tokens(beside);
+  options.pad_token = beside.options.pad_token;
+  options.mask_token = beside.options.mask_token;
+  options.model_max_length = beside.options.model_max_length;
+  options.lowercase = overrides.do_lower_case.value_or(*settings.lowercase);
+  const SequenceSettings sequences = sequence_settings(file, &root);
+  options.has_token_types = !is_distilbert(file) && sequences.has_types;
+  options.cuts_left = sequences.cuts_left;
+  if (overrides.lowers_first) lower_first(options);
+  warn_of_case(*pieces, options.lowercase);
+  options.added_tokens = std::move(settings.added_tokens);
+  return std::make_unique<BertTokenizer>(WordPiece(*pieces, settings.wordpiece),
+                                         std::move(options));
+}
+
+std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const TokenizerClass& of,
+                                               const TokenizerOverrides& overrides, bool warns) {
+  TokenizerSettings settings;
+  std::vector<std::string> pieces;
+  if (of.kind == TokenizerKind::kMpnet) name_mpnet_tokens(settings);
+  read_if_present(file("vocab.txt"), "vocab.txt",
+                  [&](const std::string& content) { pieces = vocabulary_of_lines(content); });
+  read_settings(file, settings);
   if (overrides.do_lower_case) settings.lowercase = overrides.do_lower_case;
-  settings.options.has_token_types = !is_distilbert(file);
-  settings.options.lowercase = settings.lowercase.value_or(!is_cased(folder.pieces));
+  const SequenceSettings sequences = sequence_settings(file, nullptr);
+  settings.options.has_token_types = !is_distilbert(file) && sequences.has_types;
+  settings.options.cuts_left = sequences.cuts_left;
+  settings.options.lowercase = settings.lowercase.value_or(!is_cased(pieces));
+  if (overrides.lowers_first) lower_first(settings.options);
+  if (warns) warn_of_case(pieces, settings.options.lowercase);
   try {
-    WordPiece wordpiece(folder.pieces, settings.wordpiece);
+    WordPiece wordpiece(pieces, settings.wordpiece);
     settings.options.added_tokens =
         added_tokens_with_ids(settings, wordpiece.size(),
                               [&](const std::string& token) { return wordpiece.find(token); });
     return std::make_unique<BertTokenizer>(std::move(wordpiece), std::move(settings.options));
   } catch (const Error& error) {
-    throw error.at(folder.vocabulary_name);
+    throw error.at("vocab.txt");
   }
 }
 

@@ -24,8 +24,19 @@ Bpe::Vocabulary parse_vocabulary(std::string_view content) {
   return vocabulary;
 }
 
-// Each line is "left right", best rank first. The first line may be "#version: 0.2".
-Bpe::Merges read_merges(std::string_view content) {
+void name_byte_level_tokens(TokenizerKind kind, TokenizerSettings& settings) {
+  if (kind == TokenizerKind::kDeberta) return;  // DeBERTa uses BERT's names
+  settings.options.cls_token = "<s>";
+  settings.options.sep_token = "</s>";
+  settings.options.pad_token = "<pad>";
+  settings.wordpiece.unk_token = "<unk>";
+  settings.options.mask_token = "<mask>";
+  settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> read_merges(std::string_view content) {
   Bpe::Merges merges;
   for (size_t number = 1; !content.empty(); ++number) {
     const size_t end = std::min(content.find('\n'), content.size());
@@ -40,20 +51,10 @@ Bpe::Merges read_merges(std::string_view content) {
   return merges;
 }
 
-void name_byte_level_tokens(TokenizerKind kind, TokenizerSettings& settings) {
-  if (kind == TokenizerKind::kDeberta) return;  // DeBERTa uses BERT's names
-  settings.options.cls_token = "<s>";
-  settings.options.sep_token = "</s>";
-  settings.options.pad_token = "<pad>";
-  settings.wordpiece.unk_token = "<unk>";
-  settings.options.mask_token = "<mask>";
-  settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
-}
-
-}  // namespace
-
 std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string vocabulary,
-                                           std::string merges, TokenizerKind kind) {
+                                           std::string merges, const TokenizerClass& of,
+                                           const TokenizerOverrides& overrides) {
+  const TokenizerKind kind = of.kind;
   TokenizerSettings settings;
   name_byte_level_tokens(kind, settings);
   read_settings(file, settings);
@@ -76,16 +77,10 @@ std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string v
   parts.options.add_prefix_space = settings.add_prefix_space.value_or(false);
   parts.options.trim_spans = true;
   parts.options.split = byte_level_splitting(parts.options.add_prefix_space, true);
+  if (overrides.lowers_first) parts.options.normalize = lower_casing();
+  sequence_settings(file, nullptr).apply(parts.special);
   parts.files = with_settings(
-      file, {{"vocab.json", std::move(vocabulary)}, {"merges.txt", std::move(merges)}});
-  return std::make_unique<PipelineTokenizer>(std::move(parts));
-}
-
-std::unique_ptr<Tokenizer> load_pipeline(const FileLookup& file, const std::string& content) {
-  PipelineParts parts;
-  read_if_present(content, "tokenizer.json",
-                  [&](const std::string& json) { parts = read_pipeline_json(json); });
-  parts.files = with_settings(file, {{"tokenizer.json", content}});
+      file, of, {{"vocab.json", std::move(vocabulary)}, {"merges.txt", std::move(merges)}});
   return std::make_unique<PipelineTokenizer>(std::move(parts));
 }
 

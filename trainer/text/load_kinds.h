@@ -8,28 +8,14 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "trainer/text/load_tokenizer.h"
+#include "trainer/text/template_tokenizer.h"
+#include "trainer/text/tokenizer_class.h"
 #include "trainer/text/tokenizer_settings.h"
 
 // One function to load each kind of tokenizer. load_tokenizer() chooses among them.
 namespace berth {
-
-// The kind of tokenizer, as the name of a tokenizer class or of a model tells it.
-enum class TokenizerKind {
-  kUnknown,
-  kBert,        // WordPiece; ELECTRA, DistilBERT and others as well
-  kMpnet,       // WordPiece, <s> A </s></s> B </s>
-  kRoberta,     // byte-level BPE, <s> A </s></s> B </s>
-  kDeberta,     // byte-level BPE, [CLS] A [SEP] B [SEP]
-  kXlmRoberta,  // SentencePiece, shifted ids, <s> A </s></s> B </s>
-  kCamembert,   // the same with a different shift
-  kAlbert,      // SentencePiece, [CLS] A [SEP] B [SEP]
-  kDebertaV2,   // the same; the text may be lower-cased
-  kT5,          // SentencePiece, A </s> B </s>
-};
-TokenizerKind tokenizer_kind(const FileLookup& file);
-// Whether the tokenizer class or the model type is DistilBERT's.
-bool is_distilbert(const FileLookup& file);
 
 // If `content` is present, calls `read` with it and returns true. Errors name the file.
 template <typename Read>
@@ -43,24 +29,42 @@ bool read_if_present(const std::optional<std::string>& content, const char* name
   return true;
 }
 
-// Loads from vocab.txt or tokenizer.json. Returns null if tokenizer.json is not that of a BERT
-// tokenizer.
-std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file,
-                                               const TokenizerOverrides& overrides);
-// Loads from tokenizer.json, whose content is `content`.
-std::unique_ptr<Tokenizer> load_pipeline(const FileLookup& file, const std::string& content);
+// Loads from vocab.txt.
+std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const TokenizerClass& of,
+                                               const TokenizerOverrides& overrides,
+                                               bool warns = true);
+// Loads from `root`, the content of tokenizer.json as the class reads it. Returns null if it is not
+// that of a BERT tokenizer.
+std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& root,
+                                          const TokenizerOverrides& overrides);
 // Loads from vocab.json and merges.txt.
 std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string vocabulary,
-                                           std::string merges, TokenizerKind kind);
+                                           std::string merges, const TokenizerClass& of,
+                                           const TokenizerOverrides& overrides);
+// Reads merges.txt. Each line is "left right", best rank first. The first line may be
+// "#version: 0.2".
+std::vector<std::pair<std::string, std::string>> read_merges(std::string_view content);
 // Loads from the SentencePiece file `name`, whose content is `content`.
 std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char* name,
-                                              std::string content, TokenizerKind kind);
+                                              std::string content, const TokenizerClass& of,
+                                              const TokenizerOverrides& overrides);
 
 // Adds the settings in tokenizer_config.json, special_tokens_map.json and added_tokens.json.
 void read_settings(const FileLookup& file, TokenizerSettings& settings);
-// Returns `files` and those of these three files that exist.
-std::vector<Tokenizer::File> with_settings(const FileLookup& file,
-                                           std::vector<Tokenizer::File> files);
+// Returns `files` and those of these three files that exist. If only config.json names the class,
+// or the override decides the case, tokenizer_config.json gets that.
+std::vector<Tokenizer::File> with_settings(const FileLookup& file, const TokenizerClass& of,
+                                           std::vector<Tokenizer::File> files,
+                                           const TokenizerOverrides& overrides = {});
+// What tokenizer_config.json, or else tokenizer.json, says of the sequences.
+struct SequenceSettings {
+  bool has_types = true;   // model_input_names lists token_type_ids
+  bool cuts_left = false;  // truncation_side, or the direction of truncation in tokenizer.json
+
+  void apply(SpecialTokensTemplate& special) const;
+};
+// `root` is the content of tokenizer.json, or null.
+SequenceSettings sequence_settings(const FileLookup& file, const Json* root);
 
 // Gives every added token its id: the vocabulary's, or else the file's, or else the next free one
 // from `vocab_size` on. Also adds the special tokens that no file lists, if the vocabulary contains

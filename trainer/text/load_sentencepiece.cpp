@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 #include "trainer/text/sentencepiece_tokenizer.h"
 
@@ -147,12 +151,33 @@ SentencePieceOptions options_of(const SentencePieceModel& model, TokenizerKind k
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char* name,
-                                              std::string content, TokenizerKind kind) {
+                                              std::string content, const TokenizerClass& of,
+                                              const TokenizerOverrides& overrides) {
   TokenizerSettings settings;
+  TokenizerKind kind = of.kind;
   if (kind == TokenizerKind::kBert || kind == TokenizerKind::kMpnet ||
-      kind == TokenizerKind::kRoberta || kind == TokenizerKind::kDeberta) {
+      kind == TokenizerKind::kRoberta || kind == TokenizerKind::kDeberta ||
+      kind == TokenizerKind::kHerbert) {
     // These families use other files, so only the model's own pieces count.
     kind = TokenizerKind::kUnknown;
+  }
+  read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
+                  [&](const std::string& config) {
+                    if (kind != TokenizerKind::kDebertaV2 ||
+                        !bool_member(parse_object(config), "split_by_punct").value_or(false)) {
+                      return;
+                    }
+                    throw Error(Code::kBadData,
+                                "split_by_punct is true, which berth reads beside tokenizer.json "
+                                "only",
+                                "", "save the tokenizer with transformers, as tokenizer.json");
+                  });
+  if (kind == TokenizerKind::kUnknown && of.name.empty() &&
+      std::string_view(name) == "sentencepiece.bpe.model" && file("config.json")) {
+    throw Error(Code::kBadData, "no file names the class of the tokenizer, which decides its ids",
+                name,
+                "add tokenizer_class to config.json, such as XLMRobertaTokenizer or "
+                "CamembertTokenizer");
   }
   name_sentencepiece_tokens(kind, settings);
   read_settings(file, settings);
@@ -160,7 +185,12 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char
   read_if_present(content, name, [&](const std::string& bytes) {
     SentencePieceModel model = parse_sentencepiece_model(bytes);
     SentencePieceOptions options = options_of(model, kind, settings);
-    options.files = with_settings(file, {{name, bytes}});
+    if (overrides.lowers_first) {
+      options.prepare = options.prepare ? in_sequence({lower_casing(), std::move(options.prepare)})
+                                        : lower_casing();
+    }
+    sequence_settings(file, nullptr).apply(options.special);
+    options.files = with_settings(file, of, {{name, bytes}});
     tokenizer = std::make_unique<SentencePieceTokenizer>(std::move(model), std::move(options));
   });
   return tokenizer;

@@ -15,72 +15,7 @@ namespace {
 constexpr const char* kSettingsFiles[] = {"tokenizer_config.json", "special_tokens_map.json",
                                           "added_tokens.json"};
 
-struct KindName {
-  std::string_view name;  // model_type in config.json, or the class without "Tokenizer"
-  TokenizerKind kind;
-};
-constexpr KindName kKindNames[] = {
-    {"albert", TokenizerKind::kAlbert},
-    {"bert", TokenizerKind::kBert},
-    {"camembert", TokenizerKind::kCamembert},
-    {"deberta", TokenizerKind::kDeberta},
-    {"debertav2", TokenizerKind::kDebertaV2},
-    {"distilbert", TokenizerKind::kBert},
-    {"electra", TokenizerKind::kBert},
-    {"gpt2", TokenizerKind::kRoberta},
-    {"longformer", TokenizerKind::kRoberta},
-    {"mobilebert", TokenizerKind::kBert},
-    {"mpnet", TokenizerKind::kMpnet},
-    {"mt5", TokenizerKind::kT5},
-    {"nomicbert", TokenizerKind::kBert},
-    {"roberta", TokenizerKind::kRoberta},
-    {"t5", TokenizerKind::kT5},
-    {"xlmroberta", TokenizerKind::kXlmRoberta},
-    {"xlmrobertaxl", TokenizerKind::kXlmRoberta},
-};
-
-// "XLMRobertaTokenizerFast" and "xlm-roberta" both become "xlmroberta".
-std::string plain_name(std::string name) {
-  std::erase_if(name, [](char c) { return c == '-' || c == '_'; });
-  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  for (const std::string_view ending : {"fast", "tokenizer"}) {
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
-  }
-  return name;
-}
-
-TokenizerKind kind_named(const std::string& name) {
-  const auto found = std::find_if(std::begin(kKindNames), std::end(kKindNames),
-                                  [&](const KindName& row) { return row.name == name; });
-  return found == std::end(kKindNames) ? TokenizerKind::kUnknown : found->kind;
-}
-
-std::string name_in(const FileLookup& file, const char* file_name, const char* key) {
-  std::string name;
-  read_if_present(file(file_name), file_name, [&](const std::string& content) {
-    name = plain_name(string_member(parse_object(content), key).value_or(""));
-  });
-  return name;
-}
-
-std::string name_of_class(const FileLookup& file) {
-  return name_in(file, "tokenizer_config.json", "tokenizer_class");
-}
-
-std::string name_of_model(const FileLookup& file) {
-  return name_in(file, "config.json", "model_type");
-}
-
 }  // namespace
-
-TokenizerKind tokenizer_kind(const FileLookup& file) {
-  const TokenizerKind kind = kind_named(name_of_class(file));
-  return kind != TokenizerKind::kUnknown ? kind : kind_named(name_of_model(file));
-}
-
-bool is_distilbert(const FileLookup& file) {
-  return name_of_class(file) == "distilbert" || name_of_model(file) == "distilbert";
-}
 
 void read_settings(const FileLookup& file, TokenizerSettings& settings) {
   read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
@@ -91,12 +26,46 @@ void read_settings(const FileLookup& file, TokenizerSettings& settings) {
                   [&](const std::string& content) { read_tokenizer_config(content, settings); });
 }
 
-std::vector<Tokenizer::File> with_settings(const FileLookup& file,
-                                           std::vector<Tokenizer::File> files) {
+std::vector<Tokenizer::File> with_settings(const FileLookup& file, const TokenizerClass& of,
+                                           std::vector<Tokenizer::File> files,
+                                           const TokenizerOverrides& overrides) {
   for (const char* name : kSettingsFiles) {
-    if (auto content = file(name)) files.push_back({name, std::move(*content)});
+    auto content = file(name);
+    const bool is_config = std::string_view(name) == "tokenizer_config.json";
+    if (is_config && (of.of_model || overrides.do_lower_case)) {
+      OrderedJson config = content ? parse_ordered_json(*content) : OrderedJson::object();
+      if (of.of_model) config["tokenizer_class"] = of.name;
+      if (overrides.do_lower_case) config["do_lower_case"] = *overrides.do_lower_case;
+      content = to_text(config, 2) + "\n";
+    }
+    if (content) files.push_back({name, std::move(*content)});
   }
   return files;
+}
+
+void SequenceSettings::apply(SpecialTokensTemplate& special) const {
+  if (!has_types) special.remove_types();
+  special.cuts_left = cuts_left;
+}
+
+SequenceSettings sequence_settings(const FileLookup& file, const Json* root) {
+  SequenceSettings settings;
+  std::optional<std::string> side;
+  read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
+                  [&](const std::string& content) {
+                    const Json config = parse_object(content);
+                    side = string_member(config, "truncation_side");
+                    const Json* names = member(config, "model_input_names");
+                    settings.has_types =
+                        names == nullptr || !names->is_array() ||
+                        std::find(names->begin(), names->end(), "token_type_ids") != names->end();
+                  });
+  if (!side && root != nullptr) {
+    const Json* truncation = member(*root, "truncation");
+    if (truncation != nullptr) side = string_member(*truncation, "direction");
+  }
+  settings.cuts_left = side && lower_ascii(*side) == "left";
+  return settings;
 }
 
 std::vector<AddedToken> added_tokens_with_ids(

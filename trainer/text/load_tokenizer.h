@@ -5,34 +5,44 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
 
 struct TokenizerOverrides {
-  std::optional<bool> do_lower_case;  // --do-lower-case
+  std::optional<bool> do_lower_case{};  // --do-lower-case
+  // do_lower_case of sentence-transformers: the text is lower-cased before all else.
+  bool lowers_first = false;
 };
 
 // Returns the content of a file in the model's directory ("vocab.txt", "spiece.model"), or nullopt
 // if there is no such file.
 using FileLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-// Loads the tokenizer of a directory. The first of these files that exists determines its kind:
-//  - vocab.txt, unless the directory belongs to a model with another kind of tokenizer: BERT's
-//    WordPiece, with tokenizer_config.json, special_tokens_map.json and added_tokens.json if they
-//    exist. Whether text is lower-cased is decided by the override, or else by these files or
-//    tokenizer.json. Google's original releases have no such files; then the tokenizer is uncased
-//    unless the vocabulary has a piece with a capital letter.
-//  - tokenizer.json: as the `tokenizers` library reads it.
-//  - vocab.json and merges.txt: byte-level BPE.
+// Loads the tokenizer of a directory, as AutoTokenizer of transformers 5 does. The class that
+// tokenizer_config.json or config.json names, or else the model's, decides how the files are read
+// (tokenizer_class.h). The first of these files that exists has the vocabulary:
+//  - tokenizer.json: as the `tokenizers` library reads it, changed by tokenizer_config.json as the
+//    class changes it (class_json.h).
+//  - vocab.txt, unless the class has another kind of tokenizer: BERT's WordPiece, with
+//    tokenizer_config.json, special_tokens_map.json and added_tokens.json if they exist. Google's
+//    original releases have no such files; then the tokenizer is uncased unless the vocabulary has
+//    a piece with a capital letter.
+//  - vocab.json and merges.txt: byte-level BPE, or HerBERT's BPE.
 //  - sentencepiece.bpe.model, spiece.model, spm.model, tokenizer.model, sentencepiece.model: as
-//    libsentencepiece. The ids and special tokens are those of the model family, which is named by
-//    tokenizer_class in tokenizer_config.json or model_type in config.json. If neither names it,
-//    the model's own are used.
-// Throws kNotFound if none exists, and kBadData if special tokens are missing or the tokenizer is
-// not supported.
+//    libsentencepiece. The ids and special tokens are those of the class. If there is none, the
+//    model's own are used.
+// Warns of keys that nobody knows, and where the case of the vocabulary is not the tokenizer's.
+// Throws kNotFound if none exists, kUsage if a key has a value with which berth does not compute,
+// and kBadData if the class is not known, special tokens are missing or the tokenizer is not
+// supported.
+//
+// `rules`, which may be null, gets the rules by which the files are read otherwise than versions of
+// this program up to 2026-11 read them, for people.
 std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& file,
-                                          const TokenizerOverrides& overrides = {});
+                                          const TokenizerOverrides& overrides = {},
+                                          std::vector<std::string>* rules = nullptr);
 
 }  // namespace berth

@@ -122,6 +122,13 @@ std::unique_ptr<WordModel> read_model(const Json& model, bool byte_level) {
               cat("model.type is ", quoted(type), ", which berth does not support"));
 }
 
+std::string text_of(const Json& root, const char* name) {
+  const Json* part = member(root, name);
+  return part == nullptr ? "null" : part->dump();
+}
+
+}  // namespace
+
 std::vector<AddedToken> read_added_tokens_list(const Json& root) {
   std::vector<AddedToken> tokens;
   const Json* added = member(root, "added_tokens");
@@ -136,15 +143,7 @@ std::vector<AddedToken> read_added_tokens_list(const Json& root) {
   return tokens;
 }
 
-std::string text_of(const Json& root, const char* name) {
-  const Json* part = member(root, name);
-  return part == nullptr ? "null" : part->dump();
-}
-
-}  // namespace
-
-PipelineParts read_pipeline_json(std::string_view content) {
-  const Json root = parse_object(content);
+PipelineParts read_pipeline_json(const Json& root) {
   const Json* model = member(root, "model");
   if (model == nullptr) throw Error(Code::kBadData, "it has no model");
   PipelineParts parts;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 
+#include "storage/base/json.h"
 #include "trainer/text/pipeline_tokenizer.h"
 
 // Functions that read tokenizer.json of the `tokenizers` library, file version 1.0, and its parts,
@@ -11,7 +12,10 @@
 // which berth does not support. Errors do not name the file.
 namespace berth {
 
-PipelineParts read_pipeline_json(std::string_view content);  // everything except `files`
+// Reads the content of the whole file: everything except `files`.
+PipelineParts read_pipeline_json(const Json& root);
+// Its member "added_tokens".
+std::vector<AddedToken> read_added_tokens_list(const Json& root);
 
 NormalizationStep read_normalization(std::string_view json);  // returns an empty function for null
 

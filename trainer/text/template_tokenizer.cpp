@@ -66,6 +66,17 @@ void append_to(std::vector<T>& whole, std::vector<T>&& part) {
   }
 }
 
+// Keeps `count` tokens.
+void truncate(Tokens& tokens, size_t count, bool cuts_left) {
+  const auto cut = [&](auto& items) {
+    if (items.size() <= count) return;
+    if (cuts_left) items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(count));
+    items.resize(count);
+  };
+  cut(tokens.ids);
+  cut(tokens.spans);
+}
+
 void put(const TemplatePart& part, Tokens&& tokens, Encoding& encoding) {
   append_to(encoding.input_ids, std::move(tokens.ids));
   append_to(encoding.offsets, std::move(tokens.spans));
@@ -99,6 +110,18 @@ SpecialTokensTemplate SpecialTokensTemplate::roberta(int32_t cls, int32_t sep) {
                {TemplatePart::kSecond, -1, 0},
                {TemplatePart::kToken, sep, 0}},
   };
+}
+
+bool SpecialTokensTemplate::has_types() const {
+  const auto typed = [](const TemplatePart& part) { return part.type_id != 0; };
+  return std::any_of(single.begin(), single.end(), typed) ||
+         std::any_of(pair.begin(), pair.end(), typed);
+}
+
+void SpecialTokensTemplate::remove_types() {
+  for (std::vector<TemplatePart>* parts : {&single, &pair}) {
+    for (TemplatePart& part : *parts) part.type_id = 0;
+  }
 }
 
 Lengths longest_first(Lengths have, size_t budget) {
@@ -135,15 +158,12 @@ Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::str
                                   special_tokens, " special tokens of an example"));
   }
   const size_t budget = static_cast<size_t>(options.max_length) - special_tokens;
-  Tokens first = tokens_of(text, text_pair ? SIZE_MAX : budget, options.with_offsets), second;
+  const bool needs_all = text_pair || special_.cuts_left;
+  Tokens first = tokens_of(text, needs_all ? SIZE_MAX : budget, options.with_offsets), second;
   if (text_pair) second = tokens_of(*text_pair, SIZE_MAX, options.with_offsets);
   const Lengths keep = longest_first({first.ids.size(), second.ids.size()}, budget);
-  first.ids.resize(keep.first);
-  second.ids.resize(keep.second);
-  if (options.with_offsets) {
-    first.spans.resize(keep.first);
-    second.spans.resize(keep.second);
-  }
+  truncate(first, keep.first, special_.cuts_left);
+  truncate(second, keep.second, special_.cuts_left);
   Encoding encoding;
   for (std::vector<int32_t>* ids : {&encoding.input_ids, &encoding.token_type_ids}) {
     ids->reserve(keep.first + keep.second + special_tokens);

@@ -29,12 +29,18 @@ struct TemplatePart {
   Kind kind = kToken;
   int32_t id = -1;  // used by kToken
   int32_t type_id = 0;
+  bool operator==(const TemplatePart&) const = default;
 };
 
 // The templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". Each text appears at most once in a
 // template.
 struct SpecialTokensTemplate {
   std::vector<TemplatePart> single, pair;
+  bool cuts_left = false;  // a text that is too long loses its first tokens, not its last ones
+  bool operator==(const SpecialTokensTemplate&) const = default;
+
+  bool has_types() const;  // whether any type is not 0
+  void remove_types();
 
   // cls A sep, and cls A sep B sep. Types are 0 up to the first sep, and then 1.
   static SpecialTokensTemplate bert(int32_t cls, int32_t sep);
@@ -57,6 +63,7 @@ class TemplateTokenizer : public Tokenizer {
  public:
   Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                   const EncodeOptions& options) const final;
+  bool has_token_types() const final { return special_.has_types(); }
 
  protected:
   explicit TemplateTokenizer(SpecialTokensTemplate special) : special_(std::move(special)) {}

@@ -57,6 +57,9 @@ class Tokenizer {
   virtual Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                           const EncodeOptions& options) const = 0;
 
+  // Whether token_type_ids are ever other than 0.
+  virtual bool has_token_types() const { return true; }
+
   // The token as the vocabulary writes it ("##ing", "Ġthe"), or "" if no token has this id.
   virtual std::string token(int32_t id) const = 0;
 

@@ -5,6 +5,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
+#include "trainer/text/pipeline_json.h"
 #include "trainer/text/tokenizer_settings.h"
 
 namespace berth {
@@ -44,36 +45,39 @@ std::optional<std::string> first_text(const Json& processor, const char* name) {
   return value->front().get<std::string>();
 }
 
+int32_t id_in(const Json& root, const std::string& token) {
+  for (const AddedToken& added : read_added_tokens_list(root)) {
+    if (added.content == token) return added.id;
+  }
+  const Json* vocabulary = member(*member(root, "model"), "vocab");
+  const Json* id = vocabulary == nullptr ? nullptr : member(*vocabulary, token.c_str());
+  return id == nullptr ? -1 : count_of(*id, "the id of a piece");
+}
+
 // Reads the names of [CLS] and [SEP] from BertProcessing, from RobertaProcessing, which MPNet has,
-// or from the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]". Returns false for any other
-// post-processor.
+// or from the templates "[CLS] A [SEP]" and "[CLS] A [SEP] B [SEP]" with BERT's types. Returns
+// false for any other post-processor, and if a name has another id in the vocabulary.
 bool read_post_processor(const Json& root, BertTokenizerOptions& options) {
   const Json* processor = member(root, "post_processor");
-  if (processor == nullptr) return true;
+  if (processor == nullptr) return false;
   const std::string type = type_of(root, "post_processor");
   std::optional<std::string> cls, sep;
+  const Json* single = member(*processor, "single");
   if (type == "BertProcessing" || type == "RobertaProcessing") {
-    options.separates_twice = type == "RobertaProcessing";
     cls = first_text(*processor, "cls");
     sep = first_text(*processor, "sep");
-  } else if (type == "TemplateProcessing") {
-    const Json* single = member(*processor, "single");
-    const Json* pair = member(*processor, "pair");
-    const auto is_array_of = [](const Json* parts, size_t size) {
-      return parts != nullptr && parts->is_array() && parts->size() == size;
-    };
-    if (!is_array_of(single, 3) || !is_array_of(pair, 5)) return false;
+  } else if (type == "TemplateProcessing" && single != nullptr && single->size() == 3) {
     cls = special_token_of((*single)[0]);
     sep = special_token_of((*single)[2]);
-    if (special_token_of((*pair)[0]) != cls || special_token_of((*pair)[2]) != sep ||
-        special_token_of((*pair)[4]) != sep) {
-      return false;
-    }
   }
   if (!cls || !sep) return false;
+  options.separates_twice = type == "RobertaProcessing";
   options.cls_token = *cls;
   options.sep_token = *sep;
-  return true;
+  const int32_t cls_id = id_in(root, *cls), sep_id = id_in(root, *sep);
+  return read_post_processing(to_text(*processor)).special ==
+         (options.separates_twice ? SpecialTokensTemplate::roberta(cls_id, sep_id)
+                                  : SpecialTokensTemplate::bert(cls_id, sep_id));
 }
 
 std::vector<std::string> pieces_by_id(const Json& model) {
@@ -97,9 +101,8 @@ std::vector<std::string> pieces_by_id(const Json& model) {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> read_bert_tokenizer_json(std::string_view content,
+std::optional<std::vector<std::string>> read_bert_tokenizer_json(const Json& root,
                                                                  TokenizerSettings& settings) {
-  const Json root = parse_object(content);
   const Json* model = member(root, "model");
   if (model == nullptr) throw Error(Code::kBadData, "it has no model");
   const std::string model_type = type_of(root, "model"), normalizer = type_of(root, "normalizer");

@@ -15,10 +15,6 @@ namespace {
 
 constexpr int32_t kMostExtraIds = 10000;
 
-// Tokenizers that also have a vocab.txt, but split words by different rules.
-constexpr std::string_view kOtherClasses[] = {"BertJapaneseTokenizer", "PhobertTokenizer",
-                                              "BertweetTokenizer", "EsmTokenizer"};
-
 // A later description of a token replaces the earlier one. If it has no id, it keeps the earlier
 // id.
 void add(AddedToken token, std::vector<AddedToken>& tokens) {
@@ -93,12 +89,6 @@ void read_added_tokens(std::string_view content, TokenizerSettings& settings) {
 
 void read_tokenizer_config(std::string_view content, TokenizerSettings& settings) {
   const Json config = parse_object(content);
-  std::string name = string_member(config, "tokenizer_class").value_or("");
-  if (name.ends_with("Fast")) name.resize(name.size() - 4);
-  if (std::find(std::begin(kOtherClasses), std::end(kOtherClasses), name) !=
-      std::end(kOtherClasses)) {
-    throw Error(Code::kBadData, cat(name, " is not a BERT WordPiece tokenizer"));
-  }
   if (const auto value = bool_member(config, "do_lower_case")) settings.lowercase = value;
   if (config.contains("strip_accents")) {
     settings.options.strip_accents = bool_member(config, "strip_accents");

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/json.h"
 #include "trainer/text/bert_tokenizer.h"
 
 namespace berth {
@@ -26,10 +27,10 @@ void read_special_tokens_map(std::string_view content, TokenizerSettings& settin
 void read_added_tokens(std::string_view content, TokenizerSettings& settings);  // added_tokens.json
 void read_tokenizer_config(std::string_view content, TokenizerSettings& settings);
 
-// Reads the tokenizer.json of a BERT tokenizer and returns its vocabulary, indexed by id. Returns
-// nullopt if the file does not consist of BertNormalizer or no normalizer, BertPreTokenizer,
-// WordPiece, and the template [CLS] A [SEP], that of MPNet, or none.
-std::optional<std::vector<std::string>> read_bert_tokenizer_json(std::string_view content,
+// Reads tokenizer.json, whose content is `root`, if it is that of a BERT tokenizer, and returns its
+// vocabulary, indexed by id. Returns nullopt if it does not consist of BertNormalizer or no
+// normalizer, BertPreTokenizer, WordPiece, and the template [CLS] A [SEP] or that of MPNet.
+std::optional<std::vector<std::string>> read_bert_tokenizer_json(const Json& root,
                                                                  TokenizerSettings& settings);
 
 }  // namespace berth

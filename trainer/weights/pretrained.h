@@ -6,21 +6,43 @@
 #include "storage/base/bytes.h"
 #include "storage/formats/tensor_file.h"
 #include "trainer/model/parameter_tensors.h"
+#include "trainer/model/part_names.h"
 
 namespace berth {
+
+// How to convert weights of TensorFlow, as a hint.
+inline constexpr const char* kFromTensorFlow =
+    "convert them with transformers 4 and TensorFlow: AutoModel.from_pretrained(FOLDER, "
+    "from_tf=True).save_pretrained(NEW_FOLDER)";
+
+// What else counts when a file of tensors is loaded.
+struct TensorRules {
+  // Of a head that multiplies by the word embeddings: the report says whether the file has a
+  // decoder with other numbers, which is left out. Null: there is no such head.
+  const MaskedLmHeadNames* tied = nullptr;
+  // The last layer of the head ("classifier"), whose shape depends on the classes. "": none.
+  std::string classifier{};
+  bool classifier_is_new = false;         // the file's belongs to another task: it is left out
+  bool ignores_mismatched_sizes = false;  // it is left out where its shape is another one
+};
 
 // What happened when a file of tensors was loaded into a model.
 struct LoadReport {
   std::vector<size_t> missing;  // parameters of the head and adapters that the file lacks
   // Tensors of other heads and position buffers, which the model does not use.
   std::vector<std::string> ignored;
+  bool has_other_decoder = false;
+  bool left_out_classifier = false;  // as one of the rules says
+  std::string prefix;                // all names of the file began with it, and it was taken off
 };
 
 // Copies every parameter from `file` into `values` by its name or an alias, on at most `threads`
-// threads. All names of the file may begin with "module.". Tensors may be F32, F16, BF16 or F64.
-// Throws kBadData, listing the names, if parameters of the encoder are missing, tensors are
-// unexpected, or shapes differ. Calls file.verify() after all parameters were copied and passes on
-// what it throws.
-LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads);
+// threads. All names of the file may begin with the same prefixes, such as "module." of
+// DataParallel, "_orig_mod." of torch.compile or "model." of Lightning. Tensors may be F32, F16,
+// BF16 or F64. Throws kBadData, listing the names, if parameters of the encoder are missing,
+// tensors are unexpected, or shapes differ. Calls file.verify() after all parameters were copied
+// and passes on what it throws.
+LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
+                           const TensorRules& rules = {});
 
 }  // namespace berth

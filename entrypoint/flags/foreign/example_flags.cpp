@@ -29,8 +29,6 @@ std::span<const ForeignFlag> example_flags() {
       {"token", Form::kValue, Fate::kIgnored, kHubToken},
       {"use_auth_token", Form::kSwitch, Fate::kIgnored, kHubToken},
       {"trust_remote_code", Form::kSwitch, Fate::kIgnored, "berth runs no code that is in files"},
-      {"ignore_mismatched_sizes", Form::kSwitch, Fate::kIgnored,
-       "a head of another size is always refused; begin with an encoder that has none"},
       {"use_fast_tokenizer", Form::kSwitch, Fate::kIgnored, kTokenizer},
       {"use_slow_tokenizer", Form::kSwitch, Fate::kIgnored, kTokenizer},
       {"torch_dtype", Form::kValue, Fate::kIgnored, kDType},

@@ -296,5 +296,23 @@ TEST(JobRecord, AnyFlippedBitIsAnErrorOrHarmless) {
   EXPECT_TRUE(accepted_prefixes(as_bytes(json), read).size() <= 1);
 }
 
+TEST(JobRecord, AnotherReadingOfTheTokenizerEndsTheJob) {
+  const auto source = [](const std::string& name, uint32_t crc) {
+    return Source{.role = "model", .uri = "m/" + name, .checksum = {.size = 9, .crc = crc}};
+  };
+  const JobRecord before{.sources = {source("config.json", 1), source("vocab.txt", 0xabcdef01)}};
+  JobRecord now{.sources = {source("config.json", 1), source("tokenizer.json", 3)}};
+  // A version that reads other files of one tokenizer goes on.
+  const JobRecord known = with_tokenizer_files_of(to_json(before), now);
+  EXPECT_EQ(job_identity(known), job_identity(before));
+  EXPECT_NO_THROW(check_tokenizer_matches(to_json(before), known));
+  EXPECT_NO_THROW(check_sources_match(to_json(before), known));
+  now.tokenizer_rules = {"truncation_side counts"};
+  EXPECT_THAT([&] { check_tokenizer_matches(to_json(before), now); },
+              ThrowsCode(Code::kIncompatible, "otherwise than this one does: truncation_side"));
+  EXPECT_NO_THROW(check_tokenizer_matches(to_json(now), now));
+  EXPECT_NE(job_identity(now), job_identity(before));
+}
+
 }  // namespace
 }  // namespace berth

@@ -105,6 +105,18 @@ TEST_F(ModelFolderTest, RequireModelLooksOnlyAtNames) {
   EXPECT_THAT(
       [&] { require_model(*storage_, {.model = scratch_ / "model"}); },
       ThrowsCode(Code::kNotFound, "no model.safetensors or pytorch_model.bin; pass --init random"));
+  for (const auto& [file, hint] : {std::pair{"tf_model.h5", "from_tf=True"},
+                                   {"flax_model.msgpack", "from_flax=True"},
+                                   {"model.onnx", "give the folder that it was exported from"}}) {
+    write_text(scratch_ / (std::string("model/") + file), "x");
+    EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },
+                ThrowsCode(Code::kNotFound, hint));
+    fs::remove(scratch_ / (std::string("model/") + file));
+  }
+  for (const char* file : {"model/a.pt", "model/b.ckpt"}) write_text(scratch_ / file, "x");
+  EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },
+              ThrowsCode(Code::kNotFound, "several files of parameters: a.pt, b.ckpt"));
+  for (const char* file : {"model/a.pt", "model/b.ckpt"}) fs::remove(scratch_ / file);
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "model", .init = Init::kRandom}));
   fs::remove(scratch_ / "model/config.json");
   EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / "model"}); },

@@ -158,6 +158,47 @@ TEST_F(SentenceFilesTest, APromptIsWarnedOf) {
   EXPECT_THAT(log.warnings(), testing::HasSubstr("default prompt"));
 }
 
+TEST_F(SentenceFilesTest, EveryKeyIsReadOrRefusedByName) {
+  write_pooling(R"({"pooling_mode": "mean", "include_prompt": true})");
+  const std::string config = scratch_ / "model/config_sentence_transformers.json";
+  const std::string encoder = scratch_ / "model/sentence_bert_config.json";
+  write_text(encoder, R"({"max_seq_length": 32, "do_lower_case": true})");
+  write_text(config, R"({"truncate_dim": 16, "similarity_fn_name": "dot"})");
+  const SentenceFiles files = read();
+  EXPECT_TRUE(files.lowers_case);
+  EXPECT_EQ(files.truncate_dim, 16);
+  EXPECT_EQ(files.similarity, "dot");
+  write_text(encoder, R"({"transformer_task": "fill-mask"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"transformer_task\" is \"fill-mask\""));
+  write_text(encoder, "{}");
+  write_text(config, R"({"model_type": "CrossEncoder"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"model_type\""));
+  write_text(config, R"({"truncate_dim": "16"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "truncate_dim"));
+  write_text(config, R"({"hidden_secret": 1})");
+  CapturedLog log;
+  read();
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("hidden_secret"));
+}
+
+TEST_F(SentenceFilesTest, ATrainingKeepsPromptsAndDimensions) {
+  write_pooling(R"({"pooling_mode_mean_tokens": true})");
+  write_text(scratch_ / "model/config_sentence_transformers.json",
+             R"({"prompts": {"query": "query: "}, "default_prompt_name": "query",
+                 "truncate_dim": 4, "__version__": {"pytorch": "1"}})");
+  write_text(scratch_ / "model/sentence_bert_config.json", R"({"do_lower_case": true})");
+  const SentenceFiles files = read();
+  fs::create_directories(std::string(scratch_ / "made"));
+  write_sentence_files(*storage_, Uri::parse(scratch_ / "made"), {.hidden_size = 8}, 64, files);
+  write_text(scratch_ / "made/config.json", "{}");
+  write_text(scratch_ / "made/model.safetensors", "");
+  const SentenceFiles made = read("made");
+  EXPECT_EQ(made.truncate_dim, 4);
+  EXPECT_EQ(made.prompt, "query: ");
+  EXPECT_TRUE(made.lowers_case);
+  EXPECT_EQ(made.max_seq_length, 64);
+}
+
 TEST_F(SentenceFilesTest, ACopyIsReadLikeTheOriginal) {
   write_modules("old", {module_of("0_Transformer", "sentence_transformers.models.Transformer"),
                         module_of("1_Pooling", "sentence_transformers.models.Pooling"),

@@ -103,7 +103,6 @@ TEST(ModernBertConfig, RefusesWhatItDoesNotCompute) {
   const OrderedJson scaled = {{"full_attention", {{"rope_type", "yarn"}, {"rope_theta", 1e4}}}};
   const std::pair<const char*, OrderedJson> kOthers[] = {
       {"decoder_bias", false},
-      {"tie_word_embeddings", false},
       {"classifier_pooling", "max"},
       {"num_attention_heads", 256},
       {"local_attention", 0},

@@ -133,7 +133,6 @@ TEST(NomicConfig, OfTransformersRefusesScaledPositionsAndOtherHeads) {
   EXPECT_EQ(parse("pad_token_id", 0).rope_base(0), 1000);
   EXPECT_THAT([&] { parse("head_dim", 8); }, ThrowsCode(Code::kUsage));
   EXPECT_THAT([&] { parse("num_attention_heads", 8); }, ThrowsCode(Code::kUsage));
-  EXPECT_THAT([&] { parse("tie_word_embeddings", false); }, ThrowsCode(Code::kUsage));
   EXPECT_THAT(
       [&] {
         parse("rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2.0}});

@@ -136,6 +136,17 @@ TEST(OnnxModel, HasTheHiddenStatesOfAnEncoderWithoutAHead) {
   }
 }
 
+// The tokenizer of multilingual-e5, which is a BERT, gives no token types.
+TEST(OnnxModel, HasNoTokenTypesWhereTheTokenizerGivesNone) {
+  ModelConfig config = tiny_config();
+  config.task = Task::kHiddenStates;
+  const HostTensors values(parameter_table(config));
+  EXPECT_EQ(make_graph(config, values.specs(), DType::kF32)->inputs().size(), 3U);
+  const auto graph = make_graph(config, values.specs(), DType::kF32, /*gives_types=*/false);
+  ASSERT_EQ(graph->inputs().size(), 2U);
+  EXPECT_EQ(graph->inputs()[1].name, "attention_mask");
+}
+
 TEST(OnnxModel, HasBothNetworksOfAnElectraAsModelsOfTheirOwn) {
   ModelConfig config = tiny_config();
   config.type = ModelType::kElectra;

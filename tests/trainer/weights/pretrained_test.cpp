@@ -68,7 +68,9 @@ class PretrainedTest : public testing::Test {
     }
   }
 
-  LoadReport load() { return load_parameters(file_, values_, /*threads=*/1); }
+  LoadReport load(const TensorRules& rules = {}) {
+    return load_parameters(file_, values_, /*threads=*/1, rules);
+  }
   std::vector<float> read(const std::string& name) {
     for (size_t i = 0; i < values_.specs().size(); ++i) {
       if (values_.specs()[i].name == name) return values_.read(i);
@@ -119,6 +121,79 @@ TEST_F(PretrainedTest, TheWrapperOfDataParallelIsRemoved) {
   const std::string first = file_.names().front();
   file_.rename(first, first.substr(7));
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "module."));
+}
+
+TEST_F(PretrainedTest, APrefixThatAllNamesShareIsTakenOffAndTold) {
+  const std::vector<std::string> names = file_.names();
+  for (const char* prefix : {"model.", "module.model.", "_orig_mod.", "model._orig_mod.", "net."}) {
+    for (const std::string& name : names) file_.rename(name, prefix + name);
+    const LoadReport report = load();
+    EXPECT_THAT(report.missing, IsEmpty()) << prefix;
+    EXPECT_EQ(report.prefix.empty(), std::string_view(prefix) == "_orig_mod.") << report.prefix;
+    for (const std::string& name : names) file_.rename(prefix + name, name);
+  }
+  // torch.compile of the encoder alone.
+  for (const std::string& name : names) {
+    if (name.starts_with("bert.")) file_.rename(name, "bert._orig_mod." + name.substr(5));
+  }
+  EXPECT_THAT(load().missing, IsEmpty());
+  EXPECT_EQ(load().prefix, "");
+}
+
+TEST_F(PretrainedTest, NamesOfTensorFlowAreRefusedWithTheWayToConvertThem) {
+  file_.rename(file_.names().front(), "bert/embeddings/word_embeddings/weight:0");
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "from_tf=True"));
+}
+
+TEST_F(PretrainedTest, AClassifierOfOtherClassesIsRefusedOrStartsAnew) {
+  file_.erase("classifier.weight");
+  file_.add<float>("classifier.weight", DType::kF32, {3, 8}, std::vector<float>(24));
+  file_.erase("classifier.bias");
+  file_.add<float>("classifier.bias", DType::kF32, {3}, std::vector<float>(3));
+  TensorRules rules{.classifier = "classifier"};
+  EXPECT_THAT([&] { load(rules); },
+              ThrowsCode(Code::kUsage, "fine-tuned for 3 outputs, and the job has 2"));
+  EXPECT_THAT([&] { load(rules); }, ThrowsCode(Code::kUsage, "--ignore_mismatched_sizes"));
+  rules.ignores_mismatched_sizes = true;
+  LoadReport report = load(rules);
+  EXPECT_TRUE(report.left_out_classifier);
+  EXPECT_EQ(report.missing.size(), 2U);
+}
+
+TEST_F(PretrainedTest, AClassifierOfAnotherTaskStartsAnew) {
+  const LoadReport report = load({.classifier = "classifier", .classifier_is_new = true});
+  EXPECT_TRUE(report.left_out_classifier);
+  EXPECT_EQ(report.missing.size(), 2U);
+  EXPECT_THAT(read("classifier.weight"), Each(0.0f));
+}
+
+// A file whose decoder is the word embeddings says no more than they do.
+TEST_F(PretrainedTest, ADecoderThatDiffersFromTheWordsIsTold) {
+  ModelConfig config = config_;
+  config.task = Task::kMaskedLm;
+  const MaskedLmHeadNames names = masked_lm_head_names(config);
+  TensorsInMemory file;
+  for (const ParameterSpec& spec : parameter_table(config)) {
+    file.add(spec.name, DType::kF32, spec.shape,
+             std::vector<float>(static_cast<size_t>(spec.elements()), 0.5f));
+  }
+  HostTensors values(parameter_table(config));
+  const NamedTensor& words = file.tensor(names.decoder);
+  const auto elements = static_cast<size_t>(words.elements());
+  const std::vector<int64_t> shape = words.shape;
+  file.add(names.own_decoder, DType::kF32, shape, std::vector<float>(elements, 0.5f));
+  EXPECT_FALSE(load_parameters(file, values, 1, {.tied = &names}).has_other_decoder);
+  file.erase(names.own_decoder);
+  file.add(names.own_decoder, DType::kF32, shape, std::vector<float>(elements, 0.25f));
+  EXPECT_TRUE(load_parameters(file, values, 1, {.tied = &names}).has_other_decoder);
+  config.ties_word_embeddings = false;
+  HostTensors untied(parameter_table(config));
+  EXPECT_THAT(load_parameters(file, untied, 1).missing, IsEmpty());
+  for (size_t i = 0; i < untied.specs().size(); ++i) {
+    if (untied.specs()[i].name == names.own_decoder) {
+      EXPECT_THAT(untied.read(i), Each(0.25f));
+    }
+  }
 }
 
 TEST_F(PretrainedTest, NamesOf2018AreKnown) {

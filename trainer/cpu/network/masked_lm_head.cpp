@@ -18,7 +18,7 @@ class MaskedLmHead final : public Head {
         kernels_(kernels),
         dense_(parameters, names_.dense),
         norm_(parameters, names_.norm, config.layer_norm_eps),
-        word_(parameters.factor(embedding_names(config).word + ".weight")),
+        decoder_(parameters.factor(names_.decoder)),
         bias_(parameters.parameter(names_.bias)) {}
 
   Tensor picked(const BatchTensors& batch) const override { return batch.masked; }
@@ -46,17 +46,17 @@ class MaskedLmHead final : public Head {
     VocabularyOutputs outputs{.tile = tile_, .predictions = predictions};
     if (step.training) {
       outputs.dx = dnormalized_.first(rows);
-      outputs.dw = word_.gradient();
+      outputs.dw = decoder_.gradient();
       outputs.dbias = bias_.gradient();
     }
     if (config_.is_generator) outputs.samples = samples_ = all_samples_.first(rows);
     kernels_.vocabulary_cross_entropy(
         {normalized, bias_.value(), step.batch.labels, step.batch.weights, draws(step)},
-        word_.weight(), step.label_smoothing, step.state, outputs);
+        decoder_.weight(), step.label_smoothing, step.state, outputs);
     return predictions;
   }
 
-  // The gradients of the word embeddings and of the bias were made in forward.
+  // The gradients of the decoder and of the bias were made in forward.
   void backward(const StepContext& step, Tensor dhidden) override {
     const int64_t rows = step.batch.num_masked;
     const Tensor d = dnormalized_.first(rows);
@@ -82,7 +82,7 @@ class MaskedLmHead final : public Head {
   Kernels& kernels_;
   Linear dense_;
   LayerNorm norm_;
-  Parameter& word_;  // [V,E], shared with the embeddings
+  Parameter& decoder_;  // [V,E], the word embeddings where the config ties them
   Parameter& bias_;
   Tensor hidden_;                                      // [M,H], the input of the last forward
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]

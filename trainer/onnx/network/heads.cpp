@@ -67,8 +67,8 @@ Value token_logits(Network& network, const Value& hidden) {
 Value masked_logits(Network& network, const Value& hidden) {
   const MaskedLmHeadNames names = masked_lm_head_names(network.config);
   const Value normalized = transformed(network, hidden, names.dense, names.activation, names.norm);
-  const Value word = network.parameter(embedding_names(network.config).word + ".weight");
-  return matmul(normalized, transpose(word, {1, 0})) + network.parameter(names.bias);
+  const Value decoder = network.parameter(names.decoder);
+  return matmul(normalized, transpose(decoder, {1, 0})) + network.parameter(names.bias);
 }
 
 // ELECTRA's discriminator: [B,S].

@@ -54,8 +54,8 @@ Value masked_logits(const ForwardPass& pass, Value hidden) {
   const MaskedLmHeadNames names = masked_lm_head_names(pass.config);
   const Value normalized =
       pass.layer_norm(activate(pass.linear(hidden, names.dense), names.activation), names.norm);
-  const Value word = pass.parameter(embedding_names(pass.config).word + ".weight");
-  return add_to_rows(pass.product(normalized, word), pass.parameter(names.bias));
+  const Value decoder = pass.parameter(names.decoder);
+  return add_to_rows(pass.product(normalized, decoder), pass.parameter(names.bias));
 }
 
 }  // namespace

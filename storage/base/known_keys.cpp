@@ -1,0 +1,41 @@
+#include "storage/base/known_keys.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+
+std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey> known) {
+  std::vector<std::string> unknown;
+  if (!object.is_object()) return unknown;
+  for (const auto& [name, value] : object.items()) {
+    const auto found = std::ranges::find(known, name, &KnownKey::name);
+    if (found == known.end()) {
+      unknown.push_back(name);
+      continue;
+    }
+    if (found->use != KeyUse::kFixed || value.is_null()) continue;
+    const Json values = parse_json(found->values);
+    if (std::ranges::find(values, value) != values.end()) continue;
+    throw Error(Code::kUsage, cat(quoted(name), " is ", to_text(value), ", with which berth does ",
+                                  "not compute; known is ", found->values));
+  }
+  return unknown;
+}
+
+std::string listed_keys(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 8;
+  const size_t shown = std::min(names.size(), kMost);
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    const bool is_last = i + 1 == names.size();
+    text += (i == 0 ? "" : is_last ? " and " : ", ") + names[i];
+  }
+  if (shown < names.size()) text += cat(" and ", names.size() - shown, " more");
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/json.h"
+
+// What the program does with each key of a configuration that other programs write. The rule: a key
+// that changes numbers is read, or refused by name. A key that nobody knows is named to the user.
+namespace berth {
+
+enum class KeyUse : unsigned char {
+  kRead,      // the reader of the file computes with it
+  kHarmless,  // it changes nothing that the program computes
+  kFixed,     // refused, unless it has one of the values with which the program computes
+};
+
+struct KnownKey {
+  std::string_view name;
+  KeyUse use;
+  std::string_view values = "";  // of kFixed: a list in JSON. null and an absent key always fit
+};
+
+// Throws kUsage, naming the key, if a key of kFixed has another value. Returns the keys of `object`
+// that are none of `known`. A value that is no object has no keys.
+std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey> known);
+
+// "a, b and c", of at most 8 names.
+std::string listed_keys(const std::vector<std::string>& names);
+
+}  // namespace berth

@@ -1,0 +1,220 @@
+#include "trainer/text/class_tokens.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/text/json_reading.h"
+#include "trainer/text/load_kinds.h"
+
+namespace berth {
+
+namespace {
+
+// In the order of transformers, which gives new tokens their ids in this order.
+constexpr const char* kNames[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                  "pad_token", "cls_token", "mask_token"};
+
+constexpr int32_t kMostExtraIds = 10000;
+
+bool same(const AddedToken& a, const AddedToken& b) {
+  return a.content == b.content && a.single_word == b.single_word && a.lstrip == b.lstrip &&
+         a.rstrip == b.rstrip && a.normalized == b.normalized && a.special == b.special;
+}
+
+bool holds(const std::vector<AddedToken>& tokens, const std::string& content) {
+  return std::any_of(tokens.begin(), tokens.end(),
+                     [&](const AddedToken& token) { return token.content == content; });
+}
+
+// The tokens of a vocabulary, as the class AddedVocabulary of `tokenizers` keeps them.
+class Vocabulary {
+ public:
+  Vocabulary(const std::function<int32_t(const std::string&)>& find, int32_t count)
+      : find_(find), next_(count) {}
+
+  void add(AddedToken token) {
+    const auto known = std::find_if(tokens_.begin(), tokens_.end(), [&](const AddedToken& other) {
+      return other.content == token.content;
+    });
+    if (known != tokens_.end()) {
+      token.id = known->id;
+      *known = std::move(token);
+      return;
+    }
+    const int32_t id = find_(token.content);
+    token.id = id >= 0 ? id : next_;
+    if (token.id >= next_) next_ = token.id + 1;
+    tokens_.push_back(std::move(token));
+  }
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+
+ private:
+  const std::function<int32_t(const std::string&)>& find_;
+  int32_t next_;
+  std::vector<AddedToken> tokens_;
+};
+
+}  // namespace
+
+ClassTokens::ClassTokens(const FileLookup& file, const TokenizerClass& tokenizer_class,
+                         const Json& config, std::vector<AddedToken> listed)
+    : rebuilds_(tokenizer_class.rebuilds), listed_(std::move(listed)) {
+  if (rebuilds_) name_defaults(tokenizer_class.kind);
+  read_names(config, false);
+  if (const Json* decoder = member(config, "added_tokens_decoder")) {
+    if (!decoder->is_object()) {
+      throw Error(Code::kBadData, "added_tokens_decoder is not an object", "tokenizer_config.json");
+    }
+    for (const auto& [key, value] : decoder->items()) {
+      int32_t id = -1;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+      const bool whole = error == std::errc() && end == key.data() + key.size();
+      by_id_[count_of(Json(whole ? id : -1), "a key of added_tokens_decoder")] =
+          token_of(value, false, true);
+    }
+  } else {
+    read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
+                    [&](const std::string& content) { read_names(parse_object(content), true); });
+    read_if_present(
+        file("added_tokens.json"), "added_tokens.json", [&](const std::string& content) {
+          const Json object = parse_object(content);
+          for (const auto& item : object.items()) {
+            const std::string& text = item.key();
+            const Json& id = item.value();
+            const bool named =
+                holds(extra_, text) || std::any_of(names_.begin(), names_.end(), [&](auto& name) {
+                  return name.second && name.second->content == text;
+                });
+            by_id_[count_of(id, "the id of a token")] =
+                AddedToken{.content = text, .normalized = !named, .special = named};
+          }
+        });
+    for (const AddedToken& token : listed_) by_id_[token.id] = token;
+  }
+  if (tokenizer_class.kind == TokenizerKind::kT5 && rebuilds_) {
+    const Json* count = member(config, "extra_ids");
+    const int32_t extra_ids = count == nullptr ? 100 : count_of(*count, "extra_ids");
+    if (extra_ids > kMostExtraIds) throw Error(Code::kBadData, "extra_ids is over 10000");
+    if (extra_.empty()) {
+      for (int32_t i = 0; i < extra_ids; ++i) {
+        extra_.push_back({.content = cat("<extra_id_", i, ">")});
+      }
+    }
+  }
+}
+
+void ClassTokens::name_defaults(TokenizerKind kind) {
+  const auto name = [&](std::initializer_list<const char*> texts) {
+    size_t i = 0;
+    for (const char* text : texts) {
+      if (*text != '\0') names_[kNames[i]] = AddedToken{.content = text, .id = -2};
+      ++i;
+    }
+  };
+  const auto swallow_spaces_before_mask = [&] {
+    names_["mask_token"] = AddedToken{.content = names_["mask_token"]->content, .lstrip = true};
+  };
+  switch (kind) {
+    case TokenizerKind::kBert:
+      return name({"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"});
+    case TokenizerKind::kMpnet:
+      name({"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"});
+      for (auto& [key, token] : names_) token->id = -1;
+      return swallow_spaces_before_mask();
+    case TokenizerKind::kHerbert:
+      return name({"", "", "<unk>", "</s>", "<pad>", "<s>", "<mask>"});
+    case TokenizerKind::kDeberta:
+    case TokenizerKind::kDebertaV2:
+      return name({"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"});
+    case TokenizerKind::kAlbert:
+      return name({"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"});
+    case TokenizerKind::kT5:
+      return name({"", "</s>", "<unk>", "", "<pad>", "", ""});
+    case TokenizerKind::kCamembert:
+      for (const char* text : {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"}) {
+        extra_.push_back({.content = text, .id = -2});
+      }
+      name({"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"});
+      return swallow_spaces_before_mask();
+    case TokenizerKind::kRoberta:
+    case TokenizerKind::kXlmRoberta:
+      return name({"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"});
+    case TokenizerKind::kUnknown:
+      return;
+  }
+}
+
+// A text has no flags of its own: they are those of the vocabulary's token, if it has one.
+void ClassTokens::read_names(const Json& object, bool is_map) {
+  for (const char* name : kNames) {
+    const auto found = object.find(name);
+    if (found == object.end()) continue;
+    if (found->is_null()) {
+      names_[name].reset();
+      continue;
+    }
+    AddedToken token = token_of(*found, found->is_string() || is_map, false);
+    if (found->is_string()) token.id = -2;
+    names_[name] = std::move(token);
+  }
+  for (const char* name : {"additional_special_tokens", "extra_special_tokens"}) {
+    read_extra(object, name, is_map);
+  }
+}
+
+void ClassTokens::read_extra(const Json& object, const char* name, bool is_map) {
+  const Json* list = member(object, name);
+  if (list == nullptr || !(list->is_array() || list->is_object()) || list->empty()) return;
+  if (!is_map) extra_.clear();
+  for (const Json& value : *list) {
+    AddedToken token = token_of(value, true, false);
+    if (value.is_string()) token.id = -2;
+    if (!holds(extra_, token.content)) extra_.push_back(std::move(token));
+  }
+}
+
+std::string ClassTokens::text(const std::string& name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() || !found->second ? "" : found->second->content;
+}
+
+std::vector<AddedToken> ClassTokens::all(const std::function<int32_t(const std::string&)>& find,
+                                         int32_t count) const {
+  Vocabulary vocabulary(find, count);
+  if (!rebuilds_) {
+    for (const AddedToken& token : listed_) vocabulary.add(token);
+  }
+  std::vector<AddedToken> wanted;
+  for (const auto& entry : by_id_) {
+    const AddedToken& token = entry.second;
+    const auto& have = vocabulary.tokens();
+    if (std::none_of(have.begin(), have.end(),
+                     [&](const AddedToken& other) { return same(other, token); })) {
+      wanted.push_back(token);
+    }
+  }
+  const auto add_absent = [&](const AddedToken& token) {
+    if (!holds(vocabulary.tokens(), token.content) && !holds(wanted, token.content)) {
+      wanted.push_back(token);
+    }
+  };
+  for (const char* name : kNames) {
+    const auto found = names_.find(name);
+    if (found != names_.end() && found->second) add_absent(*found->second);
+  }
+  for (const AddedToken& token : extra_) add_absent(token);
+  for (AddedToken& token : wanted) {
+    token.special |= std::any_of(names_.begin(), names_.end(), [&](const auto& name) {
+      return name.second && name.second->content == token.content;
+    });
+    vocabulary.add(std::move(token));
+  }
+  return vocabulary.tokens();
+}
+
+}  // namespace berth

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "trainer/text/load_tokenizer.h"
+
+namespace berth {
+
+// The kind of tokenizer, as the name of a tokenizer class or of a model tells it.
+enum class TokenizerKind : uint8_t {
+  kUnknown,     // tokenizer.json says all
+  kBert,        // WordPiece; ELECTRA, DistilBERT and others as well
+  kMpnet,       // WordPiece, <s> A </s></s> B </s>
+  kRoberta,     // byte-level BPE, <s> A </s></s> B </s>
+  kDeberta,     // byte-level BPE, [CLS] A [SEP] B [SEP]
+  kHerbert,     // BPE of BERT's words, <s> A </s> B </s>
+  kXlmRoberta,  // SentencePiece, shifted ids, <s> A </s></s> B </s>
+  kCamembert,   // the same with a different shift
+  kAlbert,      // SentencePiece, [CLS] A [SEP] B [SEP]
+  kDebertaV2,   // the same; the text may be lower-cased
+  kT5,          // SentencePiece, A </s> B </s>
+};
+
+// The class of a folder's tokenizer: tokenizer_class in tokenizer_config.json, or else in
+// config.json, or else what transformers has for the model_type in config.json.
+struct TokenizerClass {
+  std::string name;       // as the file names it, or "" if none does
+  bool of_model = false;  // config.json names it, and tokenizer_config.json does not
+  TokenizerKind kind = TokenizerKind::kUnknown;
+  // Whether the class of transformers 5 makes the normalizer, the words, the template and the added
+  // tokens itself, by tokenizer_config.json. It takes only the vocabulary and the character map
+  // from tokenizer.json then.
+  bool rebuilds = false;
+};
+
+// Throws kBadData, with the class's name, if berth does not know it: two classes may read one
+// vocabulary otherwise.
+TokenizerClass tokenizer_class(const FileLookup& file);
+
+// Whether the tokenizer class or the model type is DistilBERT's.
+bool is_distilbert(const FileLookup& file);
+
+}  // namespace berth
