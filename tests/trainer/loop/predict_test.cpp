@@ -72,12 +72,13 @@ TEST_F(PredictionsTest, IdsAreRowsOfTheTable) {
   EXPECT_EQ(rows[2][0], "2");
 }
 
-TEST_F(PredictionsTest, ALabelIsOneField) {
-  const auto rows = predict(*data_.dataset, {"a\tb", "c\nd\r"});
-  EXPECT_THAT(rows[0], ElementsAre("id", "prediction", "a b", "c d "));
+// tests/trainer/tasks says how line ends are quoted.
+TEST_F(PredictionsTest, ALabelWithQuotesIsQuoted) {
+  const auto rows = predict(*data_.dataset, {"a\"b", "c"});
+  EXPECT_THAT(rows[0], ElementsAre("id", "prediction", "\"a\"\"b\"", "c"));
   for (size_t i = 1; i < rows.size(); ++i) {
     EXPECT_THAT(rows[i], SizeIs(4));
-    EXPECT_THAT(rows[i][1], testing::AnyOf("a b", "c d "));
+    EXPECT_THAT(rows[i][1], testing::AnyOf("\"a\"\"b\"", "c"));
   }
 }
 
