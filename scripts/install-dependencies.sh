@@ -23,7 +23,7 @@ build=(g++ cmake ninja-build
   libcurl4-openssl-dev libssl-dev
   libarchive-dev zlib1g-dev libbz2-dev liblzma-dev libzstd-dev liblz4-dev nettle-dev)
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv python3-yaml python3-jsonschema)
-sanitizers=(clang libclang-rt-dev lld)
+sanitizers=(clang-16 libclang-rt-16-dev lld)
 lint=(clang-tidy)
 image=(ca-certificates)
 package=(ca-certificates python3 xz-utils mmdebstrap openssl)

@@ -66,7 +66,8 @@ void ProbeEvents::flush() {
       next = {pending_.begin()->first, std::move(pending_.begin()->second)};
       pending_.erase(pending_.begin());
     }
-    auto& [step, file] = next;
+    auto& step = next.first;
+    auto& file = next.second;
     try {
       const Uri uri = directory_ / file_name(step);
       if (file.only_if_missing && storage_.stat(uri)) continue;

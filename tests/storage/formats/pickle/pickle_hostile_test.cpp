@@ -28,13 +28,15 @@ TEST(HostilePickle, CallingTheShellIsRefusedByName) {
 }
 
 TEST(HostilePickle, NoPackagePrefixIsTrusted) {
-  for (const auto& [module, name] :
+  for (const auto& wrong :
        {std::pair("builtins", "eval"), std::pair("builtins", "exec"), std::pair("pandas", "eval"),
         std::pair("pandas.io.pickle", "read_pickle"), std::pair("numpy", "load"),
         std::pair("numpy.testing._private.utils", "runstring"),
         std::pair("pandas.core.frame", "DataFrame.eval"),
         std::pair("pandas.core", "frame.DataFrame"), std::pair("functools", "reduce"),
         std::pair("__builtin__", "getattr.__call__")}) {
+    const char* const module = wrong.first;
+    const char* const name = wrong.second;
     const std::string both = std::string(module) + "." + name;
     EXPECT_THAT([&] { read(global(module, name)); }, refused("refers to " + both));
     EXPECT_THAT([&] { read(unicode(module) + unicode(name) + "\x93"); },

@@ -29,12 +29,13 @@ TEST(PickleTable, TwoColumnsOfOneNameAreBadData) {
 }
 
 TEST(PickleTable, AnythingElseOnTopIsBadDataThatSaysWhat) {
-  for (const auto& [opcodes, what] :
+  for (const auto& top :
        {std::pair(number(7), "an int"), std::pair(std::string("]"), "a list of 0"),
         std::pair(std::string("}"), "a dict of 0"), std::pair(unicode("x"), "a str"),
         std::pair(std::string("N"), "None"), std::pair(dtype("i8"), "a numpy.dtype")}) {
+    const std::string& opcodes = top.first;
     EXPECT_THAT([&] { read(opcodes); },
-                ThrowsCode(Code::kBadData, std::string("holds ") + what +
+                ThrowsCode(Code::kBadData, std::string("holds ") + top.second +
                                                ", not a table; a pandas DataFrame or Series"));
   }
 }

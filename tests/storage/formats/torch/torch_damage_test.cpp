@@ -95,7 +95,7 @@ TEST(HostileTorch, Python2MakesAnOrderedDictOfPairs) {
 }
 
 TEST(HostileTorch, OnlyTheGlobalsOfTensorsAreKnown) {
-  for (const auto& [module, name] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& wrong : std::vector<std::pair<std::string, std::string>>{
            {"os", "system"},
            {"torch", "load"},
            {"torch.storage", "_load_from_bytes"},
@@ -105,8 +105,8 @@ TEST(HostileTorch, OnlyTheGlobalsOfTensorsAreKnown) {
            {"numpy.core.multiarray", "_reconstruct"},
            {"pandas.core.frame", "DataFrame"},
            {"collections", "defaultdict"}}) {
-    EXPECT_THAT([&] { read_tensor(global(module, name)); },
-                ThrowsCode(Code::kBadData, "refers to " + module + "." + name));
+    EXPECT_THAT([&] { read_tensor(global(wrong.first, wrong.second)); },
+                ThrowsCode(Code::kBadData, "refers to " + wrong.first + "." + wrong.second));
   }
 }
 
