@@ -90,6 +90,15 @@ struct Columns {
   __mmask16 low, high;
 };
 
+// A pair of bf16 numbers in each lane.
+__m512bh repeated(int pair) {
+  __m512i pairs = _mm512_set1_epi32(pair);
+#ifdef __clang__
+  asm("" : "+v"(pairs));  // clang 16 ends with a stack overflow where it looks through the cast
+#endif
+  return reinterpret_cast<__m512bh>(pairs);
+}
+
 // The sums stay in 2 * kRows registers.
 template <int kRows>
 void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns columns,
@@ -108,7 +117,7 @@ void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns 
     for (int r = 0; r < kRows; ++r) {
       int pair;
       __builtin_memcpy(&pair, a + 2 * r, sizeof pair);
-      const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+      const __m512bh x = repeated(pair);
       low[r] = _mm512_dpbf16_ps(low[r], x, b_low);
       high[r] = _mm512_dpbf16_ps(high[r], x, b_high);
     }
