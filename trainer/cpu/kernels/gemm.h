@@ -15,8 +15,9 @@ struct Factor {
   int64_t stride;
   bool transposed = false;
 
-  // Element (row, column) as the product takes it.
+  // Element (row, column) as the product takes it; null where the factor is packed elsewhere.
   const float* at(int64_t row, int64_t column) const {
+    if (data == nullptr) return nullptr;
     return transposed ? data + column * stride + row : data + row * stride + column;
   }
 };

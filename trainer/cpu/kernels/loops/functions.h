@@ -53,7 +53,9 @@ static inline float hyperbolic_tangent(float x) {
   q = q * s + 1.18534705686654e-04f;
   q = q * s + 2.26843463243900e-03f;
   q = q * s + 4.89352518554385e-03f;
-  return clamped * p / q;
+  // At the bound the quotient is 1 or the number below, as the compiler orders the operations.
+  const float quotient = clamped * p / q;
+  return __builtin_fabsf(x) > kBound ? __builtin_copysignf(1.0f, x) : quotient;
 }
 
 // erf x with an absolute error of at most 2e-7, given exp(-x*x) (Abramowitz and Stegun, 7.1.26).
