@@ -9,7 +9,7 @@
 #
 #   --build      the compiler and the libraries of the binary
 #   --test       additional packages of the tests and of the format check
-#   --sanitizers clang and its linker, which build the presets dev and tsan
+#   --sanitizers clang and its linker, which build the preset dev
 #   --lint       additional packages of scripts/lint.sh
 #   --image      additional packages of the image's build stage
 #   --package    additional packages of scripts/package.sh and scripts/test-package.sh
