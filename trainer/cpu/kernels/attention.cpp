@@ -101,6 +101,7 @@ void Kernels::add_relative_sums(const AttentionPairs& pairs, Tensor drelative_qk
       float* row = drelative_qk.f32() + p * 2 * pairs.hidden;
       std::fill_n(row, 2 * pairs.hidden, 0.0f);
       for (int64_t part = 0; part < pool_.size(); ++part) {
+        if (pairs.first_head(part) == pairs.end_head(part)) continue;  // more threads than heads
         const float* sums = relative_sums_[static_cast<size_t>(part)].data() + p * 2 * size;
         for (int64_t head = pairs.first_head(part); head < pairs.end_head(part); ++head) {
           loops_.add(sums, row + head * size, size);
