@@ -131,9 +131,10 @@ if [ $all = no ]; then
   step "release" build_and_test release all_tests --label-exclude plugins
   skip "sanitizers, PJRT plugins, benches, packages, the image" "bash scripts/test.sh --all"
 else
-  # precision.sh compares whole jobs, and other jobs run the same code. The jobs without bf16 are those with it, with fewer instructions.
+  # precision.sh and task_flags.py compare whole jobs, and other jobs run the same code. The jobs without bf16 are those with it, with
+  # fewer instructions. The release step runs all of these.
   step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins \
-    --exclude-regex '^job\.precision|_without_bf16$'
+    --exclude-regex '^job\.(precision|task_flags)|_without_bf16$'
   step "release: what depends on optimization, and XLA plugins" build_and_test release optimized_tests --label-regex optimized
   step "benches build" build release benches
   step "the binary's protections and size" check_binary

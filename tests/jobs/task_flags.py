@@ -141,6 +141,7 @@ NO_LOSS = {
     "seeds": "several trainings", "export-adapter": "the finished model", "predict-data-file": "--mode predict",
     "id-column": "--mode predict", "n-best-size": "the evaluation", "version-2-with-negative": "the evaluation", "max-answer-length": "the evaluation",
     "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "embeddings-format": "--mode embed",
+    "ignore-mismatched-sizes": "only heads of another size",
 }
 FILES = {"task", "data-dir", "train-data-file", "eval-data-file", "input-meta-data-path", "model", "teacher", "generator", "model-config",
          "vocab-file", "delimiter", "quoting", "sentence-column", "label-separator", "label-lists", "encoding", "skip-bad-rows", "label-names", "do-lower-case", "distillation-target"}
