@@ -228,7 +228,7 @@ std::optional<ModelParameters> ModelFolder::parameters() {
   std::optional<Uri> found = file_;
   if (!found && directory_) found = find_parameters(storage_, *directory_);
   const auto opened = [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); };
-  if (found && names_parameters(found->file_name())) {
+  if (found && is_parameter_file(storage_, *found)) {  // not the prefix of several files
     const std::string shown = file_ ? directory_->to_string() : name_;
     return open_parameters(storage_, *found, shown, opened);
   }
