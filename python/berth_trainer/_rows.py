@@ -96,7 +96,7 @@ def read_predictions(path: str, index: Any, with_text: bool) -> Any:
     texts = 0 if not with_text else len(header) - len(kinds) if kinds else 2 if header[-1] == "text_pair" else 1
     if kinds is None:
         names = header[2 : len(header) - texts]
-        has_one = all(row[1] in names for row in rows)  # and not several labels
+        has_one = all(row[1] in names for row in rows if row[1])  # and not several labels; rows without a text have none
         is_number = has_one and all(re.fullmatch("-?(0|[1-9][0-9]*)", name) for name in names)
         kinds = [str, int if is_number else "True".__eq__ if has_one and set(names) <= {"True", "False"} else str]
         kinds += [float] * len(names)

@@ -49,17 +49,16 @@ class FramesTest(unittest.TestCase):
         self.assertEqual(list(berth_trainer.predict("rows.csv", job=result, progress=False).id), ["same"] * 30)
         texts = ['say "hello"\tto\nthem', "NA", ""]
         shown = berth_trainer.predict(pandas.DataFrame({"text": texts[:2]}), result, predictions_with_text=True, progress=False)
-        self.assertEqual(list(shown.text), ['say "hello" to them', "NA"])
+        self.assertEqual(list(shown.text), texts[:2])
         self.assertEqual(len(berth_trainer.predict(SAMPLE.text.head(3), result, progress=False)), 3)
 
-    def test_rows_that_are_skipped_have_no_prediction(self):
+    def test_rows_without_a_text_keep_their_place(self):
         result = train(SAMPLE.head(50))
         frame = pandas.DataFrame({"text": ["a", None, "c"]}, index=[10, 20, 30])
-        self.assertEqual(list(berth_trainer.predict(frame, result, skip_bad_rows=1, progress=False).index), [10, 30])
-        with self.assertRaises(BerthError) as caught:
-            berth_trainer.predict(frame, result, progress=False)
-        self.assertEqual(caught.exception.code, 3)
-        self.assertRegex(caught.exception.where, r"^given data #[0-9a-f]{8}: row 1$")
+        answers = berth_trainer.predict(frame, result, progress=False)
+        self.assertEqual(list(answers.index), [10, 20, 30])
+        self.assertEqual([bool(answer) for answer in answers.prediction], [True, False, True])
+        self.assertTrue(answers.iloc[1, 1:].isna().all())
 
     def test_labels_keep_their_types(self):
         texts = SAMPLE.text.head(40)
