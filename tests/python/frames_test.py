@@ -16,7 +16,6 @@ import numpy
 import pandas
 
 import berth_trainer
-from berth_trainer import BerthError
 
 SAMPLE = pandas.read_pickle(os.environ["BERTH_SAMPLE"])
 
