@@ -214,7 +214,6 @@ TEST_P(Bf16ProductsTest, SumsInTilesEqualThoseOfMultiply) {
            {5, 3, 1}, {97, 65, 30}, {300, 1601, 7}, {33, 40, kDeepestInTiles}, {40, 33, 0}}) {
     const auto a = small_integers(k * m, 1), b = small_integers(k * n, 2);
     std::vector<float> c(static_cast<size_t>(m * n)), tiled(c.size(), -1);
-    const int64_t columns = n;
     Product product{m, n, k, {a.data(), m, true}, {b.data(), n}, c.data(), n};
     products_->multiply(product, nullptr);
     product.c = nullptr;
@@ -224,7 +223,7 @@ TEST_P(Bf16ProductsTest, SumsInTilesEqualThoseOfMultiply) {
                                    EXPECT_LE(tile.columns, kMost.columns);
                                    for (int64_t i = 0; i < tile.rows; ++i) {
                                      std::copy_n(sums + i * tile.columns, tile.columns,
-                                                 tiled.data() + (tile.row + i) * columns + tile.column);
+                                                 tiled.data() + (tile.row + i) * n + tile.column);
                                    }
                                  });
     EXPECT_EQ(tiled, c) << cat(m, " x ", n, " x ", k);
@@ -242,14 +241,13 @@ TEST_P(Bf16ProductsTest, SumsInTilesOnThePoolEqualThoseOfMultiply) {
                                                   {2, 33, 200000}}) {
     const auto a = small_integers(k * m, 1), b = small_integers(k * n, 2);
     std::vector<float> c(static_cast<size_t>(m * n)), tiled(c.size(), -1);
-    const int64_t columns = n;
     Product product{m, n, k, {a.data(), m, true}, {b.data(), n}, c.data(), n};
     products_->multiply(product, nullptr);
     product.c = nullptr;
     products_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
       for (int64_t i = 0; i < tile.rows; ++i) {
         std::copy_n(sums + i * tile.columns, tile.columns,
-                    tiled.data() + (tile.row + i) * columns + tile.column);
+                    tiled.data() + (tile.row + i) * n + tile.column);
       }
     });
     EXPECT_EQ(tiled, c) << cat(m, " x ", n, " x ", k);
