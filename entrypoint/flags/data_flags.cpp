@@ -252,9 +252,9 @@ std::vector<Flag> masking_flags() {
       {"attend-across-documents",
        {},
        kData,
-       "For --task mlm, where rows are joined: let the tokens of a block attend to those of the "
-       "other rows in it, and count positions from the block's beginning, as run_mlm.py does. "
-       "Without this flag each row is attended to alone.",
+       "For --task mlm, where rows are joined: let each token of a block attend to all rows in it, "
+       "and count positions from the block's beginning, as run_mlm.py does. Without this flag a "
+       "row attends to itself alone.",
        switch_value(data_option(&DataOptions::attends_across_documents))},
   };
 }

@@ -25,7 +25,7 @@ TokenSurvey survey_tokens(const LoadedTable& loaded, Task task,
                           const Tokenizer& tokenizer, std::span<const uint32_t> rows);
 
 // One sentence that says how many texts are cut, and the length that would hold 95 % of them. Empty
-// where at most 5 % are. `positions` are those of the model.
+// where at most 5 % are. The model has `positions`.
 std::string cut_texts(const TokenSurvey& survey, int64_t positions);
 // One sentence where more than 5 % of the texts, or a fifth of all tokens, are unknown to the
 // vocabulary. Else empty.

@@ -25,7 +25,7 @@ struct KnownKey {
 };
 
 // Throws kUsage, naming the key, if a key of kFixed has another value. Returns the keys of `object`
-// that are none of `known`. A value that is no object has no keys.
+// that `known` does not have. A value that is no object has no keys.
 std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey> known);
 
 // "a, b and c", of at most 8 names.

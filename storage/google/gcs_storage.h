@@ -15,7 +15,7 @@ namespace berth {
 // precondition. The server's answer to a write is compared with the CRC-32C and the size of what
 // was sent. `http` and `credentials` must outlive the storage. `endpoint` is
 // "https://storage.googleapis.com" or an emulator's "http://host:port". `user_project` is billed
-// for the requests; empty: that of the bucket is.
+// for the requests. If it is empty, the bucket's project is billed.
 std::unique_ptr<JoiningStorage> make_gcs_storage(std::string endpoint, HttpClient& http,
                                                  Credentials& credentials,
                                                  std::string user_project = {});

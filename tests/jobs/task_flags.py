@@ -148,8 +148,7 @@ FILES = {"task", "data-dir", "train-data-file", "eval-data-file", "input-meta-da
 # Where the other text or label is read by this task, and what has no other column.
 WITHOUT = {("text-column", "question_answering"), ("text-pair-column", "question_answering"), ("text-column", "similarity"),
            ("text-column", "in_batch_negatives"), ("text-column", "token_classification"), ("label-column", "in_batch_negatives"),
-           ("similarity-loss", "in_batch_negatives"), ("init", "replaced_token_detection"), ("text-pair-column", "in_batch_negatives"),
-           ("validation-split", "x")}
+           ("similarity-loss", "in_batch_negatives"), ("init", "replaced_token_detection"), ("text-pair-column", "in_batch_negatives")}
 
 def run(name, arguments):
     job = os.path.join("jobs", name)

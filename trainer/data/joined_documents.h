@@ -20,7 +20,7 @@ struct JoinOptions {
 // what is left of them is dropped. Where no block would be full, there is one that is not.
 //
 // A block is a row of `joined`, with token ids in place of a text. Its labels are the ends of its
-// sequences, which DocumentFeatures reads. Its number in the source is that of its first document.
+// sequences, which DocumentFeatures reads. It has the number of its first document.
 // Returns the most sequences of a block. Throws what the tokenizer does.
 int64_t join_documents(const ExampleTable& table, std::span<const uint32_t> rows,
                        const Tokenizer& tokenizer, const JoinOptions& options,

@@ -33,8 +33,8 @@ struct LabelForm {
 // Whether the labels of a task may be written in several ways.
 bool has_label_forms(Task task);
 
-// Looks at the first rows of a table, whose labels are those of `task`, and says in `findings` what
-// it found. `is_given`: the user named the task.
+// Looks at the labels of `task` in the first rows of a table, and says in `findings` what it found.
+// `is_given`: the user named the task.
 LabelForm find_label_form(LabelForm given, std::span<const Row> rows, size_t column, Task task,
                           bool is_given, std::vector<Finding>& findings);
 

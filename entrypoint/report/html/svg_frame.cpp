@@ -33,7 +33,7 @@ std::string power_text(double value) {
   return text;
 }
 
-// `size` is that of the largest value of the axis.
+// `size`: the magnitude of the largest value of the axis.
 std::string tick_text(double value, double step, double size) {
   constexpr double kLeastSize = 1e-2, kLeastStep = 1e-6;  // that decimals show without many zeros
   if (std::abs(value) < step * 1e-6) return "0";

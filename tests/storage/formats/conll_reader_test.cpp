@@ -145,7 +145,7 @@ TEST(ConllReader, FlagsNameColumnsByTheirNumbers) {
       ThrowsCode(Code::kBadData, "there is no column 4 (--label-column); the lines have 3"));
 }
 
-// conll2003: the last column is that of the entities, and none is that of the parts of speech.
+// conll2003: the last column has the entities, and no column is called for the parts of speech.
 TEST(ConllReader, SeveralColumnsOfTagsNeedAChoiceForOtherTags) {
   constexpr std::string_view kText = "EU NNP B-NP B-ORG\nrejects VBZ B-VP O\n";
   EXPECT_THAT(read_file(kText, {.tags = "ner"}).rows[0][1], R"(["B-ORG","O"])");
