@@ -96,14 +96,18 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
     throw Error(Code::kIncompatible, "the job directory was used before",
                 directory.root().to_string(), "--no-reuse-job-dir asks for a new one");
   }
+  const JobRecord now{.settings = settings_table(settings)};
+  bool is_as_long = false;
   try {
-    check_settings_match(
-        *record, as_known_to(*record, {.settings = settings_table(settings)}, unnamed_settings()));
+    is_as_long = has_length_of(*record, now);
+    // A finished job does not read its inputs again.
+    check_settings_match(*record, as_known_to(*record, now, unnamed_settings()),
+                         steps && is_as_long ? InputPlaces::kMustMatch : InputPlaces::kMayDiffer);
   } catch (const Error& error) {
     throw error.at(directory.root().to_string());
   }
   if (!steps) return std::nullopt;
-  if (!has_length_of(*record, {.settings = settings_table(settings)})) {
+  if (!is_as_long) {
     require_checkpoint(storage, directory);
     return std::nullopt;
   }

@@ -214,6 +214,13 @@ void TrainingRun::settle_record() {
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   if (existing) record_ = as_read_before(*existing, record_, directory_.root().to_string());
   if (!leads()) return;  // worker 0 has compared
+  if (existing) {
+    try {
+      check_sources_match(*existing, record_);
+    } catch (const Error& error) {
+      throw error.at(directory_.root().to_string());
+    }
+  }
   const auto was_written_by = [this](const JobRecord& record) {
     return state_.job == job_identity(record) ||
            state_.job == job_identity(record, IdentityOf::kOneLength);
@@ -231,11 +238,6 @@ void TrainingRun::settle_record() {
   }
   state_.job = job_identity(record_);
   if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
-  try {
-    check_sources_match(*existing, record_);
-  } catch (const Error& error) {
-    throw error.at(directory_.root().to_string());
-  }
   if (!has_length_of(*existing, record_)) change_length();
 }
 

@@ -34,6 +34,15 @@ grep -q 'already finished' err.txt || fail "a refused length has changed the job
 expect 5 '--seed was "42" and is now "7"' "${flags[@]}" --max-steps 30 --seed 7 --job-dir killed
 expect 5 '--model JOB_DIR/model' "${flags[@]}" --max-steps 30 --seed 7 --job-dir killed
 
+# The rows may lie elsewhere if they are the same bytes. A finished job does not read them, so it cannot know.
+expect 0 finished "${flags[@]}" --max-steps 9 --job-dir moved
+cp "$sample" elsewhere.pickle
+expect 5 'and is now "elsewhere.pickle"' "${flags[@]}" --train-data-file elsewhere.pickle --max-steps 9 --job-dir moved
+expect 0 finished "${flags[@]}" --train-data-file elsewhere.pickle --max-steps 18 --job-dir moved
+same moved straight
+printf 'text,label\none,a\ntwo,b\n' >elsewhere.csv
+expect 5 'other contents' "${flags[@]}" --train-data-file elsewhere.csv --max-steps 20 --job-dir moved
+
 # Without checkpoints there is nothing to go on from.
 rm -r killed/checkpoints
 expect 4 'cannot become longer' "${flags[@]}" --max-steps 30 --job-dir killed

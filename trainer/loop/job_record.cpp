@@ -218,7 +218,8 @@ std::string to_json(const JobRecord& record) {
   return to_text(object, 2) + "\n";
 }
 
-void check_settings_match(std::string_view existing_json, const JobRecord& record) {
+void check_settings_match(std::string_view existing_json, const JobRecord& record,
+                          InputPlaces places) {
   const OrderedJson existing = parse(existing_json);
   std::string differences;
   bool only_of_the_export = true;
@@ -226,6 +227,9 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
     if (is_free(name, record) || is_length(name)) continue;
     const std::string old = setting(existing, name);
     if (old == value) continue;
+    // With or without an input, it is another job.
+    const bool is_moved = is_place(name) && !old.empty() && !value.empty();
+    if (is_moved && places == InputPlaces::kMayDiffer) continue;
     if (!name.starts_with("export-")) only_of_the_export = false;
     differences += (differences.empty() ? "" : ", ") +
                    cat("--", name, " was ", quoted(old), " and is now ", quoted(value));

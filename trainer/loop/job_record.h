@@ -47,8 +47,11 @@ std::string common_settings(const SettingsTable& settings);
 // Throws kIncompatible if this job cannot continue the job that left `existing_json`, because
 // settings that change the result differ. The error names each difference. The number of updates,
 // the places to write to, the intervals of saving and logging, the device and the number of threads
-// may differ.
-void check_settings_match(std::string_view existing_json, const JobRecord& record);
+// may differ. kMayDiffer: the places of inputs may differ, too, because check_sources_match() will
+// compare their bytes.
+enum class InputPlaces { kMayDiffer, kMustMatch };
+void check_settings_match(std::string_view existing_json, const JobRecord& record,
+                          InputPlaces places = InputPlaces::kMayDiffer);
 
 // Whether the settings say that this job is as long as the one that left `existing_json`, and
 // `record` as it were if they did. Both throw kIncompatible if that is no job.json.

@@ -98,6 +98,18 @@ TEST(JobRecord, SettingsThatDoNotAffectTheWeightsMayChange) {
   EXPECT_NO_THROW(check_settings_match(to_json(before), now));
 }
 
+TEST(JobRecord, InputsMayMoveWhereTheirBytesAreCompared) {
+  const JobRecord before = record();
+  JobRecord now = before;
+  set(now, "train-data-file", "./data/df.pickle");
+  EXPECT_NO_THROW(check_settings_match(to_json(before), now));
+  EXPECT_THAT([&] { check_settings_match(to_json(before), now, InputPlaces::kMustMatch); },
+              ThrowsCode(Code::kIncompatible, R"(and is now "./data/df.pickle")"));
+  set(now, "train-data-file", "");
+  EXPECT_THAT([&] { check_settings_match(to_json(before), now); },
+              ThrowsCode(Code::kIncompatible, "--train-data-file"));
+}
+
 TEST(JobRecord, EvalStepsMayChangeIfNothingDependsOnEvaluations) {
   for (const auto& [name, value, heeds] : {std::tuple("early-stopping-patience", "2", true),
                                            std::tuple("early-stopping-patience", "0", false),
