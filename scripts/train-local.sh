@@ -17,19 +17,8 @@ cmake --build --preset release --target berth
 
 binary=$PWD/build/release/berth
 sample=$PWD/examples/data/df.pickle
-job=$PWD/runs/local
+runs=$PWD/runs/local
 cd "$here"  # relative paths in the flags are relative to the caller's directory
-previous=
-for argument; do
-  case $argument in --job-dir=*) job=${argument#*=} ;; esac
-  [ "$previous" != --job-dir ] || job=$argument
-  previous=$argument
-done
 
 # The number of epochs suits a model of this size. The caller's flags come last and override these.
-"$binary" --train-data-file "$sample" --job-dir "$job" \
-  --epochs 5 --batch-size 16 "$@"
-
-echo
-echo "job directory: $job"
-cat "$job/metrics.json"
+exec "$binary" --train-data-file "$sample" --job-dir "$runs" --epochs 5 --batch-size 16 "$@"
