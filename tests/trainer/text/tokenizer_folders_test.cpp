@@ -45,7 +45,9 @@ TEST(TokenizerFoldersTest, AreReadAsTransformersReadsThemOrRefused) {
       EXPECT_EQ(encoding.input_ids, folder.at("pair_ids")[i].get<Ids>()) << pair;
       // transformers 5 gives no types for ALBERT and some others; the file's template counts then.
       const Json& types = folder.at("pair_types")[i++];
-      if (!types.is_null()) EXPECT_EQ(encoding.token_type_ids, types.get<Ids>()) << pair;
+      if (!types.is_null()) {
+        EXPECT_EQ(encoding.token_type_ids, types.get<Ids>()) << pair;
+      }
     }
   }
   EXPECT_EQ(refused, 5U);
