@@ -150,6 +150,7 @@ void use_splits(Storage& storage, const CommandLine& command_line, Settings& set
   const auto split = split_for(folder->splits, "eval");
   if (!split || split == split_for(folder->splits, "train")) return;
   data.eval_data_file = data.train_data_file;
+  sources.eval_is_found = true;
   log_info(cat("evaluates on the split ", *split, " of ", data.train_data_file));
 }
 

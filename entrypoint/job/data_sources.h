@@ -23,6 +23,7 @@ struct DataSources {
   std::string metric{};                    // that of the benchmark; empty: that of the task
   DataRequest train{}, eval{}, predict{};  // the path is empty where no file was given
   DataRequest mismatched{};                // MNLI's second evaluation set
+  bool eval_is_found = false;              // in the folder of `train`, and no flag names it
 };
 
 // Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of

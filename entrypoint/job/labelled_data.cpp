@@ -255,8 +255,17 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     return load_table(storage, request);
   };
   if (evaluates && !sources.eval.path.empty()) {
-    rows.eval = load_beside(sources.eval);
-    warn_of_unanswerable(*rows.eval, data);
+    DataRequest eval = sources.eval;
+    if (sources.eval_is_found) eval.rules.need = LabelNeed::kIfPresent;
+    rows.eval = load_beside(eval);
+    if (rows.train.table->labelled && !rows.eval->table->labelled) {  // as in a contest's data
+      log_warning(cat(rows.eval->name,
+                      " has no labels in the split to evaluate on, so rows of its split for "
+                      "training are held out instead; --mode predict predicts the other split"));
+      rows.eval.reset();
+    } else {
+      warn_of_unanswerable(*rows.eval, data);
+    }
   }
   if (evaluates && !sources.mismatched.path.empty()) {
     rows.mismatched = load_beside(sources.mismatched);

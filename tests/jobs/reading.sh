@@ -60,6 +60,15 @@ assert {row[1] for row in rows} <= {'a"b', "x\ty"}, rows
 PYTHON
 reads 'quoted as pandas quotes them' again --train-data-file pandas/predictions.tsv --text-column text --label-column prediction --validation-split 0
 
+# A contest's folder: its test split has no labels, and is not trained on.
+mkdir contest
+{ echo text,label; for i in $(seq 24); do echo "text $i,$((i % 2))"; done; } >contest/train.csv
+printf 'text\nno label\n' >contest/test.csv
+printf 'id,label\n1,0\n' >contest/sample_submission.csv
+reads 'no labels in the split to evaluate on' contest_job --train-data-file contest
+printf 'text,label\na,0\n' >contest/more.csv
+expect 3 'not known which are for training' --train-data-file contest --max-steps 1 --job-dir refused
+
 # A job that an earlier version began, which recorded no reading, is not mixed with another one. One whose rows are read as before goes on.
 printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
 expect 0 finished --train-data-file plain.csv --max-steps 1 --batch-size 4 --job-dir plain

@@ -11,6 +11,7 @@
 #include "storage/formats/row_reader.h"
 #include "storage/glob.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/named_splits.h"
 
 namespace berth {
 namespace {
@@ -99,43 +100,6 @@ std::string sharded_split(std::string_view file_name) {
   return std::string(stem.substr(0, dash));
 }
 
-// The split that a table is by its name, such as "train.csv", "dev.tsv.gz" and "news_test.csv"; ""
-// for others, and for a name of several splits.
-std::string plainly_named_split(std::string_view file_name) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"train", "train"},      {"training", "train"}, {"validation", "validation"},
-      {"valid", "validation"}, {"val", "validation"}, {"dev", "validation"},
-      {"eval", "validation"},  {"test", "test"},      {"testing", "test"}};
-  const std::string stem = lower_ascii(file_name.substr(0, file_name.find('.')));
-  std::string found;
-  for (const std::string& part : parted(stem, "_- ")) {
-    for (const auto& [name, split] : kNames) {
-      if (part != name) continue;
-      if (!found.empty()) return "";
-      found = split;
-    }
-  }
-  return found;
-}
-
-// The splits of a folder all of whose tables are named so, and lie in one folder: train and at
-// least one other.
-std::optional<SplitFolder> plain_splits(const std::vector<std::string>& names, const Uri& folder) {
-  Splits splits;
-  std::optional<std::string> directory;
-  for (const std::string& name : names) {
-    if (name.starts_with('.') || name.find("/.") != std::string::npos) continue;
-    const std::string_view file = last_part(name);
-    if (!is_table(without_compression_suffix(file)) || describes_data_set(file)) continue;
-    const std::string split = plainly_named_split(file), place(name, 0, name.size() - file.size());
-    if (split.empty() || directory.value_or(place) != place) return std::nullopt;
-    directory = place;
-    splits[split].push_back(folder / name);
-  }
-  if (splits.size() < 2 || !splits.contains("train")) return std::nullopt;
-  return SplitFolder{std::move(splits)};
-}
-
 // The splits of a repository of the hub: the one folder below `folder` that has some.
 std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, const Uri& folder) {
   std::map<std::string, Splits> by_directory;
@@ -149,7 +113,10 @@ std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, con
     const Splits& splits = entry.second;
     return splits.count("train") + splits.count("validation") + splits.count("test") == 0;
   });
-  if (by_directory.empty()) return plain_splits(names, folder);
+  if (by_directory.empty()) {
+    std::optional<Splits> splits = named_splits(names, folder);
+    return splits ? std::optional(SplitFolder{std::move(*splits)}) : std::nullopt;
+  }
   if (by_directory.size() == 1) return SplitFolder{std::move(by_directory.begin()->second)};
   std::string directories;
   for (const auto& [directory, splits] : by_directory) {

@@ -16,16 +16,17 @@ namespace berth {
 //   Dataset.save_to_disk():      state.json | data-00000-of-00001.arrow
 //   DatasetDict.save_to_disk():  dataset_dict.json | a folder for each split as above
 //   a repository of the hub:     [data/]train-00000-of-00002.parquet | ...
-//   tables named as splits:      train.csv | validation.csv, dev.csv, ... | test.csv
+//   tables named as splits:      train.csv | dev.csv | test.csv, or train/a.csv | test/a.csv
+//                                (named_splits.h)
 //
-// The last one has no other tables, all of them in one folder, train and at least one other split.
-// Other files in it, such as cache-*.arrow, are none of its rows.
+// Other files in the first three, such as cache-*.arrow, are none of their rows.
 struct SplitFolder {
   std::map<std::string, std::vector<Uri>> splits;  // the files of each in the order of their rows
 };
 
 // Looks for such a folder at `uri`, which may also be an archive of one. Returns nullopt if there
-// is none. Throws kBadData where one is damaged, or where several lie below `uri`.
+// is none. Throws kBadData where one is damaged, where several lie below `uri`, or where names
+// leave open which rows are for training.
 std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
 
 // Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt, and

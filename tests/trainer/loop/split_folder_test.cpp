@@ -80,12 +80,60 @@ TEST_F(SplitFolderTest, TablesNamedAsSplitsAreSplits) {
   EXPECT_THAT(files("named", "train"), ElementsAre("named/train.tsv.gz"));
   EXPECT_THAT(files("named", "eval"), ElementsAre("named/Dev.csv"));
   EXPECT_THAT(files("named", "predict"), ElementsAre("named/test.csv"));
-  // One split alone, or other tables beside them, are rows like all others.
+  // One split alone is rows like all others.
   put("alone/train.csv");
-  put("more/train.csv");
-  put("more/test.csv");
-  put("more/extra.csv");
-  for (const char* path : {"alone", "more"}) EXPECT_FALSE(find(path)) << path;
+  EXPECT_FALSE(find("alone"));
+}
+
+// Whatever is not for training must not be trained on, however people name it.
+TEST_F(SplitFolderTest, NamesOfSplitsAreFoundInManyForms) {
+  const std::map<std::string, std::vector<std::string>> folders = {
+      {"trn.csv", {"tst.csv"}},
+      {"en.train.csv", {"en.test.csv"}},
+      {"trainset.csv", {"test1.csv", "test2.csv"}},
+      {"train1.csv", {"holdout.csv", "labels.txt", "notes.txt", "label_map.csv"}},
+      {"TrainingData.parquet", {"sample_submission.csv", "TestData.parquet"}},
+      {"train/a.csv", {"test/a.csv", "classes.txt"}},
+      {"default/train/0000.parquet", {"default/validation/0000.parquet"}},
+      {"train/part_1/a.csv", {"dev/part_1/a.csv"}},
+      {"wiki.train.txt", {"wiki.valid.txt"}}};
+  int number = 0;
+  for (const auto& [train, others] : folders) {
+    const std::string folder = std::to_string(number++);
+    put(folder + "/" + train);
+    for (const std::string& other : others) put(folder + "/" + other);
+    EXPECT_THAT(files(folder, "train"), ElementsAre(folder + "/" + train));
+    EXPECT_THAT(files(folder, "eval"), testing::Not(testing::Contains(folder + "/" + train)));
+  }
+  for (const char* name : {"train.tsv", "dev_matched.tsv", "dev_mismatched.tsv"}) {
+    put(std::string("mnli/") + name);
+  }
+  EXPECT_THAT(files("mnli", "eval"), ElementsAre("mnli/dev_matched.tsv"));
+  EXPECT_THAT(files("mnli", "eval_mm"), ElementsAre("mnli/dev_mismatched.tsv"));
+}
+
+TEST_F(SplitFolderTest, NamesThatLeaveOpenWhatIsForTrainingAreRefused) {
+  const std::vector<std::vector<std::string>> folders = {{"train.csv", "test.csv", "extra.csv"},
+                                                         {"all.csv", "test.csv"},
+                                                         {"train.csv", "extra.csv"},
+                                                         {"train.csv", "dev_test.csv"},
+                                                         {"train.txt", "test.txt", "notes.txt"}};
+  int number = 0;
+  for (const auto& names : folders) {
+    const std::string folder = "open" + std::to_string(number++);
+    for (const std::string& name : names) put(folder + "/" + name);
+    EXPECT_THAT([&] { find(folder); },
+                ThrowsCode(Code::kBadData, "not known which are for training"))
+        << folder;
+  }
+  for (const char* name : {"en/train.csv", "en/test.csv", "de/train.csv", "de/test.csv"}) {
+    put(std::string("languages/") + name);
+  }
+  EXPECT_THAT([&] { find("languages"); }, ThrowsCode(Code::kBadData, "holds several data sets"));
+  // Texts may have such words in their titles.
+  for (const char* name : {"a_test_of_time.txt", "moby_dick.txt"})
+    put(std::string("books/") + name);
+  EXPECT_FALSE(find("books"));
 }
 
 TEST_F(SplitFolderTest, FilesOfABucketAreFoundAlike) {
@@ -151,8 +199,6 @@ TEST_F(SplitFolderTest, DescriptionsOfADataSetAreNoRows) {
 TEST_F(SplitFolderTest, ASplitMayBeAPartOfAName) {
   for (const char* name : {"news_train.csv", "news-test.csv"}) put(std::string("part/") + name);
   EXPECT_THAT(files("part", "train"), ElementsAre("part/news_train.csv"));
-  for (const char* name : {"train.csv", "train_test.csv"}) put(std::string("two/") + name);
-  EXPECT_FALSE(find("two"));
 }
 
 }  // namespace
