@@ -15,7 +15,8 @@ using Names = std::span<const std::string_view>;
 // The lists of names are in order of preference.
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
-constexpr std::array<std::string_view, 2> kNegativeNames = {"negative", "hard_negative"};
+constexpr std::array<std::string_view, 4> kNegativeNames = {"negative", "hard_negative", "neg",
+                                                            "hard_neg"};
 // The second texts of groups, beside kPairNames.
 constexpr std::array<std::array<std::string_view, 2>, 7> kGroupNames = {
     {{"anchor", "positive"},
@@ -169,25 +170,32 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
       "", "name it with --text-pair-column; " + list_columns(columns));
 }
 
+// Whether the name of a column says that it holds negatives, such as "neg_2" and "hard_negatives".
+bool names_negatives(std::string_view name) {
+  constexpr std::string_view kWords[] = {"neg", "negs", "negative", "negatives"};
+  for (std::string part : parted(lower_ascii(name), "_- ")) {
+    part.erase(part.find_last_not_of("0123456789") + 1);
+    if (part.starts_with("hard")) part.erase(0, 4);
+    if (std::ranges::find(kWords, part) != std::end(kWords)) return true;
+  }
+  return false;
+}
+
+// sentence-transformers learns from all columns of negatives, so none may be left out silently.
 std::optional<size_t> find_negative(std::span<const Column> columns, Task task) {
   if (traits(task).labels != LabelKind::kPlaceInBatch) return std::nullopt;
+  std::vector<Column> negatives;
   for (const Column& column : columns) {
-    const std::string name = lower_ascii(column.name);
-    for (const std::string_view negative : kNegativeNames) {
-      const size_t digits = std::min(name.find_first_of("0123456789"), name.size());
-      const std::string_view stem(name.data(), digits - (digits > 0 && name[digits - 1] == '_'));
-      if (digits == name.size() || stem != negative ||
-          name.find_first_not_of("0123456789", digits) != std::string::npos) {
-        continue;
-      }
-      throw Error(Code::kBadData,
-                  cat("there is a column ", quoted(column.name),
-                      ", but berth learns from one negative a row"),
-                  "",
-                  "keep one negative in a column \"negative\", or write a row for each of them");
-    }
+    if (names_negatives(column.name)) negatives.push_back(column);
   }
-  return find_any(columns, kNegativeNames);
+  if (negatives.size() == 1) {
+    if (const auto one = find_any(columns, kNegativeNames)) return one;
+  }
+  if (negatives.empty()) return std::nullopt;
+  throw Error(Code::kBadData,
+              cat("there is a column ", quoted(negatives.back().name),
+                  ", but berth learns from one negative a row"),
+              "", "keep one negative in a column \"negative\", or write a row for each of them");
 }
 
 std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoice& choice,

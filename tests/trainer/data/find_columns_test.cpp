@@ -236,6 +236,26 @@ TEST(FindColumns, SeveralNegativesAreRefusedByName) {
               ThrowsCode(Code::kBadData, "there is a column \"negative_2\", but berth learns"));
   EXPECT_NO_THROW(
       find_columns(std::span(columns).first(3), {}, LabelNeed::kIgnored, Task::kInBatchNegatives));
+  const auto negative = [](const std::vector<std::string>& names) {
+    std::vector<std::string> all = {"anchor", "positive"};
+    all.insert(all.end(), names.begin(), names.end());
+    return find(all, {}, LabelNeed::kIgnored, Task::kInBatchNegatives).negative;
+  };
+  EXPECT_THAT(negative({"neg"}), Optional(2u));
+  EXPECT_THAT(negative({"Hard_Negative"}), Optional(2u));
+  EXPECT_EQ(negative({"negation", "source"}), std::nullopt);
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"neg_1"},
+                                                {"neg_0", "neg_1"},
+                                                {"negatives"},
+                                                {"hard_negatives"},
+                                                {"Negative 1"},
+                                                {"negative_passages"},
+                                                {"negative_ctxs"},
+                                                {"hard_neg_1"},
+                                                {"negative", "hardneg"}}) {
+    EXPECT_THAT([&] { negative(names); }, ThrowsCode(Code::kBadData, "there is a column"))
+        << names[0];
+  }
 }
 
 }  // namespace
