@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "entrypoint/flags/flag_value.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/google/local_text.h"
@@ -55,6 +56,7 @@ std::vector<std::string> flags_in(const std::string& file) {
 }  // namespace
 
 std::vector<std::string> expand_flag_files(std::span<const char* const> arguments,
+                                           const std::string& home,
                                            std::vector<std::string>& notes) {
   std::vector<std::string> expanded;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -69,6 +71,7 @@ std::vector<std::string> expand_flag_files(std::span<const char* const> argument
       continue;
     }
     if (file.empty()) throw Error(Code::kUsage, "the flag needs a value", std::string(kFlag));
+    file = parse_path(file, home);
     const std::vector<std::string> flags = flags_in(file);
     std::string note = cat("the flags in ", file, ":");
     for (const std::string& flag : flags) note += " " + flag;

@@ -31,8 +31,14 @@ bool among(std::span<const std::string_view> words, std::string_view text) {
   return std::ranges::find(words, lower_ascii(text)) != words.end();
 }
 
-bool is_of_variable(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+// Whether a variable begins at the "$": $NAME, ${...} or $(...), as shells, Kubernetes and Vertex
+// write them.
+bool begins_variable(std::string_view from_dollar) {
+  if (from_dollar.size() < 2) return false;
+  const char next = from_dollar[1];
+  if (next == '(') return from_dollar.find(')') > 2 && from_dollar.find(')') != from_dollar.npos;
+  if (next == '{') return from_dollar.find('}') > 2 && from_dollar.find('}') != from_dollar.npos;
+  return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '_';
 }
 
 }  // namespace
@@ -77,20 +83,11 @@ std::string parse_text(std::string_view text) {
 
 std::string parse_path(std::string_view text, const std::string& home) {
   const std::string path = parse_text(text);
-  const auto names_variable = [&](size_t at, std::string_view open, char close) {
-    if (path.compare(at, open.size(), open) != 0) return false;
-    const size_t begin = at + open.size(), end = path.find(close, begin);
-    return end != std::string::npos && end > begin &&
-           std::all_of(path.begin() + static_cast<std::ptrdiff_t>(begin),
-                       path.begin() + static_cast<std::ptrdiff_t>(end), is_of_variable);
-  };
   for (size_t at = 0; (at = path.find('$', at)) != std::string::npos; ++at) {
-    const bool is_bare = at == 0 && path.size() > 1 && is_of_variable(path[1]);
-    if (!is_bare && !names_variable(at, "$(", ')') && !names_variable(at, "${", '}')) continue;
+    if (path.starts_with("./") || !begins_variable(std::string_view(path).substr(at))) continue;
     throw Error(Code::kUsage, cat(quoted(path), " holds a variable that nothing has replaced"), "",
-                is_bare ? "give the path itself, or write ./ before it if this is its name"
-                        : "give the path itself: the platform, or a shell without single quotes, "
-                          "replaces variables");
+                "give the path itself (the platform, or a shell without single quotes, replaces "
+                "variables), or write ./ before it if this is its name");
   }
   if (!path.starts_with('~')) return path;
   if (path.size() > 1 && path[1] != '/') {

@@ -35,8 +35,8 @@ using Typed = std::map<std::string, std::string>;
 // The arguments, and those in files of flags, in berth's own flags. `notes` receives what became of
 // other programs' flags. Throws kUsage on such a flag that berth does without.
 std::vector<std::string> own_arguments(std::span<const char* const> arguments,
-                                       std::vector<std::string>& notes) {
-  std::vector<std::string> typed = expand_flag_files(arguments, notes);
+                                       const std::string& home, std::vector<std::string>& notes) {
+  std::vector<std::string> typed = expand_flag_files(arguments, home, notes);
   if (!typed.empty() && typed.front() == "bench") typed.front() = "--mode=bench";
   Translation translation = translate(TypedCommand(typed));
   for (const Remark& remark : translation.remarks) {
@@ -204,7 +204,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   }
   Typed spellings;
   const std::vector<std::string> canonical =
-      canonical_arguments(own_arguments(arguments, command_line.notes), spellings);
+      canonical_arguments(own_arguments(arguments, platform.home, command_line.notes), spellings);
   const Typed values = last_values(canonical, spellings, command_line.tool.further_inputs);
   for (std::string& input : command_line.tool.further_inputs) {
     input = parse_path(input, platform.home);

@@ -16,7 +16,7 @@ class FlagFileTest : public testing::Test {
     arguments.insert(arguments.begin(), {"--train-data-file=a.csv", "--job-dir=out"});
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    return parse_flags(pointers, {});
+    return parse_flags(pointers, {.home = testing::TempDir()});
   }
   std::string write(const std::string& text) {
     std::ofstream(file_) << text;
@@ -55,6 +55,11 @@ TEST_F(FlagFileTest, ItsFlagsStandInPlaceOfIt) {
   EXPECT_EQ(parse({"--flagfile=" + file, "--batch-size=4"}).settings.training.batch_size, 4);
   write("");
   EXPECT_EQ(parse({"--batch-size=4", "--flagfile=" + file}).settings.training.batch_size, 4);
+}
+
+TEST_F(FlagFileTest, ItMayLieInTheHomeDirectory) {
+  write("--batch-size=16");
+  EXPECT_EQ(parse({"--flagfile=~/flags.txt"}).settings.training.batch_size, 16);
 }
 
 TEST_F(FlagFileTest, WhatIsNoFlagIsRefused) {

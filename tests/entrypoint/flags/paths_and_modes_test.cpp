@@ -41,12 +41,15 @@ TEST_F(PathsAndModesTest, PathsBeginAtTheHomeDirectoryAsInAShell) {
 }
 
 TEST_F(PathsAndModesTest, APathWithAVariableThatNothingReplacedIsRefused) {
-  for (const char* path : {"$(AIP_MODEL_DIR)/x", "${OUT}/x", "$OUT", "gs://b/$(NAME)/x"}) {
+  for (const char* path : {"$(AIP_MODEL_DIR)/x", "${OUT}/x", "$OUT", "gs://b/$(NAME)/x",
+                           "/mnt/$RUN/x", "/mnt/run-$USER", "/mnt/$(date +%Y)", "${OUT:-x}/y"}) {
     for (const char* flag : {"--job-dir", "--model", "--eval-data-file", "--cache-dir"}) {
       refuses({flag, path}, "a variable that nothing has replaced");
     }
   }
-  EXPECT_EQ(parse({"--job-dir=a$b"}).settings.output.job_dir, "a$b");
+  for (const char* path : {"a$", "a$1", "$()", "./$a$b"}) {
+    EXPECT_EQ(parse({"--job-dir", path}).settings.output.job_dir, path);
+  }
   EXPECT_EQ(parse({"--job-dir=./$b"}).settings.output.job_dir, "./$b");
 }
 
