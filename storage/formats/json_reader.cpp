@@ -40,6 +40,23 @@ size_t end_of_object(ByteSource& source, std::string& text, size_t begin) {
   }
 }
 
+// Whether the array at `begin` is ["text", {...}]: a row itself, in a file of lines.
+bool begins_pair(ByteSource& source, std::string& text, size_t begin) {
+  size_t at = first_character(source, text, begin + 1);
+  if (at == std::string::npos || text[at] != '"') return false;
+  JsonNesting nesting;
+  for (; at < kLargestObject; ++at) {
+    if (at == text.size() && !read_more(source, text)) return false;
+    nesting.add(text[at]);
+    if (nesting.in_string()) continue;
+    const size_t comma = first_character(source, text, at + 1);
+    if (comma == std::string::npos || text[comma] != ',') return false;
+    const size_t next = first_character(source, text, comma + 1);
+    return next != std::string::npos && text[next] == '{';
+  }
+  return false;
+}
+
 // Whether a value is an object or array of `kind`.
 bool is_all(const JsonTree& values, JsonTree::Kind kind) {
   return !values.members.empty() &&
@@ -125,6 +142,17 @@ bool is_sentence(const JsonTree& object) {
 
 std::unique_ptr<RowReader> read_table(JsonTree object) {
   using Kind = JsonTree::Kind;
+  // What programs write to annotate texts for spaCy: {"classes": [...], "annotations": [pairs]}. A
+  // text that was passed over is null.
+  JsonTree* const pairs = object.find("annotations");
+  if (pairs != nullptr && pairs->kind == Kind::kArray && object.find("classes") != nullptr) {
+    std::erase_if(pairs->members, [](const JsonTree& pair) {
+      return pair.kind == Kind::kScalar && std::holds_alternative<std::monostate>(pair.scalar);
+    });
+    if (!pairs->members.empty() && std::ranges::all_of(pairs->members, become_object)) {
+      return std::make_unique<WholeTable>(std::move(pairs->members));
+    }
+  }
   JsonTree* const data = object.find("data");
   if (data != nullptr && data->kind == Kind::kArray) {
     if (is_all(*data, Kind::kObject)) return std::make_unique<WholeTable>(std::move(data->members));
@@ -157,7 +185,10 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source) 
     begin = first_character(*source, text, 0);
   }
   if (begin == std::string::npos) return make_jsonl_reader(joined());
-  if (text[begin] == '[') return make_json_objects_reader(make_array_elements(joined()));
+  if (text[begin] == '[') {
+    if (begins_pair(*source, text, begin)) return make_jsonl_reader(joined());
+    return make_json_objects_reader(make_array_elements(joined()));
+  }
   if (text[begin] != '{') return make_jsonl_reader(joined());
   // One object that is all of the file may be a table. Several are rows.
   const size_t end = end_of_object(*source, text, begin);

@@ -137,6 +137,24 @@ std::string_view plain_json(std::string_view text, std::string& storage) {
   return storage;
 }
 
+bool become_object(JsonTree& pair) {
+  if (pair.kind != JsonTree::Kind::kArray || pair.members.size() != 2) return false;
+  JsonTree &text = pair.members[0], &annotations = pair.members[1];
+  const bool is_text =
+      text.kind == JsonTree::Kind::kScalar && std::holds_alternative<std::string>(text.scalar);
+  if (!is_text || annotations.kind != JsonTree::Kind::kObject) return false;
+  JsonTree object{.kind = JsonTree::Kind::kObject};
+  object.keys.emplace_back("text");
+  object.members.push_back(std::move(text));
+  for (size_t i = 0; i < annotations.keys.size(); ++i) {
+    if (annotations.keys[i] == "text") continue;
+    object.keys.push_back(std::move(annotations.keys[i]));
+    object.members.push_back(std::move(annotations.members[i]));
+  }
+  pair = std::move(object);
+  return true;
+}
+
 JsonTree parse_json_tree(std::string_view text) {
   std::string storage;
   text = plain_json(text, storage);

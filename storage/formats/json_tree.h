@@ -35,4 +35,9 @@ std::string_view plain_json(std::string_view text, std::string& storage);
 // Throws kBadData, naming the byte, where `text` is no JSON or nests deeper than 256 levels.
 JsonTree parse_json_tree(std::string_view text);
 
+// Turns ["text", {"entities": [...]}], a pair as spaCy 2 is trained with, into the object {"text":
+// "text", "entities": [...]}. Returns false, and leaves the value as it is, where it is no such
+// pair.
+bool become_object(JsonTree& pair);
+
 }  // namespace berth

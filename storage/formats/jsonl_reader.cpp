@@ -103,7 +103,8 @@ class ObjectEvents {
   }
 
   [[noreturn]] static void not_an_object() {
-    throw Error(Code::kBadData, "is not a JSON object", "", "each row is an object, {...}");
+    throw Error(Code::kBadData, "is not a JSON object", "",
+                "each row is an object, {...}, or a pair [\"text\", {\"entities\": [...]}]");
   }
 
   std::vector<Column>& columns_;
@@ -131,6 +132,16 @@ class Lines final : public JsonTexts {
   TextLines lines_;
 };
 
+// The object that an array stands for, or else the text as it is.
+std::string_view as_object(std::string_view text, std::string& storage) {
+  if (text.find_first_not_of(kJsonBlanks) != text.find('[')) return text;
+  JsonTree pair = parse_json_tree(text);
+  if (!become_object(pair)) return text;
+  Cell object = std::move(pair).to_cell();
+  storage = std::move(std::get<std::string>(object));
+  return storage;
+}
+
 class JsonObjectsReader final : public RowReader {
  public:
   explicit JsonObjectsReader(std::unique_ptr<JsonTexts> texts) : texts_(std::move(texts)) {
@@ -154,8 +165,8 @@ class JsonObjectsReader final : public RowReader {
     if (!texts_->next(text)) return false;
     row.assign(columns_.size(), {});
     ObjectEvents events(columns_, index_, row, learn);
-    text = plain_json(text, storage_);
     try {
+      text = as_object(plain_json(text, storage_), object_);
       Json::sax_parse(text.begin(), text.end(), &events);
     } catch (const Error& error) {
       throw error.at(position());
@@ -168,7 +179,7 @@ class JsonObjectsReader final : public RowReader {
   std::unordered_map<std::string, size_t> index_;
   Row first_;
   bool has_first_ = false;
-  std::string storage_;
+  std::string storage_, object_;
 };
 
 }  // namespace

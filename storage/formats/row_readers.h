@@ -60,7 +60,8 @@ std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
 
 // Reads one JSON object per line; blank lines are skipped. The columns are the keys of the first
 // object, in order. A later object may lack some of them, whose values are then missing; its
-// additional keys are ignored. A nested value is kept as JSON text.
+// additional keys are ignored. A nested value is kept as JSON text. A pair ["text", {...}], as
+// spaCy 2 is trained with, is read as an object that has the key "text", too.
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
 
 // Reads a .json file, which may be JSON lines, an array of objects, or one object that is a table
@@ -70,6 +71,8 @@ std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source)
 //   {"columns": ["text", ...], "data": [["a", ...], ...]}          split
 //   {"data": [{"text": "a", ...}, ...]}                            table, and files of other
 //   programs
+//   {"classes": [...], "annotations": [["a", {...}], ...]}         pairs, as spaCy's annotators
+//   write
 // Arrays are read element by element, and an object of the last four forms as a whole. Throws what
 // the reader of JSON lines throws, kMemory where an object is larger than 1 GiB, and kCorrupt where
 // an array does not end.

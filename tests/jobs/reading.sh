@@ -69,6 +69,25 @@ reads 'no labels in the split to evaluate on' contest_job --train-data-file cont
 printf 'text,label\na,0\n' >contest/more.csv
 expect 3 'not known which are for training' --train-data-file contest --max-steps 1 --job-dir refused
 
+# JSON lines of SQuAD's articles, and the pairs with which spaCy 2 is trained.
+python3 - <<'PYTHON'
+import json
+answer = {"id": "1", "question": "Who sings?", "answers": [{"text": "Ida", "answer_start": 0}]}
+paragraphs = [{"context": f"Ida sings {i}", "qas": [answer]} for i in range(12)]
+with open("squad.jsonl", "w") as file:
+    file.writelines(json.dumps({"title": "t", "paragraphs": [each]} if i % 2 else each) + "\n" for i, each in enumerate(paragraphs))
+pairs = [[f"Ida sings {i}", {"entities": [[0, 3, "PER"]]}] for i in range(12)]
+json.dump(pairs, open("pairs.json", "w"))
+with open("pairs.jsonl", "w") as file:
+    file.writelines(json.dumps(pair) + "\n" for pair in pairs)
+PYTHON
+reads 'task: question_answering, as squad.jsonl has its labels' squad --train-data-file squad.jsonl
+grep -q '"task": "question_answering"' squad/metrics.json || fail "lines of SQuAD are no questions"
+for name in pairs.json pairs.jsonl; do
+  reads 'has spans of characters, which become tags' "$name-job" --train-data-file $name
+  tr -d ' \n' <"$name-job/job.json" | says -F '"labels":["B-PER","O"]' || fail "$name: other tags than those of its spans"
+done
+
 # A job that an earlier version began, which recorded no reading, is not mixed with another one. One whose rows are read as before goes on.
 printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
 expect 0 finished --train-data-file plain.csv --max-steps 1 --batch-size 4 --job-dir plain

@@ -76,8 +76,9 @@ RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRu
 
 // Reads SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data,
 // paragraphs, context, qas. An answer's place counts code points of the context, as Python does.
-// A list of paragraphs alone is read, too, as simpletransformers has it. Answers that are ignored
-// are not read. Throws kBadData where the file is not SQuAD's JSON.
+// These are read, too: a list of articles or of paragraphs alone, as simpletransformers has it, and
+// JSON lines, each of them an article or a paragraph. Answers that are ignored are not read. Throws
+// kBadData where the file is not SQuAD's JSON.
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
                                                    LabelNeed need = LabelNeed::kIfPresent,
                                                    AnswerPlaces places = AnswerPlaces::kExact);

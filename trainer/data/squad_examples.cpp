@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
@@ -41,34 +42,108 @@ auto& text(Value& object, const char* name, const std::string& where) {
       std::conditional_t<std::is_const_v<Value>, const std::string&, std::string&>>();
 }
 
-// SQuAD's file of what may be a list of articles, or of paragraphs, alone.
+// An object that is one article, or one paragraph, as an article. Other values stay as they are.
+Json as_article(Json value) {
+  if (!value.is_object() || !value.contains("qas")) return value;
+  Json article = Json::object();
+  article["paragraphs"] = Json::array();
+  article["paragraphs"].push_back(std::move(value));
+  return article;
+}
+
+// SQuAD's file of what may be a list of articles or of paragraphs, or one of them, alone.
 Json with_articles(Json file) {
+  Json whole = Json::object();
+  if (file.is_object() && (file.contains("paragraphs") || file.contains("qas"))) {
+    whole["data"] = Json::array();
+    whole["data"].push_back(as_article(std::move(file)));
+    return whole;
+  }
   if (!file.is_array() || file.empty() || !file[0].is_object()) return file;
   if (file[0].contains("paragraphs")) return {{"data", std::move(file)}};
   if (!file[0].contains("qas")) return file;
-  Json article = Json::object(), whole = Json::object();
+  Json article = Json::object();
   article["paragraphs"] = std::move(file);
   whole["data"] = Json::array();
   whole["data"].push_back(std::move(article));
   return whole;
 }
 
+// The articles of a file, one after the other: those of its list "data", or of its lines.
+class Articles {
+ public:
+  explicit Articles(std::vector<std::byte> bytes) {
+    Json file = parse_json(as_text(bytes));
+    if (file.is_discarded()) {
+      bytes_ = std::move(bytes);
+      left_ = as_text(bytes_);
+      // What is neither a value nor an object in its first line is no JSON at all.
+      if (!parse_json(take_line()).is_object()) throw Error(Code::kBadData, "is not JSON");
+      left_ = as_text(bytes_);
+      line_ = 0;
+      return;
+    }
+    file_ = with_articles(std::move(file));
+    data_ = &list(file_, "data", "");
+  }
+
+  // Goes to the next article; false at the end. Throws kBadData on a line that is none, which the
+  // next call passes over.
+  bool next() {
+    if (data_ != nullptr) {
+      if (next_ == data_->size()) return false;
+      where_ = cat("data[", next_, "]");
+      article_ = &(*data_)[next_++];
+      return true;
+    }
+    const std::string_view line = take_line();
+    if (line.empty()) return false;
+    where_ = cat("line ", line_);
+    Json value = parse_json(line);
+    if (value.is_discarded()) throw Error(Code::kBadData, "is not JSON", where_);
+    value = as_article(std::move(value));
+    list(value, "paragraphs", where_);
+    line_article_ = std::move(value);
+    article_ = &line_article_;
+    return true;
+  }
+
+  Json& article() { return *article_; }
+  const std::string& where() const { return where_; }
+
+ private:
+  // The next line that is not blank; empty at the end.
+  std::string_view take_line() {
+    while (!left_.empty()) {
+      const size_t end = std::min(left_.find('\n'), left_.size());
+      const std::string_view line = left_.substr(0, end);
+      left_.remove_prefix(std::min(end + 1, left_.size()));
+      ++line_;
+      if (line.find_first_not_of(" \t\r") != std::string_view::npos) return line;
+    }
+    return {};
+  }
+
+  Json file_;
+  Json* data_ = nullptr;  // null: the articles are lines
+  size_t next_ = 0;
+  std::vector<std::byte> bytes_;
+  std::string_view left_;  // of the lines
+  uint64_t line_ = 0;
+  Json line_article_;
+  Json* article_ = nullptr;
+  std::string where_ = "data[0]";
+};
+
 class SquadReader final : public ExampleReader {
  public:
   SquadReader(std::unique_ptr<ByteSource> source, LabelNeed need, AnswerPlaces places)
-      : places_(places) {
-    {
-      const std::vector<std::byte> bytes = read_all(*source, kLimitBytes, "the SQuAD file");
-      text_left_ = kTextFactor * bytes.size();
-      file_ = parse_json(as_text(bytes));
-    }
-    if (file_.is_discarded()) throw Error(Code::kBadData, "is not JSON");
-    file_ = with_articles(std::move(file_));
-    data_ = &list(file_, "data", "");
+      : places_(places), articles_(read(*source)) {
     // The first question shows whether the file has answers. A file to predict on has none.
-    for (const Json& article : *data_) {
-      for (const Json& paragraph : list(article, "paragraphs", "data[0]")) {
-        for (const Json& question : list(paragraph, "qas", "data[0].paragraphs[0]")) {
+    while ((has_article_ = articles_.next())) {
+      for (const Json& paragraph : list(articles_.article(), "paragraphs", articles_.where())) {
+        const std::string where = cat(articles_.where(), ".paragraphs[0]");
+        for (const Json& question : list(paragraph, "qas", where)) {
           labelled_ = need != LabelNeed::kIgnored &&
                       (question.contains("answers") || question.contains("is_impossible"));
           return;
@@ -78,13 +153,15 @@ class SquadReader final : public ExampleReader {
   }
 
   bool next(Example& example, LabelDictionary&) override {
-    while (article_ < data_->size()) {
-      Json& paragraphs = list((*data_)[article_], "paragraphs", cat("data[", article_, "]"));
+    while (has_article_) {
+      Json& paragraphs = list(articles_.article(), "paragraphs", articles_.where());
       if (paragraph_ == paragraphs.size()) {
-        ++article_, paragraph_ = 0;
+        position_.clear();
+        has_article_ = articles_.next();
+        paragraph_ = 0;  // after next(), which throws on a line that cannot be read
         continue;
       }
-      const std::string where = cat("data[", article_, "].paragraphs[", paragraph_, "]");
+      const std::string where = cat(articles_.where(), ".paragraphs[", paragraph_, "]");
       Json& paragraph = paragraphs[paragraph_];
       const Json& questions = list(paragraph, "qas", where);
       if (question_ == questions.size()) {
@@ -112,10 +189,18 @@ class SquadReader final : public ExampleReader {
     return false;
   }
 
-  std::string position() const override { return position_; }
+  std::string position() const override {
+    return position_.empty() ? articles_.where() : position_;
+  }
   bool labelled() const override { return labelled_; }
 
  private:
+  std::vector<std::byte> read(ByteSource& source) {
+    std::vector<std::byte> bytes = read_all(source, kLimitBytes, "the SQuAD file");
+    text_left_ = kTextFactor * bytes.size();
+    return bytes;
+  }
+
   void limit_text(const std::string& question, const std::string& context) {
     text_left_ += kTextOfRow;
     const uint64_t kept = question.size() + context.size() / ExampleTable::kRowsOfBlock;
@@ -146,12 +231,12 @@ class SquadReader final : public ExampleReader {
   }
 
   const AnswerPlaces places_;
-  Json file_;
-  Json* data_ = nullptr;
-  size_t article_ = 0, paragraph_ = 0, question_ = 0;
-  std::string position_ = "data[0]";
-  bool labelled_ = false;
   uint64_t text_left_ = 0;  // bytes of text that the questions to come may have
+  Articles articles_;
+  bool has_article_ = false;
+  size_t paragraph_ = 0, question_ = 0;
+  std::string position_;  // of the question; empty between two articles
+  bool labelled_ = false;
 };
 
 }  // namespace

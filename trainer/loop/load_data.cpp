@@ -5,6 +5,7 @@
 #include "storage/archive.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
+#include "storage/base/json_nesting.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
@@ -34,6 +35,9 @@ class BorrowedSource final : public ByteSource {
   ByteSource& inner_;
 };
 
+// The bytes of a file that show how it is laid out: as many as most contexts of questions have.
+constexpr size_t kBeginning = size_t{256} << 10;
+
 // Whether the text begins as SQuAD's JSON does: {"version": ..., "data": [{"paragraphs": ...
 // A table that pandas wrote as {"columns": ..., "data": ...} does not.
 bool begins_squad(std::string_view text) {
@@ -41,12 +45,49 @@ bool begins_squad(std::string_view text) {
   const size_t line_end = std::min(text.find('\n'), text.size());
   // A list of paragraphs alone. The first context may be longer than what is seen.
   const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && text[first] == '[' && has("\"context\"") &&
-      !has("\"paragraphs\"")) {
+  const bool is_list = first != std::string_view::npos && text[first] == '[';
+  if (has("\"paragraphs\"")) return true;
+  if (is_list && has("\"context\"")) {
     return has("\"qas\"") || (!has("\"question\"") && !has("}"));
   }
-  return has("\"paragraphs\"") || (has("\"data\"") && !has("\"columns\"") &&
-                                   text.substr(0, line_end).find('}') == std::string_view::npos);
+  return !is_list && has("\"data\"") && !has("\"columns\"") &&
+         text.substr(0, line_end).find('}') == std::string_view::npos;
+}
+
+// Whether the text begins as an object that is an article of SQuAD, or a paragraph with questions.
+// The members of the object count, and not what stands inside of them.
+bool begins_squad_object(std::string_view text) {
+  const auto behind = [](std::string_view rest, char wanted) {
+    const size_t at = std::min(rest.find_first_not_of(" \t\r\n"), rest.size());
+    return rest.substr(at).starts_with(wanted) ? rest.substr(at + 1) : std::string_view();
+  };
+  text = text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  JsonNesting nesting;
+  bool has_context = false, has_questions = false;
+  for (size_t i = 0; i < text.size() && (i == 0 || nesting.depth() > 0); ++i) {
+    const std::string_view rest = text.substr(i);
+    const auto list_of = [&](std::string_view key) {
+      return rest.starts_with(key) ? behind(behind(rest.substr(key.size()), ':'), '[') : "";
+    };
+    if (nesting.depth() == 1 && !nesting.in_string()) {
+      if (!behind(list_of("\"paragraphs\""), '{').empty()) return true;
+      has_questions = has_questions || !list_of("\"qas\"").empty();
+      has_context = has_context || rest.starts_with("\"context\"");
+    }
+    nesting.add(text[i]);
+  }
+  return has_context && has_questions;
+}
+
+// Whether a file holds questions about contexts in SQuAD's layout. What asks for columns or for
+// another task is a table.
+bool holds_squad(std::string_view name, std::string_view text, const LoadRules& rules) {
+  const std::string lower = lower_ascii(name);
+  if (lower.ends_with(".json")) return begins_squad(text) || begins_squad_object(text);
+  const bool may_be_lines = lower.ends_with(".jsonl") || lower.ends_with(".ndjson");
+  const bool asks_for_table =
+      !rules.columns.text.empty() || (rules.task && traits(*rules.task).labels != LabelKind::kSpan);
+  return may_be_lines && !asks_for_table && begins_squad_object(text);
 }
 
 // Whether a file of words begins with a header line. Each line is then a sentence, and not a word.
@@ -70,9 +111,10 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   if (names_records(name)) return table.append_records(plain_records(std::move(content)));
   // All of what follows looks at UTF-8.
   if (holds_text(name)) content = as_utf8(std::move(content), request.form.encoding);
-  auto peeked = std::make_unique<PeekedSource>(std::move(content));
-  const bool is_json = lower_ascii(name).ends_with(".json");
-  if (is_json && begins_squad(peeked->beginning())) return table.append_squad(std::move(peeked));
+  auto peeked = std::make_unique<PeekedSource>(std::move(content), kBeginning);
+  if (holds_squad(name, peeked->beginning(), request.rules)) {
+    return table.append_squad(std::move(peeked));
+  }
   RowLayout layout = request.layout;
   const std::optional<Task> task = request.rules.task;
   const bool is_of_words = task && traits(*task).inputs == InputKind::kWords;

@@ -13,7 +13,9 @@ namespace berth {
 // A source whose beginning can be looked at before it is read.
 class PeekedSource final : public ByteSource {
  public:
-  explicit PeekedSource(std::unique_ptr<ByteSource> inner) : inner_(std::move(inner)) {
+  // The beginning has at most `size` bytes.
+  explicit PeekedSource(std::unique_ptr<ByteSource> inner, size_t size = size_t{16} << 10)
+      : inner_(std::move(inner)), beginning_(size) {
     size_t filled = 0;
     while (filled < beginning_.size()) {
       const size_t got = inner_->read(std::span(beginning_).subspan(filled));
@@ -37,7 +39,7 @@ class PeekedSource final : public ByteSource {
 
  private:
   const std::unique_ptr<ByteSource> inner_;
-  std::vector<std::byte> beginning_ = std::vector<std::byte>(size_t{16} << 10);
+  std::vector<std::byte> beginning_;
   Bytes rest_;
 };
 

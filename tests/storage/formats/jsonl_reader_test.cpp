@@ -118,5 +118,16 @@ TEST(JsonlReader, NumbersThatJsonLacksAreReadAsPythonWritesThem) {
               ElementsAre(ElementsAre(kMissing), ElementsAre(Cell(int64_t{2}))));
 }
 
+// As spaCy 2 is trained: the text, and an object of what is known of it.
+TEST(JsonlReader, PairsAreRowsWithAText) {
+  constexpr std::string_view kPairs = R"(["a", {"entities": [[0, 1, "X"]]}]
+ ["b", {"entities": [], "text": "c"}])";
+  EXPECT_THAT(jsonl_rows(kPairs), ElementsAre(ElementsAre(text("a"), text(R"([[0,1,"X"]])")),
+                                              ElementsAre(text("b"), text("[]"))));
+  for (const char* json : {R"(["a"])", R"(["a", "b"])", R"([1, {}])", R"(["a", {}, {}])", "[]"}) {
+    EXPECT_THAT([&] { jsonl_rows(json); }, ThrowsCode(Code::kBadData, "is not a JSON object"));
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -64,6 +64,19 @@ TEST(SpanRows, SpacysAndLabelStudiosBecomeTags) {
               kMara);
 }
 
+// What spaCy 2 is trained with: [[text, {"entities": ...}], ...], or such a pair in each line.
+TEST(SpanRows, PairsOfSpacysVersion2BecomeTags) {
+  const std::string mara =
+      R"(["Zoë lives in New York.", {"entities": [[0, 3, "PER"], [13, 21, "LOC"]]}])";
+  const std::string so = R"(["so", {"entities": []}])";
+  for (const std::string& json :
+       {"[" + mara + ",\n  " + so + "]", mara + "\n" + so + "\n",
+        R"({"classes": ["PER", "LOC"], "annotations": [)" + mara + ", null, " + so + "]}"}) {
+    EXPECT_THAT(read_spans(json), kMara) << json;
+  }
+  EXPECT_THAT(read_spans("[" + mara + R"(, ["so", {}]])"), kMara);
+}
+
 TEST(SpanRows, OverlappingSpansAreRefused) {
   EXPECT_THAT(
       [] { read_spans(R"({"text": "New York", "label": [[0, 8, "LOC"], [4, 8, "ORG"]]})"); },

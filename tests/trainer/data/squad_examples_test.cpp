@@ -42,6 +42,49 @@ TEST(SquadExamples, HoldTheQuestionsOfAllParagraphs) {
   EXPECT_EQ(split_key(examples[0], Task::kQuestionAnswering), "Café in Rome");
 }
 
+constexpr std::string_view kArticle =
+    R"({"title": "t", "paragraphs": [{"context": "Café in Rome", "qas": [{"id": "1", "question": "Where?", "answers": [{"text": "Rome", "answer_start": 8}]}]}]})";
+constexpr std::string_view kParagraph =
+    R"({"context": "a cat", "qas": [{"id": 2, "question": "Who?", "answers": [{"text": "cat", "answer_start": 2}]}]})";
+
+TEST(SquadExamples, MayBeLinesOfArticlesOrOfParagraphs) {
+  for (const std::string& lines :
+       {std::string(kArticle) + "\n" + std::string(kParagraph) + "\n",
+        R"({"title": "no questions", "paragraphs": []})" + ("\r\n\n" + std::string(kArticle)) +
+            "\r\n" + std::string(kParagraph)}) {
+    bool labelled = false;
+    const std::vector<Example> examples = read(lines, &labelled);
+    EXPECT_TRUE(labelled);
+    ASSERT_THAT(examples, SizeIs(2));
+    EXPECT_THAT(examples[0].texts, ElementsAre("Where?", "Café in Rome"));
+    EXPECT_THAT(examples[1].texts, ElementsAre("Who?", "a cat"));
+    EXPECT_EQ(examples[1].id, "2");
+    EXPECT_EQ(examples[1].answers, (std::vector<Answer>{{"cat", 2}}));
+  }
+  for (const std::string_view alone : {kArticle, kParagraph}) {
+    EXPECT_THAT(read(alone), SizeIs(1));
+  }
+}
+
+TEST(SquadExamples, ALineThatIsNoArticleIsNamedAndPassedOver) {
+  const std::string lines = std::string(kArticle) +
+                            "\n{\"title\": \"cut\n[1]\n{\"title\": \"u\"}\n" +
+                            std::string(kParagraph);
+  const auto reader = make_squad_examples(std::make_unique<MemorySource>(as_bytes(lines)));
+  LabelDictionary none;
+  Example example;
+  EXPECT_TRUE(reader->next(example, none));
+  EXPECT_EQ(reader->position(), "line 1.paragraphs[0].qas[0]");
+  for (const char* failure : {"line 2: is not JSON", "line 3: there is no \"paragraphs\"",
+                              "line 4: there is no \"paragraphs\""}) {
+    EXPECT_THAT([&] { reader->next(example, none); }, ThrowsCode(Code::kBadData, failure));
+    EXPECT_EQ(reader->position(), std::string(failure).substr(0, 6));
+  }
+  EXPECT_TRUE(reader->next(example, none));
+  EXPECT_EQ(example.texts[0], "Who?");
+  EXPECT_FALSE(reader->next(example, none));
+}
+
 TEST(SquadExamples, MayLackAnswers) {
   bool labelled = true;
   read(R"({"data": [{"paragraphs": [{"context": "c", "qas": [{"id": "1", "question": "q"}]}]}]})",

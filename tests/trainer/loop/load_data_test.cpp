@@ -94,6 +94,47 @@ TEST_F(LoadTableTest, ASplitTableIsNoSquadFile) {
   EXPECT_EQ(load("a.json").table->rows(), 3'000u);
 }
 
+TEST_F(LoadTableTest, LinesMayBeArticlesOrParagraphsOfSquad) {
+  const std::string qas =
+      R"("qas": [{"question": "q", "id": "1", "answers": [{"text": "c", "answer_start": 0}]}])";
+  const std::string long_context(100'000, 'c');
+  const std::string paragraph = R"({"context": ")" + long_context + "\", " + qas + "}";
+  const std::string article = R"({"title": "t", "paragraphs" : [ )" + paragraph + "]}";
+  put("a.jsonl", article + "\n" + paragraph + "\n");
+  put("b.ndjson", "{" + qas + R"(, "context": "c"})" + "\n" + article);
+  put("c.json", paragraph + "\n" + article);
+  for (const char* name : {"a.jsonl", "b.ndjson", "c.json"}) {
+    const LoadedTable loaded = load(name);
+    EXPECT_EQ(loaded.task, Task::kQuestionAnswering) << name;
+    EXPECT_EQ(loaded.table->rows(), 2u) << name;
+  }
+  // A table whose columns have these names.
+  put("d.jsonl", R"({"text": "a", "paragraphs": ["b"], "label": 1, "note": {"paragraphs": [{}]}})");
+  EXPECT_EQ(load("d.jsonl").task, kDefaultTask);
+  DataRequest request{.role = "train", .path = scratch_ / "a.jsonl"};
+  request.rules = {.task = Task::kMaskedLm, .columns = {.text = "title"}};
+  request.rules.keeps_missing_texts = true;
+  EXPECT_EQ(load_table(*storage_, request).table->rows(), 2u);
+}
+
+// Label Studio's export has a member "data", too.
+TEST_F(LoadTableTest, AnIndentedListOfTextsWithSpansIsNoSquadFile) {
+  put("a.json", R"([
+  {
+    "id": 1,
+    "data": {
+      "text": "Ida sings"
+    },
+    "annotations": [
+      {"result": [{"value": {"start": 0, "end": 3, "labels": ["PER"]}}]}
+    ]
+  }
+])");
+  const LoadedTable loaded = load("a.json");
+  EXPECT_EQ(loaded.task, Task::kTokenClassification);
+  EXPECT_THAT(loaded.table->read(0).texts, ElementsAre("Ida", "sings"));
+}
+
 TEST_F(LoadTableTest, ManyFilesAreOneTableInTheOrderOfTheirNames) {
   put("data/part-2.jsonl", R"({"label": 1, "text": "c"})");
   put("data/part-1.csv", "text,label\na,1\nb,2\n");
