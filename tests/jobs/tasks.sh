@@ -127,6 +127,20 @@ sed 's/"neutral"/"other"/' mnli/model/config.json >config.json
 cp -r mnli/model renamed && cp config.json renamed/config.json
 expect 2 "but not all of them" --mode eval --task mnli --data-dir MNLI --model renamed
 
+# Models of MNLI whose labels have no names have them in different orders. Without --label-names none is taken.
+python3 - <<'PYTHON'
+import json
+config = json.load(open("mnli/model/config.json"))
+config["id2label"] = {str(i): f"LABEL_{i}" for i in range(3)}
+config["label2id"] = {f"LABEL_{i}": i for i in range(3)}
+json.dump(config, open("renamed/config.json", "w"))
+PYTHON
+expect 2 'pass --label-names entailment,neutral,contradiction' --mode eval --task mnli --data-dir MNLI --model renamed
+for names in entailment,neutral,contradiction contradiction,entailment,neutral; do
+  expect 0 finished --mode eval --task mnli --data-dir MNLI --model renamed --label-names $names
+  grep -A 1 per_class out.txt | says "\"${names%%,*}\"" || fail "the first logit is not ${names%%,*}: $(cat out.txt)"
+done
+
 # Vertex AI's environment names managed data sets. This one has entities; the rows to predict have no annotations.
 mkdir managed && cat >managed/training-0.jsonl <<'LINES'
 {"textContent": "Ida sings.", "textSegmentAnnotations": [{"endOffset": "3", "displayName": "PER"}]}

@@ -1,11 +1,11 @@
 """Records tests/testdata/pickle/: tables that were pickled by the pandas under which this script runs.
 
-    python record_pickles.py ../testdata/pickle            # once with each version of pandas
+    python record_pickles.py ../testdata/pickle [NAME]...  # once with each version of pandas; all frames, or those of these names
     python record_old_pickles.py ../testdata/pickle        # layouts of older versions
 
 expected.json in the same folder holds the content of each file as the reader must return it. Cells that are neither text nor number are
 null there. Recorded with Python 3.11 and pandas 1.5.3 (numpy 1.24.4, pyarrow 14.0.2), 2.2.3 and 2.3.3 (numpy 2.2), and 3.0 (numpy 2, with
-the pyarrow of that day).
+the pyarrow of that day). numpy_cells: with pandas 3.1.1 and numpy 2.4.6.
 """
 import json
 import math
@@ -31,6 +31,8 @@ def cell(value):
         return value.decode()
     if isinstance(value, str):
         return str(value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, (list, dict)):
         return json.dumps(nested(value), separators=(",", ":"), sort_keys=True)
     return None
@@ -81,6 +83,9 @@ def frames():
                float("nan"), 2**40, -2**70, True, 1.25, b"bytes", [1, [2]], {"k": 1}]
     yield "objects", pd.DataFrame({"o": pd.Series(objects, dtype=object)}), [0, 2, 5]
     repeated = ["shared text"] * 3
+    cells = [np.array(["a", "bc"]), np.ndarray((2,), "U0"), np.ndarray((0,), "U0"), np.array([1, 0], "i1"),
+             np.array([[0.5], [2]]), np.array([True, False])]
+    yield "numpy_cells", pd.DataFrame({"text": pd.Series(["t"] * len(cells), dtype=object), "label": pd.Series(cells, dtype=object)}), [2, 5]
     yield "repeated", pd.DataFrame({"t": pd.Series(repeated, dtype=object), "n": 3 * [1000]}), [0, 4]
     yield "category", pd.DataFrame({
         "text": TEXTS, "label": pd.Categorical(["neg", "pos", None, "pos", "neg"],
@@ -127,6 +132,8 @@ def main():
     expected = json.loads(expected_path.read_text()) if expected_path.exists() else {}
     version = ".".join(pd.__version__.split(".")[:2])
     for name, frame, protocols in frames():
+        if sys.argv[2:] and name not in sys.argv[2:]:
+            continue
         for protocol in protocols:
             data = pickle.dumps(frame, protocol=protocol)
             file_name = f"pandas{version}_{name}_p{protocol}.pickle"

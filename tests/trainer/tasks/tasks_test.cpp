@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "storage/base/error.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/letter_data.h"
 #include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
@@ -210,6 +211,28 @@ TEST(Evaluator, JudgesTheDiscriminatorAndTheGenerator) {
   EXPECT_EQ(told.metrics.at("masked_accuracy"), 0.5);
   EXPECT_NEAR(told.metrics.at("perplexity"), std::exp(2.0), 1e-9);
   EXPECT_NEAR(told.majority_rate.value(), 5.0 / 6, 1e-9);
+}
+
+// Of the words "a", "b", "c" and "d" the model sees the first two: an entity is whole, one is cut,
+// and one is beyond the cut.
+TEST(Evaluator, TellsHowManyEntitiesWereNotScored) {
+  const auto warnings = [](const std::vector<int32_t>& words) {
+    const size_t tokens = words.size();
+    OneRow row(Task::kTokenClassification,
+               {{.input_ids = std::vector<int32_t>(tokens),
+                 .token_type_ids = std::vector<int32_t>(tokens),
+                 .classes = std::vector<int32_t>(tokens, 1),
+                 .words = words}},
+               {.texts = {"a", "b", "c", "d"}, .labels = {1, 1, 2, 1}});
+    for (const char* tag : {"O", "B-X", "I-X"}) row.table.labels.entry(tag);
+    const CapturedLog log;
+    scores(row, {"O", "B-X", "I-X"}, {std::vector<float>(3 * tokens)});
+    return log.warnings();
+  };
+  EXPECT_THAT(warnings({0, 1}),
+              testing::HasSubstr("2 words with 2 of 3 entities were not scored, because the model "
+                                 "did not see them: they are beyond --max-seq-length"));
+  EXPECT_EQ(warnings({0, 1, 2, 3}), "");
 }
 
 TEST(Evaluator, OnlyWordsWithATagCount) {

@@ -67,6 +67,22 @@ TEST(PickleTable, FixedWidthTextLosesItsPadding) {
               ElementsAre(ElementsAre(text("\xE2\x82\xAC")), ElementsAre(text(""))));
 }
 
+// NumPy's dtype U0, which arrays of nothing but empty texts may have.
+TEST(PickleTable, TextsOfLengthZeroAreEmpty) {
+  const auto texts = [](int64_t count) {
+    return array(tuple(number(count)), dtype("U0"), bytes(""));
+  };
+  EXPECT_THAT(cells_of(array(tuple(number(1), number(2)), dtype("U0"), bytes(""))),
+              ElementsAre(ElementsAre(text("")), ElementsAre(text(""))));
+  EXPECT_THAT(cells_of(objects(
+                  texts(2) + texts(0) + array(tuple(number(1)), dtype("S0", "|"), bytes("")), 3)),
+              ElementsAre(ElementsAre(text(R"(["",""])")), ElementsAre(text("[]")),
+                          ElementsAre(text(R"([""])"))));
+  // They have no bytes, so a small file could claim any number of them.
+  EXPECT_THAT([&] { cells_of(objects(texts(100'001), 1)); },
+              ThrowsCode(Code::kBadData, "an array of so many empty texts"));
+}
+
 TEST(PickleTable, OldBytesAreUtf8IfValidAndElseLatin1) {
   EXPECT_THAT(cells_of(objects("U\2\xC3\xA9U\1\xE9", 2)),
               ElementsAre(ElementsAre(text("\xC3\xA9")), ElementsAre(text("\xC3\xA9"))));
