@@ -68,29 +68,32 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
   return known.empty() ? choose_labels(config, names) : order_labels(config, known);
 }
 
-// Warns where the labels cannot teach anything, or look like another column than labels, and where
-// no row is left to evaluate on.
-void warn_of_labels(const TrainingRows& rows, bool holds_rows_out) {
+Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
+
+// Labels that cannot teach anything, or that look like another column than labels, and a job that
+// has no row to evaluate on.
+std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_out) {
+  std::vector<Finding> found;
   const size_t labels = rows.labels.size(), count = rows.train.table->rows();
   const LabelKind kind = traits(rows.task).labels;
   if (kind == LabelKind::kTagPerWord && labels == 1) {
-    log_warning(cat(rows.train.name, ": every word has the tag ", quoted(rows.labels.front()),
-                    ", so any model is right about all of them; --label-column names another "
-                    "column"));
+    found.push_back(warning(cat("every word has the tag ", quoted(rows.labels.front()),
+                                ", so any model is right about all of them; --label-column names "
+                                "another column")));
   }
   constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
       rows.train.table->labels.names().size() == count) {
-    log_warning(cat(rows.train.name,
-                    ": every row has a label of its own, as an id or a number "
-                    "has; --label-column names another column, and --task regression reads "
-                    "numbers"));
+    found.push_back(
+        warning("every row has a label of its own, as an id or a number has; --label-column names "
+                "another column, and --task regression reads numbers"));
   }
   if (holds_rows_out && rows.split.held_out.empty()) {
-    log_warning(cat(rows.train.name,
-                    ": no row is left to evaluate on, so the job evaluates "
-                    "nothing; give --eval-data-file, or a larger --validation-split"));
+    found.push_back(
+        warning("no row is left to evaluate on, so the job evaluates nothing; give "
+                "--eval-data-file, or a larger --validation-split"));
   }
+  return found;
 }
 
 // The weights that scikit-learn calls "balanced": rows / (classes * rows of the class).
@@ -181,8 +184,10 @@ Features LabelledData::make(uint32_t row) const {
 void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data) {
   const ExampleTable& table = *loaded.table;
   if (table.unanswerable == 0 || data.has_unanswerable) return;
-  log_warning(cat(table.unanswerable, " of the ", table.rows(), " questions of ", loaded.name,
-                  " have no answer; --version-2-with-negative lets the model say so"));
+  const Finding found =
+      warning(cat(table.unanswerable, " of the ", table.rows(),
+                  " questions have no answer; --version-2-with-negative lets the model say so"));
+  log_findings(loaded.name, {&found, 1});
 }
 
 int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
@@ -277,8 +282,9 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   if (data.max_train_samples > 0) {
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
   }
-  warn_of_labels(rows,
-                 settings.mode == Mode::kTrainAndEval && !rows.eval && data.validation_split > 0);
+  const bool holds_rows_out =
+      settings.mode == Mode::kTrainAndEval && !rows.eval && data.validation_split > 0;
+  log_findings(rows.train.name, look_at_labels(rows, holds_rows_out));
   std::vector<int64_t> counts;  // of the rows of each class, where each row has one
   if (traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled) {
     counts = rows_of_classes(rows.split.train, keys.strata,

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "entrypoint/report/bar_line.h"
-#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/word_starts.h"
@@ -125,14 +124,20 @@ std::string unknown_texts(const TokenSurvey& survey) {
              " of the tokens are [UNK], which the vocabulary cannot write", kCheck);
 }
 
+void warn_of_tokens(const std::string& name, const std::vector<std::string>& sentences) {
+  std::vector<Finding> found;
+  for (const std::string& said : sentences) {
+    if (!said.empty()) found.push_back({"", said, /*is_warning=*/true});
+  }
+  log_findings(name, found);
+}
+
 void warn_of_tokens(const LoadedTable& loaded, const ModelConfig& config, const Settings& settings,
                     const Tokenizer& tokenizer) {
   const TokenSurvey survey =
       survey_tokens(loaded, config.task, config.labels, settings, tokenizer, all_rows(loaded));
-  for (const std::string& said :
-       {cut_texts(survey, config.max_sequence_length()), unknown_texts(survey)}) {
-    if (!said.empty()) log_warning(cat(loaded.name, ": ", said));
-  }
+  warn_of_tokens(loaded.name,
+                 {cut_texts(survey, config.max_sequence_length()), unknown_texts(survey)});
 }
 
 TokenLengths window_lengths(Dataset& train, int64_t max_seq_length) {

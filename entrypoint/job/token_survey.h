@@ -31,7 +31,9 @@ std::string cut_texts(const TokenSurvey& survey, int64_t positions);
 // vocabulary. Else empty.
 std::string unknown_texts(const TokenSurvey& survey);
 
-// Warns by both sentences of all rows of a table that a model reads. `name` is the table's.
+// Warns by these sentences of the table of this name; empty ones say nothing.
+void warn_of_tokens(const std::string& name, const std::vector<std::string>& sentences);
+// Warns by both sentences of all rows of a table that a model reads.
 void warn_of_tokens(const LoadedTable& loaded, const ModelConfig& config, const Settings& settings,
                     const Tokenizer& tokenizer);
 

@@ -43,7 +43,7 @@ bool is_finished(Job& job, const JobDirectory& directory) {
 void train_and_write(Job& job, const JobDirectory& directory) {
   const bool dry_run = job.command_line.dry_run;
   TrainingInputs inputs = read_inputs(job);
-  require_same_reading(job.storage, directory, inputs.rows);
+  require_same_reading(job.storage, directory, inputs);
   TrainingData data(inputs);
   const std::unique_ptr<Device> device = make_device(job);
   const TrainingPlan plan = plan_training(job, inputs, data, *device);

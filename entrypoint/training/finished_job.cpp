@@ -6,6 +6,7 @@
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/precision_choice.h"
+#include "entrypoint/training/training_inputs.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -118,14 +119,12 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
 }
 
 void require_same_reading(Storage& storage, const JobDirectory& directory,
-                          const TrainingRows& rows) {
+                          const TrainingInputs& inputs) {
   const std::optional<std::string> record = read_text(storage, directory.record());
   if (!record) return;
   JobRecord read;
-  add_table(read, rows.train);
-  if (rows.eval) add_table(read, *rows.eval);
-  if (rows.mismatched) add_table(read, *rows.mismatched);
-  check_reading_matches(*record, read, directory.root().to_string());
+  add_reading(read, inputs);
+  check_reading_matches(*record, read.reading, directory.root().to_string());
 }
 
 }  // namespace berth

@@ -11,6 +11,8 @@
 
 namespace berth {
 
+struct TrainingInputs;
+
 struct FinishedJob {
   int64_t steps = 0;  // the updates that it made
   // false: its model, or a part of it, was removed, and can be written again
@@ -27,8 +29,9 @@ struct FinishedJob {
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory);
 
-// Throws kIncompatible if a version that reads rows otherwise began the job in `directory`.
+// Throws kIncompatible if a version that reads rows or tokenizers otherwise began the job in
+// `directory`.
 void require_same_reading(Storage& storage, const JobDirectory& directory,
-                          const TrainingRows& rows);
+                          const TrainingInputs& inputs);
 
 }  // namespace berth

@@ -84,6 +84,14 @@ ReadingOptions TrainingInputs::reading() const {
   return {.labels = rows.labels, .answers = answer_options(settings().data)};
 }
 
+void add_reading(JobRecord& record, const TrainingInputs& inputs) {
+  const TrainingRows& rows = inputs.rows;
+  add_table(record, rows.train);
+  if (rows.eval) add_table(record, *rows.eval);
+  if (rows.mismatched) add_table(record, *rows.mismatched);
+  record.reading.tokenizer = inputs.model.tokenizer_rules;
+}
+
 TrainingInputs read_inputs(const Job& job) {
   RememberedLookups listed(job.storage);
   ResolvedJob resolved = resolve_settings(listed, job.command_line);

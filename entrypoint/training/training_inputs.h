@@ -12,6 +12,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/data/row_targets.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/job_record.h"
 #include "trainer/loop/load_model.h"
 
 namespace berth {
@@ -39,6 +40,9 @@ struct TrainingInputs {
 // loads the rows. Writes nothing. Throws kUsage where model, rows and flags do not fit together,
 // kStopped, and what the readers throw.
 TrainingInputs read_inputs(const Job& job);
+
+// Adds the tables of the job, and how these and the tokenizer were read.
+void add_reading(JobRecord& record, const TrainingInputs& inputs);
 
 // The rows of a training job as data sets. Borrows `inputs`. Its members borrow from each other, so
 // it cannot be copied or moved.

@@ -74,9 +74,7 @@ void survey(const TrainingInputs& inputs, TrainingData& data, TrainingPlan& plan
                      ? window_lengths(data.train(), found.lengths.max_seq_length)
                      : found.lengths;
   plan.report.cut_texts = cut_texts(found, inputs.model.config.max_sequence_length());
-  for (const std::string& said : {plan.report.cut_texts, unknown_texts(found)}) {
-    if (!said.empty()) log_warning(cat(rows.train.name, ": ", said));
-  }
+  warn_of_tokens(rows.train.name, {plan.report.cut_texts, unknown_texts(found)});
 }
 
 // The memory of the largest probe. They run on the CPU, whatever computes the job.

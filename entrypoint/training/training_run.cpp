@@ -44,15 +44,12 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
   JobRecord record{.settings = settings_table(job.command_line.settings),
                    .labels = rows.labels,
                    .task = std::string(task_name(rows.task)),
-                   .tokenizer_rules = inputs.model.tokenizer_rules,
                    .max_seq_length = inputs.settings().data.max_seq_length,
                    .vector_size = inputs.model.config.vector_size,
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = engine.description};
-  add_table(record, rows.train);
-  if (rows.eval) add_table(record, *rows.eval);
-  if (rows.mismatched) add_table(record, *rows.mismatched);
+  add_reading(record, inputs);
   const auto add = [&record](const std::vector<Source>& sources) {
     record.sources.insert(record.sources.end(), sources.begin(), sources.end());
   };
@@ -212,7 +209,7 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 void TrainingRun::settle_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
-  if (existing) record_ = as_read_before(*existing, record_, directory_.root().to_string());
+  if (existing) record_ = with_tokenizer_files_of(*existing, record_);
   if (!leads()) return;  // worker 0 has compared
   if (existing) {
     try {

@@ -102,4 +102,27 @@ expect 5 'read its rows otherwise than this version does: multi-hot lists' --max
   --train-data-file hot.csv --label-names red,green,blue
 expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
 
+# The tokenizer's rules count, too. Versions of 2026-11 wrote them beside the reading of the rows.
+cp -r "$tiny" left && python3 - <<'PYTHON'
+import json, os
+config = json.load(open("left/tokenizer_config.json")) if os.path.exists("left/tokenizer_config.json") else {}
+json.dump({**config, "truncation_side": "left"}, open("left/tokenizer_config.json", "w"))
+PYTHON
+expect 0 finished --train-data-file plain.csv --model left --max-steps 1 --batch-size 4 --job-dir left-job
+for rules in kept dropped; do
+  python3 - $rules <<'PYTHON' || fail "job.json records no reading of the tokenizer"
+import json, sys
+job = json.load(open("left-job/job.json"))
+rules = job["reading"].pop("tokenizer") if "tokenizer" in job["reading"] else job.pop("tokenizer_rules")
+assert "truncation_side counts" in rules, job
+job["tokenizer_rules"] = rules if sys.argv[1] == "kept" else []
+json.dump(job, open("left-job/job.json", "w"))
+PYTHON
+  if [ $rules = kept ]; then
+    expect 0 finished --train-data-file plain.csv --model left --max-steps 2 --batch-size 4 --job-dir left-job
+  else
+    expect 5 'read its tokenizer otherwise than this version does' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
+  fi
+done
+
 finish

@@ -65,7 +65,7 @@ grep -q '^q1' question_answering/predictions.tsv || fail "no answer to q1"
 
 sed 's/"answers": \[[^]]*\]/"answers": []/' squad.json >none.json
 expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none --max-seq-length 16 --doc-stride 2
-grep -q '1 of the 1 questions of none.json have no answer' err.txt || fail "does not warn of questions without an answer"
+grep -q 'none.json: 1 of the 1 questions have no answer' err.txt || fail "does not warn of questions without an answer"
 expect 0 finished --train-data-file none.json --max-steps 1 --validation-split 0 --job-dir none2 --max-seq-length 16 --doc-stride 2 --version-2-with-negative
 ! grep -q 'have no answer' err.txt || fail "warns although --version-2-with-negative was given"
 

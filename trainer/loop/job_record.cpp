@@ -176,8 +176,8 @@ std::string job_identity(const JobRecord& record, IdentityOf of) {
     const bool is_known = name == "max-seq-length" && record.max_seq_length > 0;
     text += cat(name, "=", is_known ? std::to_string(record.max_seq_length) : value, "\n");
   }
-  for (const std::string& rule : record.rules) text += cat("rule ", rule, "\n");
-  for (const std::string& rule : record.tokenizer_rules) text += cat("tokenizer ", rule, "\n");
+  for (const std::string& rule : record.reading.rules) text += cat("rule ", rule, "\n");
+  for (const std::string& rule : record.reading.tokenizer) text += cat("tokenizer ", rule, "\n");
   for (const std::string& source : identities(source_objects(record))) text += source + "\n";
   return crc_text(crc32c(as_bytes(text)));
 }
@@ -194,10 +194,12 @@ std::string common_settings(const SettingsTable& settings) {
 void add_table(JobRecord& record, const LoadedTable& loaded) {
   record.sources.insert(record.sources.end(), loaded.sources.begin(), loaded.sources.end());
   for (const Finding& found : loaded.findings) {
-    const bool is_new = std::ranges::find(record.rules, found.rule) == record.rules.end();
-    if (is_new && !found.rule.empty()) record.rules.push_back(found.rule);
+    std::vector<std::string>& rules = record.reading.rules;
+    const bool is_new = std::ranges::find(rules, found.rule) == rules.end();
+    if (is_new && !found.rule.empty()) rules.push_back(found.rule);
   }
-  record.rows += cat(record.rows.empty() ? "" : " ", crc_text(loaded.table->digest()));
+  std::string& rows = record.reading.rows;
+  rows += cat(rows.empty() ? "" : " ", crc_text(loaded.table->digest()));
 }
 
 std::string to_json(const JobRecord& record) {
@@ -213,8 +215,11 @@ std::string to_json(const JobRecord& record) {
                         {"machine", record.machine},
                         {"kernels", record.kernels}};
   if (record.vector_size > 0) object["vector_size"] = record.vector_size;
-  if (!record.rows.empty()) object["reading"] = {{"rules", record.rules}, {"rows", record.rows}};
-  if (!record.tokenizer_rules.empty()) object["tokenizer_rules"] = record.tokenizer_rules;
+  const Reading& reading = record.reading;
+  if (!reading.rows.empty() || !reading.tokenizer.empty()) {
+    object["reading"] = {
+        {"rules", reading.rules}, {"rows", reading.rows}, {"tokenizer", reading.tokenizer}};
+  }
   return to_text(object, 2) + "\n";
 }
 
@@ -259,20 +264,31 @@ JobRecord as_known_to(std::string_view existing_json, JobRecord record,
   return record;
 }
 
-void check_reading_matches(std::string_view existing_json, const JobRecord& record,
+void check_reading_matches(std::string_view existing_json, const Reading& reading,
                            const std::string& where) {
   const OrderedJson existing = parse(existing_json);
-  const bool is_known = existing.contains("reading") && existing["reading"].is_object();
-  OrderedJson before;
-  if (is_known) before = existing["reading"].value("rows", OrderedJson());
-  if (is_known ? before == OrderedJson(record.rows) : record.rules.empty()) return;
-  std::string rules;
-  for (const std::string& rule : record.rules) rules += (rules.empty() ? ": " : ", ") + rule;
+  const OrderedJson before = existing.value("reading", OrderedJson());
+  const bool is_known = before.is_object();
+  const OrderedJson rows = is_known ? before.value("rows", OrderedJson()) : OrderedJson();
+  // Versions of 2026-11 kept the rules of the tokenizer apart.
+  const OrderedJson tokenizer = is_known && before.contains("tokenizer")
+                                    ? before["tokenizer"]
+                                    : existing.value("tokenizer_rules", OrderedJson::array());
+  std::string what, rules;
+  const auto differs = [&](const char* name, const std::vector<std::string>& own) {
+    what += cat(what.empty() ? "" : " and ", name);
+    for (const std::string& rule : own) rules += (rules.empty() ? ": " : ", ") + rule;
+  };
+  const bool same_rows = is_known ? rows == OrderedJson(reading.rows) : reading.rules.empty();
+  if (!same_rows) differs("rows", reading.rules);
+  if (tokenizer != OrderedJson(reading.tokenizer)) differs("tokenizer", reading.tokenizer);
+  if (what.empty()) return;
   const OrderedJson version = existing.value("version", OrderedJson());
-  throw Error(Code::kIncompatible,
-              cat(version.is_string() ? version.get<std::string>() : "another version of berth",
-                  ", which began the job, read its rows otherwise than this version does", rules),
-              where, "go on with that version, or begin the job again in another --job-dir");
+  throw Error(
+      Code::kIncompatible,
+      cat(version.is_string() ? version.get<std::string>() : "another version of berth",
+          ", which began the job, read its ", what, " otherwise than this version does", rules),
+      where, "go on with that version, or begin the job again in another --job-dir");
 }
 
 JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord record) {
@@ -304,31 +320,6 @@ JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord reco
   });
   record.sources.insert(record.sources.end(), sources.begin(), sources.end());
   return record;
-}
-
-void check_tokenizer_matches(std::string_view existing_json, const JobRecord& record) {
-  const OrderedJson existing = parse(existing_json);
-  const OrderedJson rules = existing.value("tokenizer_rules", OrderedJson::array());
-  if (rules == OrderedJson(record.tokenizer_rules)) return;
-  std::string differing;
-  for (const std::string& rule : record.tokenizer_rules) {
-    differing += (differing.empty() ? ": " : ", ") + rule;
-  }
-  throw Error(Code::kIncompatible,
-              cat("another version of berth began the job and read its tokenizer otherwise than "
-                  "this one does",
-                  differing),
-              "", "go on with that version, or begin the job again in another --job-dir");
-}
-
-JobRecord as_read_before(std::string_view existing_json, const JobRecord& record,
-                         const std::string& where) {
-  try {
-    check_tokenizer_matches(existing_json, record);
-  } catch (const Error& error) {
-    throw error.at(where);
-  }
-  return with_tokenizer_files_of(existing_json, record);
 }
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {

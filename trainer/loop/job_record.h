@@ -12,18 +12,21 @@ namespace berth {
 // Canonical names of flags, and their values.
 using SettingsTable = std::vector<std::pair<std::string, std::string>>;
 
+// How the program reads the inputs of a job. Another version may read them otherwise, and must not
+// go on with the job then. The rules are those that earlier versions did not have.
+struct Reading {
+  std::vector<std::string> rules{};      // of the rows (Finding)
+  std::string rows{};                    // their checksum; empty: the job has no rows of texts
+  std::vector<std::string> tokenizer{};  // the rules of the tokenizer (load_tokenizer())
+};
+
 // The content of job.json: the settings, the inputs that were read, and the machine and kernels.
 struct JobRecord {
   SettingsTable settings{};
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
   std::string task{};  // its name, given or inferred
-  // How the rows were read: the rules that earlier versions of the program did not have (Finding),
-  // and a checksum of the rows. Empty: the job has no rows of texts.
-  std::vector<std::string> rules{};
-  std::string rows{};
-  // How the tokenizer was read: the rules that earlier versions of the program did not have.
-  std::vector<std::string> tokenizer_rules{};
+  Reading reading{};
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
   int64_t vector_size = 0;     // ModelConfig::vector_size
   std::string version{}, machine{}, kernels{};
@@ -65,22 +68,16 @@ JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 JobRecord as_known_to(std::string_view existing_json, JobRecord record,
                       const SettingsTable& defaults);
 
-// Throws kIncompatible, naming `where`, if this program reads the rows of the job that left
-// `existing_json` otherwise than the version that began it, which may be an earlier one.
-void check_reading_matches(std::string_view existing_json, const JobRecord& record,
+// Throws kIncompatible, naming `where`, if this program reads the rows or the tokenizer of the job
+// that left `existing_json` otherwise than the version that began it, which may be an earlier one:
+// a job.json without a "reading" knows no rules of rows, and may have those of the tokenizer as
+// "tokenizer_rules".
+void check_reading_matches(std::string_view existing_json, const Reading& reading,
                            const std::string& where);
 
 // `record` with the tokenizer's files of the job that left `existing_json`. Another version of the
 // program may have read other ones of them. Throws kIncompatible if that is no job.json.
 JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord record);
-
-// Throws kIncompatible if this program reads the tokenizer of the job that left `existing_json`
-// otherwise than the version that began it, which may be an earlier one.
-void check_tokenizer_matches(std::string_view existing_json, const JobRecord& record);
-
-// with_tokenizer_files_of() and then check_tokenizer_matches(), whose error names `where`.
-JobRecord as_read_before(std::string_view existing_json, const JobRecord& record,
-                         const std::string& where);
 
 // The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC
 // of each source, but not its place. The files of one table must be in the same order.

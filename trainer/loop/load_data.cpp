@@ -217,10 +217,7 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
     log_warning(cat("left out ", counted(loader.skipped_rows(), "bad row"), " of ", loaded.name,
                     "; the first: ", loader.first_skipped()));
   }
-  for (const Finding& found : loaded.findings) {
-    const std::string text = cat(loaded.name, ": ", found.text);
-    found.is_warning ? log_warning(text) : log_info(text);
-  }
+  log_findings(loaded.name, loaded.findings);
   if (!request.rules.task && loaded.task != kDefaultTask) {
     log_info(cat("task: ", task_name(loaded.task), ", as ", loaded.name,
                  " has its labels; --task says otherwise"));
@@ -243,6 +240,13 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path, const st
     return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
            names_token_shard(plain);
   });
+}
+
+void log_findings(const std::string& name, std::span<const Finding> findings) {
+  for (const Finding& found : findings) {
+    const std::string text = cat(name, ": ", found.text);
+    found.is_warning ? log_warning(text) : log_info(text);
+  }
 }
 
 LoadedTable load_table(Storage& storage, const DataRequest& request) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ struct LoadedTable {
 // The files that a data path names for a role. It is expand() for tables, which may be compressed,
 // and of a folder of Hugging Face's datasets it is the split for the role (split_folder.h).
 std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role);
+
+// Says in the log what was found out about the table of this name.
+void log_findings(const std::string& name, std::span<const Finding> findings);
 
 // Reads all files of a path as one table, in the order of their names. The suffix of a name says
 // how the file is compressed. Logs what was left out or inferred. Errors name the file.

@@ -182,21 +182,47 @@ TEST(JobRecord, FlagsThatTheJobDidNotKnowCountWhereTheyAreNotTheirDefaults) {
 TEST(JobRecord, AJobKeepsTheReadingOfItsRows) {
   const JobRecord before = record();  // of a version that recorded no reading
   JobRecord now = before;
-  now.rows = "0a1b2c3d";
+  now.reading.rows = "0a1b2c3d";
   EXPECT_EQ(job_identity(now), job_identity(before));
-  EXPECT_NO_THROW(check_reading_matches(to_json(before), now, "job"));
-  now.rules = {"multi-hot lists"};
+  EXPECT_NO_THROW(check_reading_matches(to_json(before), now.reading, "job"));
+  now.reading.rules = {"multi-hot lists"};
   EXPECT_NE(job_identity(now), job_identity(before));
-  EXPECT_THAT([&] { check_reading_matches(to_json(before), now, "job"); },
+  EXPECT_THAT([&] { check_reading_matches(to_json(before), now.reading, "job"); },
               ThrowsCode(Code::kIncompatible,
                          "job: 0.1.0, which began the job, read its rows otherwise than this "
                          "version does: multi-hot lists"));
 
-  EXPECT_NO_THROW(check_reading_matches(to_json(now), now, "job"));
-  JobRecord later = now;
+  EXPECT_NO_THROW(check_reading_matches(to_json(now), now.reading, "job"));
+  Reading later = now.reading;
   later.rows = "0a1b2c3e";
   EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
               ThrowsCode(Code::kIncompatible, "read its rows otherwise"));
+  later.tokenizer = {"truncation_side counts"};
+  EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
+              ThrowsCode(Code::kIncompatible,
+                         "read its rows and tokenizer otherwise than this version does: multi-hot "
+                         "lists, truncation_side counts"));
+}
+
+// Versions of 2026-11 wrote the rules of the tokenizer beside the reading of the rows.
+TEST(JobRecord, AnEarlierOneMayHaveTheRulesOfTheTokenizerApart) {
+  const std::string with_rows =
+      R"({"settings": {}, "sources": [], "reading": {"rules": ["multi-hot lists"], "rows": "0a1b2c3d"},
+          "tokenizer_rules": ["truncation_side counts"]})";
+  const std::string without_rows =
+      R"({"settings": {}, "sources": [], "tokenizer_rules": ["truncation_side counts"]})";
+  Reading now{
+      .rules = {"multi-hot lists"}, .rows = "0a1b2c3d", .tokenizer = {"truncation_side counts"}};
+  EXPECT_NO_THROW(check_reading_matches(with_rows, now, "job"));
+  now.rules.clear();
+  EXPECT_NO_THROW(check_reading_matches(without_rows, now, "job"));
+  for (const auto& rules : {std::vector<std::string>(), {"model_input_names count"}}) {
+    now.tokenizer = rules;
+    for (const std::string& before : {with_rows, without_rows}) {
+      EXPECT_THAT([&] { check_reading_matches(before, now, "job"); },
+                  ThrowsCode(Code::kIncompatible, "read its tokenizer otherwise"));
+    }
+  }
 }
 
 TEST(JobRecord, JobsWithDifferentUsedLengthsDiffer) {
@@ -317,12 +343,13 @@ TEST(JobRecord, AnotherReadingOfTheTokenizerEndsTheJob) {
   // A version that reads other files of one tokenizer goes on.
   const JobRecord known = with_tokenizer_files_of(to_json(before), now);
   EXPECT_EQ(job_identity(known), job_identity(before));
-  EXPECT_NO_THROW(check_tokenizer_matches(to_json(before), known));
+  EXPECT_NO_THROW(check_reading_matches(to_json(before), known.reading, "job"));
   EXPECT_NO_THROW(check_sources_match(to_json(before), known));
-  now.tokenizer_rules = {"truncation_side counts"};
-  EXPECT_THAT([&] { check_tokenizer_matches(to_json(before), now); },
-              ThrowsCode(Code::kIncompatible, "otherwise than this one does: truncation_side"));
-  EXPECT_NO_THROW(check_tokenizer_matches(to_json(now), now));
+  now.reading.tokenizer = {"truncation_side counts"};
+  EXPECT_THAT([&] { check_reading_matches(to_json(before), now.reading, "job"); },
+              ThrowsCode(Code::kIncompatible,
+                         "read its tokenizer otherwise than this version does: truncation_side"));
+  EXPECT_NO_THROW(check_reading_matches(to_json(now), now.reading, "job"));
   EXPECT_NE(job_identity(now), job_identity(before));
 }
 
