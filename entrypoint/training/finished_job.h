@@ -30,7 +30,7 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
                                              const JobDirectory& directory);
 
 // Throws kIncompatible if a version that reads rows or tokenizers otherwise began the job in
-// `directory`.
+// `directory`, or if the files of its tables had other contents.
 void require_same_reading(Storage& storage, const JobDirectory& directory,
                           const TrainingInputs& inputs);
 
