@@ -64,8 +64,8 @@ void read_torch(Bytes file) {
   check_sizes(reader.tensors());
 }
 
-// A zip file with this pickle and the storages of testdata/torch/zip.bin. Its checksums, sizes and
-// offsets are correct, so that the code behind them is reached.
+// A zip file with this pickle and the storages of zip.bin in testdata/torch.tar. Its checksums,
+// sizes and offsets are correct, so that the code behind them is reached.
 std::string zip_around(std::string_view pickle) {
   constexpr size_t kStorageSizes[] = {48, 48, 96, 8, 48, 16, 4, 0, 24, 6, 6, 24, 12, 6, 3, 3, 3};
   std::vector<ZipEntry> entries = {{.name = "m/data.pkl", .data = std::string(pickle)}};

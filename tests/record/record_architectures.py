@@ -1,6 +1,6 @@
 """Records what PyTorch and transformers compute for a small model of every architecture and head.
 
-    python tests/record/record_architectures.py tests/testdata/architectures [SEED [ARCHITECTURE ...]]
+    python tests/record/fixtures.py architectures record_architectures.py [SEED [ARCHITECTURE ...]]
 
 In place of an ARCHITECTURE, "newer" stands for those since ModernBERT, and "older" for the others.
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
