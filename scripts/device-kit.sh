@@ -29,7 +29,7 @@ cp -r "build/package/berth-$version-linux-$(uname -m)" "$kit/berth"
 bash scripts/collect-program.sh build/release/tests/xla_test "$kit/berth" >/dev/null
 cp scripts/device_kit.py "$kit/run.py"
 cp bench/peer/step_torch.py bench/peer/step_jax.py "$kit/peer/"
-cp tests/testdata/architectures/*.safetensors "$kit/testdata/architectures/"
+tar xf tests/testdata/architectures.tar -C "$kit/testdata/architectures"
 sed -n '/kNewsLengths = {/,/};/p' trainer/model/random_batch.cpp | sed 1d | grep -o '[0-9]\+' >"$kit/news-lengths.txt"
 [ "$(wc -l <"$kit/news-lengths.txt")" = 64 ] || { echo "device-kit: the lengths of AG News' texts are not found" >&2; exit 1; }
 

@@ -1,7 +1,7 @@
 // Replaces libFuzzer when the compiler has none. It feeds a fixed number of damaged copies of the
 // seeds to the fuzz target. Every run uses the same copies.
 //
-//     torch_fuzz RUNS SEED...
+//     fuzz_targets TARGET RUNS SEED...
 //
 // A SEED is FILE, N:FILE (a byte of value N, then the file) or =TEXT.
 
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
@@ -112,6 +113,7 @@ void feed(const std::string& input) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  LLVMFuzzerInitialize(&count, &arguments);
   if (count < 3) return 2;
   const long runs = std::atol(arguments[1]);
   std::vector<std::string> seeds;

@@ -6,7 +6,8 @@
 
 // OpenSSL's library is not instrumented, so MemorySanitizer does not see what it writes. Its heap
 // is declared initialized, and the texts on its own stack are not checked. scripts/test-memory.sh
-// links this file with all targets. Those that do not use OpenSSL lack its functions, hence `weak`.
+// links this file with every program, also with those that CMake tries out and that lack OpenSSL's
+// functions, hence `weak`.
 #pragma weak CRYPTO_set_mem_functions
 #pragma weak PEM_read_bio_PrivateKey_ex
 

@@ -31,7 +31,7 @@ cmp -s converted/vocab.txt "$tiny/vocab.txt" || fail "convert wrote another voca
 set=$HF_HOME/hub/datasets--org--three
 mkdir -p $set/refs $set/snapshots/$commit/data
 printf %s $commit >$set/refs/main
-cp "$tests"/testdata/parquet/datasets.parquet $set/snapshots/$commit/data/test-00000-of-00001.parquet
+tar xf "$tests/testdata/parquet.tar" -O datasets.parquet >$set/snapshots/$commit/data/test-00000-of-00001.parquet
 expect 0 finished --mode predict --predict-data-file hf://datasets/org/three --job-dir named --predictions-file -
 [ "$(wc -l <out.txt)" = 4 ] || fail "did not predict the three rows of the split test"
 

@@ -59,10 +59,10 @@ cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fa
 
 # Variables of several types, some of odd sizes, are converted too, and a damaged string tensor is named.
 mkdir types graph-of-names
-cp "$repository"/tests/testdata/tensorflow/types.ckpt.* types && cp "$tiny/config.json" types
+tar xf "$testdata/tensorflow.tar" -C types --wildcards 'types.ckpt.*' && cp "$tiny/config.json" types
 "$berth" --mode convert --model types --export-dir types-st 2>err.txt || fail "several types: $(tail -n 1 err.txt)"
 "$berth" --mode inspect types-st/model.safetensors 2>/dev/null | says '10 tensors' || fail "several types do not arrive"
-cp "$repository"/tests/testdata/tensorflow/tf2_layers.ckpt.* graph-of-names && cp "$tiny/config.json" graph-of-names
+tar xf "$testdata/tensorflow.tar" -C graph-of-names --wildcards 'tf2_layers.ckpt.*' && cp "$tiny/config.json" graph-of-names
 printf 'x' | dd of=graph-of-names/tf2_layers.ckpt.data-00000-of-00001 bs=1 seek=5000 conv=notrunc status=none
 expect 3 'tensor "_CHECKPOINTABLE_OBJECT_GRAPH"' --mode convert --model graph-of-names --export-dir none
 

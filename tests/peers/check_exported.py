@@ -29,6 +29,9 @@ from safetensors.torch import load_file  # noqa: E402
 from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer  # noqa: E402
 from transformers import AutoModelForSequenceClassification, AutoTokenizer  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "record"))
+import small_models  # noqa: E402
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 LENGTH = 48
 TOLERANCE = 1e-4
@@ -155,13 +158,9 @@ def read_tensors(folder):
 
 def save_model(folder, architecture, task, vocab_size, safe=True):
     prefix, sizes, _, _ = ARCHITECTURES[architecture]
-    torch.manual_seed(11)
     labels = list(sample())
-    config = getattr(transformers, prefix + "Config")(
-        **sizes, vocab_size=vocab_size, id2label=dict(enumerate(labels)), label2id={label: i for i, label in enumerate(labels)})
-    model = getattr(transformers, prefix + task)(config)
-    for parameter in model.parameters():  # biases and LayerNorm away from 0 and 1
-        parameter.data += 0.05 * torch.randn_like(parameter)
+    model = small_models.make_model(prefix, task, 11, **sizes, vocab_size=vocab_size, id2label=dict(enumerate(labels)),
+                                    label2id={label: i for i, label in enumerate(labels)})
     model.save_pretrained(folder, safe_serialization=safe)
 
 

@@ -25,6 +25,9 @@ import onnxruntime
 from onnxruntime.transformers import optimizer
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "record"))
+import fixtures
+
 RECORDED, EXAMPLES = ROOT / "tests" / "testdata", ROOT / "examples"
 TOLERANCE = 1e-4
 SUFFIXES = {"sequence": "ForSequenceClassification", "score": "ForSequenceClassification", "sets": "ForSequenceClassification",
@@ -150,7 +153,8 @@ def check_recorded(check, scratch, what, config, architecture, parameters, tenso
 
 
 def check_architectures(check, scratch):
-    for path in sorted((RECORDED / "architectures").glob("*.safetensors")):
+    fixtures.unpack(RECORDED / "architectures.tar", scratch / "recorded")
+    for path in sorted((scratch / "recorded").iterdir()):
         metadata, tensors = read_safetensors(path)
         config = json.loads(metadata["config"])
         task = path.stem.rsplit("-", 1)[1]

@@ -1,5 +1,7 @@
 """What check_parquet.py and check_arrow.py share: texts, how cells of two readers are compared, and how their speed is."""
 
+import datetime
+import decimal
 import json
 import math
 import random
@@ -11,6 +13,27 @@ WORDS = "the quick brown f\u00f6x jumps over \u65e5\u672c and \U0001f600 then so
 
 def text(rng):
     return " ".join(rng.choices(WORDS, k=rng.randint(0, 12)))
+
+
+def cell(value):
+    """What berth should print of a value of pyarrow."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, int) and value >= 2**63 or isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, (datetime.date, datetime.time)):
+        whole, _, rest = str(value).partition(".")
+        digits, plus, zone = rest.partition("+")
+        return whole + ("." + digits.rstrip("0") if digits.rstrip("0") else "") + plus + zone
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        value = [{"key": key, "value": inner} for key, inner in value]
+    if isinstance(value, list):
+        return [cell(inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: cell(inner) for key, inner in value.items()}
+    return value
 
 
 def same(ours, theirs):
@@ -28,8 +51,8 @@ def printed(reader, file):
     return done.stdout
 
 
-def compare_cells(reader, file, read, cell):
-    """`read` makes a table of pyarrow of the file, and `cell` what berth should print of a value."""
+def compare_cells(reader, file, read):
+    """`read` makes a table of pyarrow of the file."""
     names, *rows = map(json.loads, printed(reader, file).splitlines())
     expected = read(file).select(names).to_pylist()
     assert len(rows) == len(expected), (file, len(rows), len(expected))

@@ -1,6 +1,6 @@
 """Records what PyTorch and transformers compute for a small model of every architecture and head.
 
-    python tests/record/record_architectures.py tests/testdata/architectures [SEED [ARCHITECTURE ...]]
+    python tests/record/fixtures.py architectures record_architectures.py [SEED [ARCHITECTURE ...]]
 
 In place of an ARCHITECTURE, "newer" stands for those since ModernBERT, and "older" for the others.
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
@@ -15,13 +15,12 @@ The metadata "config" holds the model's config.json. Recorded with torch 1.13 an
 ModernBERT, some of which that transformers lacks, with torch 2.15 and transformers 5.24.
 """
 
-import json
 import pathlib
 import sys
 
 import torch
-import transformers
-from safetensors.torch import save_file
+
+import small_models
 
 EXAMPLES, CLASSES, VOCABULARY = 5, 3, 23
 SIZES = dict(vocab_size=VOCABULARY, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
@@ -89,13 +88,8 @@ def answers(model, inputs, lengths, labels):
 
 
 def make_model(architecture, task):
-    torch.manual_seed(SEED)
     prefix, arguments = ARCHITECTURES[architecture]
-    config = getattr(transformers, prefix + "Config")(**{**arguments, **SETTINGS.get(task, {})})
-    model = getattr(transformers, prefix + TASKS[task])(config).train()
-    for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
-        parameter.data += 0.05 * torch.randn_like(parameter)
-    return model
+    return small_models.make_model(prefix, TASKS[task], SEED, **{**arguments, **SETTINGS.get(task, {})})
 
 
 def make_inputs(architecture, config):
@@ -183,14 +177,13 @@ def record(out, architecture, task):
         labels = labels[mask]
     loss.backward()
     recorded["labels"] = labels if labels.is_floating_point() else labels.to(torch.int32)
-    recorded["loss"] = loss.detach().reshape(1)
+    recorded["loss"] = loss
     # DistilBERT's positions may be sinusoids without a gradient.
     gradients = {name: value.grad.detach().clone() for name, value in model.named_parameters() if value.grad is not None}
     recorded.update({"grad." + name: value for name, value in as_in_files(architecture, gradients).items()})
     if architecture in NEWER:
         recorded["losses"] = train(model, *batch)
-    save_file(recorded, out / f"{architecture}-{task}.safetensors",
-              metadata={"config": json.dumps(model.config.to_dict(), sort_keys=True)})
+    small_models.save(out / f"{architecture}-{task}.safetensors", recorded, config=model.config)
     print(architecture, task, loss.item())
 
 
@@ -199,7 +192,6 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 7
 
 def main():
     out = pathlib.Path(sys.argv[1])
-    out.mkdir(parents=True, exist_ok=True)
     older = [architecture for architecture in ARCHITECTURES if architecture not in NEWER]
     groups = {"newer": list(NEWER), "older": older}
     for architecture in [each for name in sys.argv[3:] or ARCHITECTURES for each in groups.get(name, [name])]:

@@ -1,4 +1,6 @@
-"""Writes the small compressed files and archives of tests/testdata with Python's own modules.
+"""Writes small compressed files and archives with Python's own modules: tests/testdata/packed.tar.
+
+    python tests/record/fixtures.py packed record_archives.py
 
 packed.txt.{gz,bz2,xz} are written with gzip, bz2 and lzma, and packed.txt.zst with the program zstd (1.5.4). packed.tar.gz is written
 with tarfile (pax), and packed.zip with zipfile (one entry stored, one deflated). zeros.tar.zst is a decompression bomb: 80 MiB of zeros
@@ -11,10 +13,11 @@ import io
 import lzma
 import pathlib
 import subprocess
+import sys
 import tarfile
 import zipfile
 
-TESTDATA = pathlib.Path(__file__).parent.parent / "testdata"
+FOLDER = pathlib.Path(sys.argv[1])
 TEXT = b"".join(b"line %d of a text that packs well\n" % i for i in range(40))
 FILES = {"model/config.json": b'{"hidden_size": 128}\n', "model/vocab-\u00e9.txt": TEXT}
 TIME = (2024, 1, 2, 3, 4, 6)
@@ -57,11 +60,11 @@ def write_zip(path):
 
 
 if __name__ == "__main__":
-    (TESTDATA / "packed.txt").write_bytes(TEXT)
-    (TESTDATA / "packed.txt.gz").write_bytes(gzip.compress(TEXT, mtime=0))
-    (TESTDATA / "packed.txt.bz2").write_bytes(bz2.compress(TEXT))
-    (TESTDATA / "packed.txt.xz").write_bytes(lzma.compress(TEXT))
-    (TESTDATA / "packed.txt.zst").write_bytes(zstd(TEXT))
-    write_tar(TESTDATA / "packed.tar.gz")
-    write_zip(TESTDATA / "packed.zip")
-    write_bomb(TESTDATA / "zeros.tar.zst")
+    (FOLDER / "packed.txt").write_bytes(TEXT)
+    (FOLDER / "packed.txt.gz").write_bytes(gzip.compress(TEXT, mtime=0))
+    (FOLDER / "packed.txt.bz2").write_bytes(bz2.compress(TEXT))
+    (FOLDER / "packed.txt.xz").write_bytes(lzma.compress(TEXT))
+    (FOLDER / "packed.txt.zst").write_bytes(zstd(TEXT))
+    write_tar(FOLDER / "packed.tar.gz")
+    write_zip(FOLDER / "packed.zip")
+    write_bomb(FOLDER / "zeros.tar.zst")

@@ -1,8 +1,8 @@
-"""Records tests/testdata/arrow/: small Arrow files and streams by several writers.
+"""Records tests/testdata/arrow.tar: small Arrow files and streams by several writers.
 
-    python record_arrow.py ../testdata/arrow
+    python tests/record/fixtures.py arrow record_arrow.py
 
-expected.json in the same folder holds the columns of each file as the reader must return them, in the form that record_parquet.py
+expected.json holds the columns of each file as the reader must return them, in the form that record_parquet.py
 describes. Recorded with pyarrow 26.0.1, pandas 3.1.1 and polars 2.1.0.
 """
 import datetime

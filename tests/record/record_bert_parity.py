@@ -17,20 +17,16 @@ import pathlib
 import sys
 
 import torch
-from safetensors.torch import save_file
-from transformers import BertConfig, BertForSequenceClassification, get_linear_schedule_with_warmup
+from transformers import get_linear_schedule_with_warmup
+
+import small_models
 
 UPDATES, EXAMPLES = 10, 7
 
-torch.manual_seed(20)
-config = BertConfig(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40,
-                    max_position_embeddings=20, type_vocab_size=2, hidden_dropout_prob=0.0,
-                    attention_probs_dropout_prob=0.0, initializer_range=0.3, num_labels=3)
-config.id2label = {0: "a", 1: "b", 2: "c"}
-config.label2id = {"a": 0, "b": 1, "c": 2}
-model = BertForSequenceClassification(config).train()
-for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
-    parameter.data += 0.05 * torch.randn_like(parameter)
+model = small_models.make_model(
+    "Bert", "ForSequenceClassification", 20, vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
+    intermediate_size=40, max_position_embeddings=20, type_vocab_size=2, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    initializer_range=0.3, id2label={0: "a", 1: "b", 2: "c"}, label2id={"a": 0, "b": 1, "c": 2})
 
 recorded = {name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
 
@@ -73,7 +69,6 @@ for index in range(UPDATES):
 recorded["losses"] = torch.tensor(losses)
 
 out = pathlib.Path(sys.argv[1])
-out.mkdir(parents=True, exist_ok=True)
-save_file(recorded, out / "bert.safetensors")
-(out / "config.json").write_text(json.dumps(config.to_dict(), indent=2, sort_keys=True) + "\n")
+small_models.save(out / "bert.safetensors", recorded)
+(out / "config.json").write_text(json.dumps(model.config.to_dict(), indent=2, sort_keys=True) + "\n")
 print(losses)

@@ -13,14 +13,14 @@ Writes bert.safetensors with a student and a teacher, both BertModel without a p
 The metadata "config" and "teacher_config" hold the two configurations.
 """
 
-import json
 import pathlib
 import sys
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 from transformers import BertConfig, BertModel
+
+import small_models
 
 VOCABULARY = 23
 SIZES = dict(vocab_size=VOCABULARY, max_position_embeddings=16, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
@@ -34,33 +34,25 @@ def main():
     student = BertModel(config, add_pooling_layer=False).train()
     teacher = BertModel(teacher_config, add_pooling_layer=False).eval()
     to_teacher = torch.nn.Linear(config.hidden_size, teacher_config.hidden_size)
-    for model in (student, teacher):
-        for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
-            parameter.data += 0.05 * torch.randn_like(parameter)
+    small_models.move_parameters(student)
+    small_models.move_parameters(teacher)
 
     lengths = torch.tensor([3, 9, 4, 13, 6])
-    mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-    arguments = {"input_ids": torch.randint(1, VOCABULARY, mask.shape) * mask,
-                 "token_type_ids": torch.randint(0, 2, mask.shape) * mask, "attention_mask": mask.long()}
+    arguments, mask = small_models.make_batch(lengths, VOCABULARY)
     with torch.no_grad():
         states = teacher(**arguments).last_hidden_state[mask]
     learnt = to_teacher(student(**arguments).last_hidden_state[mask])
     loss = F.mse_loss(learnt, states)
     loss.backward()
 
-    recorded = {"input_ids": arguments["input_ids"][mask], "token_type_ids": arguments["token_type_ids"][mask], "lengths": lengths}
-    recorded = {name: value.to(torch.int32) for name, value in recorded.items()}
-    recorded |= {"states": states, "loss": loss.detach().reshape(1),
-                 "cosine": F.cosine_similarity(learnt, states).mean().detach().reshape(1)}
+    recorded = small_models.packed(mask, lengths, arguments["input_ids"], arguments["token_type_ids"])
+    recorded |= {"states": states, "loss": loss, "cosine": F.cosine_similarity(learnt, states).mean()}
     parameters = {f"bert.{name}": value for name, value in student.named_parameters()}
     parameters |= {f"teacher_states.{name}": value for name, value in to_teacher.named_parameters()}
     for name, value in parameters.items():
-        recorded |= {f"param.{name}": value.detach(), f"grad.{name}": value.grad}
-    recorded |= {f"teacher.bert.{name}": value.detach() for name, value in teacher.named_parameters()}
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file({name: value.contiguous() for name, value in recorded.items()}, folder / "bert.safetensors",
-              {"config": json.dumps(config.to_dict()), "teacher_config": json.dumps(teacher_config.to_dict())})
+        recorded |= {f"param.{name}": value, f"grad.{name}": value.grad}
+    recorded |= {f"teacher.bert.{name}": value for name, value in teacher.named_parameters()}
+    small_models.save(pathlib.Path(sys.argv[1]) / "bert.safetensors", recorded, config=config, teacher_config=teacher_config)
 
 
 if __name__ == "__main__":

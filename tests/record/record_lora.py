@@ -1,6 +1,6 @@
 """Records what PEFT computes with LoRA adapters on a small model with every kind of attention.
 
-    python tests/record/record_lora.py tests/testdata/lora [SEED [ARCHITECTURE ...]]
+    python tests/record/fixtures.py lora record_lora.py [SEED [ARCHITECTURE ...]]
 
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "param.NAME": the model's parameters without adapters,

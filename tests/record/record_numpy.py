@@ -1,8 +1,8 @@
-"""Records tests/testdata/numpy/: small files by numpy.save, numpy.savez and numpy.savez_compressed.
+"""Records tests/testdata/numpy.tar: small files by numpy.save, numpy.savez and numpy.savez_compressed.
 
-    python record_numpy.py ../testdata/numpy
+    python tests/record/fixtures.py numpy record_numpy.py
 
-expected.json in the same folder holds the columns of each file as the reader must return them: rows of two-dimensional arrays are JSON
+expected.json holds the columns of each file as the reader must return them: rows of two-dimensional arrays are JSON
 texts, and NaN is null. Recorded with numpy 2.4.6.
 """
 import json

@@ -1,6 +1,6 @@
-"""Writes pickles in the layouts of pandas versions that can no longer be installed, into tests/testdata/pickle/.
+"""Writes pickles in the layouts of pandas versions that can no longer be installed, into tests/testdata/pickle.tar.
 
-    python record_old_pickles.py ../testdata/pickle
+    python tests/record/fixtures.py pickle record_old_pickles.py
 
 The script needs no package. Classes with the same module and name stand in for those of numpy and pandas. They give Python's own pickler
 the reductions that those versions made, which were measured on their files. The versions are pandas 0.15 and 0.17 under Python 2 (which

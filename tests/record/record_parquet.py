@@ -1,8 +1,8 @@
-"""Records tests/testdata/parquet/: small files by several writers, with every encoding and compression that they have.
+"""Records tests/testdata/parquet.tar: small files by several writers, with every encoding and compression that they have.
 
-    python record_parquet.py ../testdata/parquet
+    python tests/record/fixtures.py parquet record_parquet.py
 
-expected.json in the same folder holds the columns of each file as the reader must return them: nested values are JSON texts, dates and
+expected.json holds the columns of each file as the reader must return them: nested values are JSON texts, dates and
 times the texts that pandas prints, integers above 2^63 - 1 doubles, and NaN is null. Recorded with pyarrow 26.0.1, pandas 3.1.1, polars
 2.1.0 and fastparquet 2026.9.0.
 """

@@ -1,9 +1,9 @@
-"""Records tests/testdata/pickle/: tables that were pickled by the pandas under which this script runs.
+"""Records tests/testdata/pickle.tar: tables that were pickled by the pandas under which this script runs.
 
-    python record_pickles.py ../testdata/pickle [NAME]...  # once with each version of pandas; all frames, or those of these names
-    python record_old_pickles.py ../testdata/pickle        # layouts of older versions
+    python tests/record/fixtures.py pickle record_pickles.py [NAME]...  # once with each version of pandas; all frames, or those of these names
+    python tests/record/fixtures.py pickle record_old_pickles.py        # layouts of older versions
 
-expected.json in the same folder holds the content of each file as the reader must return it. Cells that are neither text nor number are
+expected.json holds the content of each file as the reader must return it. Cells that are neither text nor number are
 null there. Recorded with Python 3.11 and pandas 1.5.3 (numpy 1.24.4, pyarrow 14.0.2), 2.2.3 and 2.3.3 (numpy 2.2), and 3.0 (numpy 2, with
 the pyarrow of that day). numpy_cells: with pandas 3.1.1 and numpy 2.4.6.
 """

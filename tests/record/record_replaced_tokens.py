@@ -13,13 +13,13 @@ Writes electra.safetensors with an ElectraForMaskedLM and an ElectraForPreTraini
 The metadata "config" and "generator_config" hold the two configurations.
 """
 
-import json
 import pathlib
 import sys
 
 import torch
-from safetensors.torch import save_file
 from transformers import ElectraConfig, ElectraForMaskedLM, ElectraForPreTraining
+
+import small_models
 
 VOCABULARY, MASK, SEED, STEP = 23, 2, 9, 4
 SAMPLING = 0x73616D70  # "samp"
@@ -52,19 +52,16 @@ def main():
     config = ElectraConfig(hidden_size=16, num_attention_heads=4, intermediate_size=24, **SIZES)
     generator_config = ElectraConfig(hidden_size=8, num_attention_heads=2, intermediate_size=12, **SIZES)
     discriminator, generator = ElectraForPreTraining(config).train(), ElectraForMaskedLM(generator_config).train()
-    for model in (discriminator, generator):
-        for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
-            parameter.data += 0.05 * torch.randn_like(parameter)
+    small_models.move_parameters(discriminator)
+    small_models.move_parameters(generator)
     generator.electra.embeddings = discriminator.electra.embeddings
     generator.generator_lm_head.weight = discriminator.electra.embeddings.word_embeddings.weight
 
     lengths = torch.tensor([3, 9, 4, 13, 6])
-    mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-    original = torch.randint(3, VOCABULARY, mask.shape) * mask
-    types = torch.randint(0, 2, mask.shape) * mask
+    arguments, mask = small_models.make_batch(lengths, VOCABULARY, first_id=3)
+    original = arguments.pop("input_ids")
     chosen = (torch.rand(mask.shape) < 0.4) & mask
     inputs = torch.where(chosen & (torch.rand(mask.shape) < 0.85), torch.full_like(original, MASK), original)
-    arguments = {"token_type_ids": types, "attention_mask": mask.long()}
     told = generator(input_ids=inputs, labels=torch.where(chosen, original, -100), **arguments)
 
     replaced = original.clone()
@@ -75,25 +72,17 @@ def main():
     loss = told.loss + 50 * found.loss
     loss.backward()
 
-    recorded = {"input_ids": inputs[mask], "token_type_ids": types[mask], "lengths": lengths, "masked": places,
-                "labels": original[chosen], "replaced_ids": replaced[mask]}
-    recorded = {name: value.to(torch.int32) for name, value in recorded.items()}
+    recorded = small_models.packed(mask, lengths, inputs, arguments["token_type_ids"], masked=places, labels=original[chosen],
+                                   replaced_ids=replaced[mask])
     recorded |= {"loss": loss, "generator_loss": told.loss, "discriminator_loss": found.loss, "logits": found.logits[mask]}
-    recorded = {name: value.detach().clone().contiguous() for name, value in recorded.items()}
     shared = set(dict(discriminator.named_parameters()).values())
     for model, prefix in ((discriminator, ""), (generator, "generator.")):
         for name, parameter in model.named_parameters():
             if prefix and parameter in shared:
                 continue
             name = prefix + name
-            recorded["param." + name] = parameter.detach().clone().contiguous()
-            recorded["grad." + name] = parameter.grad.detach().clone().contiguous()
-    recorded = {name: value.reshape(1) if value.dim() == 0 else value for name, value in recorded.items()}
-    out = pathlib.Path(sys.argv[1])
-    out.mkdir(parents=True, exist_ok=True)
-    save_file(recorded, out / "electra.safetensors",
-              metadata={"config": json.dumps(config.to_dict(), sort_keys=True),
-                        "generator_config": json.dumps(generator_config.to_dict(), sort_keys=True)})
+            recorded |= {f"param.{name}": parameter, f"grad.{name}": parameter.grad}
+    small_models.save(pathlib.Path(sys.argv[1]) / "electra.safetensors", recorded, config=config, generator_config=generator_config)
     print(told.loss.item(), found.loss.item(), int(is_replaced.sum()), "of", len(places), "replaced")
 
 

@@ -15,14 +15,14 @@ Writes bert.safetensors with a BertModel without a pooler:
 The metadata "config" holds the configuration.
 """
 
-import json
 import pathlib
 import sys
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
 from transformers import BertConfig, BertModel
+
+import small_models
 
 VOCABULARY = 23
 
@@ -47,23 +47,18 @@ def main():
     torch.manual_seed(5)
     config = BertConfig(vocab_size=VOCABULARY, max_position_embeddings=16, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
                         intermediate_size=24, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.3)
-    model = BertModel(config, add_pooling_layer=False).train()
-    for parameter in model.parameters():  # moves biases and LayerNorm away from 0 and 1
-        parameter.data += 0.05 * torch.randn_like(parameter)
+    model = small_models.move_parameters(BertModel(config, add_pooling_layer=False).train())
     lengths = torch.tensor([3, 9, 4, 13, 6, 5, 8, 2, 11, 7, 1, 10])
-    mask = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-    arguments = {"input_ids": torch.randint(1, VOCABULARY, mask.shape) * mask,
-                 "token_type_ids": torch.randint(0, 2, mask.shape) * mask, "attention_mask": mask.long()}
+    arguments, mask = small_models.make_batch(lengths, VOCABULARY)
     labels = torch.rand(6)
-    recorded = {"input_ids": arguments["input_ids"][mask], "token_type_ids": arguments["token_type_ids"][mask], "lengths": lengths}
-    recorded = {name: value.to(torch.int32) for name, value in recorded.items()} | {"labels": labels}
+    recorded = small_models.packed(mask, lengths, arguments["input_ids"], arguments["token_type_ids"]) | {"labels": labels}
 
     def record(name, pooling, loss_of):
         model.zero_grad()
         embeddings = pooled(model(**arguments).last_hidden_state, mask, pooling)
         loss = loss_of(embeddings)
         loss.backward()
-        recorded[f"{name}.loss"] = loss.detach().reshape(1)
+        recorded[f"{name}.loss"] = loss.detach()
         for key, value in model.named_parameters():
             recorded[f"{name}.grad.bert.{key}"] = value.grad.clone()
 
@@ -85,11 +80,8 @@ def main():
     record("cosine", "mean", cosine_loss)
     record("pairs", "mean", lambda embeddings: ranking_loss(embeddings, 2)[0])
     record("triplets", "mean", triplet_loss)
-    recorded |= {f"param.bert.{name}": value.detach() for name, value in model.named_parameters()}
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file({name: value.contiguous() for name, value in recorded.items()}, folder / "bert.safetensors",
-              {"config": json.dumps(config.to_dict())})
+    recorded |= {f"param.bert.{name}": value for name, value in model.named_parameters()}
+    small_models.save(pathlib.Path(sys.argv[1]) / "bert.safetensors", recorded, config=config)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Records ids and offsets of subword tokenizers on the torture list: tests/testdata/tokenizer/.
+"""Records ids and offsets of subword tokenizers on the torture list: tests/testdata/tokenizer.tar.
+
+    python tests/record/fixtures.py tokenizer record_subword.py
 
 The script trains small vocabularies on the torture list itself, so that all files are ours. Needs
 `pip install tokenizers==0.23.* sentencepiece==0.2.3 protobuf`.
@@ -7,6 +9,7 @@ The script trains small vocabularies on the torture list itself, so that all fil
 import base64
 import json
 import pathlib
+import sys
 import tempfile
 
 import sentencepiece
@@ -24,7 +27,7 @@ from tokenizers import (
 
 from torture_texts import TEXTS, random_texts
 
-OUTPUT = pathlib.Path(__file__).parents[1] / "testdata" / "tokenizer"
+OUTPUT = pathlib.Path(sys.argv[1])
 CORPUS = [t.replace("\n", " ").replace("\0", " ") for t in TEXTS if 2 < len(t) < 200] + [
     "the tokens of the text are the parts of the words that the model has seen in the texts",
     "stronger strongest lower lowest newer newest wider widest low new wide strong",

@@ -1,4 +1,6 @@
-"""Writes tests/testdata/tensorflow/ with real TensorFlow (2.21.0, tensorflow-cpu from PyPI).
+"""Writes tests/testdata/tensorflow.tar with real TensorFlow (2.21.0, tensorflow-cpu from PyPI).
+
+    python tests/record/fixtures.py tensorflow record_tensorflow.py
 
 The values of a tensor are whole numbers that depend only on its TF1 name. A test can therefore compute what each tensor must hold.
 """
@@ -241,7 +243,7 @@ def token_example(folder):
 
 
 if __name__ == "__main__":
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent / "testdata" / "tensorflow"
+    folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     every_type(folder)
     partitioned(folder)

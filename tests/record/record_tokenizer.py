@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Records how `tokenizers` 0.23 tokenizes the torture list: tests/testdata/tokenizer/.
+"""Records how `tokenizers` 0.23 tokenizes the torture list: tests/testdata/tokenizer.tar.
+
+    python tests/record/fixtures.py tokenizer record_tokenizer.py
 
 The script makes two small vocabularies of its own, one cased and one uncased. Needs `pip install tokenizers==0.23.*`, and for
 MPNet's tokenizer `transformers==5.24.*`.
 """
 import json
 import pathlib
+import sys
 
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from torture_texts import MALFORMED, TEXTS, random_texts
 
-OUTPUT = pathlib.Path(__file__).parents[1] / "testdata" / "tokenizer"
+OUTPUT = pathlib.Path(sys.argv[1])
 SPECIAL = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = """the quick brown fox jump ##s over lazy dog un ##aff ##able ##want ##ed run ##ning stop clock quote
 bracket ##ted capital case All CAP ##ITAL Mi ##Xe ##D creme Crème brulee ##ûlée naive na ##ïve ##ive facade senor text

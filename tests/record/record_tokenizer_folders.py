@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Records what AutoTokenizer of transformers 5 says of folders of tokenizers (tokenizer_folders.py).
 
-    python tests/record/record_tokenizer_folders.py
+    python tests/record/fixtures.py tokenizer record_tokenizer_folders.py
 
-Writes tests/testdata/tokenizer/folders.json with some of the folders: their files, and the ids and types of texts and pairs. The
+Writes folders.json in tests/testdata/tokenizer.tar with some of the folders: their files, and the ids and types of texts and pairs. The
 other folders are compared by tests/peers/check_tokenizer_variants.py. Needs transformers 5.
 """
 import json
@@ -13,7 +13,7 @@ import tempfile
 
 import tokenizer_folders as folders
 
-OUTPUT = pathlib.Path(__file__).parents[1] / "testdata" / "tokenizer" / "folders.json"
+OUTPUT = pathlib.Path(sys.argv[1]) / "folders.json"
 RECORDED = """
 Bert lower=True|Bert lower=False accents=True|Bert lower=True accents=False|Bert lower=True chinese=False|DistilBert lower=False
 MPNet lower=True flags|Bert lower=True flags|Bert lower=True names|Bert lower=True words over another vocab.txt

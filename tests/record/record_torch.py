@@ -1,6 +1,6 @@
-"""Records what torch.save writes: the files in tests/testdata/torch.
+"""Records what torch.save writes: tests/testdata/torch.tar.
 
-    python tests/record/record_torch.py tests/testdata/torch
+    python tests/record/fixtures.py torch record_torch.py
 
 state_dict.safetensors holds the tensors of the state dicts, contiguous. The files "*.bin" hold the same tensors as PyTorch saves them:
 transposed, expanded, sliced, tied, and of each element type. Recorded with torch 1.13 and safetensors 0.8. zip_torch2.bin is zip.bin,

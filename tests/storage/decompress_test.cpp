@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-const std::string kText = read_text(BERTH_TESTDATA "/packed.txt");
+const std::string kText = read_text(BERTH_TESTDATA "/packed/packed.txt");
 
 std::string unpacked(Bytes packed, Compression compression) {
   const auto source = decompress(std::make_unique<MemorySource>(packed), compression);
@@ -34,7 +34,7 @@ TEST(Compression, NoneLeavesTheBytesAlone) {
 }
 
 TEST(Compression, MustNotHideManyTimesTheSize) {
-  const std::string bomb = read_text(BERTH_TESTDATA "/zeros.tar.zst");
+  const std::string bomb = read_text(BERTH_TESTDATA "/packed/zeros.tar.zst");
   const auto source =
       decompress(std::make_unique<MemorySource>(as_bytes(bomb)), Compression::kZstd);
   std::vector<std::byte> buffer(1 << 20);
@@ -49,7 +49,7 @@ class EveryCompression : public testing::TestWithParam<std::pair<Compression, co
  protected:
   const Compression compression_ = GetParam().first;
   const std::string packed_ =
-      read_text(std::string(BERTH_TESTDATA "/packed.txt.") + GetParam().second);
+      read_text(std::string(BERTH_TESTDATA "/packed/packed.txt.") + GetParam().second);
 };
 
 TEST_P(EveryCompression, UnpacksWhatTheReferenceToolPacked) {
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Decompress, EveryCompression,
 
 class GzipTest : public testing::Test {
  protected:
-  const std::string packed_ = read_text(BERTH_TESTDATA "/packed.txt.gz");
+  const std::string packed_ = read_text(BERTH_TESTDATA "/packed/packed.txt.gz");
 };
 
 TEST_F(GzipTest, IgnoresZeroPaddingAfterTheLastMember) {

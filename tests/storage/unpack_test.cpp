@@ -67,15 +67,15 @@ TEST_F(UnpackTest, UnpacksFilesAndDirectories) {
 }
 
 TEST_F(UnpackTest, UnpacksWhatPythonsTarfilePacked) {
-  unpack_text(read_text(BERTH_TESTDATA "/packed.tar.gz"), "packed.tar.gz");
+  unpack_text(read_text(BERTH_TESTDATA "/packed/packed.tar.gz"), "packed.tar.gz");
   EXPECT_EQ(content("model/config.json"), "{\"hidden_size\": 128}\n");
-  EXPECT_EQ(content("model/vocab-\xC3\xA9.txt"), read_text(BERTH_TESTDATA "/packed.txt"));
+  EXPECT_EQ(content("model/vocab-\xC3\xA9.txt"), read_text(BERTH_TESTDATA "/packed/packed.txt"));
 }
 
 TEST_F(UnpackTest, UnpacksWhatPythonsZipfilePacked) {
-  unpack_text(read_text(BERTH_TESTDATA "/packed.zip"), "packed.ZIP");
+  unpack_text(read_text(BERTH_TESTDATA "/packed/packed.zip"), "packed.ZIP");
   EXPECT_EQ(content("model/config.json"), "{\"hidden_size\": 128}\n");
-  EXPECT_EQ(content("model/vocab-\xC3\xA9.txt"), read_text(BERTH_TESTDATA "/packed.txt"));
+  EXPECT_EQ(content("model/vocab-\xC3\xA9.txt"), read_text(BERTH_TESTDATA "/packed/packed.txt"));
 }
 
 TEST_F(UnpackTest, ArchivesAreRecognizedByTheirNames) {
@@ -163,7 +163,7 @@ TEST_F(UnpackTest, ReadsToTheEndAndRefusesWhatFollowsTheArchive) {
 }
 
 TEST_F(UnpackTest, ComparesTheChecksumOfACompressedTar) {
-  std::string packed = read_text(BERTH_TESTDATA "/packed.tar.gz");
+  std::string packed = read_text(BERTH_TESTDATA "/packed/packed.tar.gz");
   expect_refused(packed.substr(0, packed.size() - 8), "ends early", {}, "a.tar.gz");
   expect_refused(packed + "junk", "after the last gzip member", {}, "a.tar.gz");
   packed[packed.size() - 8] ^= 1;
@@ -171,7 +171,7 @@ TEST_F(UnpackTest, ComparesTheChecksumOfACompressedTar) {
 }
 
 TEST_F(UnpackTest, RefusesBytesAroundAZip) {
-  const std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
+  const std::string zip = read_text(BERTH_TESTDATA "/packed/packed.zip");
   expect_refused(zip + "x", "before or after", {}, "a.zip");
   expect_refused(zip + std::string(400, '\0'), "before or after", {}, "a.zip");
   expect_refused("x" + zip, "before or after", {}, "a.zip");
@@ -181,14 +181,14 @@ TEST_F(UnpackTest, ObeysItsLimits) {
   const std::string tar = TarBytes().file("a", "x").file("b", std::string(5000, 'x')).end();
   expect_refused(tar, "more than 1 entries", {.entries = 1});
   expect_refused(tar, "more than 4.0 KiB", {.total_bytes = 4096});
-  const std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
+  const std::string zip = read_text(BERTH_TESTDATA "/packed/packed.zip");
   expect_refused(zip, "more than 1 entries", {.entries = 1}, "a.zip");
   expect_refused(zip, "more than 1000 B", {.total_bytes = 1000}, "a.zip");
   unpack_text(tar, "a.tar", {.entries = 2, .total_bytes = 8192});
 }
 
 TEST_F(UnpackTest, RefusesABomb) {
-  const std::string bomb = read_text(BERTH_TESTDATA "/zeros.tar.zst");
+  const std::string bomb = read_text(BERTH_TESTDATA "/packed/zeros.tar.zst");
   expect_refused(bomb, "200 times its size", {}, "zeros.tar.zst");
   unpack_text(bomb, "zeros.tar.zst", {.ratio = 100'000});
   EXPECT_EQ(fs::file_size(target_ / "zeros"), 80u << 20);
@@ -206,7 +206,7 @@ TEST_F(UnpackTest, RefusesAMemberThatClaimsMoreThanThereIs) {
 }
 
 TEST_F(UnpackTest, RefusesACutZip) {
-  const std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
+  const std::string zip = read_text(BERTH_TESTDATA "/packed/packed.zip");
   const auto accepted = accepted_prefixes(as_bytes(zip), [&](Bytes bytes) {
     fs::remove_all(target_);
     unpack_bytes(bytes, "a.zip");
@@ -215,8 +215,8 @@ TEST_F(UnpackTest, RefusesACutZip) {
 }
 
 TEST_F(UnpackTest, AFlippedByteOfAZipNeverChangesWhatIsUnpacked) {
-  std::string zip = read_text(BERTH_TESTDATA "/packed.zip");
-  const std::string text = read_text(BERTH_TESTDATA "/packed.txt");
+  std::string zip = read_text(BERTH_TESTDATA "/packed/packed.zip");
+  const std::string text = read_text(BERTH_TESTDATA "/packed/packed.txt");
   for (char& byte : zip) {
     fs::remove_all(target_);
     byte ^= 0x10;

@@ -18,7 +18,7 @@
 
 namespace berth {
 
-// What the tests of Parquet, Arrow and NumPy share. A format is the name of the folder in
+// What the tests of Parquet, Arrow and NumPy share. A format is the name of an archive in
 // tests/testdata with the files that a script in tests/record recorded, such as "parquet".
 
 using MakeReader = std::unique_ptr<RowReader> (*)(std::unique_ptr<RandomAccessSource>);

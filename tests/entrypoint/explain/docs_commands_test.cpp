@@ -43,7 +43,7 @@ std::string arguments_in(const std::string& line) {
 }
 
 TEST(DocsCommands, AreCommandsOfBerth) {
-  const fs::path root = fs::path(BERTH_TESTDATA) / "../..";
+  const fs::path root = BERTH_ROOT;
   std::vector<fs::path> pages = {root / "README.md"};
   for (const fs::directory_entry& page : fs::directory_iterator(root / "docs")) {
     pages.push_back(page.path());

@@ -81,7 +81,7 @@ TEST(Explain, ItsLinesParse) {
 
 // README shows a command between `berth explain '` and a quote, and below it what is printed.
 TEST(Readme, ShowsWhatExplainPrints) {
-  std::ifstream file(BERTH_TESTDATA "/../../README.md");
+  std::ifstream file(BERTH_ROOT "/README.md");
   ASSERT_TRUE(file) << "no README.md";
   std::string shown;
   bool is_shown = false;

@@ -99,7 +99,7 @@ TEST(Help, VersionIsThatOfTheProject) {
 
 // What lies on the page `name` of docs/ between the markers `<!-- MARK -->` and `<!-- /MARK -->`.
 std::string between_marks(const std::string& name, const std::string& mark) {
-  std::ifstream file(cat(BERTH_TESTDATA "/../../docs/", name));
+  std::ifstream file(cat(BERTH_ROOT "/docs/", name));
   const std::string page(std::istreambuf_iterator<char>(file), {});
   const std::string begin = cat("<!-- ", mark, " -->\n"), end = cat("<!-- /", mark, " -->");
   const size_t first = page.find(begin), last = page.find(end);

@@ -65,7 +65,7 @@ TEST(ConfigKeysTest, ARefusedKeyIsNamed) {
 }
 
 TEST(ConfigKeysTest, AKeyIsKnownOnceAndTheDocumentationHasIt) {
-  const std::string page = read_file(BERTH_TESTDATA "/../../docs/configurations.md");
+  const std::string page = read_file(BERTH_ROOT "/docs/configurations.md");
   const Json all = recorded();
   for (const auto& [file, unused] : all.items()) {
     std::set<std::string_view> seen;

@@ -26,7 +26,7 @@ inline Task recorded_task(std::string_view name) {
   return Task::kSequenceClassification;
 }
 
-// One of the small models in tests/testdata/architectures.
+// One of the small models in tests/testdata/architectures.tar.
 class RecordedModel {
  public:
   explicit RecordedModel(const std::string& name)

@@ -73,7 +73,7 @@ inline decltype(PackedBatch::labels) recorded_labels(const TensorReader& file, T
   return labels;
 }
 
-// Every architecture with its heads: the names of the files in testdata/architectures.
+// Every architecture with its heads: the names of the files in testdata/architectures.tar.
 inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "bert-token",
                                                         "bert-masked",

@@ -16,7 +16,7 @@ namespace berth {
 // The name of a tensor and its elements.
 using NamedArrays = std::map<std::string, stablehlo::Array>;
 
-// One of the small models with inputs and labels in tests/testdata/architectures: on the CPU
+// One of the small models with inputs and labels in tests/testdata/architectures.tar: on the CPU
 // engine, and as programs.
 class RecordedCase {
  public:

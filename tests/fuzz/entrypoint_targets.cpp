@@ -1,0 +1,48 @@
+#include <string>
+#include <string_view>
+
+#include "entrypoint/cluster/message.h"
+#include "entrypoint/report/html/compare_page.h"
+#include "entrypoint/report/html/job_page.h"
+#include "entrypoint/report/html/markup.h"
+#include "storage/base/text.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/support/well_formed.h"
+
+namespace berth {
+namespace {
+
+// The kind says what follows: 0 a report, 1 the JSON in one. What is read must be written and read
+// again as it is, and a page that shows it must be well-formed.
+void read_report(uint8_t kind, Bytes input) {
+  const std::string_view text = as_text(input);
+  const auto block = [](std::string_view json) { return cat(kHistoryBegin, json, kHistoryEnd); };
+  JobHistory history = JobHistory::from_page(kind % 2 == 0 ? text : block(text));
+  const std::string json = history.to_json();
+  require(JobHistory::from_page(block(json_for_block(json))).to_json() == json);
+  const std::string curves = curve_section(history, 0.5);
+  require(xml_problem(curves).empty());
+  history.begin_attempt(history.total_steps / 2, 0);
+  const std::string page = compare_page({{.name = "job", .history = history}}, 0);
+  require(xml_problem(page).empty());
+}
+
+void report(Bytes input) { read_chosen(input, read_report); }
+
+void worker_message(Bytes input) {
+  MessageReader reader;
+  may_refuse([&] {
+    reader.add(input);
+    while (const auto message = reader.next()) {
+      // What was understood is understood again.
+      MessageReader again;
+      again.add(as_bytes(encode(*message)));
+      require(again.next().has_value());
+    }
+  });
+}
+
+const FuzzTargets kEntrypointTargets = {{"report", report}, {"worker_message", worker_message}};
+
+}  // namespace
+}  // namespace berth
