@@ -264,9 +264,10 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     if (sources.eval_is_found) eval.rules.need = LabelNeed::kIfPresent;
     rows.eval = load_beside(eval);
     if (rows.train.table->labelled && !rows.eval->table->labelled) {  // as in a contest's data
-      log_warning(cat(rows.eval->name,
-                      " has no labels in the split to evaluate on, so rows of its split for "
-                      "training are held out instead; --mode predict predicts the other split"));
+      const Finding found = warning(
+          "no labels in the split to evaluate on, so rows of the split for training are "
+          "held out instead; --mode predict predicts the other split");
+      log_findings(rows.eval->name, {&found, 1});
       rows.eval.reset();
     } else {
       warn_of_unanswerable(*rows.eval, data);
