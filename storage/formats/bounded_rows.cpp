@@ -17,6 +17,7 @@ class BoundedRows final : public RowReader {
   std::span<const Column> columns() const override { return rows_->columns(); }
   void select(std::span<const size_t> columns) override { rows_->select(columns); }
   std::string position() const override { return rows_->position(); }
+  bool is_of_texts() const override { return rows_->is_of_texts(); }
 
   bool next(Row& row) override {
     if (!rows_->next(row)) return false;

@@ -17,6 +17,7 @@ class DelimitedReader : public RowReader {
   std::span<const Column> columns() const final { return columns_; }
   bool next(Row& row) final;
   std::string position() const final { return line_position(record_line_); }
+  bool is_of_texts() const final { return true; }
   std::vector<Finding> findings() const final { return findings_; }
   void add_finding(Finding finding) { findings_.push_back(std::move(finding)); }
 

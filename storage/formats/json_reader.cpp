@@ -76,7 +76,7 @@ class WholeTable final : public RowReader {
       Row& row = rows_.emplace_back(columns_.size());
       for (size_t i = 0; i < object.keys.size(); ++i) {
         const auto found = index.find(object.keys[i]);
-        if (found != index.end()) row[found->second] = std::move(object.members[i]).to_cell();
+        if (found != index.end()) row[found->second] = cell_of(object.members[i], found->second);
       }
     }
   }
@@ -95,7 +95,7 @@ class WholeTable final : public RowReader {
                     cat("row ", rows_.size()));
       }
       Row& row = rows_.emplace_back();
-      for (JsonTree& cell : cells.members) row.push_back(std::move(cell).to_cell());
+      for (JsonTree& cell : cells.members) row.push_back(cell_of(cell, row.size()));
     }
   }
 
@@ -111,7 +111,7 @@ class WholeTable final : public RowReader {
       }
       columns_.push_back({std::move(columns.keys[i]), {}});
       for (size_t row = 0; row < cells.size(); ++row) {
-        rows_[row].push_back(std::move(cells[row]).to_cell());
+        rows_[row].push_back(cell_of(cells[row], i));
       }
     }
   }
@@ -125,6 +125,11 @@ class WholeTable final : public RowReader {
   }
 
  private:
+  Cell cell_of(JsonTree& value, size_t column) {
+    columns_[column].is_nested |= value.kind != JsonTree::Kind::kScalar;
+    return std::move(value).to_cell();
+  }
+
   std::vector<Column> columns_;
   std::vector<Row> rows_;
   size_t next_ = 0;

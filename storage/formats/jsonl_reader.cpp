@@ -99,7 +99,9 @@ class ObjectEvents {
     first_ = false;
     if (--depth_ == 0) return true;
     nested_ += bracket;
-    return depth_ == 1 ? store(std::string(nested_)) : true;
+    if (depth_ > 1) return true;
+    if (column_ < columns_.size()) columns_[column_].is_nested = true;
+    return store(std::string(nested_));
   }
 
   [[noreturn]] static void not_an_object() {

@@ -24,6 +24,9 @@ struct Column {
   // What the column holds, in the plural, if its values, or some of them, have no form as cells and
   // so are missing: "unions". Otherwise empty.
   std::string unreadable{};
+  // Whether a cell that was read, or will be, is the JSON text of a list or object of the file.
+  // Where a format has no types, a list is a text as others are.
+  bool is_nested = false;
 };
 
 // Returns the index of the column with exactly this name.
@@ -57,6 +60,10 @@ class RowReader {
   // The position of the row that was returned last: "line 7", or "row 6" (counted from 0) in a
   // pickle.
   virtual std::string position() const = 0;
+
+  // Whether all cells are texts because the format has no types: CSV and TSV. Numbers and missing
+  // values are then known by what the texts say.
+  virtual bool is_of_texts() const { return false; }
 
   // What the reader has found out until now; complete after the last row.
   virtual std::vector<Finding> findings() const { return {}; }

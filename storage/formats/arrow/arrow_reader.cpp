@@ -15,6 +15,8 @@ namespace berth {
 namespace arrow {
 namespace {
 
+bool holds_nested(Layout layout) { return layout >= Layout::kList32 && layout <= Layout::kStruct; }
+
 class ArrowReader final : public RowReader {
  public:
   explicit ArrowReader(std::unique_ptr<RandomAccessSource> file)
@@ -31,7 +33,8 @@ class ArrowReader final : public RowReader {
       }
       columns_.push_back({.name = field.name,
                           .categories = field.maker ? field.maker->names() : Names(),
-                          .unreadable = std::string(field.unreadable)});
+                          .unreadable = std::string(field.unreadable),
+                          .is_nested = holds_nested(field.layout)});
       field_of_.push_back(fields_.size() - 1);
     }
     for (const auto& [id, field] : dictionary_fields_) dictionaries_[id];

@@ -34,6 +34,7 @@ class PackedRows final : public RowReader {
     for (const NpyHeader::Field& field : header_.fields) {
       columns_.push_back(
           {header_.is_structured ? field.name : name, {}, unreadable_values(field.dtype)});
+      columns_.back().is_nested = width_ > 0;
     }
     is_selected_.assign(columns_.size(), true);
   }

@@ -30,6 +30,7 @@ class ParquetReader final : public RowReader {
         throw Error(Code::kBadData, "has two columns called " + quoted(name));
       }
       columns_.push_back({name, node.is_leaf() ? names[name] : std::vector<std::string>()});
+      columns_.back().is_nested = !node.is_leaf();
       assemblies_.emplace_back(node, std::move(names[name]));
     }
     if (columns_.empty()) throw Error(Code::kBadData, "has no columns");

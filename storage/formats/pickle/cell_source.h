@@ -21,6 +21,9 @@ class CellSource {
   // What some of the cells are, in the plural, if they have no form as cells, so that they read as
   // missing: "timestamps". Otherwise empty. Looks at each cell.
   virtual std::string unreadable() const { return {}; }
+
+  // Whether some cell is a list, array or dict, which is read as JSON text. Looks at each cell.
+  virtual bool holds_nested() const { return false; }
 };
 
 // A column in which every cell is missing.

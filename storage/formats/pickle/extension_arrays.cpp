@@ -34,6 +34,7 @@ class MaskedCells final : public CellSource {
     }
   }
   std::string unreadable() const override { return values_->unreadable(); }
+  bool holds_nested() const override { return values_->holds_nested(); }
 
  private:
   std::unique_ptr<CellSource> values_;

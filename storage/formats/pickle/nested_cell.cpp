@@ -21,10 +21,6 @@ bool is_list(const PickleGraph& graph, NodeId id) {
   return graph.is_sequence(id) || graph.is(id, NodeKind::kSet) || is_numpy_array(graph, id);
 }
 
-bool is_nested(const PickleGraph& graph, NodeId id) {
-  return is_list(graph, id) || graph.is(id, NodeKind::kDict);
-}
-
 class NestedReader {
  public:
   explicit NestedReader(const PickleGraph& graph) : graph_(graph) {}
@@ -111,6 +107,10 @@ class NestedReader {
 };
 
 }  // namespace
+
+bool is_nested(const PickleGraph& graph, NodeId id) {
+  return is_list(graph, id) || graph.is(id, NodeKind::kDict);
+}
 
 bool read_nested(const PickleGraph& graph, NodeId id, Cell& cell) {
   if (!is_nested(graph, id)) return false;

@@ -9,6 +9,8 @@ namespace berth {
 // may hold others, up to kDeepestJson levels. Returns false for any other object. Elements that are
 // neither text nor numbers become null. Throws kBadData above 64 MiB of text, because a pickle may
 // refer to one object many times, on deeper nesting, and on an object that contains itself.
+// is_nested() only says whether the object is one of these.
+bool is_nested(const PickleGraph& graph, NodeId id);
 bool read_nested(const PickleGraph& graph, NodeId id, Cell& cell);
 
 }  // namespace berth

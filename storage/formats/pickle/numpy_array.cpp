@@ -92,6 +92,13 @@ class ArrayCells final : public CellSource {
     }
     return what;
   }
+  bool holds_nested() const override {
+    if (array_.dtype.kind != 'O') return false;
+    for (uint64_t i = 0; i < count_; ++i) {
+      if (is_nested(graph_, array_.objects[first_ + i * stride_])) return true;
+    }
+    return false;
+  }
 
  private:
   const PickleGraph& graph_;

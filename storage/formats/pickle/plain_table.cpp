@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/pickle/nested_cell.h"
 #include "storage/formats/pickle/numpy_array.h"
 #include "storage/formats/pickle/table.h"
 
@@ -23,6 +25,9 @@ class GatheredCells final : public CellSource {
       what = unreadable_object(graph_, nodes_[i]);
     }
     return what;
+  }
+  bool holds_nested() const override {
+    return std::ranges::any_of(nodes_, [&](NodeId node) { return is_nested(graph_, node); });
   }
 
  private:

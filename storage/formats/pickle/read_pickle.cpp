@@ -131,6 +131,7 @@ class PickleReader final : public RowReader {
     for (size_t i = 0; i < table_.columns.size(); ++i) {
       std::string& unreadable = table_.columns[i].unreadable;
       if (unreadable.empty()) unreadable = table_.values[i]->unreadable();
+      table_.columns[i].is_nested = table_.values[i]->holds_nested();
     }
     left_ = kTableTextFactor * pickle_.graph.claim_limit();
   }

@@ -35,6 +35,16 @@ TEST(JsonlReader, TheLastOfEqualKeysWins) {
               ElementsAre(ElementsAre(text("x")), ElementsAre(Cell(int64_t{3}))));
 }
 
+TEST(JsonlReader, AColumnThatHoldsAListIsNested) {
+  const auto reader =
+      make_jsonl_reader(source_of("{\"a\":\"[1]\",\"b\":0}\n{\"a\":\"\",\"b\":[1]}\n"));
+  EXPECT_FALSE(reader->columns()[1].is_nested);
+  read_rows(*reader);
+  EXPECT_FALSE(reader->columns()[0].is_nested);
+  EXPECT_TRUE(reader->columns()[1].is_nested);
+  EXPECT_FALSE(reader->is_of_texts());
+}
+
 TEST(JsonlReader, NestedValuesAreJsonText) {
   EXPECT_THAT(
       jsonl_rows(
