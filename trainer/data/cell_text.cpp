@@ -1,12 +1,14 @@
 #include "trainer/data/cell_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/number_form.h"
 
 namespace berth {
 
@@ -25,20 +27,21 @@ std::optional<double> parse_real(std::string_view text) {
   return value;
 }
 
-std::optional<double> parse_decimal_comma(std::string_view text) {
-  text = number_text(text);
-  const size_t comma = std::min(text.find(','), text.size());
-  std::string number;
-  for (size_t i = 0; i < comma; ++i) {
-    if (text[i] != '.') {
-      number += text[i];
-    } else if (comma == text.size() || (comma - i) % 4 != 0 || i == 0) {
-      return std::nullopt;
-    }
+bool means_missing(std::string_view text) {
+  // pandas 2.2, pandas._libs.parsers.STR_NA_VALUES.
+  static constexpr std::array<std::string_view, 18> kMissing = {
+      "NaN",  "nan", "NA",   "N/A",      "n/a",  "NULL",   "null",    "None",    "<NA>",
+      "#N/A", "#NA", "-NaN", "#N/A N/A", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"};
+  return std::ranges::find(kMissing, trimmed(text)) != kMissing.end();
+}
+
+bool is_missing(const Cell& cell, bool are_texts) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    const std::string_view label = trimmed(*text);
+    return label.empty() || label == "nan" || label == "NaN" || (are_texts && means_missing(label));
   }
-  if (comma < text.size()) number += cat('.', text.substr(comma + 1));
-  if (text.find('.', comma) != std::string_view::npos) return std::nullopt;
-  return parse_real(std::string_view(number));
+  const auto* real = std::get_if<double>(&cell);
+  return std::holds_alternative<std::monostate>(cell) || (real != nullptr && std::isnan(*real));
 }
 
 std::optional<std::string> label_text(const Cell& cell) {
@@ -66,11 +69,15 @@ std::optional<std::string> plain_text(const Cell& cell) {
   return label_text(cell);
 }
 
-std::optional<double> cell_number(const Cell& cell, bool decimal_comma) {
+std::optional<double> cell_number(const Cell& cell) { return cell_number(cell, NumberForm{}); }
+
+std::optional<double> cell_number(const Cell& cell, const NumberForm& form) {
   std::optional<double> number;
   if (const auto* text = std::get_if<std::string>(&cell)) {
     if (trimmed(*text).empty()) return std::nullopt;
-    number = decimal_comma ? parse_decimal_comma(*text) : parse_real(*text);
+    number = parse_number(*text, form);
+    // What is NaN, infinite or too large is named below.
+    if (!number && form == NumberForm{}) number = parse_real(*text);
   } else if (const auto* integer = std::get_if<int64_t>(&cell)) {
     number = static_cast<double>(*integer);
   } else if (const auto* boolean = std::get_if<bool>(&cell)) {
@@ -84,7 +91,17 @@ std::optional<double> cell_number(const Cell& cell, bool decimal_comma) {
   constexpr double kLargest = std::numeric_limits<float>::max();
   if (number && std::abs(*number) <= kLargest) return number;
   const std::string text = quoted(plain_text(cell).value_or(""));
-  if (!number || !std::isfinite(*number)) throw Error(Code::kBadData, text + " is not a number");
+  if (!number && parse_number(*std::get_if<std::string>(&cell), {}) && form != NumberForm{}) {
+    throw Error(Code::kBadData,
+                cat(text, " is written otherwise than the other numbers, which have ",
+                    form.decimal == ',' ? "decimal commas" : "decimal points",
+                    form.unit.empty() ? "" : cat(" and ", quoted(form.unit))),
+                "", "write all numbers in one form, best as 1234.5");
+  }
+  if (!number || !std::isfinite(*number)) {
+    throw Error(Code::kBadData, text + " is not a number", "",
+                "correct it, or leave such rows out with --skip-bad-rows N");
+  }
   throw Error(Code::kBadData, cat(text, " is too large for fp32"), "",
               cat("the largest number is ", kLargest));
 }

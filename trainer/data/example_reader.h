@@ -34,6 +34,10 @@ class ExampleReader {
   virtual std::string position() const = 0;
   // Whether the examples have labels, numbers or answers.
   virtual bool labelled() const = 0;
+  // How many rows were left out before the one last read because they are meant to have no label.
+  virtual size_t left_out() const { return 0; }
+  // What was found out until now about how the rows are written.
+  virtual std::vector<Finding> findings() const { return {}; }
 };
 
 // Reads the rows of a table. What its cells hold:
@@ -43,7 +47,8 @@ class ExampleReader {
 //                   of 0 and 1 for each class
 //   words, tags     a list, or texts separated by spaces
 //   answers         {"text": [...], "answer_start": [...]}, as in Hugging Face's data sets
-// A list is written as JSON, Python or NumPy writes it.
+// A list is written as JSON, Python or NumPy writes it. Of pairs with classes, rows whose class is
+// "-", or -1 where LabelForm says so, are left out: their annotators did not agree.
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,
                                                    const FoundColumns& columns, Task task,
                                                    const LabelForm& form = {},

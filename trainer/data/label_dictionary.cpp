@@ -113,6 +113,10 @@ void LabelDictionary::settle() {
                 position_of(*fraction),
                 "pass --task regression, or give classes as integers or names");
   }
+  const auto has_zeros = [](const std::string& label) {
+    return label.size() > 1 && label[0] == '0' && as_integer(label);
+  };
+  if (keeps_zeros_ && std::ranges::any_of(entries_, has_zeros)) return;
   entries_ = std::move(integral);
 }
 
@@ -142,9 +146,7 @@ std::vector<std::string> LabelDictionary::names() const {
     return as_integer(name).has_value();
   });
   if (integers) {
-    std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-      return *as_integer(a) < *as_integer(b);
-    });
+    std::ranges::stable_sort(names, {}, [](const std::string& name) { return *as_integer(name); });
   }
   return names;
 }

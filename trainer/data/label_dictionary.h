@@ -25,6 +25,9 @@ class LabelDictionary {
   // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
+  // "007" is not 7, because the file has a type for numbers, and this is a text.
+  void keep_zeros() { keeps_zeros_ = true; }
+
   // The labels that are accepted; empty: all.
   const std::vector<std::string>& known() const { return known_; }
 
@@ -62,7 +65,7 @@ class LabelDictionary {
   std::unordered_map<std::string, int32_t> index_;
   std::vector<std::string> categories_;
   std::vector<std::string> known_;  // empty: all labels are accepted
-  bool by_number_ = false;
+  bool by_number_ = false, keeps_zeros_ = false;
 };
 
 }  // namespace berth

@@ -1,12 +1,13 @@
 #include "trainer/data/label_form.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <set>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/joined_labels.h"
 #include "trainer/data/text_list.h"
 
 namespace berth {
@@ -20,135 +21,183 @@ std::string_view text_of(const Cell& cell) {
   return text == nullptr ? std::string_view() : trimmed(*text);
 }
 
-bool is_whole(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-// Labels that are joined in one text by one of `separators`, as the first rows show them.
-struct JoinedLabels {
-  std::set<std::string, std::less<>> texts{}, labels{};
-  std::string example{};  // a text that has several
-};
-
-JoinedLabels joined_labels(std::span<const Row> rows, size_t column, std::string_view separators) {
-  JoinedLabels joined;
-  for (const Row& row : rows) {
-    const std::string_view text = text_of(row[column]);
-    if (text.empty() || begins_list(text)) continue;
-    joined.texts.emplace(text);
-    const std::vector<std::string> labels = parted(text, separators);
-    if (labels.size() > 1 && joined.example.empty()) joined.example = text;
-    for (const std::string& label : labels) joined.labels.emplace(trimmed(label));
+void find_number_form(LabelForm& form, const LabelCells& cells, bool is_given,
+                      std::vector<Finding>& findings) {
+  const NumbersFound found = find_numbers(cells.rows, cells.column, cells.are_texts);
+  if (!found.are_most()) return;
+  if (found.is_ambiguous) {
+    throw Error(Code::kBadData,
+                cat("the labels, such as ", quoted(found.example),
+                    ", have commas that may be decimal or may separate thousands"),
+                "",
+                "write 1.234 for a fraction and 1234 for thousands, or pass --task "
+                "sequence_classification where they are names");
   }
-  return joined;
-}
-
-struct Separator {
-  std::string_view characters, name;
-};
-constexpr Separator kSeparators[] = {{";", "';'"}, {"\n", "line breaks"}, {"/", "'/'"}};
-
-// Finds what separates the labels of sets. Where it would make more labels than there were texts,
-// it may be a part of their names.
-void find_separator(LabelForm& form, std::span<const Row> rows, size_t column,
-                    std::vector<Finding>& findings) {
-  if (!form.separators.empty() || !joined_labels(rows, column, "|").example.empty()) return;
-  for (const auto& [characters, name] : kSeparators) {
-    const JoinedLabels joined = joined_labels(rows, column, characters);
-    if (joined.example.empty()) continue;
-    const size_t labels = joined.labels.size(), texts = joined.texts.size();
-    if (labels < texts || (labels == texts && characters != "/")) {
-      form.separators = characters;
-      findings.push_back({cat("labels separated by ", name),
-                          cat("labels are separated by ", name, ", as in ", quoted(joined.example),
-                              "; --label-separator says otherwise")});
-      return;
-    }
-    findings.push_back({"",
-                        cat("labels such as ", quoted(joined.example),
-                            " are read as one; --label-separator splits them"),
-                        /*is_warning=*/true});
+  form.numbers = found.form;
+  if (found.has_plain_form) return;
+  if (found.form.decimal == ',' && found.form.unit.empty()) {
+    findings.push_back({"decimal commas",
+                        is_given ? "labels are numbers with decimal commas"
+                                 : "labels are numbers with decimal commas; pass --task "
+                                   "multi_label where the comma separates labels",
+                        !is_given});
     return;
   }
+  const double value = parse_number(found.example, found.form).value_or(0);
+  findings.push_back(
+      {"numbers as people write them",
+       cat("labels are numbers such as ", quoted(found.example), ", which is read as ", value,
+           "; --task sequence_classification reads them as names")});
 }
 
-// Warns where texts that are read as classes may be sets of labels.
-void warn_of_joined(std::span<const Row> rows, size_t column, std::vector<Finding>& findings) {
-  for (const std::string_view characters : {";", "\n", "/", ","}) {
-    const JoinedLabels joined = joined_labels(rows, column, characters);
-    if (joined.example.empty() || joined.labels.size() >= joined.texts.size()) continue;
-    findings.push_back(
-        {"",
-         cat("each text of the label column is one class, also ", quoted(joined.example),
-             "; --task multi_label reads it as several labels"),
-         /*is_warning=*/true});
-    return;
+// Warns where classes are whole numbers that may be meant as numbers: stars from 1.0 to 5.0, a
+// column of scores, thousands; and where many of them are fractions.
+void warn_of_numbers(const LabelCells& cells, std::vector<Finding>& findings) {
+  const NumbersFound found = find_numbers(cells.rows, cells.column, cells.are_texts);
+  const auto warn = [&](std::string text) {
+    findings.push_back({"", std::move(text), /*is_warning=*/true});
+  };
+  if (!found.are_all()) {
+    if (found.fractions == 0 || found.numbers * 2 < found.cells) return;
+    return warn(cat(found.numbers, " of the first ", found.cells, " labels are numbers, such as ",
+                    quoted(found.example), ", and others are not, such as ", quoted(found.other),
+                    ", so each is a class; --task regression reads numbers"));
   }
-}
-
-// Warns where classes are numbers with a decimal point, such as stars from 1.0 to 5.0.
-void warn_of_floats(std::span<const Row> rows, size_t column, std::vector<Finding>& findings) {
   std::set<double> numbers;
-  for (const Row& row : rows) {
-    const Cell& cell = row[column];
-    if (std::holds_alternative<std::monostate>(cell)) continue;
+  bool has_points = true;
+  for (const Row& row : cells.rows) {
+    const Cell& cell = row[cells.column];
+    if (is_missing(cell, cells.are_texts)) continue;
     const std::string_view text = text_of(cell);
-    const auto* real = std::get_if<double>(&cell);
-    const bool has_point = text.find_first_of(".eE") != std::string_view::npos;
-    const auto number = real != nullptr ? std::optional(*real) : parse_real(text);
-    if (!number || (real == nullptr && !has_point)) return;
-    if (!std::isnan(*number)) numbers.insert(*number);
+    const bool is_real = std::holds_alternative<double>(cell);
+    has_points = has_points && (is_real || text.find_first_of(".eE") != std::string_view::npos);
+    numbers.insert(cell_number(cell, found.form).value_or(0));
   }
-  if (numbers.size() < 3) return;
+  const bool is_of_scores = names_scores(cells.name) && numbers.size() > 1;
+  const bool is_marked = (has_points || !found.has_plain_form) && numbers.size() > 2;
+  if (is_of_scores || is_marked) {
+    std::string example = found.example;
+    if (example.empty()) example = cat(*numbers.begin());
+    if (has_points && example.find('.') == std::string::npos) example += ".0";
+    warn(cat("labels such as ", quoted(example),
+             " are whole numbers, so each is a class; --task regression learns them as numbers"));
+  }
+}
+
+// Texts of CSV files are numbers where they look like numbers, as in pandas.
+void say_lost_zeros(const LabelCells& cells, std::vector<Finding>& findings) {
+  std::string_view example;
+  for (const Row& row : cells.rows) {
+    const std::string_view text = text_of(row[cells.column]);
+    if (text.find_first_not_of("0123456789") != std::string_view::npos) return;
+    if (example.empty() && text.size() > 1 && text[0] == '0') example = text;
+  }
+  if (example.empty() || !cells.are_texts || cells.have_names) return;
   findings.push_back({"",
-                      "labels such as " +
-                          quoted(plain_text(Cell(*numbers.begin())).value_or("") + ".0") +
-                          " are whole numbers, so each is a class; --task regression learns them "
-                          "as numbers",
+                      cat("labels such as ", quoted(example),
+                          " are read as numbers, without the zeros before them, as pandas reads "
+                          "CSV; --label-names keeps names as they are"),
                       /*is_warning=*/true});
 }
 
-void find_decimals(LabelForm& form, std::span<const Row> rows, size_t column, bool is_given,
-                   std::vector<Finding>& findings) {
-  switch (find_decimal_commas(rows, column)) {
-    case DecimalCommas::kNone:
-      return;
-    case DecimalCommas::kAmbiguous:
-      throw Error(Code::kBadData,
-                  "the labels have commas that may be decimal or may separate thousands", "",
-                  "write 1.234 for a fraction and 1234 for thousands, or pass --task "
-                  "sequence_classification where they are names");
-    case DecimalCommas::kSome:
-      form.decimal_comma = true;
-      findings.push_back({"decimal commas",
-                          is_given ? "labels are numbers with decimal commas"
-                                   : "labels are numbers with decimal commas; pass --task "
-                                     "multi_label where the comma separates labels",
-                          !is_given});
+// Lists as the classes of a task that has one for each text.
+void find_class_lists(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
+  size_t lists = 0, of_one = 0, one_hot = 0, texts = 0;
+  for (const Row& row : cells.rows) {
+    const std::string_view text = text_of(row[cells.column]);
+    texts += !is_missing(row[cells.column], cells.are_texts);
+    const bool is_list = begins_list(text) || parse_tuple(text);
+    const auto parts = is_list ? label_parts(text, {}) : std::nullopt;
+    if (!parts) continue;
+    ++lists;
+    of_one += parts->size() == 1;
+    one_hot += std::ranges::count_if(*parts, [](const std::string& part) {
+                 return parse_mark(part).value_or(false);
+               }) == 1;
+  }
+  if (lists == 0) return;
+  if (lists == texts && one_hot == lists && of_one == 0 && form.lists != LabelLists::kNames &&
+      find_multi_hot(cells.rows, cells.column, form)) {
+    findings.push_back(
+        {"one-hot lists", cat("labels are lists of ", form.positions,
+                              " numbers of which one is 1, whose place is the class")});
+  } else if (of_one == lists) {
+    findings.push_back({"lists of one label", "lists of one label are read as that label"});
   }
 }
 
-// The number of members of each text, where all of them are multi-hot lists; 0: they are not.
-size_t multi_hot_positions(std::span<const Row> rows, size_t column, const LabelForm& form) {
-  size_t positions = 0;
+// In data sets of pairs, -1 stands where annotators did not agree, unless -1 belongs to a scale.
+void find_minus_one(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
+  bool has_names = false, has_minus_one = false;
+  std::set<double> numbers;
+  for (const Row& row : cells.rows) {
+    const Cell& cell = row[cells.column];
+    if (is_missing(cell, cells.are_texts) || text_of(cell) == "-") continue;
+    const auto number = std::holds_alternative<std::string>(cell) ? parse_real(text_of(cell))
+                        : std::holds_alternative<bool>(cell)      ? std::nullopt
+                                                                  : cell_number(cell);
+    has_names = has_names || !number;
+    has_minus_one = has_minus_one || number == -1;
+    if (number && *number != -1) numbers.insert(*number);
+  }
+  const bool counts = numbers.size() >= 3 && *numbers.begin() == 0 && *numbers.rbegin() > 1;
+  form.minus_one_is_missing = (has_names && numbers.empty()) || (!has_names && counts);
+  if (form.minus_one_is_missing || !has_minus_one) return;
+  findings.push_back(
+      {"",
+       "the label -1 is a class; where it says that a pair has no label, leave these "
+       "rows out",
+       /*is_warning=*/true});
+}
+
+// The texts of a column as multi-hot lists.
+struct MultiHotLists {
+  std::map<size_t, size_t> lengths{};  // how many lists have each length
+  size_t others = 0;                   // texts that are no such lists
+  bool repeats_mark = false;           // a list has a 0 or 1 twice
+};
+
+MultiHotLists multi_hot_lists(std::span<const Row> rows, size_t column, const LabelForm& form) {
+  MultiHotLists lists;
   for (const Row& row : rows) {
-    if (std::holds_alternative<std::monostate>(row[column])) continue;
+    if (is_missing(row[column], /*are_texts=*/false)) continue;
     const std::string_view text = text_of(row[column]);
     const auto marks = label_parts(text, form);
     // Without brackets, "0,1" is rather a number or two labels.
     const bool is_list = begins_list(text) || parse_tuple(text) || !form.separators.empty() ||
                          text.find('|') != std::string_view::npos;
     const size_t least = is_list ? 2 : 3;
-    if (!marks || marks->size() < least || (positions > 0 && marks->size() != positions)) return 0;
-    for (const std::string& mark : *marks) {
-      if (!parse_mark(mark)) return 0;
+    std::set<bool> seen;
+    bool are_marks = marks && marks->size() >= least, repeats = false;
+    for (size_t i = 0; marks && i < marks->size(); ++i) {
+      const std::optional<bool> mark = parse_mark((*marks)[i]);
+      are_marks = are_marks && mark;
+      repeats = repeats || (mark && !seen.insert(*mark).second);
     }
-    positions = marks->size();
+    lists.repeats_mark = lists.repeats_mark || repeats;
+    are_marks ? ++lists.lengths[marks->size()] : ++lists.others;
   }
-  return positions;
+  return lists;
+}
+
+// The number of members of the lists; 0: they are not multi-hot.
+size_t multi_hot_positions(std::span<const Row> rows, size_t column, const LabelForm& form) {
+  const MultiHotLists lists = multi_hot_lists(rows, column, form);
+  if (lists.lengths.empty()) return 0;
+  if (lists.lengths.size() == 1 && lists.others == 0) return lists.lengths.begin()->first;
+  size_t all = lists.others;
+  for (const auto& [length, count] : lists.lengths) all += count;
+  const auto usual = std::ranges::max_element(
+      lists.lengths, [](const auto& a, const auto& b) { return a.second < b.second; });
+  return lists.repeats_mark && usual->second * 2 > all ? usual->first : 0;
 }
 
 }  // namespace
+
+bool names_scores(std::string_view column) {
+  constexpr std::string_view kNames[] = {"score", "rating", "stars", "similarity", "value"};
+  return std::ranges::find(kNames, lower_ascii(column)) != std::end(kNames);
+}
 
 std::optional<bool> parse_mark(std::string_view text) {
   const std::string name = lower_ascii(trimmed(text));
@@ -159,14 +208,23 @@ std::optional<bool> parse_mark(std::string_view text) {
   return *number == 1;
 }
 
+std::optional<bool> column_mark(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  if (const auto* boolean = std::get_if<bool>(&cell)) return *boolean;
+  if (text == nullptr) return parse_mark(plain_text(cell).value_or(""));
+  const std::string name = lower_ascii(trimmed(*text));
+  if (name == "yes" || name == "y" || name == "x" || name == "t") return true;
+  if (name == "no" || name == "n" || name == "f") return false;
+  return parse_mark(name);
+}
+
 std::optional<std::vector<std::string>> label_parts(std::string_view text, const LabelForm& form) {
   if (auto list = parse_text_list(text)) return list;
   if (auto tuple = parse_tuple(text)) return tuple;
   if (begins_list(text) || is_bracketed(text)) return std::nullopt;
   const std::string_view usual = text.find('|') != std::string_view::npos ? "|" : ",";
-  std::vector<std::string> parts = parted(text, form.separators.empty() ? usual : form.separators);
-  std::erase_if(parts, [](const std::string& part) { return trimmed(part).empty(); });
-  return parts;
+  if (form.separators == kBlanks) return parted(text, kBlanks);
+  return split_at(text, form.separators.empty() ? usual : form.separators);
 }
 
 bool find_multi_hot(std::span<const Row> rows, size_t column, LabelForm& form) {
@@ -180,55 +238,28 @@ bool find_multi_hot(std::span<const Row> rows, size_t column, LabelForm& form) {
   return tried.positions > 0;
 }
 
-DecimalCommas find_decimal_commas(std::span<const Row> rows, size_t column) {
-  bool any = false, clear = false;
-  for (const Row& row : rows) {
-    const Cell& cell = row[column];
-    const std::string_view text = text_of(cell);
-    const bool is_missing = std::holds_alternative<std::monostate>(cell) || text == "nan" ||
-                            text == "NaN" ||
-                            (text.empty() && std::holds_alternative<std::string>(cell));
-    if (is_missing || std::holds_alternative<int64_t>(cell)) continue;
-    const size_t comma = text.find(',');
-    if (comma == std::string_view::npos) {
-      if (!is_whole(text.substr(text.starts_with('-') || text.starts_with('+')))) {
-        return DecimalCommas::kNone;
-      }
-      continue;
-    }
-    const bool is_grouped = text.find(',', comma + 1) != std::string_view::npos;
-    if (!is_grouped && !parse_decimal_comma(text)) return DecimalCommas::kNone;
-    any = true;
-    // Thousands have one to three digits, not 0 alone, before three others.
-    std::string_view left = text.substr(0, comma), right = text.substr(comma + 1);
-    left.remove_prefix(left.starts_with('-') || left.starts_with('+'));
-    if (is_grouped) {
-      for (const std::string& group : parted(right, ",")) {
-        if (group.size() != 3 || !is_whole(group)) return DecimalCommas::kNone;
-      }
-    }
-    clear = clear || (!is_grouped && (right.size() != 3 || left.starts_with('0') || left.empty() ||
-                                      left.size() > 3));
-  }
-  if (!any) return DecimalCommas::kNone;
-  return clear ? DecimalCommas::kSome : DecimalCommas::kAmbiguous;
-}
-
 bool has_label_forms(Task task) {
   const LabelKind kind = traits(task).labels;
   return kind == LabelKind::kClass || kind == LabelKind::kSet || kind == LabelKind::kNumber;
 }
 
-LabelForm find_label_form(LabelForm form, std::span<const Row> rows, size_t column, Task task,
-                          bool is_given, std::vector<Finding>& findings) {
+LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bool is_given,
+                          std::vector<Finding>& findings) {
+  if (form.is_settled) return form;
+  form.is_settled = true;
   switch (traits(task).labels) {
     case LabelKind::kNumber:
-      find_decimals(form, rows, column, is_given, findings);
+      find_number_form(form, cells, is_given, findings);
       return form;
     case LabelKind::kClass:
-      if (is_given) return form;
-      warn_of_joined(rows, column, findings);
-      warn_of_floats(rows, column, findings);
+      say_lost_zeros(cells, findings);
+      if (cells.is_of_pairs) find_minus_one(form, cells, findings);
+      if (is_given) {
+        find_class_lists(form, cells, findings);
+        return form;
+      }
+      warn_of_joined(cells, findings);
+      warn_of_numbers(cells, findings);
       return form;
     case LabelKind::kSet:
       break;
@@ -236,7 +267,7 @@ LabelForm find_label_form(LabelForm form, std::span<const Row> rows, size_t colu
       return form;
   }
   if (form.lists != LabelLists::kNames) {
-    if (find_multi_hot(rows, column, form)) {
+    if (find_multi_hot(cells.rows, cells.column, form)) {
       findings.push_back(
           {"multi-hot lists", cat("labels are lists of ", form.positions,
                                   " numbers 0 and 1, one for each label; --label-lists names says "
@@ -250,12 +281,44 @@ LabelForm find_label_form(LabelForm form, std::span<const Row> rows, size_t colu
     }
   }
   form.lists = LabelLists::kNames;
-  for (const Row& row : rows) {
-    if (!parse_tuple(text_of(row[column]))) continue;
+  for (const Row& row : cells.rows) {
+    if (!parse_tuple(text_of(row[cells.column]))) continue;
     findings.push_back({"tuples of labels", "labels in parentheses are read as lists"});
     return form;
   }
-  find_separator(form, rows, column, findings);
+  find_separator(form, cells, findings);
+  return form;
+}
+
+LabelForm find_mark_form(LabelForm form, std::span<const Row> rows, std::span<const size_t> columns,
+                         bool are_texts, std::vector<Finding>& findings) {
+  if (form.is_settled) return form;
+  form.is_settled = true;
+  bool has_zero = false, has_missing = false;
+  std::string other;  // a mark that is neither 0 nor 1
+  for (const Row& row : rows) {
+    for (const size_t column : columns) {
+      const Cell& cell = row[column];
+      if (is_missing(cell, are_texts)) {
+        has_missing = true;
+        continue;
+      }
+      const std::optional<bool> mark = column_mark(cell);
+      has_zero = has_zero || mark == false;
+      const auto* text = std::get_if<std::string>(&cell);
+      if (mark && text != nullptr && !parse_real(*text) && other.empty()) other = trimmed(*text);
+    }
+  }
+  if (!other.empty()) {
+    findings.push_back(
+        {"", cat("columns of labels hold ", quoted(other), " and the like for 1 or 0")});
+  }
+  form.blank_is_zero = has_missing && !has_zero;
+  if (form.blank_is_zero) {
+    findings.push_back({"",
+                        "no column of labels holds a 0, so a label that is missing in a row is "
+                        "read as 0"});
+  }
   return form;
 }
 

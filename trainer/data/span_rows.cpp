@@ -89,6 +89,7 @@ class TaggedWords final : public RowReader {
       : rows_(std::move(rows)), layout_(layout) {}
 
   std::span<const Column> columns() const override { return rows_->columns(); }
+  bool is_of_texts() const override { return rows_->is_of_texts(); }
   std::string position() const override { return rows_->position(); }
   void select(std::span<const size_t> columns) override {
     std::vector<size_t> wanted(columns.begin(), columns.end());

@@ -10,6 +10,8 @@
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/example_reader.h"
+#include "trainer/data/label_reader.h"
+#include "trainer/data/nested_texts.h"
 #include "trainer/data/text_list.h"
 
 namespace berth {
@@ -21,60 +23,58 @@ class TableExamples final : public ExampleReader {
  public:
   TableExamples(std::unique_ptr<RowReader> rows, const FoundColumns& columns, Task task,
                 const LabelForm& form, AnswerPlaces places)
-      : rows_(std::move(rows)), columns_(columns), task_(task), form_(form), places_(places) {}
+      : rows_(std::move(rows)),
+        columns_(columns),
+        task_(task),
+        form_(form),
+        places_(places),
+        labels_(*rows_, columns, form) {}
 
   bool next(Example& example, LabelDictionary& labels) override {
-    if (!has_begun_) begin(labels);
-    if (!rows_->next(cells_)) return false;
-    example = {};
-    try {
-      read_texts(example);
-      if (columns_.weight) read_weight(example);
-      if (labelled()) read_label(example, labels);
-    } catch (const Error& error) {
-      throw error.at(position());
+    if (!has_begun_) labels_.begin(labels);
+    has_begun_ = true;
+    left_out_ = 0;
+    while (rows_->next(cells_)) {
+      example = {};
+      try {
+        read_texts(example);
+        if (columns_.weight) read_weight(example);
+        if (!labelled() || read_label(example, labels)) return true;
+      } catch (const Error& error) {
+        throw error.at(position());
+      }
+      ++left_out_;
     }
-    return true;
+    return false;
   }
 
   std::string position() const override { return rows_->position(); }
   bool labelled() const override { return !columns_.labels.empty(); }
+  size_t left_out() const override { return left_out_; }
+
+  std::vector<Finding> findings() const override {
+    std::vector<Finding> found = labels_.findings();
+    for (const std::string& column : joined_) {
+      found.push_back({"lists of words joined",
+                       cat("column ", quoted(column),
+                           " holds lists of words, which are joined with blanks to texts")});
+    }
+    if (lists_ > 0 && lists_ == texts_) {
+      found.push_back({"",
+                       cat("every text of column ", quoted(name(columns_.text)),
+                           " is a list, whose brackets and quotes are read, too; a column called "
+                           "tokens is joined to texts"),
+                       /*is_warning=*/true});
+    }
+    return found;
+  }
 
  private:
   const std::string& name(size_t column) const { return rows_->columns()[column].name; }
-  bool has_label_columns() const { return columns_.labels.size() > 1; }
 
-  void begin(LabelDictionary& labels) {
-    has_begun_ = true;
-    for (const size_t column : columns_.labels) {
-      labels.add_categories(rows_->columns()[column].categories);
-    }
-    if (form_.positions > 0 && labelled()) name_positions(labels);
-    if (!has_label_columns()) return;
-    std::vector<std::string> names;
-    for (const size_t column : columns_.labels) names.push_back(name(column));
-    labels.add_categories(names);
-  }
-
-  // Multi-hot lists have the known labels, or labels that are numbered from 0. All of them count,
-  // also those that no row has.
-  void name_positions(LabelDictionary& labels) {
-    const std::vector<std::string>& known = labels.known();
-    if (!known.empty() && known.size() != form_.positions) {
-      throw Error(
-          Code::kBadData,
-          cat("column ", quoted(name(columns_.labels[0])), " has lists of ", form_.positions,
-              " numbers 0 and 1, but there are ", counted(known.size(), "label")),
-          "", "--label-lists names reads the members of a list as names of labels");
-    }
-    for (size_t i = 0; i < form_.positions; ++i) {
-      positions_.push_back(labels.entry(known.empty() ? std::to_string(i) : known[i]));
-    }
-  }
-
-  std::optional<double> number(size_t column, bool decimal_comma = false) const {
+  std::optional<double> number(size_t column, const NumberForm& form = {}) const {
     try {
-      return cell_number(cells_[column], decimal_comma);
+      return cell_number(cells_[column], form);
     } catch (const Error& error) {
       throw error.at("column " + quoted(name(column)));
     }
@@ -90,7 +90,7 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> text_list(size_t column, std::string_view separators) const {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
-    if (is_bracketed(whole)) refuse_list(column, whole);
+    if (is_bracketed(whole)) refuse_list(name(column), whole);
     return parted(whole, separators);
   }
 
@@ -98,21 +98,32 @@ class TableExamples final : public ExampleReader {
   // does not begin with a bracket as a word may.
   std::vector<std::string> label_list(size_t column, std::string_view separators) const {
     const std::string whole = plain_text(cells_[column]).value_or("");
-    if (begins_list(whole) && !parse_text_list(whole)) refuse_list(column, whole);
+    if (begins_list(whole) && !parse_text_list(whole)) refuse_list(name(column), whole);
     return text_list(column, separators);
   }
 
-  [[noreturn]] void refuse_list(size_t column, const std::string& cell) const {
-    throw Error(Code::kBadData,
-                cat("column ", quoted(name(column)), ": ", quoted(cell), " is not a list"), "",
-                "write a list of texts or numbers as JSON or Python does");
+  // A text, or what becomes of a list of words where a text is needed.
+  std::string whole_text(size_t column) {
+    std::string cell = text(column);
+    const bool are_texts = rows_->is_of_texts();
+    if (auto joined = joined_words(rows_->columns()[column], cell, are_texts)) {
+      const std::string& of = name(column);
+      if (std::ranges::find(joined_, of) == joined_.end()) joined_.push_back(of);
+      return std::move(*joined);
+    }
+    if (column == columns_.text && are_texts) {
+      ++texts_;
+      lists_ += begins_list(cell) && cell.find_first_of("'\"") != std::string::npos &&
+                parse_text_list(cell);
+    }
+    return cell;
   }
 
-  void read_texts(Example& example) const {
+  void read_texts(Example& example) {
     if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
     const auto text_of = [this](size_t column) {
       if (columns_.keeps_missing_texts && !plain_text(cells_[column])) return std::string();
-      return text(column);
+      return traits(task_).inputs == InputKind::kWords ? text(column) : whole_text(column);
     };
     if (traits(task_).inputs == InputKind::kWords) {
       if (columns_.keeps_missing_texts && trimmed(text_of(columns_.text)).empty()) return;
@@ -126,86 +137,36 @@ class TableExamples final : public ExampleReader {
     }
   }
 
-  void read_label(Example& example, LabelDictionary& labels) const {
+  // Returns false where the row is meant to have no label.
+  bool read_label(Example& example, LabelDictionary& labels) {
     const size_t column = columns_.labels[0];
-    const auto enter = [&](const std::string& label) {
-      example.labels.push_back(labels.entry(label));
-    };
     switch (traits(task_).labels) {
       case LabelKind::kNumber: {
-        const std::optional<double> score = number(column, form_.decimal_comma);
-        if (!score) missing_label(column);
+        const bool is_absent = is_missing(cells_[column], rows_->is_of_texts());
+        const auto score = is_absent ? std::nullopt : number(column, form_.numbers);
+        if (!score) labels_.refuse_missing(cells_, column);
         example.score = static_cast<float>(*score);
-        return;
+        return true;
       }
       case LabelKind::kSet:
-        if (form_.positions > 0) return read_marks(example);
-        for (const std::string& label : label_set()) enter(label);
-        return;
+        labels_.read_set(cells_, labels, example);
+        return true;
       case LabelKind::kTagPerWord: {
         const std::vector<std::string> tags = label_list(column, " \t");
         if (tags.size() != example.texts.size()) {
           throw Error(Code::kBadData, counted(example.texts.size(), "word") + ", but " +
                                           counted(tags.size(), "tag"));
         }
-        for (const std::string& tag : tags) enter(tag);
-        return;
+        for (const std::string& tag : tags) example.labels.push_back(labels.entry(tag));
+        return true;
       }
       case LabelKind::kSpan:
         example.answers = answers(text(column));
         settle_answers(example, places_);
-        return;
-      default: {
-        const std::optional<std::string> label = label_text(cells_[column]);
-        if (!label) missing_label(column);
-        enter(*label);
-      }
+        return true;
+      default:
+        return labels_.read_class(cells_, labels, example);
     }
-  }
-
-  [[noreturn]] void missing_label(size_t column) const {
-    throw Error(Code::kBadData, "label " + quoted(name(column)) + " is missing", "", kFillIn);
-  }
-
-  std::vector<std::string> label_set() const {
-    if (has_label_columns()) return marked_columns();
-    const size_t column = columns_.labels[0];
-    const std::string whole = plain_text(cells_[column]).value_or("");
-    if (whole.empty()) return {};
-    auto labels = label_parts(whole, form_);
-    if (!labels) refuse_list(column, whole);
-    return std::move(*labels);
-  }
-
-  void read_marks(Example& example) const {
-    const size_t column = columns_.labels[0];
-    const std::optional<std::string> whole = plain_text(cells_[column]);
-    if (!whole) missing_label(column);
-    const auto marks = label_parts(*whole, form_);
-    bool is_read = marks && marks->size() == form_.positions;
-    for (size_t i = 0; is_read && i < marks->size(); ++i) {
-      const std::optional<bool> mark = parse_mark((*marks)[i]);
-      is_read = mark.has_value();
-      if (mark.value_or(false)) example.labels.push_back(positions_[i]);
-    }
-    if (is_read) return;
-    throw Error(Code::kBadData,
-                cat("label ", quoted(*whole), " is not a list of ", form_.positions,
-                    " numbers 0 and 1, as those before it are"),
-                "", "--label-lists names reads the members of all lists as names of labels");
-  }
-
-  // The names of the columns whose cells are 1.
-  std::vector<std::string> marked_columns() const {
-    std::vector<std::string> marked;
-    for (const size_t column : columns_.labels) {
-      const std::optional<double> mark = number(column);
-      if (!mark || (*mark != 0 && *mark != 1)) {
-        throw Error(Code::kBadData, "column " + quoted(name(column)) + " holds neither 0 nor 1");
-      }
-      if (*mark == 1) marked.push_back(name(column));
-    }
-    return marked;
   }
 
   static std::vector<Answer> answers(const std::string& text) {
@@ -243,9 +204,12 @@ class TableExamples final : public ExampleReader {
   const Task task_;
   const LabelForm form_;
   const AnswerPlaces places_;
-  std::vector<int32_t> positions_{};  // the entries of the labels of multi-hot lists
+  LabelReader labels_;
   Row cells_;
   bool has_begun_ = false;
+  size_t left_out_ = 0;              // before the row last read
+  std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
+  size_t texts_ = 0, lists_ = 0;     // of a file without types
 };
 
 }  // namespace

@@ -47,6 +47,7 @@ class PeekedRows final : public RowReader {
   }
 
   std::string position() const override { return position_.value_or(rows_->position()); }
+  bool is_of_texts() const override { return rows_->is_of_texts(); }
   std::vector<Finding> findings() const override { return rows_->findings(); }
 
  private:
@@ -149,7 +150,9 @@ void TableLoader::append(ExampleReader& reader) {
   for (Example example;;) {
     try {
       const size_t labels = table_->labels.size();
-      if (!reader.next(example, table_->labels)) return;
+      const bool is_row = reader.next(example, table_->labels);
+      for (size_t i = 0; i < reader.left_out(); ++i) table_->leave_out();
+      if (!is_row) return add_findings(reader.findings());
       if (table_->labels.size() > labels) table_->labels.locate(reader.position());
     } catch (const Error& error) {
       const std::string position = reader.position();
@@ -157,6 +160,7 @@ void TableLoader::append(ExampleReader& reader) {
       if (error.code() != Code::kBadData || skipped_ == rules_.skip_bad_rows || stands_still) {
         throw;
       }
+      for (size_t i = 0; i < reader.left_out(); ++i) table_->leave_out();
       if (skipped_++ == 0) first_skipped_ = error.what();
       failed_at = position;
       table_->labels.locate(position);
@@ -201,6 +205,23 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
   return std::make_unique<PeekedRows>(join_words(std::move(rows), *layout));
 }
 
+void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given) {
+  std::vector<Finding> findings;
+  const bool are_texts = rows.is_of_texts();
+  if (found.labels.size() > 1) {
+    rules_.labels = find_mark_form(rules_.labels, rows.peeked(), found.labels, are_texts, findings);
+  } else {
+    const LabelCells cells{.rows = rows.peeked(),
+                           .column = found.labels[0],
+                           .name = rows.columns()[found.labels[0]].name,
+                           .are_texts = are_texts,
+                           .have_names = !rules_.known_labels.empty(),
+                           .is_of_pairs = found.text_pair.has_value()};
+    rules_.labels = find_label_form(rules_.labels, cells, *rules_.task, is_given, findings);
+  }
+  add_findings(findings);
+}
+
 void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const bool is_given = rules_.task.has_value(), is_first = !has_part_;
   std::unique_ptr<PeekedRows> peeked;
@@ -208,7 +229,8 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
     peeked = joined(std::make_unique<PeekedRows>(std::move(source)));
   }
   if (!rules_.task) {
-    rules_.task = deduce_task(peeked->columns(), peeked->peeked(), rules_.columns, rules_.labels);
+    rules_.task = deduce_task({peeked->columns(), peeked->peeked(), peeked->is_of_texts()},
+                              rules_.columns, rules_.labels);
   }
   RowReader* rows = peeked ? peeked.get() : source.get();
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
@@ -225,13 +247,10 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
                                              " has the tags, as --task " + tags + " says"}});
   }
   rows->select(indices(columns));
-  if (is_first && columns.labels.size() == 1 && has_label_forms(*rules_.task)) {
+  if (is_first && !columns.labels.empty() && has_label_forms(*rules_.task)) {
     if (!peeked) peeked = std::make_unique<PeekedRows>(std::move(source));
     rows = peeked.get();
-    std::vector<Finding> findings;
-    rules_.labels = find_label_form(rules_.labels, peeked->peeked(), columns.labels[0],
-                                    *rules_.task, is_given, findings);
-    add_findings(findings);
+    find_form(*peeked, columns, is_given);
   }
   if (peeked) source = std::move(peeked);
   const auto examples =

@@ -82,6 +82,8 @@ class TableLoader {
  private:
   bool becomes_unlabelled(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
+  // How the labels of the first file are written, unless the rules say it.
+  void find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given);
   void append(ExampleReader& reader);
   std::unique_ptr<PeekedRows> joined(std::unique_ptr<PeekedRows> rows);
   void add_findings(const std::vector<Finding>& findings);

@@ -154,6 +154,7 @@ std::optional<std::vector<std::string>> parse_tuple(std::string_view text) {
   if (name == "array" || name == "tensor") {
     return parse_text_list(inside.substr(0, inside.rfind(']') + 1));
   }
+  if (name.empty() && inside.empty()) return Parts();
   if (!name.empty() || inside.find(',') == std::string_view::npos) return std::nullopt;
   return parse_text_list(cat('[', inside, ']'));
 }

@@ -62,6 +62,7 @@ class JoinedWords final : public RowReader {
       : rows_(std::move(rows)), layout_(layout), selected_(rows_->columns().size(), true) {}
 
   std::span<const Column> columns() const override { return rows_->columns(); }
+  bool is_of_texts() const override { return rows_->is_of_texts(); }
   std::string position() const override { return position_; }
 
   void select(std::span<const size_t> columns) override {

@@ -20,8 +20,9 @@ constexpr Names kWords = {"tokens", "words", "sentence", "text", "word", "token"
 constexpr Names kQuestions = {"question", "query"};
 
 // Names of columns that hold labels.
-constexpr Names kClasses = {"label",     "labels",  "target", "class",    "category", "intent",
-                            "sentiment", "emotion", "topic",  "label_id", "y"};
+constexpr Names kClasses = {"label",     "labels",  "target",     "class",    "category", "intent",
+                            "sentiment", "emotion", "topic",      "label_id", "y",        "score",
+                            "rating",    "stars",   "similarity", "value"};
 constexpr Names kScores = {"label",      "score", "target", "labels", "rating",
                            "similarity", "stars", "value",  "y"};
 constexpr Names kTags = {"tags",  "ner_tags", "ner", "labels",

@@ -6,7 +6,7 @@ namespace berth {
 namespace {
 
 Task deduced(std::vector<Column> columns, std::vector<Row> rows, const ColumnChoice& choice = {}) {
-  return deduce_task(columns, rows, choice);
+  return deduce_task({columns, rows}, choice);
 }
 
 TEST(DeduceTask, ByColumnsAndTheFirstRows) {

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/rows_in_memory.h"
+#include "tests/support/read_label_rows.h"
 #include "tests/support/throws_code.h"
-#include "trainer/data/table_loader.h"
 
 namespace berth {
 namespace {
@@ -13,41 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-const std::vector<Column> kLabelColumns = {{"text", {}}, {"labels", {}}};
-
-// What becomes of a table with these labels.
-struct ReadLabels {
-  Task task;
-  std::vector<std::string> names{};
-  std::vector<std::vector<std::string>> sets{};
-  std::vector<float> scores{};
-  std::string rules{}, says{};
-};
-
-ReadLabels read_label_rows(const std::vector<Cell>& labels, LoadRules rules = {}) {
-  std::vector<Row> rows;
-  for (const Cell& label : labels) rows.push_back({"some text", label});
-  TableLoader loader(rules);
-  loader.append_rows(std::make_unique<RowsInMemory>(kLabelColumns, rows));
-  const auto table = loader.finish();
-  ReadLabels result{.task = loader.task(), .names = table->labels.names()};
-  for (uint32_t row = 0; row < table->rows(); ++row) {
-    const Example example = table->read(row);
-    auto& set = result.sets.emplace_back();
-    for (const int32_t entry : example.labels) set.push_back(table->labels.name_of(entry));
-    result.scores.push_back(example.score);
-  }
-  for (const Finding& found : loader.findings()) {
-    if (!found.rule.empty()) result.rules += found.rule + ";";
-    result.says += (found.is_warning ? "warning: " : "") + found.text + "\n";
-  }
-  return result;
-}
-
-std::vector<Cell> label_cells(const std::vector<std::string>& cells) {
-  return {cells.begin(), cells.end()};
-}
 
 // scikit-learn's MultiLabelBinarizer, pandas, numpy and JSON write them so.
 TEST(MultiHot, ListsOfOneLengthAreLabelsByPosition) {
@@ -116,6 +80,45 @@ TEST(MultiHot, ALaterListOfAnotherKindIsRefused) {
       ThrowsCode(Code::kBadData, "row 2: label \"labels\" is missing"));
 }
 
+// One odd row among multi-hot lists. A list that has a 0 or 1 twice holds no names.
+TEST(MultiHot, AnOddRowIsRefusedByItsPlace) {
+  for (const char* odd : {"[1, 0]", "[]", "[1, 0, -1]", "[2, 0, 1]"}) {
+    std::vector<Cell> cells(20, "[0, 1, 0]");
+    cells[7] = "[1, 1, 0]";
+    cells[12] = odd;
+    EXPECT_THAT([&] { read_label_rows(cells); },
+                ThrowsCode(Code::kBadData, "row 12: label \"" + std::string(odd) +
+                                               "\" is not a list of 3 numbers 0 and 1"));
+  }
+}
+
+TEST(MultiHot, ANumberThatAListHasTwiceIsNoName) {
+  EXPECT_THAT(
+      [] {
+        read_label_rows(label_cells({"[0, 0, 3]", "[1, 2]", "[5]"}));
+      },
+      ThrowsCode(Code::kBadData, "row 0: label \"[0, 0, 3]\" has \"0\" twice"));
+  EXPECT_THAT(read_label_rows(label_cells({"['a', 'a']", "['b']"})).names, ElementsAre("a", "b"));
+}
+
+// Rows to evaluate on are read as those to train on.
+TEST(LabelForms, AreKeptForOtherRows) {
+  const LoadRules names{.task = Task::kMultiLabel,
+                        .labels = {.lists = LabelLists::kNames, .is_settled = true},
+                        .known_labels = {"0", "1"}};
+  const ReadLabels lists = read_label_rows(label_cells({"[0, 1]", "[0, 1]"}), names);
+  EXPECT_THAT(lists.sets, ElementsAre(ElementsAre("0", "1"), ElementsAre("0", "1")));
+  EXPECT_EQ(lists.says, "");
+  const LoadRules semicolons{.task = Task::kMultiLabel,
+                             .labels = {.separators = ";", .is_settled = true}};
+  EXPECT_THAT(read_label_rows(label_cells({"r;g"}), semicolons).names, ElementsAre("g", "r"));
+  const LoadRules marks{.task = Task::kMultiLabel,
+                        .labels = {.positions = 3, .is_settled = true},
+                        .known_labels = {"0", "1", "2"}};
+  EXPECT_THAT([&] { read_label_rows(label_cells({"[0, 2]"}), marks); },
+              ThrowsCode(Code::kBadData, "label \"[0, 2]\" is not a list of 3 numbers 0 and 1"));
+}
+
 TEST(MultiHot, TuplesOfNamesAreSets) {
   const ReadLabels labels = read_label_rows(label_cells({"('red', 'blue')", "('red',)"}));
   EXPECT_EQ(labels.task, Task::kMultiLabel);
@@ -123,6 +126,8 @@ TEST(MultiHot, TuplesOfNamesAreSets) {
   EXPECT_EQ(labels.rules, "tuples of labels;");
   EXPECT_EQ(read_label_rows(label_cells({"(good, bad)", "(5)"})).task,
             Task::kSequenceClassification);
+  EXPECT_THAT(read_label_rows(label_cells({"('a', 'b')", "()", "('a',)"})).sets,
+              ElementsAre(ElementsAre("a", "b"), IsEmpty(), ElementsAre("a")));
 }
 
 TEST(JoinedLabels, AreSplitWhereThatGivesFewLabels) {
@@ -149,7 +154,39 @@ TEST(JoinedLabels, AreKeptWhereASeparatorMayBelongToThem) {
   EXPECT_THAT(
       read_label_rows(label_cells({"Sci/Tech", "World"}), {.labels = {.separators = "/"}}).names,
       ElementsAre("Sci", "Tech", "World"));
-  EXPECT_EQ(read_label_rows(label_cells({"x, y", "x|z"}), sets).rules, "");
+}
+
+TEST(JoinedLabels, HaveOneSeparatorInAColumn) {
+  const LoadRules sets{.task = Task::kMultiLabel};
+  const ReadLabels labels =
+      read_label_rows(label_cells({"Doe, Jane", "Smith, John|Doe, Jane"}), sets);
+  EXPECT_THAT(labels.names, ElementsAre("Doe, Jane", "Smith, John"));
+  EXPECT_EQ(labels.rules, "one separator of labels;");
+  std::vector<Cell> cells(1000, "a, b");
+  cells.push_back("a|b");
+  EXPECT_THAT(
+      [&] { read_label_rows(cells, sets); },
+      ThrowsCode(Code::kBadData, "row 1000: label \"a|b\" has a '|', but labels before it"));
+}
+
+TEST(JoinedLabels, BringAWarningWhereTheSeparatorIsRare) {
+  for (const char* separator :
+       {"\t", " ", "+", "&", " - ", "\xC2\xB7", "\xE3\x80\x81", "\xEF\xBC\x9B", "::", ">"}) {
+    std::vector<Cell> cells;
+    for (const char* set : {"red", "green*red", "blue*green", "blue", "red*blue*green"}) {
+      std::string text = set;
+      for (size_t at; (at = text.find('*')) != std::string::npos;) text.replace(at, 1, separator);
+      cells.emplace_back(text);
+    }
+    EXPECT_THAT(read_label_rows(cells, {.task = Task::kMultiLabel}).says,
+                HasSubstr("are read as one; --label-separator splits them"))
+        << separator;
+    EXPECT_THAT(read_label_rows(cells).says, HasSubstr("--task multi_label reads it")) << separator;
+  }
+  EXPECT_THAT(
+      read_label_rows(label_cells({"x - y", "y-z"}), {.labels = {.separators = " - "}}).names,
+      ElementsAre("x", "y", "y-z"));
+  EXPECT_EQ(read_label_rows(label_cells({"very bad", "very good", "good", "bad day"})).says, "");
 }
 
 TEST(JoinedLabels, AreClassesWithAWarningWhereNoTaskWasGiven) {
@@ -171,7 +208,7 @@ TEST(Numbers, MayHaveDecimalCommas) {
 }
 
 TEST(Numbers, WhoseCommasMayBeOfThousandsAreRefused) {
-  for (const auto& cells : {label_cells({"1,234", "12,500"}), label_cells({"1,234,567"})}) {
+  for (const auto& cells : {label_cells({"1,234", "12,500"}), label_cells({"1,234", "5"})}) {
     EXPECT_THAT([&] { read_label_rows(cells); },
                 ThrowsCode(Code::kBadData, "commas that may be decimal or may separate thousands"));
   }
@@ -183,6 +220,54 @@ TEST(Numbers, OfOtherTextsAreNoDecimals) {
   EXPECT_EQ(read_label_rows(label_cells({"1,5", "1.5"})).task, Task::kSequenceClassification);
 }
 
+TEST(Numbers, AreReadByOneFormInAColumn) {
+  const auto expect_scores = [](const std::vector<std::string>& cells,
+                                const std::vector<float>& scores) {
+    const ReadLabels labels = read_label_rows(label_cells(cells));
+    EXPECT_EQ(labels.task, Task::kRegression) << cells[0];
+    EXPECT_EQ(labels.scores, scores) << cells[0];
+    EXPECT_NE(labels.rules, "") << cells[0];
+    EXPECT_EQ(read_label_rows(label_cells(cells), {.task = Task::kRegression}).scores, scores);
+  };
+  expect_scores({"1,234.50", "2.25", "987.00"}, {1234.5f, 2.25f, 987});
+  expect_scores({"1 234,5", "2,5"}, {1234.5f, 2.5f});
+  expect_scores({"1\xC2\xA0"
+                 "234,5",
+                 "2,5"},
+                {1234.5f, 2.5f});
+  expect_scores({"1\xE2\x80\xAF"
+                 "234,5",
+                 "2,5"},
+                {1234.5f, 2.5f});
+  expect_scores({"1'234.5", "2.5"}, {1234.5f, 2.5f});
+  expect_scores({"99,5 %", "1 %"}, {99.5f, 1});
+  expect_scores({"0.5%", "10%"}, {0.5f, 10});
+  expect_scores({"$1.50", "-$2.00"}, {1.5f, -2});
+  expect_scores({"\xE2\x82\xAC 1,50", "\xE2\x82\xAC 2"}, {1.5f, 2});
+  expect_scores({"\xE2\x88\x92"
+                 "1.5",
+                 "2"},
+                {-1.5f, 2});
+}
+
+TEST(Numbers, AmongWhichIsAnotherTextAreRefusedOrBringAWarning) {
+  for (const char* odd : {"n/a", "-", "inf", "1.5 kg"}) {
+    std::vector<Cell> cells(10, "2.5");
+    cells[4] = odd;
+    EXPECT_THAT([&] { read_label_rows(cells); }, ThrowsCode(Code::kBadData, "row 4: ")) << odd;
+  }
+  const ReadLabels labels = read_label_rows(label_cells({"1.5", "2.5", "new", "old"}));
+  EXPECT_EQ(labels.task, Task::kSequenceClassification);
+  EXPECT_THAT(labels.says, HasSubstr("warning: 2 of the first 4 labels are numbers"));
+  EXPECT_THAT(
+      [] {
+        read_label_rows(label_cells({"0.125"}),
+                        {.task = Task::kRegression,
+                         .labels = {.numbers = {.decimal = ','}, .is_settled = true}});
+      },
+      ThrowsCode(Code::kBadData, "which have decimal commas"));
+}
+
 // The rule of docs/tasks.md, for texts as for numbers.
 TEST(Numbers, WithAFractionAreARegressionAndOthersClasses) {
   EXPECT_EQ(read_label_rows({Cell(1.0), Cell(2.5)}).task, Task::kRegression);
@@ -191,6 +276,21 @@ TEST(Numbers, WithAFractionAreARegressionAndOthersClasses) {
     EXPECT_THAT(labels.names, ElementsAre("1", "2", "5"));
     EXPECT_THAT(labels.says, HasSubstr("warning: labels such as \"1.0\" are whole numbers"));
     EXPECT_THAT(labels.says, HasSubstr("--task regression"));
+  }
+  for (const char* name : {"stars", "rating", "score", "similarity"}) {
+    const std::vector<Column> scores = {{"text", {}}, {name, {}}};
+    for (const auto& cells : {std::vector<Cell>{1.0, 5.0, 2.0},
+                              {int64_t{1}, int64_t{5}, int64_t{2}},
+                              label_cells({"1", "5", "2"})}) {
+      const ReadLabels labels = read_label_rows(cells, {}, false, scores);
+      EXPECT_THAT(labels.names, ElementsAre("1", "2", "5"));
+      EXPECT_THAT(labels.says, HasSubstr("--task regression"));
+    }
+    EXPECT_THAT(read_label_rows(label_cells({"5 stars", "1 star"}), {}, false, scores).names,
+                ElementsAre("1 star", "5 stars"));
+    EXPECT_EQ(read_label_rows({Cell(0.5), Cell(1.0)}, {}, false, scores).task, Task::kRegression);
+    const std::vector<Column> pairs = {{"sentence1", {}}, {name, {}}, {"sentence2", {}}};
+    EXPECT_EQ(read_label_rows({Cell(0.0), Cell(5.0)}, {}, false, pairs).task, Task::kRegression);
   }
   EXPECT_EQ(read_label_rows({Cell(0.0), Cell(1.0)}).says, "");
   EXPECT_EQ(read_label_rows(label_cells({"1", "2", "3"})).says, "");

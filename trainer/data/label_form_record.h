@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "storage/base/json.h"
+#include "trainer/data/label_form.h"
+
+namespace berth {
+
+// A settled form as job.json holds it, with the members that are not the usual ones.
+OrderedJson to_json(const LabelForm& form);
+// nullopt: `object` is not such a form.
+std::optional<LabelForm> label_form_of(const Json& object);
+
+}  // namespace berth
