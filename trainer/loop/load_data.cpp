@@ -158,6 +158,38 @@ void require_same_again(Storage& storage, const Uri& file, const Checksum& read)
               "start again");
 }
 
+// The compression that the first bytes of a file show.
+Compression compression_in(std::string_view beginning) {
+  using namespace std::string_view_literals;
+  if (beginning.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;
+  if (beginning.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::kZstd;
+  if (beginning.starts_with("\xFD"
+                            "7zXZ\0"sv)) {
+    return Compression::kXz;
+  }
+  const bool is_bzip2 = beginning.starts_with("BZh") && beginning.substr(0, 10).ends_with("1AY&SY");
+  return is_bzip2 ? Compression::kBzip2 : Compression::kNone;
+}
+
+// The bytes of a file that may be compressed, as its name says, or its first bytes where the name
+// says nothing.
+std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, const Uri& file) {
+  const std::string name = file.file_name();
+  if (const Compression named = compression_of(name); named != Compression::kNone) {
+    return decompress(std::move(stored), named);
+  }
+  auto peeked = std::make_unique<PeekedSource>(std::move(stored), 128);
+  if (peeked->beginning().starts_with("version https://git-lfs.github.com/spec/")) {
+    throw Error(Code::kBadData, "is a pointer of Git LFS, not the file itself", "",
+                "run git lfs pull");
+  }
+  const Compression shown =
+      is_table(name) ? compression_in(peeked->beginning()) : Compression::kNone;
+  if (shown == Compression::kNone) return peeked;
+  log_info(cat(file.to_string(), ": is compressed, although its name does not say so"));
+  return decompress(std::move(peeked), shown);
+}
+
 // Returns the sources that were read: the file and, as one source, all objects that it names.
 std::vector<Source> append_file(Storage& storage, const Uri& file, const DataRequest& request,
                                 const std::optional<TfdsFolder>& tfds, TableLoader& table) {
@@ -166,7 +198,7 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
   try {
     ChecksumSource stored(storage.open(file), source.checksum);
     const std::string name = file.file_name();
-    auto content = decompress(std::make_unique<BorrowedSource>(stored), compression_of(name));
+    auto content = plain_content(std::make_unique<BorrowedSource>(stored), file);
     append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
                    storage, table, objects);
     // The checksum covers the whole file, also bytes that a reader leaves unread, such as those

@@ -57,6 +57,22 @@ TEST_F(LoadTableTest, RecordsMayBeGzippedWhateverTheirName) {
   EXPECT_THAT(load("b.tf_record").table->read(0).token_ids, ElementsAre(101, 7, 102));
 }
 
+TEST_F(LoadTableTest, TablesMayBeCompressedWhateverTheirName) {
+  MemorySink packed;
+  GzipWriter gzip(packed);
+  gzip.write(as_bytes("text,label\nx,a\ny,b\n"));
+  gzip.finish();
+  put("packed.csv", std::string(as_text(packed.written)));
+  EXPECT_THAT(texts(load("packed.csv")), ElementsAre("x", "y"));
+}
+
+TEST_F(LoadTableTest, PointersOfGitLfsAreNamed) {
+  for (const char* name : {"a.csv", "a.jsonl", "a.parquet", "a.pkl"}) {
+    put(name, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n");
+    EXPECT_THAT([&] { load(name); }, ThrowsCode(Code::kBadData, "git lfs pull")) << name;
+  }
+}
+
 TEST_F(LoadTableTest, AFileGivesATableAndASource) {
   put("a.csv", "text,label\none,1\ntwo,2\n");
   const LoadedTable loaded = load("a.csv");
