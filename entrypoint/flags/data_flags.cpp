@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "entrypoint/flags/flag_table.h"
 #include "storage/base/error.h"
@@ -13,50 +15,68 @@ constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not includ
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
 
-// A character, or its name. `at` is a char or a text.
-template <typename Place>
-FlagValue character_value(Place at, bool may_end_lines) {
-  static constexpr std::pair<std::string_view, char> kNames[] = {
-      {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'},
-      {"pipe", '|'},  {"newline", '\n'},  {"\\n", '\n'}};
-  return {
-      "C", false,
-      [=](CommandLine& line, std::string_view given) {
-        for (const auto& [name, character] : kNames) {
-          if (lower_ascii(given) == name && (may_end_lines || character != '\n')) {
-            at(line) = character;
-            return;
-          }
-        }
-        // Letters, digits and what quotes or ends fields are no delimiters.
-        const bool is_one =
-            given.size() == 1 && (given == "\t" || (given[0] >= ' ' && given[0] < 127));
-        if (!is_one || given == "\"" || std::isalnum(static_cast<unsigned char>(given[0])) != 0) {
-          throw Error(Code::kUsage,
-                      quoted(given) + " is not one character, comma, semicolon, tab or pipe");
-        }
-        at(line) = given[0];
-      },
-      [=](const CommandLine& line) -> std::string {
-        std::string character;
-        character = at(line);
-        if (character == "\t") return "tab";
-        if (character == "\n") return "newline";
-        return character[0] == '\0' ? "" : character;
-      }};
+// Characters that have names.
+constexpr std::pair<std::string_view, char> kCharacterNames[] = {
+    {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'},
+    {"pipe", '|'},  {"newline", '\n'},  {"\\n", '\n'}};
+
+std::optional<char> named_character(std::string_view given) {
+  for (const auto& [name, character] : kCharacterNames) {
+    if (lower_ascii(given) == name) return character;
+  }
+  return std::nullopt;
+}
+
+// Letters and digits separate nothing, and a quote encloses fields.
+bool may_separate(std::string_view given) {
+  return given == "\t" || std::ranges::none_of(given, [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '"' || c < ' ' || c == 127;
+         });
+}
+
+std::string character_name(char character) {
+  if (character == '\t') return "tab";
+  if (character == '\n') return "newline";
+  return character == '\0' ? "" : std::string(1, character);
 }
 
 // A line break ends rows, so it is no delimiter.
 FlagValue delimiter_value() {
-  return character_value(
-      place(&CommandLine::settings, &Settings::data, &DataOptions::text_form, &TextForm::delimiter),
-      /*may_end_lines=*/false);
+  const auto at =
+      place(&CommandLine::settings, &Settings::data, &DataOptions::text_form, &TextForm::delimiter);
+  return {"C", false,
+          [=](CommandLine& line, std::string_view given) {
+            const std::optional<char> named = named_character(given);
+            const bool is_one = given.size() == 1 && may_separate(given) &&
+                                static_cast<unsigned char>(given[0]) < 127;
+            if ((!named && !is_one) || named == '\n') {
+              throw Error(Code::kUsage,
+                          quoted(given) + " is not one character, comma, semicolon, tab or pipe");
+            }
+            at(line) = named.value_or(given[0]);
+          },
+          [=](const CommandLine& line) { return character_name(at(line)); }};
 }
 
 FlagValue separator_value() {
-  return character_value(
-      place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::separators),
-      /*may_end_lines=*/true);
+  const auto at =
+      place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::separators);
+  return {"TEXT", false,
+          [=](CommandLine& line, std::string_view given) {
+            constexpr size_t kLongest = 16;
+            const std::optional<char> named = named_character(given);
+            if (!named && (given.empty() || given.size() > kLongest || !may_separate(given))) {
+              throw Error(Code::kUsage, cat(quoted(given),
+                                            " does not separate labels: give characters that are "
+                                            "neither letters nor digits, or comma, semicolon, "
+                                            "tab, pipe or newline"));
+            }
+            at(line) = named ? std::string(1, *named) : std::string(given);
+          },
+          [=](const CommandLine& line) {
+            const std::string& separator = at(line);
+            return separator.size() == 1 ? character_name(separator[0]) : separator;
+          }};
 }
 
 std::vector<Flag> file_flags() {
@@ -190,8 +210,8 @@ std::vector<Flag> row_flags() {
       {"label-separator",
        {},
        kData,
-       "What stands between the labels of one text, for multi_label: a character, or comma, "
-       "semicolon, tab, pipe or newline.",
+       "What stands between the labels of one text, for multi_label: one or more characters, or "
+       "comma, semicolon, tab, pipe or newline.",
        separator_value(),
        "| or a comma; ; or / or line breaks where they make few labels"},
       {"label-lists",
