@@ -81,6 +81,12 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
                                 ", so any model is right about all of them; --label-column names "
                                 "another column")));
   }
+  const auto is_number = [](const std::string& label) { return parse_real(label).has_value(); };
+  if (kind == LabelKind::kTagPerWord && labels > 1 && std::ranges::all_of(rows.labels, is_number)) {
+    log_warning(cat(rows.train.name,
+                    ": the tags are numbers, so no entity is found by them and entity_f1 is 0; "
+                    "--label-names O,B-PER,... names them in the order of their numbers"));
+  }
   constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
       rows.train.table->labels.names().size() == count) {
