@@ -7,6 +7,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/whole_file.h"
+#include "trainer/data/label_form_record.h"
 
 namespace berth {
 namespace {
@@ -47,6 +48,8 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     require(label.is_string());
     labels_.push_back(label);
   }
+  const Json::json_pointer form("/reading/labels");
+  if (record.contains(form)) label_form_ = label_form_of(record.at(form));
   const bool has_task = record.contains("task") && record["task"].is_string();
   task_ = has_task ? record["task"].get<std::string>() : setting("task");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/storage.h"
+#include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/lora.h"
@@ -26,6 +27,8 @@ class EarlierJob {
   // The value of a flag, by its canonical name; empty where an older version did not know the flag.
   std::string setting(std::string_view name) const;
   const std::vector<std::string>& labels() const { return labels_; }
+  // How the labels of its rows are written. nullopt: an older version did not record it.
+  const std::optional<LabelForm>& label_form() const { return label_form_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
   // The generator of the job, if it had one. What `options` names comes first.
@@ -48,6 +51,7 @@ class EarlierJob {
   JobDirectory directory_;
   std::map<std::string, std::string, std::less<>> settings_;
   std::vector<std::string> labels_;
+  std::optional<LabelForm> label_form_;
   std::string task_;
   int64_t vector_size_ = 0;
 };

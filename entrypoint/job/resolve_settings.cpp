@@ -19,7 +19,7 @@ namespace {
 
 // The flags that say how rows are read, masked and scored. A model must read rows as it did when it
 // was trained, and its losses compare only where masking and weights are the same.
-constexpr std::array<std::string_view, 21> kReadingFlags = {"task",
+constexpr std::array<std::string_view, 23> kReadingFlags = {"task",
                                                             "text-column",
                                                             "text-pair-column",
                                                             "label-column",
@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, 21> kReadingFlags = {"task",
                                                             "label-lists",
                                                             "sentence-column",
                                                             "quoting",
+                                                            "delimiter",
+                                                            "encoding",
                                                             "max-seq-length",
                                                             "similarity-loss",
                                                             "max-similarity",
@@ -66,6 +68,13 @@ void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
     if (flag.value.get(command_line) == value) continue;
     flag.value.set(command_line, value);
     taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
+  }
+  // What a flag says of labels outranks what the job found out about its own.
+  const bool is_told = command_line.gives("label-separator") || command_line.gives("label-lists");
+  const std::optional<Task> asked = find_task(command_line.settings.data.task);
+  const bool is_same = !command_line.gives("task") || asked == earlier.task();
+  if (earlier.label_form() && !is_told && is_same) {
+    command_line.settings.data.labels = *earlier.label_form();
   }
   if (!taken.empty()) log_info(cat("taken over from the job: ", taken));
 }

@@ -55,6 +55,25 @@ void require_heeded_flags(Storage& storage, const CommandLine& command_line, Tas
   });
 }
 
+// Throws kIncompatible where an earlier version, which did not record how it read labels, began the
+// job with rows that this version refuses.
+TrainingRows load_rows(Storage& storage, const CommandLine& command_line,
+                       const ResolvedJob& resolved, const ModelConfig& config) {
+  try {
+    return load_training_rows(storage, resolved.settings, resolved.sources, config);
+  } catch (const Error& error) {
+    const std::string& directory = command_line.settings.output.job_dir;
+    if (error.code() != Code::kBadData || directory.empty()) throw;
+    const auto begun = EarlierJob::find(storage, Uri::parse(directory));
+    const bool is_earlier = begun && !begun->label_form() && has_label_forms(begun->task());
+    if (!is_earlier) throw;
+    throw Error(Code::kIncompatible,
+                cat("an earlier version of berth, which began the job, read its rows otherwise: ",
+                    error.what()),
+                directory, "go on with that version, or begin the job again in another --job-dir");
+  }
+}
+
 // A text that differs where the teacher's outputs for the rows would.
 std::string identity_of(const Teacher& teacher, const LoadedTable& loaded,
                         const std::vector<uint32_t>& rows, const Settings& settings) {
@@ -112,7 +131,7 @@ TrainingInputs read_inputs(const Job& job) {
   }
   expect_tokenizer(*model.tokenizer, resolved.sources);
   use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
-  TrainingRows rows = load_training_rows(listed, settings, resolved.sources, model.config);
+  TrainingRows rows = load_rows(listed, job.command_line, resolved, model.config);
   if (named != rows.task || named == Task::kSimilarity) {
     require_heeded_flags(listed, job.command_line, rows.task);
   }

@@ -101,6 +101,70 @@ PYTHON
 expect 5 'read its rows otherwise than this version does: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
   --train-data-file hot.csv --label-names red,green,blue
 expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
+# Rows that this version refuses.
+printf 'text,label\na,0\nb,1\nc,None\nd,1\n' >plain.csv
+python3 - <<'PYTHON'
+import json
+job = json.load(open("plain/job.json"))
+job.pop("reading")
+json.dump(job, open("plain/job.json", "w"))
+PYTHON
+expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
+
+# What a job found out about its labels holds in --mode eval.
+python3 - <<'PYTHON'
+import json
+with open("index.jsonl", "w") as file:
+    for text, labels in [("x", [0]), ("y", [1]), ("z", [0, 1])] * 10:
+        file.write(json.dumps({"text": text, "labels": labels}) + "\n")
+with open("index_eval.jsonl", "w") as file:
+    file.write(json.dumps({"text": "x", "labels": [0, 1]}) + "\n" + json.dumps({"text": "z", "labels": [0, 1]}) + "\n")
+with open("joined.csv", "w") as file:
+    file.write("text,label\n" + "a,r;g;b\nb,g\nc,b;r\nd,r\ne,g;b\n" * 4)
+with open("comma_eval.csv", "w") as file:
+    file.write("text;label\nx;0,125\n")
+with open("latin.csv", "w", encoding="latin-1") as file:
+    file.write("text~label\n" + "caf\u00e9~a\nx~b\n" * 4)
+PYTHON
+reads 'task: multi_label' index --train-data-file index.jsonl --eval-data-file index_eval.jsonl
+expect 0 finished --mode eval --eval-data-file index_eval.jsonl --job-dir index
+python3 - <<'PYTHON' || fail "--mode eval reads lists otherwise than the job"
+import json
+out = open("out.txt").read()
+scores = json.loads(out[out.index("{"):])
+job = json.load(open("index/metrics.json"))["eval"]
+assert scores["f1_micro"] == job["f1_micro"], (scores, job)
+assert json.load(open("index/job.json"))["reading"]["labels"] == {"lists": "names"}
+PYTHON
+reads "labels are separated by ';'" joined --train-data-file joined.csv --task multi_label
+printf 'text,label\na,r;g\nb,r;g\n' >joined_eval.csv
+expect 0 finished --mode eval --eval-data-file joined_eval.csv --job-dir joined
+expect 0 finished --mode eval --eval-data-file comma_eval.csv --job-dir comma
+reads 'rows' latin --train-data-file latin.csv --encoding latin-1 --delimiter '~'
+expect 0 finished --mode eval --eval-data-file latin.csv --job-dir latin
+
+# What cannot be a label or a text is refused by its row and column.
+python3 - <<'PYTHON'
+import json
+def jsonl(name, rows):
+    with open(name, "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+jsonl("odd.jsonl", [{"text": f"t{i}", "labels": [1, 1, 0] if i % 2 else [0, 1, 0]} for i in range(20)] + [{"text": "u", "labels": []}])
+jsonl("object.jsonl", [{"data": {"text": "a"}, "label": "a"}, {"data": {"text": "b"}, "label": "b"}])
+jsonl("tokens.jsonl", [{"tokens": ["the", "good"], "label": "ab"[i % 2]} for i in range(8)])
+jsonl("list.jsonl", [{"text": ["the", "good"], "label": "ab"[i % 2]} for i in range(8)])
+PYTHON
+expect 3 'line 21: label "[]" is not a list of 3' --train-data-file odd.jsonl --max-steps 1 --job-dir odd
+expect 3 'column "data" holds objects with the fields "text"' --train-data-file object.jsonl --max-steps 1 --job-dir odd
+expect 3 'column "text" holds lists, not texts' --train-data-file list.jsonl --max-steps 1 --job-dir odd
+reads 'lists of words, which are joined' tokens --train-data-file tokens.jsonl
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n' >pointer.csv
+expect 3 'git lfs pull' --train-data-file pointer.csv --max-steps 1 --job-dir odd
+gzip -c plain.csv >packed.csv
+reads 'is compressed, although' packed --train-data-file packed.csv
+printf 'text,stars\na,1\nb,5\nc,3\nd,1\n' >stars.csv
+reads '--task regression learns them as numbers' stars --train-data-file stars.csv
 
 # The tokenizer's rules count, too. Versions of 2026-11 wrote them beside the reading of the rows.
 cp -r "$tiny" left && python3 - <<'PYTHON'

@@ -10,6 +10,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/data/label_form_record.h"
 
 namespace berth {
 namespace {
@@ -192,6 +193,8 @@ std::string common_settings(const SettingsTable& settings) {
 }
 
 void add_table(JobRecord& record, const LoadedTable& loaded) {
+  const bool is_first = record.reading.rows.empty();
+  if (is_first && loaded.label_form.is_settled) record.reading.labels = loaded.label_form;
   record.sources.insert(record.sources.end(), loaded.sources.begin(), loaded.sources.end());
   for (const Finding& found : loaded.findings) {
     std::vector<std::string>& rules = record.reading.rules;
@@ -220,6 +223,7 @@ std::string to_json(const JobRecord& record) {
     object["reading"] = {
         {"rules", reading.rules}, {"rows", reading.rows}, {"tokenizer", reading.tokenizer}};
   }
+  if (reading.labels) object["reading"]["labels"] = to_json(*reading.labels);
   return to_text(object, 2) + "\n";
 }
 

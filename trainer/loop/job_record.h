@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +16,10 @@ using SettingsTable = std::vector<std::pair<std::string, std::string>>;
 // How the program reads the inputs of a job. Another version may read them otherwise, and must not
 // go on with the job then. The rules are those that earlier versions did not have.
 struct Reading {
-  std::vector<std::string> rules{};      // of the rows (Finding)
-  std::string rows{};                    // their checksum; empty: the job has no rows of texts
+  std::vector<std::string> rules{};  // of the rows (Finding)
+  std::string rows{};                // their checksum; empty: the job has no rows of texts
+  // How the labels of the rows to train on are written. Empty: the task has no such labels.
+  std::optional<LabelForm> labels{};
   std::vector<std::string> tokenizer{};  // the rules of the tokenizer (load_tokenizer())
 };
 
@@ -32,7 +35,8 @@ struct JobRecord {
   std::string version{}, machine{}, kernels{};
 };
 
-// Adds the sources of a table, and how its rows were read.
+// Adds the sources of a table, and how its rows were read. The first one is that of the rows to
+// train on.
 void add_table(JobRecord& record, const LoadedTable& loaded);
 
 std::string to_json(const JobRecord& record);

@@ -104,6 +104,23 @@ TEST_F(ResolveSettingsTest, EvaluationWeighsRowsAsTheJobDidAndPredictionDoesNot)
             "");
 }
 
+TEST_F(ResolveSettingsTest, EvaluationReadsLabelsAsTheJobDid) {
+  const std::string directory = finished_job(
+      R"({"settings": {"task": "multi_label", "delimiter": ";", "encoding": "latin-1"},
+          "labels": ["a", "b"],
+          "reading": {"rules": [], "rows": "0", "labels": {"lists": "names", "separators": "/"}}})");
+  const std::vector<std::string> asked = {"--mode", "eval",      "--eval-data-file",
+                                          "a.csv",  "--job-dir", directory};
+  const DataSources taken = resolve(asked).sources;
+  EXPECT_EQ(taken.eval.rules.labels,
+            (LabelForm{.lists = LabelLists::kNames, .separators = "/", .is_settled = true}));
+  EXPECT_EQ(taken.eval.form.delimiter, ';');
+  EXPECT_EQ(taken.eval.form.encoding, TextEncoding::kLatin1);
+  std::vector<std::string> otherwise = asked;
+  otherwise.insert(otherwise.end(), {"--label-separator", "|"});
+  EXPECT_EQ(resolve(otherwise).sources.eval.rules.labels, LabelForm{.separators = "|"});
+}
+
 TEST_F(ResolveSettingsTest, EvaluationComparesTextsInBatchesOfTheJob) {
   const std::string directory = finished_job(
       R"({"settings": {"task": "similarity", "batch-size": "24"}, "task": "in_batch_negatives",

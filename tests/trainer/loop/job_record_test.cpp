@@ -9,6 +9,7 @@
 #include "storage/base/json.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
+#include "trainer/data/label_form_record.h"
 
 namespace berth {
 namespace {
@@ -176,6 +177,24 @@ TEST(JobRecord, FlagsThatTheJobDidNotKnowCountWhereTheyAreNotTheirDefaults) {
       [&] { check_settings_match(to_json(before), as_known_to(to_json(before), now, defaults)); },
       ThrowsCode(Code::kIncompatible, "--max-similarity was \"\" and is now \"5\""));
   EXPECT_THAT([&] { as_known_to("[]", now, defaults); }, ThrowsCode(Code::kIncompatible, ""));
+}
+
+TEST(JobRecord, HoldsHowLabelsAreWritten) {
+  JobRecord written = record();
+  written.reading.labels = LabelForm{.lists = LabelLists::kNames,
+                                     .separators = ";",
+                                     .numbers = {.decimal = ',', .thousands = '.', .unit = "%"},
+                                     .blank_is_zero = true,
+                                     .is_settled = true};
+  const Json json = parse_json(to_json(written));
+  EXPECT_EQ(label_form_of(json["reading"]["labels"]), written.reading.labels);
+  written.reading.labels = LabelForm{.lists = LabelLists::kMultiHot,
+                                     .positions = 3,
+                                     .minus_one_is_missing = true,
+                                     .is_settled = true};
+  EXPECT_EQ(label_form_of(parse_json(to_json(written))["reading"]["labels"]),
+            written.reading.labels);
+  EXPECT_EQ(label_form_of(Json(5)), std::nullopt);
 }
 
 // Rules of reading that an earlier version did not have.
