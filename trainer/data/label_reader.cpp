@@ -84,16 +84,18 @@ bool LabelReader::is_missing_label(const Cell& cell, const LabelDictionary& labe
   return is_missing(cell, are_texts_) && (text == nullptr || !is_known(labels, *text));
 }
 
-void LabelReader::refuse_missing(const Row& row, size_t column) const {
+void LabelReader::refuse_missing(const Row& row, size_t column, bool are_classes) const {
   const auto* text = std::get_if<std::string>(&row[column]);
   const bool means_it = text != nullptr && means_missing(*text);
+  const bool may_be_class = means_it && are_classes;
   throw Error(Code::kBadData,
               cat("label ", quoted(name(column)), " is missing",
                   means_it ? cat(": ", quoted(*text), " means that, as in pandas") : ""),
               "",
-              means_it ? "fill it in, leave such rows out with --skip-bad-rows N, or name it as a "
-                         "class with --label-names"
-                       : "fill it in, or leave such rows out with --skip-bad-rows N");
+              may_be_class
+                  ? "fill it in, leave such rows out with --skip-bad-rows N, or name it as a "
+                    "class with --label-names"
+                  : "fill it in, or leave such rows out with --skip-bad-rows N");
 }
 
 bool LabelReader::read_class(const Row& row, LabelDictionary& labels, Example& example) {

@@ -31,7 +31,7 @@ class LabelReader {
   void read_set(const Row& row, LabelDictionary& labels, Example& example);
 
   // Throws kBadData: the cell of a label column is missing.
-  [[noreturn]] void refuse_missing(const Row& row, size_t column) const;
+  [[noreturn]] void refuse_missing(const Row& row, size_t column, bool are_classes = true) const;
 
   std::vector<Finding> findings() const;
 

@@ -144,7 +144,7 @@ class TableExamples final : public ExampleReader {
       case LabelKind::kNumber: {
         const bool is_absent = is_missing(cells_[column], rows_->is_of_texts());
         const auto score = is_absent ? std::nullopt : number(column, form_.numbers);
-        if (!score) labels_.refuse_missing(cells_, column);
+        if (!score) labels_.refuse_missing(cells_, column, /*are_classes=*/false);
         example.score = static_cast<float>(*score);
         return true;
       }
