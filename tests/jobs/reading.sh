@@ -132,7 +132,7 @@ expect 0 finished --mode eval --eval-data-file index_eval.jsonl --job-dir index
 python3 - <<'PYTHON' || fail "--mode eval reads lists otherwise than the job"
 import json
 out = open("out.txt").read()
-scores = json.loads(out[out.index("{"):])
+scores = json.loads(out[out.index("{"):])["eval"]
 job = json.load(open("index/metrics.json"))["eval"]
 assert scores["f1_micro"] == job["f1_micro"], (scores, job)
 assert json.load(open("index/job.json"))["reading"]["labels"] == {"lists": "names"}
@@ -153,12 +153,14 @@ def jsonl(name, rows):
 jsonl("odd.jsonl", [{"text": f"t{i}", "labels": [1, 1, 0] if i % 2 else [0, 1, 0]} for i in range(20)] + [{"text": "u", "labels": []}])
 jsonl("object.jsonl", [{"data": {"text": "a"}, "label": "a"}, {"data": {"text": "b"}, "label": "b"}])
 jsonl("tokens.jsonl", [{"tokens": ["the", "good"], "label": "ab"[i % 2]} for i in range(8)])
+jsonl("numbers.jsonl", [{"tokens": ["Ida", "sings"], "ner_tags": [1 - i % 2, i % 2]} for i in range(12)])
 jsonl("list.jsonl", [{"text": ["the", "good"], "label": "ab"[i % 2]} for i in range(8)])
 PYTHON
 expect 3 'line 21: label "[]" is not a list of 3' --train-data-file odd.jsonl --max-steps 1 --job-dir odd
 expect 3 'column "data" holds objects with the fields "text"' --train-data-file object.jsonl --max-steps 1 --job-dir odd
 expect 3 'column "text" holds lists, not texts' --train-data-file list.jsonl --max-steps 1 --job-dir odd
 reads 'lists of words, which are joined' tokens --train-data-file tokens.jsonl
+reads 'the tags are numbers' numbers --train-data-file numbers.jsonl
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n' >pointer.csv
 expect 3 'git lfs pull' --train-data-file pointer.csv --max-steps 1 --job-dir odd
 gzip -c plain.csv >packed.csv
