@@ -50,6 +50,14 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   }
   const Json::json_pointer form("/reading/labels");
   if (record.contains(form)) label_form_ = label_form_of(record.at(form));
+  const auto column = [&](const char* name) -> std::string {
+    const Json reading = record.value("reading", Json());
+    const Json columns = reading.is_object() ? reading.value("columns", Json()) : Json();
+    const Json found = columns.is_object() ? columns.value(name, Json()) : Json();
+    return found.is_string() ? found.get<std::string>() : "";
+  };
+  words_ = column("words");
+  tags_ = column("tags");
   const bool has_task = record.contains("task") && record["task"].is_string();
   task_ = has_task ? record["task"].get<std::string>() : setting("task");
 }
