@@ -116,8 +116,13 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
       !begins_sentence_table(peeked->beginning(), request.rules.columns)) {
     layout = RowLayout::kWordLines;
   }
-  if (layout == RowLayout::kWordLines && is_plain_text(name) && ignores_labels &&
-      holds_plain_sentences(peeked->beginning(), request.known_tags)) {
+  if (layout == RowLayout::kWordLines && ignores_labels &&
+      holds_plain_sentences(peeked->beginning(), request.known_tags,
+                            !request.form.usual_words.empty())) {
+    if (!is_plain_text(name)) {
+      throw Error(Code::kBadData, "has several words in a line", "",
+                  "text, a sentence a line, is called .txt, and one word a line .conll");
+    }
     layout = RowLayout::kByName;
     table.add_findings({{"",
                          "each line is a sentence, whose words stand between blanks; a file "

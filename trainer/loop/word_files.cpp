@@ -44,8 +44,8 @@ bool begins_sentence_table(std::string_view text, const ColumnChoice& choice) {
          is_named(choice.label);
 }
 
-bool holds_plain_sentences(std::string_view text, const std::vector<std::string>& known_tags) {
-  if (text.find('\t') != std::string_view::npos) return false;
+bool holds_plain_sentences(std::string_view text, const std::vector<std::string>& known_tags,
+                           bool are_counted) {
   std::vector<ConllLines> blocks = blocks_of(text);
   size_t widest = 0, narrowest = SIZE_MAX, wide_lines = 0;
   for (const ConllLines& block : blocks) {
@@ -58,7 +58,9 @@ bool holds_plain_sentences(std::string_view text, const std::vector<std::string>
   if (widest < 2) return false;
   if (widest == narrowest) {
     const ColumnLook first = look_at_column(blocks, 0);
-    if (first.counts || first.is_place) return false;
+    const bool has_tabs = text.find('\t') != std::string_view::npos;
+    if (has_tabs || first.counts || first.is_place) return false;
+    if (are_counted && first.may_count) return false;
   }
   const auto is_tag = [&](std::string_view field) {
     return is_iob_tag(field) || std::ranges::find(known_tags, field) != known_tags.end();

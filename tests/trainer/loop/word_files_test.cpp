@@ -9,6 +9,8 @@ TEST(WordFiles, LinesWithSeveralWordsAreSentences) {
   EXPECT_TRUE(holds_plain_sentences("mara lives here.\n\nx\n", {}));
   EXPECT_TRUE(holds_plain_sentences("mara lives\nin lindau\n", {"B-PER", "O"}));
   EXPECT_TRUE(holds_plain_sentences("mara lives here.", {}));
+  EXPECT_TRUE(holds_plain_sentences("mara lives\there.\n\nx\ty\tz\n", {}));
+  EXPECT_TRUE(holds_plain_sentences("1 x\n", {}));
 }
 
 TEST(WordFiles, LinesOfWordsHaveTabsTagsOrNumbers) {
@@ -18,6 +20,7 @@ TEST(WordFiles, LinesOfWordsHaveTabsTagsOrNumbers) {
   EXPECT_FALSE(holds_plain_sentences("B-PER mara\nO lives\n", {}));
   EXPECT_FALSE(holds_plain_sentences("mara NNP\nlives VBZ\n", {"NNP", "VBZ"}));
   EXPECT_FALSE(holds_plain_sentences("1 mara\n2 lives\n\n1 x\n", {}));
+  EXPECT_FALSE(holds_plain_sentences("1 x\n", {}, /*are_counted=*/true));
   EXPECT_FALSE(holds_plain_sentences("Token Tag\nmara NNP\n", {"NNP"}));
 }
 
