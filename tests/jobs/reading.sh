@@ -67,7 +67,7 @@ expect 3 'no column says which sentence it belongs to' --train-data-file lonely.
 printf '{"tokens": ["Ida"]}\n{"tokens": []}\n{"tokens": ["so"]}\n' >none.jsonl
 expect 0 finished --mode predict --predict-data-file none.jsonl --job-dir counted
 [ "$(cut -f1 counted/predictions.tsv | tr '\n' ' ')" = 'sentence 0 1 2 ' ] || fail "a sentence without words has lost its place"
-reads '12 rows were left out' refused --train-data-file prodigy.jsonl
+reads '12 rows were left out' rejected --train-data-file prodigy.jsonl
 reads '24 of 24 spans of column "label" begin or end inside a word' cut --train-data-file inclusive.jsonl
 
 printf 'text,label\na,x\nb,y\nc,z\n' >alone.csv

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "storage/base/text.h"
@@ -63,7 +64,9 @@ bool holds_plain_sentences(std::string_view text, const std::vector<std::string>
     if (are_counted && first.may_count) return false;
   }
   const auto is_tag = [&](std::string_view field) {
-    return is_iob_tag(field) || std::ranges::find(known_tags, field) != known_tags.end();
+    constexpr std::string_view kMissing[] = {"-1", "_", "-", "?"};
+    return is_iob_tag(field) || std::ranges::find(known_tags, field) != known_tags.end() ||
+           std::ranges::find(kMissing, field) != std::end(kMissing);
   };
   // Whether the field `column`, or the last one, is a tag in all lines that have several.
   const auto holds_tags = [&](size_t column, bool is_last) {

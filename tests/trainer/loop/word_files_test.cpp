@@ -20,6 +20,7 @@ TEST(WordFiles, LinesOfWordsHaveTabsTagsOrNumbers) {
   EXPECT_FALSE(holds_plain_sentences("B-PER mara\nO lives\n", {}));
   EXPECT_FALSE(holds_plain_sentences("mara NNP\nlives VBZ\n", {"NNP", "VBZ"}));
   EXPECT_FALSE(holds_plain_sentences("1 mara\n2 lives\n\n1 x\n", {}));
+  EXPECT_FALSE(holds_plain_sentences("one\ntwo O\n\nthree -1\n", {}));
   EXPECT_FALSE(holds_plain_sentences("1 x\n", {}, /*are_counted=*/true));
   EXPECT_FALSE(holds_plain_sentences("Token Tag\nmara NNP\n", {"NNP"}));
 }
