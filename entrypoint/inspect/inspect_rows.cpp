@@ -88,6 +88,7 @@ OrderedJson to_json(const TfFeature& feature) {
 }  // namespace
 
 Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form) {
+  form.tags = "any";
   const auto reader =
       open_rows(decompress(storage.open(uri), compression_of(uri.file_name())),
                 without_compression_suffix(uri.file_name()), RowLayout::kByName, form);

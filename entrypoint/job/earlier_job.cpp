@@ -6,6 +6,7 @@
 #include "entrypoint/platform/bundled_model.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/data/label_form_record.h"
 
@@ -50,6 +51,25 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   }
   const Json::json_pointer form("/reading/labels");
   if (record.contains(form)) label_form_ = label_form_of(record.at(form));
+  const auto column = [&](const char* name) -> std::string {
+    const Json reading = record.value("reading", Json());
+    const Json columns = reading.is_object() ? reading.value("columns", Json()) : Json();
+    const Json found = columns.is_object() ? columns.value(name, Json()) : Json();
+    return found.is_string() ? found.get<std::string>() : "";
+  };
+  words_ = column("words");
+  tags_ = column("tags");
+  // An earlier version has recorded them in the rule "columns 2 and 3 of CoNLL" alone.
+  const Json reading = record.value("reading", Json());
+  const Json rules = reading.is_object() ? reading.value("rules", Json()) : Json();
+  for (const Json& rule : rules.is_array() ? rules : Json::array()) {
+    const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
+    if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty()) {
+      continue;
+    }
+    words_ = parts[1];
+    tags_ = parts[3];
+  }
   const bool has_task = record.contains("task") && record["task"].is_string();
   task_ = has_task ? record["task"].get<std::string>() : setting("task");
 }

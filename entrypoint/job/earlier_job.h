@@ -29,6 +29,9 @@ class EarlierJob {
   const std::vector<std::string>& labels() const { return labels_; }
   // How the labels of its rows are written. nullopt: an older version did not record it.
   const std::optional<LabelForm>& label_form() const { return label_form_; }
+  // The columns of CoNLL that the job has used, by their numbers; empty: none are known.
+  const std::string& words() const { return words_; }
+  const std::string& tags() const { return tags_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
   // The generator of the job, if it had one. What `options` names comes first.
@@ -52,7 +55,7 @@ class EarlierJob {
   std::map<std::string, std::string, std::less<>> settings_;
   std::vector<std::string> labels_;
   std::optional<LabelForm> label_form_;
-  std::string task_;
+  std::string task_, words_, tags_;
   int64_t vector_size_ = 0;
 };
 

@@ -117,6 +117,7 @@ FinishedModel::FinishedModel(Job& job)
 
 LoadedTable FinishedModel::load(DataRequest request) {
   request.rules.task = config().task;
+  request.known_tags = config().labels;
   request.rules.token_limits = token_limits(config());
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
   LoadedTable loaded = load_table(listed_, request);

@@ -112,6 +112,9 @@ bool adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   }
   model = {.model = finished.to_string()};  // it has its own configuration and vocabulary
   take_over_reading(*earlier, command_line);
+  TextForm& form = command_line.settings.data.text_form;
+  form.usual_words = earlier->words();
+  form.usual_tags = earlier->tags();
   keep_reading_of(*earlier, command_line);
   return true;
 }

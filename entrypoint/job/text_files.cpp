@@ -46,6 +46,7 @@ TextFiles::TextFiles(Storage& storage, const std::string& path, std::string text
       text_column_(std::move(text_column)),
       text_pair_column_(std::move(text_pair_column)),
       form_(form) {
+  form_.tags = "any";
   const Uri uri = Uri::parse(path);
   if (const auto folder = find_split_folder(storage, uri)) {
     files_ = files_for(folder->splits, "train");

@@ -66,7 +66,9 @@ void CorpusTexts::open(const Uri& file) {
     choice = {.text = data_.text_column,
               .text_pair = data_.text_pair_column,
               .label = data_.label_column};
-    rows_ = open_rows(std::move(content), name, RowLayout::kByName, data_.text_form);
+    TextForm form = data_.text_form;
+    form.tags = "any";
+    rows_ = open_rows(std::move(content), name, RowLayout::kByName, form);
   }
   const FoundColumns found = find_columns(rows_->columns(), choice, LabelNeed::kIgnored);
   text_ = found.text;

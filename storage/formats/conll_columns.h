@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/formats/row_reader.h"
 #include "storage/formats/text_form.h"
 
 namespace berth {
@@ -29,10 +30,12 @@ struct ConllLayout {
   size_t fields = 0;  // of every line
   size_t word = 0;    // counted from 0
   std::optional<size_t> tag{};
+  bool has_brackets = false;                            // the tags are those of BracketTags
   bool counts = false;                                  // the first column counts the words
   std::string word_name = "tokens", tag_name = "tags";  // of the table's columns
-  std::string rule{}, text{};                           // see Finding; no text: there is no choice
-  std::set<std::string, std::less<>> tags{};            // some that occur
+  std::optional<uint64_t> header{};                     // the number of the line that names columns
+  std::vector<Finding> findings{};
+  std::set<std::string, std::less<>> tags{};  // some that occur
 
   // Whether a line before the first word of a sentence is a comment, and not the word "#".
   bool is_comment(std::string_view line, std::span<const std::string_view> fields) const;
@@ -40,15 +43,26 @@ struct ConllLayout {
   bool is_no_word(std::span<const std::string_view> fields) const;
 };
 
-// Looks at the first sentences. The word is the first column that neither counts the words nor is
-// the same in all lines of each sentence. The tag is the last column, with three exceptions:
-//   - where the last column is O (or _ or -) in all lines, the nearest one before it that is not
-//   - in a file with counted words and columns of IOB tags: the first of these, as in GermEval
-//   - in CoNLL-U, which has ten columns: the fourth, which is the part of speech
-// `form` may name columns by their numbers from 1; "tokens" is the first one and "tags" the last.
-// Throws kBadData where there is no such column, and where form.tags is "pos" or "chunk" and
-// several columns may hold them. Names are numbers where the columns are not the first and the
-// last.
+// Looks at the first sentences. A column of IOB tags, or of OntoNotes' brackets, is the tag,
+// wherever it stands. The word is the first other column that neither counts words, nor is the same
+// in all lines of each sentence, nor has numbers alone beside a column of texts. Without IOB tags:
+//   - CoNLL-U, which has ten columns and counts words, has parts of speech in the fourth
+//   - otherwise the tag is the last column but for fractions and columns of _ or -
+// Of several columns with IOB tags, those of phrases (NP, VP) are left out, and
+//   - in a file with counted words, as GermEval, the one behind the word is the tag
+//   - otherwise the last column is the tag if it is one of them
+// A first line that names columns is no word. `form` may name columns by their numbers from 1, or
+// by the names in that line; "tokens" is the first one and "tags" the last. form.usual_words and
+// form.usual_tags hold where a file has such columns. The tags "any" are those of the last column
+// that may have tags, for who looks at a file and learns nothing from it.
+// Throws kBadData
+//   - where there is no such column, and where no column is better than another: for "ner" without
+//     IOB tags, for "pos" with several columns, for "chunk" without one column of phrases, and for
+//     CoNLL-U without a task
+//   - where a first line looks as if it named columns, and where a column of numbers says that
+//     sentences have no blank lines between them
+//   - for brat's and WebAnno's files
+// Names are numbers where the columns are not the first and the last.
 ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const TextForm& form,
                               bool ignores_tags);
 

@@ -6,6 +6,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/conll_columns.h"
+#include "storage/formats/conll_look.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
 
@@ -45,8 +46,7 @@ class ConllReader final : public RowReader {
   }
 
   std::vector<Finding> findings() const override {
-    std::vector<Finding> found;
-    if (!layout_.text.empty()) found.push_back({layout_.rule, layout_.text});
+    std::vector<Finding> found = layout_.findings;
     if (has_comments_) {
       found.push_back(
           {"comments in CoNLL", "lines that begin with # before a sentence are comments"});
@@ -108,10 +108,18 @@ class ConllReader final : public RowReader {
     return read_lines(sentence_);
   }
 
+  static std::string iob_of(BracketTags& brackets, std::string_view cell, uint64_t line) {
+    if (auto tag = brackets.next(cell)) return std::move(*tag);
+    throw Error(Code::kBadData, cat(quoted(cell), " is no tag in brackets"), line_position(line),
+                "write (NAME* where an entity begins, * inside and outside, and *) where it ends; "
+                "entities do not lie in each other");
+  }
+
   // The words and tags of the sentence, without comments.
   void read_words() {
     words_ = tags_ = Json::array();
     first_line_ = sentence_.number;
+    BracketTags brackets;
     for (size_t i = 0; i < sentence_.lines.size(); ++i) {
       const std::string& line = sentence_.lines[i];
       const std::vector<std::string_view> fields = conll_fields(line);
@@ -119,6 +127,7 @@ class ConllReader final : public RowReader {
         has_comments_ = true;
         continue;
       }
+      if (layout_.header == sentence_.numbers[i]) continue;
       if (words_.empty()) first_line_ = sentence_.numbers[i];
       if (layout_.is_no_word(fields)) continue;
       const bool has_word = layout_.word < fields.size();
@@ -131,7 +140,11 @@ class ConllReader final : public RowReader {
             "write one word per line with its tag last, and a blank line after each sentence");
       }
       words_.push_back(fields[layout_.word]);
-      if (layout_.tag) tags_.push_back(fields[*layout_.tag]);
+      if (layout_.has_brackets) {
+        tags_.push_back(iob_of(brackets, fields[*layout_.tag], sentence_.numbers[i]));
+      } else if (layout_.tag) {
+        tags_.push_back(fields[*layout_.tag]);
+      }
     }
   }
 

@@ -37,7 +37,9 @@ TableFormat format_of(std::string_view file_name) {
   if (ends(".tsv")) return TableFormat::kTsv;
   if (ends(".jsonl") || ends(".ndjson")) return TableFormat::kJsonl;
   if (ends(".json")) return TableFormat::kJson;
-  if (ends(".conll") || ends(".bio") || ends(".iob")) return TableFormat::kConll;
+  for (const char* suffix : {".conll", ".conllu", ".bio", ".iob"}) {
+    if (ends(suffix)) return TableFormat::kConll;
+  }
   if (ends(".pickle") || ends(".pkl")) return TableFormat::kPickle;
   if (ends(".parquet") || ends(".pq")) return TableFormat::kParquet;
   for (const char* suffix : {".arrow", ".arrows", ".feather", ".ipc"}) {

@@ -49,10 +49,10 @@ std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> sour
 
 // Reads one word per line with its tag and a blank line after each sentence, as in the CoNLL tasks.
 // find_conll_layout() says which fields are the word and the tag. Lines that begin with -DOCSTART-
-// are skipped, and so are comments, which begin with # before a sentence. A row is a sentence with
-// two columns, both JSON lists: "tokens" and "tags", or the numbers of the fields. There is no
-// column of tags if no field follows the word, or if tags are ignored. Ignored tags may be missing
-// from some lines.
+// are skipped, and so are comments, which begin with # before a sentence, and a first line that
+// names columns. A row is a sentence with two columns, both JSON lists: "tokens" and "tags", or the
+// numbers of the fields. There is no column of tags if no field follows the word, or if tags are
+// ignored. Ignored tags may be missing from some lines.
 enum class WordTags { kIfPresent, kIgnored };
 std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
                                              WordTags tags = WordTags::kIfPresent,

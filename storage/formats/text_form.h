@@ -29,6 +29,8 @@ struct TextForm {
   Quoting quoting = Quoting::kAuto;
   // Of CoNLL: the columns of the words and of the tags. A number counts from 1; others are found.
   std::string words{}, tags{};
+  // Those that the job has used, where it is over. They hold where a file may have them there.
+  std::string usual_words{}, usual_tags{};
 };
 
 }  // namespace berth

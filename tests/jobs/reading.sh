@@ -27,6 +27,15 @@ with open("counted.conll", "w") as file:
 with open("pandas.tsv", "w", newline="") as file:
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
     writer.writerows([("sentence", "label")] + [(f'"so" she said\n{i}', "x\ty" if i % 2 else 'a"b') for i in range(12)])
+with open("pos.conll", "w") as file:
+    file.writelines("Ida NNP x\nsings VBZ y\n\n" for _ in range(12))
+with open("lonely.csv", "w") as file:
+    file.writelines(["word,label\n"] + ["Ida,B-PER\nsings,O\n\n"] * 12)
+with open("prodigy.jsonl", "w") as file:
+    file.writelines(json.dumps({"text": f"text {i}", "label": "ab"[i % 2], "answer": answer}) + "\n"
+                    for i in range(12) for answer in ("accept", "reject"))
+with open("inclusive.jsonl", "w") as file:
+    file.writelines(json.dumps({"text": f"Ida sings {i}", "label": [[0, 2, "PER"]]}) + "\n" for i in range(24))
 with open("comma.csv", "w") as file:
     file.writelines(["text;label\n"] + [f"text {i};{i % 7},{i}\n" for i in range(12)])
 PYTHON
@@ -42,6 +51,24 @@ reads 'the word is column 2 and the tag column 3' counted --train-data-file coun
 reads 'every word has the tag "O"' alike --train-data-file counted.conll --task ner --text-column 2 --label-column 4
 reads 'decimal commas' comma --train-data-file comma.csv
 grep -q '"task": "regression"' comma/metrics.json || fail "decimal commas are no numbers"
+
+# The column of IOB tags is the tag wherever it stands. A job's columns are those of its predictions, which are read back.
+for _ in $(seq 12); do printf 'B-ACTOR\tIda\nO\tsings\n\n'; done >first.bio
+reads 'the word is column 2 and the tag column 1' first --train-data-file first.bio
+printf '1 Ida\n2 sings\n\n1 so\n' >counted.txt
+expect 0 finished --mode predict --predict-data-file counted.txt --predictions-with-text --job-dir counted
+cut -f5 counted/predictions.tsv | tr '\n' ' ' | says 'text Ida sings so' || fail "counted words to predict"
+reads 'says where a sentence ends' back --task ner --train-data-file counted/predictions.tsv --label-column prediction --validation-split 0
+printf 'Ida sings here.\n\nso\n' >plain.txt
+expect 0 finished --mode predict --predict-data-file plain.txt --predictions-with-text --job-dir counted
+cut -f5 counted/predictions.tsv | tr '\n' ' ' | says 'text Ida sings here. so' || fail "text to predict tags for"
+expect 3 'no column has the tags of entities' --task ner --train-data-file pos.conll --job-dir pos
+expect 3 'no column says which sentence it belongs to' --train-data-file lonely.csv --job-dir lonely
+printf '{"tokens": ["Ida"]}\n{"tokens": []}\n{"tokens": ["so"]}\n' >none.jsonl
+expect 0 finished --mode predict --predict-data-file none.jsonl --job-dir counted
+[ "$(cut -f1 counted/predictions.tsv | tr '\n' ' ')" = 'sentence 0 1 2 ' ] || fail "a sentence without words has lost its place"
+reads '12 rows were left out' rejected --train-data-file prodigy.jsonl
+reads '24 of 24 spans of column "label" begin or end inside a word' cut --train-data-file inclusive.jsonl
 
 printf 'text,label\na,x\nb,y\nc,z\n' >alone.csv
 reads 'every row has a label of its own' alone --train-data-file alone.csv

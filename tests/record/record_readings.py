@@ -66,7 +66,7 @@ with open(FOLDER / "counted.conll", "w", encoding="utf-8") as file:
         file.write("\n")
 parsed = conllu.parse((FOLDER / "counted.conll").read_text(encoding="utf-8"))
 expect("counted.conll", "token_classification", [[token["form"] for token in tokens] for tokens in parsed],
-       labels=[[token["upos"] for token in tokens] for tokens in parsed])
+       given="token_classification", tags="pos", labels=[[token["upos"] for token in tokens] for tokens in parsed])
 
 # 6. TSV whose fields pandas has quoted, and TSV in which a quote is text.
 frame = pd.DataFrame({"sentence": ['"so" she said', "a\nline break", "a\ttab", "plain", "Ida's"], "label": ['a"b', "c\td", "plain", 'a"b', "c\td"]})

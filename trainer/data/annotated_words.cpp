@@ -69,14 +69,21 @@ class WordCutter {
   explicit WordCutter(const std::vector<Segment>& segments) : segments_(segments) {}
 
   void add(uint64_t place, const DecodedCharacter& character, std::string_view bytes) {
-    while (segment_ < segments_.size() && place >= segments_[segment_].end) leave_segment();
-    if (segment_ < segments_.size() && place == segments_[segment_].begin) is_open_ = false;
     const uint8_t classes = classes_.of(character.code_point);
+    const bool stands_alone = classes & (kPunctuation | kCjk);
+    const bool is_inside_word = is_open_ && !stands_alone && !(classes & kWhitespace);
+    while (segment_ < segments_.size() && place >= segments_[segment_].end) {
+      is_cut_ = is_cut_ || is_inside_word;
+      leave_segment();
+    }
+    if (segment_ < segments_.size() && place == segments_[segment_].begin) {
+      is_cut_ = is_inside_word;
+      is_open_ = false;
+    }
     if (classes & kWhitespace) {
       is_open_ = false;
       return;
     }
-    const bool stands_alone = classes & (kPunctuation | kCjk);
     if (!is_open_ || stands_alone) begin_word(place);
     result_.words.back().append(bytes);
     is_open_ = !stands_alone;
@@ -103,12 +110,14 @@ class WordCutter {
       throw Error(Code::kBadData, described(segments_[segment_]) + " holds no word");
     }
     ++segment_;
-    has_word_ = is_open_ = false;
+    result_.cut_annotations += is_cut_;
+    has_word_ = is_open_ = is_cut_ = false;
   }
 
   const CharacterClasses& classes_ = CharacterClasses::shared();
   const std::vector<Segment>& segments_;
   size_t segment_ = 0;     // the first segment that does not end before the character
+  bool is_cut_ = false;    // whether that segment begins or ends inside a word
   bool has_word_ = false;  // whether a word of that segment has begun
   bool is_open_ = false;   // the next character may belong to the last word
   AnnotatedWords result_;

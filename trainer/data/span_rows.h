@@ -11,21 +11,30 @@
 namespace berth {
 
 // A table whose texts have tags for spans of characters, as doccano, Label Studio and spaCy write
-// them.
+// them, or for spans of words, as GLiNER is trained with.
 struct SpanRows {
-  size_t text = 0;  // the column of texts, or of Label Studio's {"text": ...}
+  size_t text = 0;  // the column of texts, or of Label Studio's {"text": ...}, or of GLiNER's words
   size_t spans = 0;
+  bool counts_words = false;  // the spans count words, and their ends are the last ones
+  bool has_results = false;   // Label Studio's annotations, which may be unfinished
 };
 
 // Looks at the first rows. nullopt: it is no such table. A span is one of
-//   [begin, end, "NAME"]
+//   [begin, end, "NAME"] or ["NAME", begin, end]
 //   {"start": begin, "end": end, "label": "NAME"}   also start_offset, labels: ["NAME"], ...
 //   {"value": {"start": begin, "end": end, "labels": ["NAME"]}}   in a list of results
+// A list of spans is JSON, or what Python shows. If `task` is one of words, all lists may be empty.
+// Throws kBadData where annotations say of a whole text what it is: Label Studio's choices, and
+// spaCy's "cats" where no column has a usual name for labels.
 std::optional<SpanRows> find_span_rows(std::span<const Column> columns, std::span<const Row> rows,
                                        const ColumnChoice& choice, std::optional<Task> task);
 
 // The same table with words in place of the texts, and a tag for each word in place of the spans,
-// as annotated_words() makes them. next() throws kBadData on a span that makes no tags.
-std::unique_ptr<RowReader> tag_words(std::unique_ptr<RowReader> rows, const SpanRows& layout);
+// as annotated_words() makes them. Spans are missing where no annotation of Label Studio is
+// finished. `ignores_spans`: the tags are all O. next() throws kBadData
+//   - on a span that makes no tags, or holds another text than the span says
+//   - where annotations of one text differ, unless one of them is the ground truth
+std::unique_ptr<RowReader> tag_words(std::unique_ptr<RowReader> rows, const SpanRows& layout,
+                                     bool ignores_spans = false);
 
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/data/accepted_rows.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/label_reader.h"
@@ -37,9 +38,11 @@ class TableExamples final : public ExampleReader {
     while (rows_->next(cells_)) {
       example = {};
       try {
-        read_texts(example);
-        if (columns_.weight) read_weight(example);
-        if (!labelled() || read_label(example, labels)) return true;
+        if (!is_left_out()) {
+          read_texts(example);
+          if (columns_.weight) read_weight(example);
+          if (!labelled() || read_label(example, labels)) return true;
+        }
       } catch (const Error& error) {
         throw error.at(position());
       }
@@ -54,6 +57,14 @@ class TableExamples final : public ExampleReader {
 
   std::vector<Finding> findings() const override {
     std::vector<Finding> found = labels_.findings();
+    for (const auto& [count, reason] :
+         {std::pair(refused_, kRefusedRows), std::pair(unfinished_, kUnfinishedRows)}) {
+      if (count == 0) continue;
+      found.push_back(
+          {cat(kLeftOut, reason),
+           cat(counted(count, "row"), count == 1 ? " was " : " were ", kLeftOut, reason),
+           /*is_warning=*/true});
+    }
     for (const std::string& column : joined_) {
       found.push_back({"lists of words joined",
                        cat("column ", quoted(column),
@@ -71,6 +82,16 @@ class TableExamples final : public ExampleReader {
 
  private:
   const std::string& name(size_t column) const { return rows_->columns()[column].name; }
+
+  // Whether an annotator has not accepted the row.
+  bool is_left_out() {
+    const bool is_refused = columns_.answer && is_refusal(cells_[*columns_.answer]);
+    const bool is_unfinished =
+        columns_.leaves_out_unfinished && !plain_text(cells_[columns_.labels.at(0)]);
+    refused_ += is_refused;
+    unfinished_ += is_unfinished && !is_refused;
+    return is_refused || is_unfinished;
+  }
 
   std::optional<double> number(size_t column, const NumberForm& form = {}) const {
     try {
@@ -128,7 +149,9 @@ class TableExamples final : public ExampleReader {
     if (traits(task_).inputs == InputKind::kWords) {
       if (columns_.keeps_missing_texts && trimmed(text_of(columns_.text)).empty()) return;
       example.texts = text_list(columns_.text, " \t");
-      if (example.texts.empty()) throw Error(Code::kBadData, "the sentence has no words");
+      if (example.texts.empty() && !columns_.keeps_missing_texts) {
+        throw Error(Code::kBadData, "the sentence has no words");
+      }
       return;
     }
     example.texts.push_back(text_of(columns_.text));
@@ -205,6 +228,7 @@ class TableExamples final : public ExampleReader {
   const LabelForm form_;
   const AnswerPlaces places_;
   LabelReader labels_;
+  size_t refused_ = 0, unfinished_ = 0;  // rows that annotators left out
   Row cells_;
   bool has_begun_ = false;
   size_t left_out_ = 0;              // before the row last read

@@ -5,6 +5,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/accepted_rows.h"
 #include "trainer/data/deduce_task.h"
 #include "trainer/data/span_rows.h"
 #include "trainer/data/word_rows.h"
@@ -65,7 +66,8 @@ namespace {
 std::vector<size_t> indices(const FoundColumns& found) {
   std::vector<size_t> columns = found.labels;
   columns.push_back(found.text);
-  for (const auto& column : {found.text_pair, found.negative, found.id, found.weight}) {
+  for (const auto& column :
+       {found.text_pair, found.negative, found.id, found.weight, found.answer}) {
     if (column) columns.push_back(*column);
   }
   return columns;
@@ -196,9 +198,17 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
     rules_.task = rules_.task.value_or(usual_task(LabelKind::kTagPerWord));
     rules_.columns.text = columns[spans->text].name;
     rules_.columns.label = columns[spans->spans].name;
-    return std::make_unique<PeekedRows>(tag_words(std::move(rows), *spans));
+    has_spans_ = true;
+    const bool ignores_spans = rules_.need == LabelNeed::kIgnored;
+    return std::make_unique<PeekedRows>(tag_words(std::move(rows), *spans, ignores_spans));
   }
-  if (!layout) return rows;
+  if (!layout) {
+    if (rules_.need != LabelNeed::kIgnored) {
+      require_sentences(columns, rows->peeked(), rules_.columns, rules_.sentence_column,
+                        rules_.task);
+    }
+    return rows;
+  }
   rules_.task = rules_.task.value_or(usual_task(LabelKind::kTagPerWord));
   rules_.sentence_column = columns[layout->sentence].name;
   rules_.columns.text = columns[layout->word].name;
@@ -224,6 +234,7 @@ void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, b
 
 void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const bool is_given = rules_.task.has_value(), is_first = !has_part_;
+  has_spans_ = false;
   std::unique_ptr<PeekedRows> peeked;
   if (!is_given || traits(*rules_.task).inputs == InputKind::kWords) {
     peeked = joined(std::make_unique<PeekedRows>(std::move(source)));
@@ -240,11 +251,19 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
     columns.weight.reset();
   }
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
+  columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();
   if (!tags.empty() && !columns.labels.empty() &&
       find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {
     add_findings(
         {{"column of " + tags + " tags", "column " + quoted(rules_.columns.label) +
                                              " has the tags, as --task " + tags + " says"}});
+  }
+  if (rules_.need != LabelNeed::kIgnored && find_column(rows->columns(), "answer") && !peeked) {
+    peeked = std::make_unique<PeekedRows>(std::move(source));
+    rows = peeked.get();
+  }
+  if (rules_.need != LabelNeed::kIgnored && peeked) {
+    columns.answer = find_answer(rows->columns(), peeked->peeked(), rules_.columns);
   }
   rows->select(indices(columns));
   if (is_first && !columns.labels.empty() && has_label_forms(*rules_.task)) {
@@ -281,9 +300,19 @@ void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {
 }
 
 std::unique_ptr<ExampleTable> TableLoader::finish() {
-  table_->finish();
-  constexpr size_t kFewRows = 10;
   const bool is_of_words = rules_.task && traits(*rules_.task).inputs == InputKind::kWords;
+  for (const Finding& found : findings_) {
+    if (table_->rows() > 0 || !found.rule.starts_with(kLeftOut)) continue;
+    throw Error(Code::kBadData, cat("all rows were ", found.rule));
+  }
+  try {
+    table_->finish();
+  } catch (const Error& error) {
+    if (!is_of_words || table_->rows() == 0) throw;
+    throw Error(error.code(), error.problem(), error.where(),
+                "name the column of tags with --label-column");
+  }
+  constexpr size_t kFewRows = 10;
   if (is_of_words && !has_phrase_ && table_->rows() >= kFewRows) {
     add_findings(
         {{"",

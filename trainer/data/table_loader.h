@@ -64,6 +64,9 @@ class TableLoader {
   // tags, whatever their names are.
   void expect_words(std::span<const Column> columns);
 
+  // Adds what was seen of the files before, each once.
+  void add_findings(const std::vector<Finding>& findings);
+
   // Returns the table. Throws kBadData where no file had a row, or where labels that should be
   // classes are fractions. Called at most once.
   std::unique_ptr<ExampleTable> finish();
@@ -86,11 +89,11 @@ class TableLoader {
   void find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given);
   void append(ExampleReader& reader);
   std::unique_ptr<PeekedRows> joined(std::unique_ptr<PeekedRows> rows);
-  void add_findings(const std::vector<Finding>& findings);
   void require_labels(const ExampleReader& reader);
 
   LoadRules rules_;
   bool has_part_ = false;
+  bool has_spans_ = false;   // whether the file's tags are those of spans
   bool has_phrase_ = false;  // whether a row has several texts or words
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;

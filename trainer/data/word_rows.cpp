@@ -9,6 +9,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/conll_look.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/text_list.h"
 
@@ -23,6 +24,9 @@ constexpr size_t kMostWords = 100'000;
 constexpr std::array<std::string_view, 12> kSentenceNames = {
     "sentence_id", "sentenceid",      "sent_id",  "sentid",       "sentence_#",     "sentence_no",
     "sentence_nr", "sentence_number", "sentence", "sentence_idx", "sentence_index", "sent"};
+constexpr std::array<std::string_view, 10> kDocumentNames = {
+    "doc_id",     "document_id", "docid",    "doc",       "document",
+    "article_id", "file",        "filename", "file_name", "file_id"};
 constexpr std::array<std::string_view, 5> kWordNames = {"word", "words", "token", "tokens", "form"};
 constexpr std::array<std::string_view, 8> kTagNames = {"tag",    "tags",  "ner_tags", "ner_tag",
                                                        "labels", "label", "ner",      "pos_tags"};
@@ -50,6 +54,25 @@ bool is_unfilled(const Cell& cell) {
          (text != nullptr && trimmed(*text).empty());
 }
 
+// The column of words. berth's own predictions have the numbers of words in the column that is
+// called so, and the words in another one.
+std::optional<size_t> find_words(std::span<const Column> columns, std::span<const Row> rows) {
+  constexpr std::array<std::string_view, 1> kPredictions = {"prediction"}, kTexts = {"text"};
+  const auto word = find_plain_name(columns, kWordNames);
+  if (!word || !find_plain_name(columns, kPredictions)) return word;
+  const bool has_numbers = std::ranges::all_of(rows, [&](const Row& row) {
+    const auto text = plain_text(row[*word]);
+    return !text || parse_number(*text);
+  });
+  if (!has_numbers) return word;
+  if (const auto text = find_plain_name(columns, kTexts)) return text;
+  throw Error(Code::kBadData,
+              cat("column ", quoted(columns[*word].name),
+                  " has the numbers of words, and no column "
+                  "has the words"),
+              "", "predict with --predictions-with-text");
+}
+
 bool is_one_word(const Cell& cell) {
   const std::string text = plain_text(cell).value_or("");
   return !text.empty() && text.find_first_of(" \t\n") == std::string::npos &&
@@ -68,6 +91,7 @@ class JoinedWords final : public RowReader {
   void select(std::span<const size_t> columns) override {
     std::vector<size_t> wanted(columns.begin(), columns.end());
     wanted.push_back(layout_.sentence);
+    if (layout_.document) wanted.push_back(*layout_.document);
     selected_.assign(selected_.size(), false);
     for (const size_t column : wanted) selected_[column] = true;
     rows_->select(wanted);
@@ -76,6 +100,7 @@ class JoinedWords final : public RowReader {
   bool next(Row& row) override {
     if (!has_next_ && !read()) return false;
     position_ = next_position_;
+    document_ = next_document_;
     const size_t columns = rows_->columns().size();
     std::vector<Json> lists(columns, Json::array());
     std::optional<Error> failure;
@@ -84,9 +109,10 @@ class JoinedWords final : public RowReader {
     const std::string first_id = id.value_or("");
     row.assign(columns, {});
     row[layout_.sentence] = next_[layout_.sentence];
+    if (layout_.document) row[*layout_.document] = next_[*layout_.document];
     do {
       for (size_t i = 0; i < columns; ++i) {
-        if (i != layout_.sentence && selected_[i]) append(next_[i], lists[i]);
+        if (is_listed(i)) append(next_[i], lists[i]);
       }
       if (is_unfilled(next_[layout_.word]) && !failure) failure = lacks(layout_.word);
       if (++words_ > kMostWords) {
@@ -97,10 +123,10 @@ class JoinedWords final : public RowReader {
     } while (read() && goes_on(first_id));
     words_ = 0;
     repeats_ = repeats_ || (!layout_.begins_sentence && seen_.size() < kMostIds &&
-                            !seen_.insert(first_id).second);
+                            !seen_.insert(cat(document_, "\n", first_id)).second);
     if (failure) throw *failure;
     for (size_t i = 0; i < columns; ++i) {
-      if (i != layout_.sentence && selected_[i]) row[i] = to_text(lists[i]);
+      if (is_listed(i)) row[i] = to_text(lists[i]);
     }
     return true;
   }
@@ -112,6 +138,12 @@ class JoinedWords final : public RowReader {
          cat("each row has one word; column ", quoted(rows_->columns()[layout_.sentence].name),
              " says where a sentence ", layout_.begins_sentence ? "begins" : "ends",
              "; --sentence-column says otherwise")});
+    if (splits_) {
+      found.push_back(
+          {"documents in rows of words",
+           cat("a new value of column ", quoted(rows_->columns()[*layout_.document].name),
+               " begins a sentence, too, because the numbers of sentences begin anew there")});
+    }
     if (repeats_) {
       found.push_back(
           {"",
@@ -137,9 +169,17 @@ class JoinedWords final : public RowReader {
   }
 
   // Whether the row that was read belongs to the sentence before it.
-  bool goes_on(const std::string& id) const {
+  bool goes_on(const std::string& id) {
     const std::optional<std::string> next = id_of(next_);
-    return layout_.begins_sentence ? !next : next == id;
+    if (layout_.begins_sentence) return !next;
+    if (next != id) return false;
+    splits_ = splits_ || next_document_ != document_;
+    return next_document_ == document_;
+  }
+
+  // Whether the cells of a column become a list.
+  bool is_listed(size_t column) const {
+    return selected_[column] && column != layout_.sentence && column != layout_.document;
   }
 
   Error lacks(size_t column) const {
@@ -150,8 +190,12 @@ class JoinedWords final : public RowReader {
 
   bool read() {
     has_next_ = rows_->next(next_);
-    if (has_next_) next_position_ = rows_->position();
-    return has_next_;
+    if (!has_next_) return false;
+    next_position_ = rows_->position();
+    if (layout_.document && !is_unfilled(next_[*layout_.document])) {
+      next_document_ = plain_text(next_[*layout_.document]).value_or("");
+    }
+    return true;
   }
 
   const std::unique_ptr<RowReader> rows_;
@@ -163,6 +207,8 @@ class JoinedWords final : public RowReader {
   size_t words_ = 0;  // of the sentence that is being read
   std::unordered_set<std::string> seen_;
   bool repeats_ = false;
+  std::string document_, next_document_;  // of the sentence, and of the row that was read
+  bool splits_ = false;                   // whether a document alone has ended a sentence
 };
 
 }  // namespace
@@ -183,7 +229,7 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
     throw Error(Code::kBadData, cat("there is no column ", quoted(sentence_column),
                                     " (--sentence-column); the columns are ", names));
   }
-  const auto word = choice.text.empty() ? find_plain_name(columns, kWordNames) : named(choice.text);
+  const auto word = choice.text.empty() ? find_words(columns, rows) : named(choice.text);
   const bool has_tags = !choice.label.empty() || find_plain_name(columns, kTagNames).has_value();
   if (!sentence || !word || *word == *sentence || (!task && !has_tags)) return std::nullopt;
   WordRows layout{.sentence = *sentence, .word = *word};
@@ -196,13 +242,42 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
       return std::nullopt;
   }
   if (!is_given && !repeats && !layout.begins_sentence) return std::nullopt;
+  layout.document = find_plain_name(columns, kDocumentNames);
+  if (layout.document == layout.sentence || layout.document == layout.word) layout.document = {};
   return layout;
+}
+
+void require_sentences(std::span<const Column> columns, std::span<const Row> rows,
+                       const ColumnChoice& choice, const std::string& sentence_column,
+                       std::optional<Task> task) {
+  if (sentence_column == "none" || (task && traits(*task).inputs != InputKind::kWords)) return;
+  const auto label = choice.label.empty() ? find_plain_name(columns, kTagNames)
+                                          : find_column(columns, choice.label);
+  auto word = choice.text.empty() ? find_plain_name(columns, kWordNames)
+                                  : find_column(columns, choice.text);
+  if (!word && label && columns.size() == 2) word = 1 - *label;
+  if (!word || !label || word == label) return;
+  size_t words = 0;
+  bool has_entity = false;
+  for (const Row& row : rows) {
+    if (is_unfilled(row[*word]) && is_unfilled(row[*label])) continue;
+    const std::string tag = plain_text(row[*label]).value_or("");
+    if (!is_one_word(row[*word]) || !is_iob_tag(tag)) return;
+    has_entity = has_entity || is_entity_tag(tag);
+    ++words;
+  }
+  if (words < 2 || !has_entity) return;
+  throw Error(Code::kBadData,
+              cat("each row has one word, and no column says which sentence it belongs to"), "",
+              "--sentence-column names that column, and \"none\" reads each row as a sentence; a "
+              "file with a word, a tab and a tag in each line and a blank line after each sentence "
+              "is called .conll");
 }
 
 bool names_word_rows(std::span<const Column> columns) {
   const auto sentence = find_plain_name(columns, kSentenceNames),
              word = find_plain_name(columns, kWordNames);
-  return sentence && word && sentence != word && find_plain_name(columns, kTagNames);
+  return sentence && word && sentence != word;
 }
 
 std::unique_ptr<RowReader> join_words(std::unique_ptr<RowReader> rows, const WordRows& layout) {

@@ -17,6 +17,8 @@ struct WordRows {
   size_t sentence = 0;           // the column that says which sentence a word belongs to
   size_t word = 0;               // the column of words
   bool begins_sentence = false;  // that column is filled in the first row of a sentence only
+  // The column that says which document a word belongs to. Ids of sentences may begin anew there.
+  std::optional<size_t> document{};
 };
 
 // Looks at the first rows. `sentence_column` is what the user says: the name of a column, "none"
@@ -27,7 +29,13 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
                                        const std::string& sentence_column,
                                        std::optional<Task> task);
 
-// Whether the columns have the names of such a table: a sentence, a word and a tag.
+// Throws kBadData where each of the first rows has one word with an IOB tag, but nothing says which
+// sentence it belongs to. `sentence_column` is as above: "none" accepts such rows.
+void require_sentences(std::span<const Column> columns, std::span<const Row> rows,
+                       const ColumnChoice& choice, const std::string& sentence_column,
+                       std::optional<Task> task);
+
+// Whether the columns have the names of such a table: a sentence and a word.
 bool names_word_rows(std::span<const Column> columns);
 
 // The same table with a sentence in each row. Cells become lists, but for those that say which

@@ -201,6 +201,12 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
     const bool is_new = std::ranges::find(rules, found.rule) == rules.end();
     if (is_new && !found.rule.empty()) rules.push_back(found.rule);
   }
+  const bool is_of_words = traits(loaded.task).inputs == InputKind::kWords;
+  Reading& reading = record.reading;
+  if (is_of_words && reading.words.empty() && parse_number(loaded.columns.text)) {
+    reading.words = loaded.columns.text;
+    reading.tags = loaded.columns.label;
+  }
   std::string& rows = record.reading.rows;
   rows += cat(rows.empty() ? "" : " ", crc_text(loaded.table->digest()));
 }
@@ -224,6 +230,9 @@ std::string to_json(const JobRecord& record) {
         {"rules", reading.rules}, {"rows", reading.rows}, {"tokenizer", reading.tokenizer}};
   }
   if (reading.labels) object["reading"]["labels"] = to_json(*reading.labels);
+  if (!reading.words.empty()) {
+    object["reading"]["columns"] = {{"words", reading.words}, {"tags", reading.tags}};
+  }
   return to_text(object, 2) + "\n";
 }
 

@@ -20,6 +20,8 @@ struct Reading {
   std::string rows{};                // their checksum; empty: the job has no rows of texts
   // How the labels of the rows to train on are written. Empty: the task has no such labels.
   std::optional<LabelForm> labels{};
+  // The numbers of CoNLL's columns of words and tags; empty: the first and the last one.
+  std::string words{}, tags{};
   std::vector<std::string> tokenizer{};  // the rules of the tokenizer (load_tokenizer())
 };
 

@@ -13,13 +13,13 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
 #include "storage/formats/utf8_source.h"
-#include "trainer/data/word_rows.h"
 #include "trainer/loop/load_token_shards.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/peeked_source.h"
 #include "trainer/loop/plain_records.h"
 #include "trainer/loop/split_folder.h"
 #include "trainer/loop/tfds_folder.h"
+#include "trainer/loop/word_files.h"
 
 namespace berth {
 namespace {
@@ -90,14 +90,6 @@ bool holds_squad(std::string_view name, std::string_view text, const LoadRules& 
   return may_be_lines && !asks_for_table && begins_squad_object(text);
 }
 
-// Whether a file of words begins with a header line. Each line is then a sentence, and not a word.
-bool begins_sentence_table(std::string_view text) {
-  std::vector<Column> columns;
-  const std::string_view line = text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
-  for (std::string& name : parted(line, "\t,")) columns.push_back({std::move(name), {}});
-  return names_words_and_tags(columns) || names_word_rows(columns);
-}
-
 // Appends the rows of one file. If rows name objects that hold their texts, `objects` becomes the
 // checksum of these objects.
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
@@ -120,19 +112,35 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool is_of_words = task && traits(*task).inputs == InputKind::kWords;
   const bool may_be_lines =
       !is_table(name) || is_plain_text(name) || lower_ascii(name).ends_with(".tsv");
-  if (is_of_words && may_be_lines && !begins_sentence_table(peeked->beginning())) {
+  if (is_of_words && may_be_lines &&
+      !begins_sentence_table(peeked->beginning(), request.rules.columns)) {
     layout = RowLayout::kWordLines;
+  }
+  if (layout == RowLayout::kWordLines && ignores_labels &&
+      holds_plain_sentences(peeked->beginning(), request.known_tags,
+                            !request.form.usual_words.empty())) {
+    if (!is_plain_text(name)) {
+      throw Error(Code::kBadData, "has several words in a line", "",
+                  "text, a sentence a line, is called .txt, and one word a line .conll");
+    }
+    layout = RowLayout::kByName;
+    table.add_findings({{"",
+                         "each line is a sentence, whose words stand between blanks; a file "
+                         "with one word a line is called .conll"}});
   }
   const bool is_lines =
       layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
   const ColumnChoice& columns = table.columns();
-  std::unique_ptr<RowReader> rows =
-      open_rows(std::move(peeked), name, layout,
-                {.delimiter = request.form.delimiter,
-                 .quoting = request.form.quoting,
-                 .words = columns.text,
-                 .tags = columns.label.empty() ? columns.tags : columns.label});
+  std::string tags = columns.label.empty() ? columns.tags : columns.label;
+  if (tags.empty() && task && !is_of_words) tags = "any";
+  std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout,
+                                              {.delimiter = request.form.delimiter,
+                                               .quoting = request.form.quoting,
+                                               .words = columns.text,
+                                               .tags = tags,
+                                               .usual_words = request.form.usual_words,
+                                               .usual_tags = request.form.usual_tags});
   if (is_lines && (is_of_words || !task)) table.expect_words(rows->columns());
   if (names_managed_rows(rows->columns())) {
     rows = make_managed_rows(std::move(rows), storage, objects, request.rules.need,

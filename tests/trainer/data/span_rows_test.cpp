@@ -13,10 +13,14 @@ namespace {
 
 using testing::ElementsAre;
 
-// The sentences of a JSON file, each as "word/TAG word/TAG".
-std::vector<std::string> read_spans(std::string_view json, LoadRules rules = {}) {
-  TableLoader loader(std::move(rules));
-  loader.append_rows(make_json_reader(source_of(json)));
+// What the loader said of the last file.
+std::string said;
+
+// The sentences of a file, each as "word/TAG word/TAG".
+std::vector<std::string> read_sentences(std::unique_ptr<RowReader> rows,
+                                        const LoadRules& rules = {}) {
+  TableLoader loader(rules);
+  loader.append_rows(std::move(rows));
   const auto table = loader.finish();
   EXPECT_EQ(loader.task(), Task::kTokenClassification);
   std::vector<std::string> sentences;
@@ -28,7 +32,13 @@ std::vector<std::string> read_spans(std::string_view json, LoadRules rules = {})
       if (i < example.labels.size()) sentence += "/" + table->labels.name_of(example.labels[i]);
     }
   }
+  said.clear();
+  for (const Finding& found : loader.findings()) said += found.text + "\n";
   return sentences;
+}
+
+std::vector<std::string> read_spans(std::string_view json, const LoadRules& rules = {}) {
+  return read_sentences(make_json_reader(source_of(json)), rules);
 }
 
 const auto kMara = ElementsAre("Zoë/B-PER lives/O in/O New/B-LOC York/I-LOC ./O", "so/O");
@@ -83,6 +93,103 @@ TEST(SpanRows, OverlappingSpansAreRefused) {
       ThrowsCode(Code::kBadData, "overlaps the one before it"));
   EXPECT_THAT([] { read_spans(R"({"text": "New York", "label": [[0, 9, "LOC"]]})"); },
               ThrowsCode(Code::kBadData, "is not a part of a text of 8 characters"));
+}
+
+TEST(SpanRows, PythonsTextAndNamesInFrontAreRead) {
+  for (const char* spans :
+       {"[[0, 3, 'PER'], [13, 21, 'LOC']]", "[(0, 3, 'PER'), (13, 21, 'LOC')]",
+        "[('PER', 0, 3), ('LOC', 13, 21)]", R"([["PER",0,3],["LOC",13,21]])",
+        "[{'start': 0, 'end': 3, 'label': 'PER', 'x': None}, (13, 21, 'LOC')]"}) {
+    std::string cell = spans;
+    for (size_t at = 0; (at = cell.find('"', at)) != std::string::npos; at += 2)
+      cell.insert(at, "\"");
+    const std::string csv = "text,label\nZoë lives in New York.,\"" + cell + "\"\nso,[]\n";
+    EXPECT_THAT(read_sentences(make_csv_reader(source_of(csv))), kMara) << csv;
+  }
+}
+
+TEST(SpanRows, GlinersSpansCountWords) {
+  EXPECT_THAT(
+      read_spans(R"([{"tokenized_text": ["Mara", "Zoll", "so."], "ner": [[0, 1, "PER"]]}])"),
+      ElementsAre("Mara/B-PER Zoll/I-PER so./O"));
+  EXPECT_THAT([] { read_spans(R"([{"tokenized_text": ["Mara"], "ner": [[0, 1, "PER"]]}])"); },
+              ThrowsCode(Code::kBadData, "from 0 to 1 is not a part of 1 word"));
+}
+
+std::string task_of(const std::string& annotations) {
+  return R"({"data": {"text": "Zoë so"}, "annotations": [)" + annotations + "]}\n";
+}
+
+TEST(SpanRows, UnfinishedAnnotationsAreLeftOutAndToldOf) {
+  const std::string done =
+      R"({"result": [{"value": {"start": 0, "end": 3, "text": "Zoë", "labels": ["PER"]}}]})";
+  const std::string cancelled = R"({"was_cancelled": true, "result": []})";
+  const std::string other = R"({"result": []})";
+  EXPECT_THAT(read_spans(task_of(done) + task_of("") + task_of(cancelled) + task_of(other)),
+              ElementsAre("Zoë/B-PER so/O", "Zoë/O so/O"));
+  EXPECT_THAT(said, testing::HasSubstr("2 rows were left out: no annotator has finished them"));
+  EXPECT_THAT([&] { read_spans(task_of(done) + task_of(done + ", " + other)); },
+              ThrowsCode(Code::kBadData, "has 2 annotations that differ"));
+  EXPECT_THAT(read_spans(task_of(done + ", " + cancelled + ", " + done)),
+              ElementsAre("Zoë/B-PER so/O"));
+  EXPECT_THAT(
+      read_spans(task_of(done + R"(, {"ground_truth": true, "result": []})") + task_of(done)),
+      ElementsAre("Zoë/O so/O", "Zoë/B-PER so/O"));
+  EXPECT_THAT(read_spans(task_of(done) + task_of(""),
+                         {.task = Task::kTokenClassification, .need = LabelNeed::kIgnored}),
+              ElementsAre("Zoë so", "Zoë so"));
+}
+
+TEST(SpanRows, ProdigysRefusedRowsAreLeftOut) {
+  const std::string rows =
+      R"({"text": "Zoë so", "spans": [{"start": 0, "end": 3, "label": "PER"}], "answer": "accept"})"
+      "\n"
+      R"({"text": "no", "spans": [], "answer": "reject"})"
+      "\n"
+      R"({"text": "eh", "spans": [], "answer": "ignore"})";
+  EXPECT_THAT(read_spans(rows), ElementsAre("Zoë/B-PER so/O"));
+  EXPECT_THAT(said, testing::HasSubstr("2 rows were left out: their column \"answer\" is reject"));
+}
+
+TEST(SpanRows, SpansThatCutWordsAreToldOf) {
+  EXPECT_THAT(
+      read_spans(R"({"text": "Mara Zoll lives.", "label": [[0, 8, "PER"], [10, 15, "X"]]})"),
+      ElementsAre("Mara/B-PER Zol/I-PER l/O lives/B-X ./O"));
+  EXPECT_THAT(said,
+              testing::HasSubstr("1 of 2 spans of column \"label\" begin or end inside a word"));
+  read_spans(R"({"text": "(Mara) so", "label": [[1, 5, "PER"]]})");
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("inside a word")));
+}
+
+TEST(SpanRows, ASpansTextDecides) {
+  const auto read = [](const std::string& span) {
+    return read_spans(R"({"text": "😀 Zoë so", "label": [)" + span + "]}");
+  };
+  EXPECT_THAT(read(R"({"start": 2, "end": 5, "text": "Zoë", "labels": ["PER"]})"),
+              ElementsAre("😀/O Zoë/B-PER so/O"));
+  EXPECT_THAT([&] { read(R"({"start": 3, "end": 6, "text": "Zoë", "labels": ["PER"]})"); },
+              ThrowsCode(Code::kBadData, "these count units of UTF-16"));
+  EXPECT_THAT([&] { read(R"({"start": 5, "end": 9, "text": "Zoë", "labels": ["PER"]})"); },
+              ThrowsCode(Code::kBadData, "these count bytes of UTF-8"));
+  EXPECT_THAT([&] { read(R"({"start": 2, "end": 4, "text": "Zoë", "labels": ["PER"]})"); },
+              ThrowsCode(Code::kBadData, "this end is the last one"));
+}
+
+TEST(SpanRows, RowsToEvaluateMayHaveNoSpans) {
+  const std::string rows = R"({"text": "Zoë so.", "label": []})";
+  EXPECT_THAT(read_spans(rows, {.task = Task::kTokenClassification}),
+              ElementsAre("Zoë/O so/O ./O"));
+}
+
+TEST(SpanRows, ClassesOfTextsAreRefusedWithAWayToConvertThem) {
+  EXPECT_THAT(
+      [] {
+        read_spans(
+            R"({"data": {"text": "a"}, "annotations": [{"result": [{"value": {"choices": ["x"]}}]}]})");
+      },
+      ThrowsCode(Code::kBadData, "Label Studio's choices"));
+  EXPECT_THAT([] { read_spans(R"({"text": "a", "cats": {"x": 1.0, "y": 0.0}})"); },
+              ThrowsCode(Code::kBadData, "spaCy's \"cats\""));
 }
 
 }  // namespace

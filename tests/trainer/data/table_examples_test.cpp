@@ -152,5 +152,52 @@ TEST(Tasks, AWeightIsNotBelowZero) {
       ThrowsCode(Code::kBadData, "row 0: column \"w\": \"1e+39\" is too large for fp32"));
 }
 
+// A row to predict keeps its place.
+TEST(Tasks, ASentenceToPredictMayHaveNoWords) {
+  const std::vector<Column> columns = {{"tokens", {}}};
+  const std::vector<Row> rows = {{text_cell("[]")}, {text_cell(R"(["a"])")}, {Cell()}};
+  LoadRules rules{.task = Task::kTokenClassification, .need = LabelNeed::kIgnored};
+  EXPECT_THAT(
+      [&] { TableLoader(rules).append_rows(std::make_unique<RowsInMemory>(columns, rows)); },
+      ThrowsCode(Code::kBadData, "row 0: the sentence has no words"));
+  rules.keeps_missing_texts = true;
+  TableLoader loader(rules);
+  loader.append_rows(std::make_unique<RowsInMemory>(columns, rows));
+  const auto table = loader.finish();
+  ASSERT_EQ(table->rows(), 3u);
+  EXPECT_THAT(table->read(0).texts, IsEmpty());
+  EXPECT_THAT(table->read(1).texts, ElementsAre("a"));
+}
+
+// Prodigy's.
+TEST(Tasks, RowsThatAnAnnotatorRefusedAreLeftOut) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}, {"answer", {}}};
+  const std::vector<Row> rows = {{text_cell("a"), text_cell("x"), text_cell("accept")},
+                                 {text_cell("b"), text_cell("y"), text_cell("reject")},
+                                 {text_cell("c"), text_cell("y"), text_cell("accept")}};
+  for (const std::optional<Task> task : {std::optional<Task>(), std::optional(kDefaultTask)}) {
+    TableLoader loader({.task = task});
+    loader.append_rows(std::make_unique<RowsInMemory>(columns, rows));
+    const auto table = loader.finish();
+    ASSERT_EQ(table->rows(), 2u);
+    EXPECT_EQ(table->source_row(1), 2u);
+    ASSERT_EQ(loader.findings().size(), 1u);
+    EXPECT_EQ(loader.findings()[0].text,
+              "1 row was left out: their column \"answer\" is reject or ignore");
+  }
+  TableLoader loader({.columns = {.label = "answer"}});
+  loader.append_rows(std::make_unique<RowsInMemory>(columns, rows));
+  EXPECT_EQ(loader.finish()->rows(), 3u);
+}
+
+TEST(Tasks, AFractionAmongTagsIsNoScore) {
+  EXPECT_THAT(
+      [] {
+        one(Task::kTokenClassification, {{"tokens", {}}, {"tags", {}}},
+            {text_cell("a b"), text_cell("0.9 0.8")});
+      },
+      ThrowsCode(Code::kBadData, "name the column of tags with --label-column"));
+}
+
 }  // namespace
 }  // namespace berth

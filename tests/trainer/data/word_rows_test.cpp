@@ -117,5 +117,52 @@ TEST(WordRows, ScatteredSentencesAndLonelyWordsAreToldOf) {
       HasSubstr("every sentence has one word; where each row has a word, --sentence-column"));
 }
 
+// What a table says that is read as one word a row although nothing says where sentences end.
+TEST(WordRows, WordsWithoutSentencesAreRefused) {
+  const std::vector<Row> alone = {{"mara", "B-PER"}, {"lives", "O"}, {kUnfilled, kUnfilled}};
+  for (const LoadRules& rules : {LoadRules{}, LoadRules{.task = Task::kTokenClassification}}) {
+    for (const char* name : {"word", "tokens", "text"}) {
+      EXPECT_THAT(
+          [&] {
+            read_word_rows({name, "label"}, alone, rules);
+          },
+          ThrowsCode(Code::kBadData, "each row has one word, and no column says which sentence"));
+    }
+  }
+  EXPECT_THAT(read_word_rows({"word", "label"}, {{"mara", "B-PER"}, {"so", "O"}},
+                             {.task = Task::kTokenClassification, .sentence_column = "none"})
+                  .sentences,
+              ElementsAre("mara/B-PER", "so/O"));
+  EXPECT_THAT(read_word_rows({"text", "label"}, {{"mara lives", "B-PER O"}, {"so", "O"}},
+                             {.task = Task::kTokenClassification})
+                  .sentences,
+              ElementsAre("mara/B-PER lives/O", "so/O"));
+}
+
+TEST(WordRows, NumbersOfSentencesMayBeginAnewInEachDocument) {
+  const std::vector<Row> rows = {{"a", row_id(0), "mara", "B-PER"}, {"a", row_id(0), "so", "O"},
+                                 {"b", row_id(0), "in", "O"},       {"b", row_id(1), "x", "O"},
+                                 {"c", row_id(1), "y", "O"},        {"c", row_id(1), "z", "O"}};
+  const ReadWords words = read_word_rows({"doc_id", "sent_id", "token", "ner"}, rows);
+  EXPECT_THAT(words.sentences, ElementsAre("mara/B-PER so/O", "in/O", "x/O", "y/O z/O"));
+  EXPECT_THAT(words.says, HasSubstr("a new value of column \"doc_id\" begins a sentence"));
+  EXPECT_THAT(words.says, testing::Not(HasSubstr("scattered")));
+}
+
+TEST(WordRows, OurPredictionsAreSuchATable) {
+  const std::vector<Row> rows = {{row_id(0), row_id(0), "B-PER", "0.9", "mara"},
+                                 {row_id(0), row_id(1), "O", "0.8", "lives"},
+                                 {row_id(1), row_id(0), "O", "0.7", "so"}};
+  const LoadRules rules{.task = Task::kTokenClassification, .columns = {.label = "prediction"}};
+  EXPECT_THAT(read_word_rows({"sentence", "word", "prediction", "probability", "text"}, rows, rules)
+                  .sentences,
+              ElementsAre("mara/B-PER lives/O", "so/O"));
+  EXPECT_THAT(
+      [&] {
+        read_word_rows({"sentence", "word", "prediction", "probability", "x"}, rows, rules);
+      },
+      ThrowsCode(Code::kBadData, "column \"word\" has the numbers of words, and no column"));
+}
+
 }  // namespace
 }  // namespace berth

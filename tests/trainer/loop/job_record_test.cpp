@@ -46,6 +46,20 @@ TEST(JobRecord, SaysWhatWasAskedReadAndUsed) {
   EXPECT_EQ(object["kernels"], "cpu-fp32");
 }
 
+TEST(JobRecord, KeepsTheNumbersOfConllsColumns) {
+  JobRecord job = record();
+  EXPECT_FALSE(parse_json(to_json(job)).contains("reading"));
+  LoadedTable loaded{.table = std::make_unique<ExampleTable>(),
+                     .task = Task::kTokenClassification,
+                     .columns = {.text = "2", .label = "3"},
+                     .name = "x.conll",
+                     .sources = {}};
+  add_table(job, loaded);
+  loaded.columns = {.text = "4", .label = "5"};
+  add_table(job, loaded);
+  EXPECT_EQ(parse_json(to_json(job))["reading"]["columns"], (Json{{"words", "2"}, {"tags", "3"}}));
+}
+
 TEST(JobRecord, MatchesItself) {
   EXPECT_NO_THROW(check_settings_match(to_json(record()), record()));
   EXPECT_NO_THROW(check_sources_match(to_json(record()), record()));
