@@ -143,6 +143,7 @@ TrainingInputs read_inputs(const Job& job) {
   model.config.task = rows.task;
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
+  settle_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
   if (compares_texts(model.config)) {
     require_cpu(job);
     settle_comparison(*folder, read_sentence_files(*folder), settings, model);

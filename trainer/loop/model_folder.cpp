@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "storage/archive.h"
 #include "storage/base/log.h"
@@ -236,6 +237,15 @@ Error ModelFolder::missing_parameters() const {
 }
 
 std::optional<ModelParameters> ModelFolder::parameters() {
+  return peeked_ ? std::exchange(peeked_, std::nullopt) : open();
+}
+
+const ModelParameters* ModelFolder::peek_parameters() {
+  if (!peeked_) peeked_ = open();
+  return peeked_ ? &*peeked_ : nullptr;
+}
+
+std::optional<ModelParameters> ModelFolder::open() {
   std::optional<Uri> found = file_;
   if (!found && directory_) found = find_parameters(storage_, *directory_);
   const auto opened = [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); };
