@@ -88,10 +88,11 @@ std::vector<std::string> parse_labels(const Json& object) {
     if (!id.empty() && id.size() < 10 && id.find_first_not_of("0123456789") == std::string::npos) {
       index = std::stoul(id);
     }
-    if (index >= labels.size() || seen[index] || !name.is_string()) {
+    const bool is_name = name.is_string() || name.is_number_integer();
+    if (index >= labels.size() || seen[index] || !is_name) {
       refuse_key("id2label", "must map 0, 1, ... to names");
     }
-    labels[index] = name.get<std::string>();
+    labels[index] = name.is_string() ? name.get<std::string>() : to_text(name);
     seen[index] = true;
   }
   return labels;
