@@ -121,6 +121,7 @@ TrainingInputs read_inputs(const Job& job) {
   preflight(listed, settings);
   preflight_unused(listed, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
+  const bool asks_length = asks_for_length(job.command_line, settings);
   ModelDescription model = describe_fitting_model(*folder, job.command_line, resolved.settings);
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
@@ -147,6 +148,7 @@ TrainingInputs read_inputs(const Job& job) {
   if (compares_texts(model.config)) {
     require_cpu(job);
     settle_comparison(*folder, read_sentence_files(*folder), settings, model);
+    if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   }
   job.stop_point();
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
