@@ -183,15 +183,17 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
                      *inputs.model.tokenizer),
       train_(train_examples_.rows(inputs.rows.split.train)),
       eval_(make_eval_set(inputs.rows, eval_examples_)) {
-  const Task task = inputs.rows.task;
-  const std::string hint = hint_for_labels(task, inputs.settings());
+  const auto hint = [&](Dataset& data) {
+    return hint_for_labels(data, inputs.settings(), *inputs.model.tokenizer);
+  };
   if (!has_any_label(train_)) {
     throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
-                inputs.rows.train.name, hint);
+                inputs.rows.train.name, hint(train_));
   }
   if (!eval_ || has_any_label(*eval_)) return;
   log_warning(cat(inputs.rows.eval ? inputs.rows.eval->name : inputs.rows.train.name,
-                  ": no row to evaluate on has a label, so the job evaluates nothing; ", hint));
+                  ": no row to evaluate on has a label, so the job evaluates nothing; ",
+                  hint(*eval_)));
   eval_.reset();
 }
 
