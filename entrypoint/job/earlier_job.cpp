@@ -9,6 +9,7 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/data/label_form_record.h"
+#include "trainer/loop/load_model.h"
 
 namespace berth {
 namespace {
@@ -44,6 +45,10 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   if (record.contains("vector_size") && record["vector_size"].is_number_unsigned()) {
     vector_size_ = record["vector_size"].get<int64_t>();
     require(vector_size_ > 0 && vector_size_ < kLargestVector);
+  }
+  const Json reading = record.value("reading", Json::object());
+  if (reading.is_object() && reading.contains("tokenizer") && reading["tokenizer"].is_array()) {
+    for (const Json& rule : reading["tokenizer"]) has_own_decoder_ |= rule == kOwnDecoderRule;
   }
   for (const Json& label : record["labels"]) {
     require(label.is_string());

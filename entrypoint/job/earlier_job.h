@@ -40,6 +40,9 @@ class EarlierJob {
   int32_t max_seq_length() const;      // in tokens
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
+  // Whether it has a decoder of its own, because its model's file had one (settle_decoder()).
+  bool has_own_decoder() const { return has_own_decoder_; }
+
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
 
@@ -57,6 +60,7 @@ class EarlierJob {
   std::optional<LabelForm> label_form_;
   std::string task_, words_, tags_;
   int64_t vector_size_ = 0;
+  bool has_own_decoder_ = false;
 };
 
 }  // namespace berth

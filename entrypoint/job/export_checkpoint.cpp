@@ -20,6 +20,7 @@ ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& 
   ModelDescription model = describe_model(folder, settings.model, data);
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
+  if (earlier.has_own_decoder()) model.config.ties_word_embeddings = false;
   model.config.vector_size = earlier.vector_size();
   if (compares_texts(model.config)) {
     settle_comparison(folder, read_sentence_files(folder), settings, model);

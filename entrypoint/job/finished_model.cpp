@@ -71,7 +71,9 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
                           ResolvedJob& resolved) {
   const Settings& settings = resolved.settings;
   if (settings.mode == Mode::kEmbed) return describe_embedder(folder, command_line, resolved);
-  ModelDescription model = describe_fitting_model(folder, command_line, resolved.settings);
+  const bool asks_length = resolved.is_of_job || asks_for_length(command_line, settings);
+  ModelDescription model =
+      describe_fitting_model(folder, command_line, resolved.settings, resolved.is_of_job);
   // What a model of sentence-transformers can do besides is to compare texts.
   std::optional<Task>& task = resolved.sources.task;
   const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
@@ -80,6 +82,7 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   if (!task && files.is_there) task = Task::kSimilarity;
   if (task && is_of_groups(*task)) {
     settle_comparison(folder, files, settings, model);
+    if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   } else {
     settle_embedding(files, settings.embedding, model.config);
   }
@@ -110,6 +113,7 @@ FinishedModel::FinishedModel(Job& job)
       folder_(checked_storage(listed_, settings()), settings().model),
       model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
+  settle_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
   generator_ = finished_generator(job, settings(), model_.config);
   program_bytes_ = program_bytes();
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes

@@ -10,6 +10,7 @@
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/joined_documents.h"
+#include "trainer/data/word_starts.h"
 #include "trainer/loop/load_model.h"
 
 namespace berth {
@@ -196,6 +197,29 @@ void warn_of_unanswerable(const LoadedTable& loaded, const DataOptions& data) {
   log_findings(loaded.name, {&found, 1});
 }
 
+namespace {
+
+// Whether the first rows hold [UNK], and no token besides that a text could have.
+bool is_all_unknown(Dataset& data, const Tokenizer& tokenizer) {
+  constexpr int64_t kMostRows = 1000;
+  const std::optional<int32_t> unknown = unknown_id(tokenizer);
+  if (!unknown) return false;
+  const std::vector<TokenRole> roles = token_roles(tokenizer);
+  bool has_unknown = false;
+  for (int64_t i = 0; i < std::min(data.size(), kMostRows); ++i) {
+    for (const int32_t id : data.features(i).input_ids) {
+      const auto place = static_cast<size_t>(id);
+      if (id != *unknown && place < roles.size() && roles[place] != TokenRole::kSpecial) {
+        return false;
+      }
+      has_unknown |= id == *unknown;
+    }
+  }
+  return has_unknown;
+}
+
+}  // namespace
+
 int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
                   LoadedTable& loaded, Split& split) {
   const DataOptions& data = settings.data;
@@ -230,8 +254,12 @@ int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task tas
   return join_rows(settings, tokenizer, task, loaded, split);
 }
 
-std::string hint_for_labels(Task task, const Settings& settings) {
-  if (traits(task).labels == LabelKind::kMaskedId) {
+std::string hint_for_labels(Dataset& data, const Settings& settings, const Tokenizer& tokenizer) {
+  if (traits(data.task()).labels == LabelKind::kMaskedId) {
+    if (is_all_unknown(data, tokenizer)) {
+      return "all tokens are [UNK], which the vocabulary cannot write: check that the tokenizer is "
+             "that of the model and of this language";
+    }
     return settings.data.whole_word_masking
                ? "no token is hidden, because every word has more pieces than may be hidden: leave "
                  "--whole-word-masking out, or raise --mlm-probability"

@@ -71,8 +71,8 @@ int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task tas
 int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task task,
                   LoadedTable& loaded);
 
-// What to do where no row of a task has a label.
-std::string hint_for_labels(Task task, const Settings& settings);
+// What to do where no row of `data` has a label.
+std::string hint_for_labels(Dataset& data, const Settings& settings, const Tokenizer& tokenizer);
 
 // Loads the tables that `sources` names, finds the task and the labels, and splits the training
 // rows. `config` is the configuration of the model to start from. Throws kBadData where the rows do

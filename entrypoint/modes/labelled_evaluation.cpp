@@ -72,7 +72,7 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   Dataset data = rows.all_rows();
   if (!has_any_label(data)) {
     throw Error(Code::kBadData, "there is nothing to evaluate: no row has a label", loaded.name,
-                hint_for_labels(data.task(), settings));
+                hint_for_labels(data, settings, finished.tokenizer()));
   }
   const std::optional<EvaluationResult> evaluation = evaluate(
       finished.engine_for(loaded, data), data, settings.training.examples_per_evaluation_batch(),

@@ -121,6 +121,7 @@ TrainingInputs read_inputs(const Job& job) {
   preflight(listed, settings);
   preflight_unused(listed, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
+  const bool asks_length = asks_for_length(job.command_line, settings);
   ModelDescription model = describe_fitting_model(*folder, job.command_line, resolved.settings);
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
@@ -143,9 +144,11 @@ TrainingInputs read_inputs(const Job& job) {
   model.config.task = rows.task;
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
+  settle_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
   if (compares_texts(model.config)) {
     require_cpu(job);
     settle_comparison(*folder, read_sentence_files(*folder), settings, model);
+    if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   }
   job.stop_point();
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
@@ -180,15 +183,17 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
                      *inputs.model.tokenizer),
       train_(train_examples_.rows(inputs.rows.split.train)),
       eval_(make_eval_set(inputs.rows, eval_examples_)) {
-  const Task task = inputs.rows.task;
-  const std::string hint = hint_for_labels(task, inputs.settings());
+  const auto hint = [&](Dataset& data) {
+    return hint_for_labels(data, inputs.settings(), *inputs.model.tokenizer);
+  };
   if (!has_any_label(train_)) {
     throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
-                inputs.rows.train.name, hint);
+                inputs.rows.train.name, hint(train_));
   }
   if (!eval_ || has_any_label(*eval_)) return;
   log_warning(cat(inputs.rows.eval ? inputs.rows.eval->name : inputs.rows.train.name,
-                  ": no row to evaluate on has a label, so the job evaluates nothing; ", hint));
+                  ": no row to evaluate on has a label, so the job evaluates nothing; ",
+                  hint(*eval_)));
   eval_.reset();
 }
 

@@ -7,6 +7,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
+#include "storage/formats/git_lfs.h"
 #include "storage/formats/safetensors_header.h"
 #include "storage/formats/utf8.h"
 
@@ -114,6 +115,7 @@ void write(ByteSink& sink, std::span<const NamedTensor> tensors,
 }  // namespace
 
 SafetensorsReader::SafetensorsReader(Bytes file) {
+  refuse_lfs_pointer(as_text(file));
   Cursor cursor(file);
   const uint64_t header_size = cursor.u64();
   if (header_size > kLargestHeader) {

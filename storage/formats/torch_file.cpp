@@ -6,6 +6,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
+#include "storage/formats/git_lfs.h"
 #include "storage/formats/torch/strided.h"
 #include "storage/formats/torch/torch_layout.h"
 #include "storage/formats/torch/torch_views.h"
@@ -19,10 +20,7 @@ constexpr uint64_t kGatherAlways = uint64_t{1} << 20;
 
 TorchContents read_contents(Bytes file) {
   if (is_zip(file)) return read_torch_zip(file);
-  if (as_text(file).starts_with("version https://git-lfs")) {
-    throw Error(Code::kBadData, "is a pointer of git-lfs, not the file itself", "",
-                "run git lfs pull");
-  }
+  refuse_lfs_pointer(as_text(file));
   if (file.empty() || file[0] != std::byte{0x80}) {
     throw Error(Code::kCorrupt, "neither a zip file nor a pickle", "byte 0",
                 "pass a file that torch.save wrote");

@@ -56,17 +56,48 @@ std::string classifier_of(const ModelConfig& config) {
   }
 }
 
+// The class with a head that saved the model: "BertForMultipleChoice". "" where it names an encoder
+// or none.
+std::string saved_class(const ModelConfig& config) {
+  const Json source = parse_json(config.source_json);
+  if (!source.is_object() || !source.contains("architectures")) return "";
+  const Json& names = source["architectures"];
+  const bool has_name = names.is_array() && !names.empty() && names.front().is_string();
+  const std::string name = has_name ? names.front().get<std::string>() : "";
+  return name.ends_with("Model") ? "" : name;
+}
+
 TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options) {
   TensorRules rules{.classifier = classifier_of(config),
                     .ignores_mismatched_sizes = options.ignores_mismatched_sizes};
+  if (rules.classifier.empty() || config.source_json.empty()) return rules;
   const std::optional<Task>& saved = config.saved_task;
-  if (rules.classifier.empty() || !saved || *saved == config.task) return rules;
-  // Files of classifiers with several labels may not say so; the same names mean the same head.
+  if (!saved) {  // a class with a head that no task of berth has
+    rules.classifier_is_new = !saved_class(config).empty();
+    return rules;
+  }
+  if (*saved == config.task) return rules;
+  // Files of classifiers with several labels may not say so; the same names mean the same head
+  // then.
+  const Json source = parse_json(config.source_json);
+  const bool is_told = source.contains("problem_type") && !source["problem_type"].is_null();
   const bool same_rows = traits(*saved).rows == traits(config.task).rows &&
                          traits(*saved).has_classes && traits(config.task).has_classes;
   const std::vector<std::string> own = parse_config(config.source_json).labels;
-  rules.classifier_is_new = !(same_rows && own == config.labels);
+  const bool is_open = same_rows && !is_told;
+  rules.classifier_is_new = !(is_open && own == config.labels);
+  if (is_open && !rules.classifier_is_new) {
+    log_info(
+        cat("config.json does not say whether texts have one label or several "
+            "(problem_type): the model's head goes on as that of ",
+            task_name(config.task)));
+  }
   return rules;
+}
+
+// Whether the config's head predicts masked tokens by the word embeddings.
+bool is_tied(const ModelConfig& config) {
+  return traits(config.task).rows == HeadRows::kMasked && config.ties_word_embeddings;
 }
 
 }  // namespace
@@ -184,6 +215,33 @@ std::vector<std::string> evaluation_labels(const ModelConfig& config) {
   return numbers;
 }
 
+void settle_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
+                    std::vector<std::string>& rules) {
+  if (!is_tied(config) || options.init == Init::kRandom) return;
+  const ModelParameters* found = folder.peek_parameters();
+  if (found == nullptr) return;
+  OwnDecoder own;
+  try {
+    own = find_own_decoder(*found->tensors, parameter_table(config), masked_lm_head_names(config));
+  } catch (const Error& error) {
+    throw error.at(found->file);
+  }
+  if (own.weight) {
+    config.ties_word_embeddings = false;
+    rules.emplace_back(kOwnDecoderRule);
+    log_warning(cat(found->file,
+                    " has a decoder that differs from the word embeddings, although the "
+                    "configuration ties them (tie_word_embeddings). The decoder counts, as in "
+                    "transformers 5; transformers 4 leaves it out"));
+  }
+  if (own.bias) {
+    if (!own.weight) rules.emplace_back("a decoder's bias of the model's file counts");
+    log_warning(cat(found->file,
+                    " has a bias of the decoder that differs from the head's bias. The decoder's "
+                    "counts, as in transformers 5; transformers 4 takes the other one"));
+  }
+}
+
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
                      uint64_t seed, int threads, ParameterTensors& values, HeadNeed head) {
   if (options.init == Init::kRandom) {
@@ -196,9 +254,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   }
   TensorRules rules = tensor_rules(config, options);
   const MaskedLmHeadNames head_names = masked_lm_head_names(config);
-  if (traits(config.task).rows == HeadRows::kMasked && config.ties_word_embeddings) {
-    rules.tied = &head_names;
-  }
+  if (is_tied(config)) rules.tied = &head_names;
   if (head == HeadNeed::kRequired) rules.classifier.clear();
   LoadReport report;
   try {
@@ -207,20 +263,21 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     throw error.at(found->file);
   }
   if (!report.prefix.empty()) {
-    log_info(cat("all tensors of ", found->file, " are named ", quoted(report.prefix + "..."),
-                 "; the prefix was taken off"));
+    const size_t others = report.without_prefix.size();
+    log_info(cat(others == 0 ? "all tensors of " : "the model's tensors in ", found->file,
+                 " are named ", quoted(report.prefix + "..."), "; the prefix was taken off"));
+    if (others > 0) {
+      log_warning(cat(found->file, ": ", counted(others, "tensor"), " without the prefix ",
+                      quoted(report.prefix), " ", others == 1 ? "is" : "are", " left out (",
+                      report.without_prefix.front(), others > 1 ? ", ..." : "", ")"));
+    }
   }
   if (report.left_out_classifier) {
     log_info(rules.classifier_is_new
-                 ? cat("the model was fine-tuned for ", task_name(*config.saved_task),
+                 ? cat("the model was fine-tuned for ",
+                       config.saved_task ? task_name(*config.saved_task) : saved_class(config),
                        ": the head of ", task_name(config.task), " is new")
                  : cat("the model was fine-tuned for another number of classes: the head is new"));
-  }
-  if (report.has_other_decoder) {
-    log_warning(cat(found->file,
-                    " has a decoder that differs from the word embeddings, although the "
-                    "configuration ties them: it is left out, as transformers does; with "
-                    "tie_word_embeddings false in config.json it counts"));
   }
   if (!report.ignored.empty()) {
     log_info(cat("not used by the model: ", counted(report.ignored.size(), "tensor"), " of ",

@@ -61,6 +61,16 @@ bool are_placeholders(const std::vector<std::string>& labels);
 // 0, 1, ... if the labels are placeholders (LABEL_0, LABEL_1, ...).
 std::vector<std::string> evaluation_labels(const ModelConfig& config);
 
+// The rule of a job whose decoder is not tied, because its model's file has one with other numbers.
+inline constexpr const char* kOwnDecoderRule = "a decoder of the model's file counts";
+
+// Where a task of masked tokens would compute with the word embeddings, but the folder's file has a
+// decoder with other numbers: the config's decoder is not tied then, as in transformers 5. Warns of
+// that, and of another bias of the decoder, and adds to `rules` what earlier versions read
+// otherwise.
+void settle_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
+                    std::vector<std::string>& rules);
+
 enum class HeadNeed { kOptional, kRequired };
 
 // Fills the values of the parameters on at most `threads` threads. With --init pretrained, takes

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "storage/archive.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
+#include "storage/formats/git_lfs.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/tensorflow_files.h"
@@ -119,7 +121,11 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
   }
   if (options.model_config.empty() && !has_file(files, directory, "config.json") &&
       !has_file(files, directory, "bert_config.json")) {
-    throw Error(Code::kNotFound, kNoConfig, directory.to_string(), kNoConfigHint);
+    const std::string checkpoint = newest_checkpoint(files, directory);
+    throw Error(Code::kNotFound, kNoConfig, directory.to_string(),
+                checkpoint.empty() ? kNoConfigHint
+                                   : cat("the newest checkpoint in it is ", checkpoint,
+                                         ": name that with --model"));
   }
   if (options.init == Init::kPretrained && !find_parameters(storage, directory) &&
       !find_checkpoint(storage, directory)) {
@@ -183,7 +189,13 @@ void ModelFolder::record(const std::string& uri, Bytes bytes) {
 
 std::optional<std::string> ModelFolder::read(const Uri& uri) {
   std::optional<std::string> content = read_text(storage_, uri);
-  if (content) record(uri.to_string(), as_bytes(*content));
+  if (!content) return content;
+  try {
+    refuse_lfs_pointer(*content);
+  } catch (const Error& error) {
+    throw error.at(uri.to_string());
+  }
+  record(uri.to_string(), as_bytes(*content));
   return content;
 }
 
@@ -225,6 +237,15 @@ Error ModelFolder::missing_parameters() const {
 }
 
 std::optional<ModelParameters> ModelFolder::parameters() {
+  return peeked_ ? std::exchange(peeked_, std::nullopt) : open();
+}
+
+const ModelParameters* ModelFolder::peek_parameters() {
+  if (!peeked_) peeked_ = open();
+  return peeked_ ? &*peeked_ : nullptr;
+}
+
+std::optional<ModelParameters> ModelFolder::open() {
   std::optional<Uri> found = file_;
   if (!found && directory_) found = find_parameters(storage_, *directory_);
   const auto opened = [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); };

@@ -46,6 +46,10 @@ class ModelFolder {
   // Returns nullopt if there is nothing to open.
   std::optional<ModelParameters> parameters();
 
+  // The same, without taking them: the next call of parameters() returns what this one opened.
+  // Null: there is nothing to open.
+  const ModelParameters* peek_parameters();
+
   // Why parameters() returned nullopt, and what to do.
   Error missing_parameters() const;
 
@@ -55,6 +59,7 @@ class ModelFolder {
  private:
   std::optional<Uri> locate(std::string_view name) const;
   std::optional<std::string> read(const Uri& uri);
+  std::optional<ModelParameters> open();
   void record(const std::string& uri, Bytes bytes);
 
   Storage& storage_;
@@ -64,6 +69,7 @@ class ModelFolder {
   std::optional<Uri> file_;  // the file of parameters, if the user named one
   std::optional<TemporaryDirectory> temporary_;
   std::vector<Source> sources_;
+  std::optional<ModelParameters> peeked_;
 };
 
 }  // namespace berth

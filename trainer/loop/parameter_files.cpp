@@ -1,6 +1,7 @@
 #include "trainer/loop/parameter_files.h"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "storage/base/error.h"
@@ -91,6 +92,19 @@ class ParameterFolder {
 
 }  // namespace
 
+namespace {
+
+// Whether a file may hold a model's parameters, and is not what the Trainer or OpenVINO write
+// beside them.
+bool is_parameter_candidate(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kOthers = {
+      "training_args.bin", "optimizer.pt", "scheduler.pt", "scaler.pt", "openvino_model.bin"};
+  return names_parameters(name) && !name.starts_with("rng_state") &&
+         std::ranges::find(kOthers, name) == kOthers.end();
+}
+
+}  // namespace
+
 bool names_parameters(std::string_view file_name) {
   return file_name.ends_with(".safetensors") || is_torch(file_name) ||
          file_name.ends_with(kIndexSuffix);
@@ -117,14 +131,30 @@ std::optional<Uri> find_parameters(Storage& storage, const Uri& folder) {
   std::vector<Uri> files;
   for (const Stat& stat : storage.list(folder)) {
     const Uri file = Uri::parse(stat.name);
-    if (names_parameters(file.file_name()) && file == folder / file.file_name())
+    if (is_parameter_candidate(file.file_name()) && file == folder / file.file_name()) {
       files.push_back(file);
+    }
   }
   for (const char* name : kParameterFiles) {
     const auto found = std::find(files.begin(), files.end(), folder / name);
     if (found != files.end()) return *found;
   }
   return files.size() == 1 ? std::optional(files[0]) : std::nullopt;
+}
+
+std::string newest_checkpoint(const std::vector<Stat>& files, const Uri& folder) {
+  const std::string below = (folder / "checkpoint-").to_string();
+  int64_t newest = -1;
+  for (const Stat& stat : files) {
+    if (!stat.name.starts_with(below)) continue;
+    const std::string_view rest = std::string_view(stat.name).substr(below.size());
+    const size_t slash = std::min(rest.find('/'), rest.size());
+    int64_t step = -1;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + slash, step);
+    const bool is_step = error == std::errc() && end == rest.data() + slash;
+    if (is_step && names_parameters(rest.substr(slash))) newest = std::max(newest, step);
+  }
+  return newest < 0 ? "" : cat(below, newest);
 }
 
 Error missing_parameters(Storage& storage, const Uri& folder) {
@@ -145,13 +175,36 @@ Error missing_parameters(Storage& storage, const Uri& folder) {
       {".mlmodel", "a Core ML graph", kFromExporter},
       {".ot", "weights of rust-bert", kFromExporter},
       {".npz", "arrays of NumPy", "save them as model.safetensors, with transformers' names"},
+      {"openvino_model.xml", "an OpenVINO graph", kFromExporter},
+      {"saved_model.pb", "a TensorFlow SavedModel",
+       "give the checkpoint or the folder that it was exported from"},
+      {".mlpackage/Manifest.json", "a Core ML graph", kFromExporter},
+      {".pkl", "a pickle, whose code berth does not run",
+       "save model.state_dict() with torch.save, as pytorch_model.bin"},
+      {".distcp", "shards of torch.distributed.checkpoint",
+       "join them: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
+       "pytorch_model.bin"},
+      {"_model_states.pt", "a part of a DeepSpeed checkpoint",
+       "join the parts with the script that DeepSpeed leaves beside them: python zero_to_fp32.py . "
+       "pytorch_model.bin"},
+      {".safetensors.tmp", "a file that was not written to its end", "fetch or save it again"},
+      {".safetensors.incomplete", "a file that was not fetched to its end", "fetch it again"},
   };
   std::string candidates;
   std::optional<Error> other;
-  for (const Stat& stat : storage.list(folder)) {
-    const std::string name = Uri::parse(stat.name).file_name();
-    if (Uri::parse(stat.name) != folder / name) continue;
-    if (names_parameters(name)) candidates += (candidates.empty() ? "" : ", ") + name;
+  const std::vector<Stat> files = storage.list(folder);
+  const std::string checkpoint = newest_checkpoint(files, folder);
+  if (!checkpoint.empty()) {
+    return Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin", folder.to_string(),
+                 cat("the newest checkpoint in it is ", checkpoint, ": name that with --model"));
+  }
+  for (const Stat& stat : files) {
+    const std::string file = Uri::parse(stat.name).file_name(), root = folder.to_string() + "/";
+    const bool is_below = stat.name.starts_with(root);
+    const std::string name = is_below ? stat.name.substr(root.size()) : file;
+    if (name == file && is_parameter_candidate(name)) {
+      candidates += (candidates.empty() ? "" : ", ") + name;
+    }
     for (const Format& format : kFormats) {
       if (other || !name.ends_with(format.ending)) continue;
       other = Error(Code::kNotFound,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/formats/tensor_file.h"
@@ -26,8 +27,13 @@ bool names_parameters(std::string_view file_name);
 // for which names_parameters() is true. nullopt if there is no such file or if there are several.
 std::optional<Uri> find_parameters(Storage& storage, const Uri& folder);
 
-// Why `folder`, for which find_parameters() found nothing, has no parameters, and what to do: it
-// has several files, or weights in a format that berth does not read, or none.
+// The newest folder "checkpoint-STEP" of transformers' Trainer with parameters among `files`, which
+// lie below `folder`. "" where there is none.
+std::string newest_checkpoint(const std::vector<Stat>& files, const Uri& folder);
+
+// Why `folder`, for which find_parameters() found nothing, has no parameters, and what to do: its
+// checkpoints have them, or it has several files, weights in a format that berth does not read, or
+// none.
 Error missing_parameters(Storage& storage, const Uri& folder);
 
 // A model's tensors and everything from which they are borrowed.

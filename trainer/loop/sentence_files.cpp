@@ -14,12 +14,13 @@
 namespace berth {
 namespace {
 
-// The names that the file with max_seq_length has had.
+// The names that the file with max_seq_length has had. sentence-transformers reads the first one,
+// in this order.
 constexpr std::array<const char*, 7> kLengthFiles = {
     "sentence_bert_config.json",       "sentence_roberta_config.json",
     "sentence_distilbert_config.json", "sentence_camembert_config.json",
     "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
-    "sentence_electra_config.json"};
+    "sentence_xlnet_config.json"};
 
 constexpr const char* kPromptFile = "config_sentence_transformers.json";
 
@@ -158,16 +159,43 @@ void read_config(ModelFolder& folder, SentenceFiles& files) {
                   " is not put before the texts; the rows must begin with it"));
 }
 
-std::optional<int64_t> length_in(ModelFolder& folder, const char* name, const char* key) {
-  const auto text = folder.text(name);
-  if (!text) return std::nullopt;
-  const Json object = parsed(*text, name);
-  if (!object.is_object() || !object.contains(key) || !object[key].is_number_integer()) {
-    return std::nullopt;
-  }
+// A length of texts in tokens. nullopt where it is absent, null or without a limit.
+std::optional<int64_t> length_in(const Json& object, const char* key, const char* name) {
+  if (!object.is_object() || !object.contains(key) || object[key].is_null()) return std::nullopt;
   constexpr int64_t kNoLimit = 1'000'000;  // transformers writes 1e30 where there is none
-  const auto length = object[key].get<int64_t>();
-  return length >= kShortestSequence && length < kNoLimit ? std::optional(length) : std::nullopt;
+  const Json& value = object[key];
+  if (value.is_number() && value.get<double>() >= kNoLimit) return std::nullopt;
+  if (value.is_number_integer() && value >= kShortestSequence) return value.get<int64_t>();
+  throw Error(Code::kUsage,
+              cat(quoted(key), " is ", to_text(value), ", and berth reads whole numbers from ",
+                  kShortestSequence),
+              name, "correct it, or take the key out and give --max-seq-length");
+}
+
+// Where a module stands among those that berth computes, in their order. 0: it is not one of them.
+int place_of(std::string_view kind) {
+  constexpr std::array<std::string_view, 3> kOrder = {"Transformer", "Pooling", "Normalize"};
+  const auto* const found = std::ranges::find(kOrder, kind);
+  return found == kOrder.end() ? 0 : static_cast<int>(found - kOrder.begin()) + 1;
+}
+
+// Throws kUsage where a module is another one than berth computes, or stands in another place.
+// `before` is the place of the module before it.
+void require_computed(const Json& module, int before, const std::string& where) {
+  const std::string kind = class_of(module), type = text_of(module, "type");
+  const bool is_theirs = type.starts_with("sentence_transformers.");
+  const int place = is_theirs ? place_of(kind) : 0;
+  if (place == 0) {
+    throw Error(Code::kUsage,
+                "berth does not compute the module " + quoted(is_theirs ? kind : type), where,
+                "give a model of sentence-transformers that has only Transformer, Pooling and "
+                "Normalize");
+  }
+  const bool may_follow = place == 3 ? before >= 2 : place > before;
+  if (may_follow) return;
+  throw Error(Code::kUsage,
+              cat("the module ", quoted(kind), " stands in another place than berth computes it"),
+              where, "the order is Transformer, Pooling, Normalize");
 }
 
 }  // namespace
@@ -180,48 +208,63 @@ std::span<const KnownKey> sentence_keys(std::string_view name) {
   return kTransformerKeys;
 }
 
+std::optional<int64_t> tokenizer_length(ModelFolder& folder) {
+  constexpr const char* kName = "tokenizer_config.json";
+  const auto text = folder.text(kName);
+  if (!text) return std::nullopt;
+  const Json config = parsed(*text, kName);
+  const bool is_old = config.is_object() && !config.contains("model_max_length");
+  return length_in(config, is_old ? "max_len" : "model_max_length", kName);
+}
+
 SentenceFiles read_sentence_files(ModelFolder& folder) {
   SentenceFiles files;
   for (const char* name : kLengthFiles) {
     const auto text = folder.text(name);
     if (!text) continue;
     const Json object = parsed(*text, name);
+    if (object.empty()) continue;
     check(object, kLengthFiles[0], name);
-    files.lowers_case |=
+    files.lowers_case =
         object.is_object() && object.contains("do_lower_case") && object["do_lower_case"] == true;
-    if (!files.max_seq_length) files.max_seq_length = length_in(folder, name, "max_seq_length");
+    files.max_seq_length = length_in(object, "max_seq_length", name);
+    break;
   }
-  if (!files.max_seq_length) {
-    files.max_seq_length = length_in(folder, "tokenizer_config.json", "model_max_length");
-  }
+  if (!files.max_seq_length) files.max_seq_length = tokenizer_length(folder);
   const auto modules = folder.module_text("modules.json");
   if (!modules) return files;
   files.is_there = true;
   read_config(folder, files);
+  int place = 0;
   for (const Json& module : parsed(*modules, "modules.json")) {
-    const std::string kind = class_of(module);
+    require_computed(module, place, folder.name() + "/modules.json");
     check(module, "modules.json", "modules.json");
+    const std::string kind = class_of(module);
+    place = place_of(kind);
+    if (kind == "Transformer") continue;
     const std::string name = text_of(module, "path") + "/config.json";
-    const bool is_pooling = kind == "Pooling";
-    if (is_pooling || kind == "Normalize") {
-      const auto text = folder.module_text(name);
-      const Json object = text ? parsed(*text, name) : Json::object();
-      check(object, kind, name);
-      files.normalizes |= !is_pooling;
-      if (!is_pooling || !text) continue;
-      files.pooling = pooling_of(object, name);
-      if (object.contains("include_prompt") && object["include_prompt"] == false &&
-          !files.prompt.empty()) {
-        throw Error(Code::kUsage,
-                    "\"include_prompt\" is false; berth cannot leave a prompt out of the pooling",
-                    name);
-      }
-    } else if (kind != "Transformer") {
-      throw Error(Code::kUsage, "berth does not compute the module " + quoted(kind),
-                  folder.name() + "/modules.json",
-                  "give a model of sentence-transformers that has only Transformer, Pooling and "
-                  "Normalize");
+    const auto text = folder.module_text(name);
+    const Json object = text ? parsed(*text, name) : Json::object();
+    check(object, kind, name);
+    if (kind == "Normalize") {
+      files.normalizes = true;
+      continue;
     }
+    if (!text) {
+      throw Error(Code::kNotFound, "no such file, and it says how states are pooled",
+                  folder.name() + "/" + name, "fetch all files of the model");
+    }
+    files.pooling = pooling_of(object, name);
+    if (object.contains("include_prompt") && object["include_prompt"] == false &&
+        !files.prompt.empty()) {
+      throw Error(Code::kUsage,
+                  "\"include_prompt\" is false; berth cannot leave a prompt out of the pooling",
+                  name);
+    }
+  }
+  if (!files.pooling) {
+    throw Error(Code::kUsage, "names no Pooling", folder.name() + "/modules.json",
+                "give a model of sentence-transformers that has one");
   }
   return files;
 }

@@ -30,8 +30,13 @@ struct SentenceFiles {
   std::optional<int64_t> max_seq_length{};
 };
 
-// Reads them. Throws kUsage where a module, a pooling or a key is one with which berth does not
-// compute, and kCorrupt where a file is not JSON. Warns of a prompt that encode() would put before
+// The model_max_length of tokenizer_config.json, in tokens. nullopt where it names none or one
+// without limit. Throws kUsage where it is no length that berth has.
+std::optional<int64_t> tokenizer_length(ModelFolder& folder);
+
+// Reads them. Throws kUsage where a module, its package or place in the order, a pooling or a key
+// is one with which berth does not compute, kNotFound where the configuration of a Pooling is not
+// there, and kCorrupt where a file is not JSON. Warns of a prompt that encode() would put before
 // each text, and of keys that nobody knows.
 SentenceFiles read_sentence_files(ModelFolder& folder);
 

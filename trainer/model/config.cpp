@@ -88,10 +88,11 @@ std::vector<std::string> parse_labels(const Json& object) {
     if (!id.empty() && id.size() < 10 && id.find_first_not_of("0123456789") == std::string::npos) {
       index = std::stoul(id);
     }
-    if (index >= labels.size() || seen[index] || !name.is_string()) {
+    const bool is_name = name.is_string() || name.is_number_integer();
+    if (index >= labels.size() || seen[index] || !is_name) {
       refuse_key("id2label", "must map 0, 1, ... to names");
     }
-    labels[index] = name.get<std::string>();
+    labels[index] = name.is_string() ? name.get<std::string>() : to_text(name);
     seen[index] = true;
   }
   return labels;
@@ -270,6 +271,8 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   object[keys.attention_probs_dropout_prob] = config.attention_probs_dropout_prob;
   if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
   if (config.type == ModelType::kDistilBert) object["qa_dropout"] = config.qa_dropout;
+  // A file may have a decoder of its own although its configuration ties it (settle_decoder()).
+  if (!config.ties_word_embeddings) object["tie_word_embeddings"] = false;
   object["initializer_range"] = config.initializer_range;
   object["dtype"] = torch_dtype_name(dtype);
   OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();

@@ -190,6 +190,7 @@ constexpr KnownKey kConfigKeys[] = {
     {"seq_classif_dropout", kRead},
     {"share_att_key", kRead},
     {"sinusoidal_pos_embds", kFixed, R"([false])"},
+    {"sliding_window", kRead},
     {"sparse_pred_ignore_index", kHarmless},
     {"sparse_prediction", kHarmless},
     {"summary_activation", kFixed, R"(["gelu"])"},

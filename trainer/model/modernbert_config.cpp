@@ -77,6 +77,9 @@ void parse_modernbert(const ConfigReader& read, const Json& object, ModelConfig&
   config.pools_mean = pooling == "mean";
   config.pooler_act = read.activation("classifier_activation", "gelu");
   config.local_attention = read.integer("local_attention", 2, 1 << 20, 128);
+  // transformers 5 sets twice this key's value over the other's.
+  const int64_t half = read.integer("sliding_window", 1, 1 << 19, config.local_attention / 2);
+  if (half != config.local_attention / 2) config.local_attention = 2 * half;
   config.local_layers = local_layers(read, object, config.num_hidden_layers);
   config.rope_theta = theta_of(object, "full_attention", "global_rope_theta", 160000);
   // transformers 4 takes a local base of null as "the same".

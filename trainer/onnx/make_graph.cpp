@@ -14,9 +14,9 @@ ElementType element_type(DType dtype) {
   return dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
 }
 
-// RoBERTa has one token type, which its tokenizers do not give.
+// Most RoBERTas have one token type, which their tokenizers do not give.
 bool has_token_types(const ModelConfig& config) {
-  return config.type_vocab_size > 0 && !config.counts_from_padding();
+  return config.type_vocab_size > (config.counts_from_padding() ? 1 : 0);
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ namespace berth::onnx {
 bool has_graph(ModelType type);
 
 // The graph of a model for inference, with the names that Hugging Face Optimum gives: the inputs
-// input_ids, attention_mask and, where the model has token types and is no RoBERTa, token_type_ids,
-// int64 [batch_size, sequence_length]; the output logits, or start_logits and end_logits for spans,
-// or last_hidden_state for an encoder without a head, with sentence_embedding [batch_size,
-// hidden_size] behind it where the task makes embeddings: pooled and perhaps normalized as the
-// config says. A padded batch gives what each of its sequences gives alone.
+// input_ids, attention_mask and, where the model has token types (RoBERTa: more than one),
+// token_type_ids, int64 [batch_size, sequence_length]; the output logits, or start_logits and
+// end_logits for spans, or last_hidden_state for an encoder without a head, with sentence_embedding
+// [batch_size, hidden_size] behind it where the task makes embeddings: pooled and perhaps
+// normalized as the config says. A padded batch gives what each of its sequences gives alone.
 //
 // With `gives_types` false, the model's tokenizer gives no token types: the graph has no such
 // input, and all tokens are of type 0.

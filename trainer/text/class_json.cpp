@@ -249,6 +249,10 @@ class Rebuilding {
   }
 
   int32_t id_of(const std::string& token) const {
+    if (token.empty()) {
+      throw Error(Code::kBadData, cat("tokenizer_config.json names no token (null) for one that ",
+                                      shown_class(class_), " puts around texts"));
+    }
     for (const Json& added : root_["added_tokens"]) {
       if (added["content"] == token) return added["id"].get<int32_t>();
     }

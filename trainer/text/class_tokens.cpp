@@ -144,6 +144,7 @@ void ClassTokens::name_defaults(TokenizerKind kind) {
     case TokenizerKind::kRoberta:
     case TokenizerKind::kXlmRoberta:
       return name({"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"});
+    case TokenizerKind::kGpt2:
     case TokenizerKind::kUnknown:
       return;
   }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/known_keys.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/text/bert_tokenizer.h"
@@ -69,6 +70,21 @@ void lower_first(BertTokenizerOptions& options) {
   options.lowercase = true;
 }
 
+// Warns of special tokens that transformers would add to the vocabulary. To berth they are text.
+void warn_of_absent_names(const TokenizerSettings& settings) {
+  const BertTokenizerOptions& options = settings.options;
+  std::vector<std::string> names = settings.other_names, absent;
+  names.insert(names.end(), {options.pad_token, options.mask_token});
+  for (const std::string& name : names) {
+    const bool is_known = std::ranges::any_of(
+        options.added_tokens, [&](const AddedToken& token) { return token.content == name; });
+    if (!is_known && std::ranges::find(absent, name) == absent.end()) absent.push_back(name);
+  }
+  if (absent.empty()) return;
+  log_warning(cat("vocab.txt has no ", listed_keys(absent),
+                  ". transformers 5 gives such special tokens new ids; to berth they are text"));
+}
+
 // What transformers' MPNetTokenizer has where the files do not say otherwise.
 void name_mpnet_tokens(TokenizerSettings& settings) {
   settings.options.separates_twice = true;
@@ -115,7 +131,14 @@ std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const Tok
   const SequenceSettings sequences = sequence_settings(file, nullptr);
   settings.options.has_token_types = !is_distilbert(file) && sequences.has_types;
   settings.options.cuts_left = sequences.cuts_left;
-  settings.options.lowercase = settings.lowercase.value_or(!is_cased(pieces));
+  const bool keeps_case = !settings.lowercase && is_cased(pieces);
+  settings.options.lowercase = settings.lowercase.value_or(!keeps_case);
+  if (warns && keeps_case) {
+    log_warning(
+        "no file says do_lower_case, and vocab.txt has capital letters, so berth keeps them; "
+        "transformers 5 lower-cases. Give --no-do-lower-case or --do-lower-case, or write "
+        "do_lower_case into tokenizer_config.json");
+  }
   if (overrides.lowers_first) lower_first(settings.options);
   if (warns) warn_of_case(pieces, settings.options.lowercase);
   try {
@@ -123,6 +146,7 @@ std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const Tok
     settings.options.added_tokens =
         added_tokens_with_ids(settings, wordpiece.size(),
                               [&](const std::string& token) { return wordpiece.find(token); });
+    if (warns) warn_of_absent_names(settings);
     return std::make_unique<BertTokenizer>(std::move(wordpiece), std::move(settings.options));
   } catch (const Error& error) {
     throw error.at("vocab.txt");

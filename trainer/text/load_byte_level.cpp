@@ -71,8 +71,7 @@ std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string v
         settings, model.vocab_size(), [&](const std::string& token) { return model.find(token); });
     const int32_t cls = id_of_token(settings.options.cls_token, parts.options.added_tokens);
     const int32_t sep = id_of_token(settings.options.sep_token, parts.options.added_tokens);
-    parts.special = kind == TokenizerKind::kDeberta ? SpecialTokensTemplate::bert(cls, sep)
-                                                    : SpecialTokensTemplate::roberta(cls, sep);
+    parts.special = SpecialTokensTemplate::roberta(cls, sep);
   });
   parts.options.add_prefix_space = settings.add_prefix_space.value_or(false);
   parts.options.trim_spans = true;

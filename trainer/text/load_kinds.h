@@ -58,7 +58,10 @@ std::vector<Tokenizer::File> with_settings(const FileLookup& file, const Tokeniz
                                            const TokenizerOverrides& overrides = {});
 // What tokenizer_config.json, or else tokenizer.json, says of the sequences.
 struct SequenceSettings {
-  bool has_types = true;   // model_input_names lists token_type_ids
+  bool names_inputs = false;  // there are model_input_names
+  // Whether there are token types in pairs: model_input_names lists token_type_ids. Without such a
+  // list, the class TokenizersBackend, which transformers 5 writes, has none.
+  bool has_types = true;
   bool cuts_left = false;  // truncation_side, or the direction of truncation in tokenizer.json
 
   void apply(SpecialTokensTemplate& special) const;
@@ -73,7 +76,7 @@ std::vector<AddedToken> added_tokens_with_ids(
     const TokenizerSettings& settings, int32_t vocab_size,
     const std::function<int32_t(const std::string&)>& find);
 
-// Returns the id of the token `name`. Throws kBadData if it is not among `tokens`.
+// Returns the id of the token `name`. Throws kBadData if it is not among `tokens`, or has no name.
 int32_t id_of_token(const std::string& name, const std::vector<AddedToken>& tokens);
 
 }  // namespace berth

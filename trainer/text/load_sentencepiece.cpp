@@ -154,13 +154,7 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char
                                               std::string content, const TokenizerClass& of,
                                               const TokenizerOverrides& overrides) {
   TokenizerSettings settings;
-  TokenizerKind kind = of.kind;
-  if (kind == TokenizerKind::kBert || kind == TokenizerKind::kMpnet ||
-      kind == TokenizerKind::kRoberta || kind == TokenizerKind::kDeberta ||
-      kind == TokenizerKind::kHerbert) {
-    // These families use other files, so only the model's own pieces count.
-    kind = TokenizerKind::kUnknown;
-  }
+  const TokenizerKind kind = of.kind;
   read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
                   [&](const std::string& config) {
                     if (kind != TokenizerKind::kDebertaV2 ||

@@ -51,19 +51,26 @@ void SequenceSettings::apply(SpecialTokensTemplate& special) const {
 SequenceSettings sequence_settings(const FileLookup& file, const Json* root) {
   SequenceSettings settings;
   std::optional<std::string> side;
-  read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
-                  [&](const std::string& content) {
-                    const Json config = parse_object(content);
-                    side = string_member(config, "truncation_side");
-                    const Json* names = member(config, "model_input_names");
-                    settings.has_types =
-                        names == nullptr || !names->is_array() ||
-                        std::find(names->begin(), names->end(), "token_type_ids") != names->end();
-                  });
+  read_if_present(
+      file("tokenizer_config.json"), "tokenizer_config.json", [&](const std::string& content) {
+        const Json config = parse_object(content);
+        side = string_member(config, "truncation_side");
+        const Json* names = member(config, "model_input_names");
+        settings.names_inputs = names != nullptr && names->is_array();
+        settings.has_types =
+            settings.names_inputs
+                ? std::find(names->begin(), names->end(), "token_type_ids") != names->end()
+                : string_member(config, "tokenizer_class") != "TokenizersBackend";
+        if (side && side != "left" && side != "right") {
+          throw Error(Code::kUsage, cat("\"truncation_side\" is ", quoted(*side),
+                                        ", and left and right are known"));
+        }
+      });
   if (!side && root != nullptr) {
     const Json* truncation = member(*root, "truncation");
     if (truncation != nullptr) side = string_member(*truncation, "direction");
   }
+  // tokenizer.json writes Left and Right.
   settings.cuts_left = side && lower_ascii(*side) == "left";
   return settings;
 }
@@ -73,8 +80,10 @@ std::vector<AddedToken> added_tokens_with_ids(
     const std::function<int32_t(const std::string&)>& find) {
   std::vector<AddedToken> tokens = settings.added_tokens;
   const BertTokenizerOptions& options = settings.options;
-  for (const std::string& name : {settings.wordpiece.unk_token, options.sep_token,
-                                  options.pad_token, options.cls_token, options.mask_token}) {
+  std::vector<std::string> names = {settings.wordpiece.unk_token, options.sep_token,
+                                    options.pad_token, options.cls_token, options.mask_token};
+  names.insert(names.end(), settings.other_names.begin(), settings.other_names.end());
+  for (const std::string& name : names) {
     const bool known = std::any_of(tokens.begin(), tokens.end(),
                                    [&](const AddedToken& token) { return token.content == name; });
     if (!known && find(name) >= 0) tokens.push_back({.content = name});
@@ -95,6 +104,7 @@ std::vector<AddedToken> added_tokens_with_ids(
 int32_t id_of_token(const std::string& name, const std::vector<AddedToken>& tokens) {
   const auto found = std::find_if(tokens.begin(), tokens.end(),
                                   [&](const AddedToken& token) { return token.content == name; });
+  if (name.empty()) throw Error(Code::kBadData, "a special token that the class needs has no name");
   if (found == tokens.end()) {
     throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(name)));
   }

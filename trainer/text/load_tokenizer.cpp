@@ -1,5 +1,6 @@
 #include "trainer/text/load_tokenizer.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,17 @@ FileLookup remembered(const FileLookup& file) {
 void check_tokenizer_keys(const FileLookup& file) {
   constexpr const char* kConfig = "tokenizer_config.json";
   read_if_present(file(kConfig), kConfig, [&](const std::string& content) {
-    const auto unknown = check_keys(parse_object(content), tokenizer_keys());
+    const Json config = parse_object(content);
+    const auto unknown = check_keys(config, tokenizer_keys());
+    for (const std::string& key : unknown) {
+      if (!key.ends_with("_token") || !(config[key].is_string() || config[key].is_object()))
+        continue;
+      throw Error(Code::kUsage,
+                  cat(quoted(key),
+                      " is a special token of its own in transformers 5, and berth "
+                      "does not read it there"),
+                  "", "list it in additional_special_tokens");
+    }
     if (unknown.empty()) return;
     log_warning(
         cat(kConfig, " has keys that berth does not know and leaves out: ", listed_keys(unknown)));
@@ -117,9 +128,66 @@ std::unique_ptr<Tokenizer> load_herbert(const FileLookup& file, const TokenizerC
   return std::make_unique<PipelineTokenizer>(std::move(parts));
 }
 
-}  // namespace
+// The files of a vocabulary beside tokenizer.json.
+enum class FileKind : uint8_t { kNone, kVocabulary, kMerges, kSentencePiece };
 
-namespace {
+// The first of them that exists.
+FileKind files_of(const FileLookup& file) {
+  if (file("vocab.txt")) return FileKind::kVocabulary;
+  if (file("vocab.json")) return FileKind::kMerges;
+  const bool has_model =
+      std::ranges::any_of(kSentencePieceNames, [&](const char* name) { return !!file(name); });
+  return has_model ? FileKind::kSentencePiece : FileKind::kNone;
+}
+
+// Those of a class. kNone: any.
+FileKind files_of(TokenizerKind kind) {
+  switch (kind) {
+    case TokenizerKind::kUnknown:
+      return FileKind::kNone;
+    case TokenizerKind::kBert:
+    case TokenizerKind::kMpnet:
+      return FileKind::kVocabulary;
+    case TokenizerKind::kRoberta:
+    case TokenizerKind::kGpt2:
+    case TokenizerKind::kDeberta:
+    case TokenizerKind::kHerbert:
+      return FileKind::kMerges;
+    default:
+      return FileKind::kSentencePiece;
+  }
+}
+
+const char* shown_files(FileKind kind) {
+  return kind == FileKind::kVocabulary ? "vocab.txt"
+         : kind == FileKind::kMerges   ? "vocab.json with merges.txt"
+                                       : "a SentencePiece model";
+}
+
+[[noreturn]] void refuse_files(const TokenizerClass& of, const char* wanted, FileKind has) {
+  throw Error(
+      Code::kBadData,
+      cat("the tokenizer is a ", shown_class(of), of.name.empty() ? ", by the model_type" : "",
+          ", which berth reads from ", wanted, "; the folder has ", shown_files(has)),
+      "",
+      "add its files, or name the class of these files in tokenizer_config.json "
+      "(tokenizer_class)");
+}
+
+// Throws where tokenizer_config.json says that there is no such special token. Without
+// tokenizer.json, the tokens are known by their names.
+void refuse_absent_names(const FileLookup& file) {
+  constexpr const char* kConfig = "tokenizer_config.json";
+  read_if_present(file(kConfig), kConfig, [&](const std::string& content) {
+    const Json config = parse_object(content);
+    for (const char* name : {"unk_token", "sep_token", "cls_token", "mask_token"}) {
+      if (!config.contains(name) || !config[name].is_null()) continue;
+      throw Error(Code::kBadData,
+                  cat(quoted(name), " is null, and berth does not tokenize without"), "",
+                  "take the key out, or save the tokenizer with transformers");
+    }
+  });
+}
 
 std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of,
                                 const TokenizerOverrides& overrides,
@@ -135,11 +203,21 @@ std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of
       throw error.where().empty() ? error.at("tokenizer.json") : error;
     }
   }
-  const bool may_be_bert = of.kind == TokenizerKind::kBert || of.kind == TokenizerKind::kMpnet ||
-                           of.kind == TokenizerKind::kUnknown;
-  if (may_be_bert && file("vocab.txt")) return load_bert_tokenizer(file, of, overrides);
-  if (auto vocabulary = file("vocab.json")) {
-    auto merges = file("merges.txt");
+  const FileKind has = files_of(file), wants = files_of(of.kind);
+  if (has == FileKind::kNone) {
+    throw Error(
+        Code::kNotFound,
+        "no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or .model file", "",
+        "pass --vocab-file");
+  }
+  refuse_absent_names(file);
+  if (of.kind == TokenizerKind::kGpt2) refuse_files(of, "tokenizer.json", has);
+  const FileKind read = wants == FileKind::kNone ? has : wants;
+  if (read == FileKind::kVocabulary && file("vocab.txt")) {
+    return load_bert_tokenizer(file, of, overrides);
+  }
+  if (read == FileKind::kMerges && file("vocab.json")) {
+    auto vocabulary = file("vocab.json"), merges = file("merges.txt");
     if (!merges) {
       throw Error(Code::kNotFound, "no merges.txt beside vocab.json", "",
                   "add merges.txt, or use a tokenizer.json instead");
@@ -150,15 +228,12 @@ std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of
     return load_byte_level(file, std::move(*vocabulary), std::move(*merges), of, overrides);
   }
   for (const char* name : kSentencePieceNames) {
+    if (read != FileKind::kSentencePiece) break;
     if (auto content = file(name)) {
       return load_sentencepiece(file, name, std::move(*content), of, overrides);
     }
   }
-  if (file("vocab.txt")) return load_bert_tokenizer(file, of, overrides);
-  throw Error(
-      Code::kNotFound,
-      "no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or .model file", "",
-      "pass --vocab-file");
+  refuse_files(of, shown_files(wants), has);
 }
 
 }  // namespace
@@ -173,7 +248,16 @@ std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& lookup,
   std::vector<std::string>& found = rules == nullptr ? unheeded : *rules;
   auto tokenizer = load(file, of, overrides, found);
   if (of.of_model) found.emplace_back("tokenizer_class of config.json counts");
-  if (!file("tokenizer.json")) add_rules(file, sequence_settings(file, nullptr), found);
+  if (of.name.starts_with("PreTrainedTokenizer") && tokenizer->has_token_types() &&
+      !sequence_settings(file, nullptr).names_inputs) {
+    log_warning(cat("the class ", of.name,
+                    " gives token types to pairs in transformers 4, and berth does as well; it "
+                    "gives none in transformers 5. model_input_names in tokenizer_config.json "
+                    "decides"));
+  }
+  if (file("tokenizer.json")) return tokenizer;
+  add_rules(file, sequence_settings(file, nullptr), found);
+  if (of.kind == TokenizerKind::kDeberta) found.emplace_back("DeBERTa separates pairs twice");
   return tokenizer;
 }
 

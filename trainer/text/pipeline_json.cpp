@@ -56,6 +56,12 @@ std::unique_ptr<WordModel> read_bpe(const Json& model, bool byte_level) {
   options.fuse_unk = bool_member(model, "fuse_unk").value_or(false);
   options.byte_fallback = bool_member(model, "byte_fallback").value_or(false);
   options.ignore_merges = bool_member(model, "ignore_merges").value_or(false);
+  if (byte_level &&
+      !(options.end_of_word_suffix.empty() && options.continuing_subword_prefix.empty())) {
+    throw Error(Code::kBadData,
+                "model.end_of_word_suffix or model.continuing_subword_prefix is set after "
+                "ByteLevel, which berth does not support");
+  }
   if (const Json* dropout = member(model, "dropout"); dropout != nullptr && *dropout != 0) {
     throw Error(Code::kBadData, "model.dropout is set, which berth does not support");
   }

@@ -83,6 +83,12 @@ void read_trimming(const Json& processor, PostProcessing& post) {
 
 void read_one(const Json& processor, PostProcessing& post) {
   const std::string type = string_member(processor, "type").value_or("");
+  const bool adds_tokens = type.ends_with("Processing");
+  if (adds_tokens && !(post.special == no_special_tokens())) {
+    throw Error(Code::kBadData,
+                "post_processor has two steps that put special tokens around a text, and berth "
+                "computes one");
+  }
   if (type == "Sequence") {
     const Json* list = member(processor, "processors");
     if (list == nullptr || !list->is_array()) {

@@ -41,9 +41,26 @@ Viterbi<float> unigram_of(const SentencePieceModel& model) {
   return {pieces, least - kUnknownPenalty};
 }
 
-std::vector<std::string> contents(const std::vector<AddedToken>& tokens) {
+// What the tokens look like in the text. Those that match normalized text are
+// left to prepared_contents().
+std::vector<std::string> contents(const SentencePieceOptions& options) {
   std::vector<std::string> texts;
-  for (const AddedToken& token : tokens) texts.push_back(token.content);
+  for (const AddedToken& token : options.added_tokens) {
+    texts.push_back(options.prepare && token.normalized ? "" : token.content);
+  }
+  return texts;
+}
+
+// What the tokens that match normalized text look like in a prepared text, and "" for the others.
+std::vector<std::string> prepared_contents(const SentencePieceOptions& options) {
+  std::vector<std::string> texts;
+  for (const AddedToken& token : options.added_tokens) {
+    texts.emplace_back();
+    if (!options.prepare || !token.normalized) continue;
+    AlignedText text(token.content, 0, /*with_spans=*/false);
+    options.prepare(text);
+    texts.back() = text.text();
+  }
   return texts;
 }
 
@@ -57,7 +74,8 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model,
       files_(std::move(options_.files)),
       user_defined_(user_defined_of(model_)),
       normalizer_(model_, user_defined_),
-      added_tokens_(options_.added_tokens, contents(options_.added_tokens)),
+      added_tokens_(options_.added_tokens, contents(options_)),
+      prepared_tokens_(options_.added_tokens, prepared_contents(options_)),
       vocab_size_(static_cast<int32_t>(model_.pieces.size()) + options_.shift) {
   if (model_.algorithm == SentencePieceModel::Algorithm::kBpe) {
     bpe_.emplace(model_, user_defined_);
@@ -113,14 +131,31 @@ void SentencePieceTokenizer::cut(std::string_view normalized, const Take& take) 
 void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
                                             Tokens& tokens) const {
   AlignedText prepared(text, shift, tokens.with_spans);
-  if (options_.prepare) options_.prepare(prepared);
+  if (!options_.prepare) return append_prepared(prepared, prepared.text(), shift, tokens);
+  options_.prepare(prepared);
+  const std::string_view whole = prepared.text();
+  prepared_tokens_.split(whole, [&](AddedTokenFinder::Piece piece) {
+    if (piece.id < 0) {
+      append_prepared(prepared, piece.text, shift, tokens);
+    } else {
+      const auto begin = static_cast<uint32_t>(piece.text.data() - whole.data());
+      const auto end = static_cast<uint32_t>(begin + piece.text.size());
+      tokens.add(piece.id, tokens.with_spans ? prepared.origin(begin, end) : Span{});
+    }
+    return !tokens.full();
+  });
+}
+
+void SentencePieceTokenizer::append_prepared(const AlignedText& prepared, std::string_view text,
+                                             size_t shift, Tokens& tokens) const {
+  const auto offset = static_cast<uint32_t>(text.data() - prepared.text().data());
   std::string normalized;
   std::vector<uint32_t> origins;
-  normalizer_.normalize(prepared.text(), normalized, tokens.with_spans ? &origins : nullptr);
+  normalizer_.normalize(text, normalized, tokens.with_spans ? &origins : nullptr);
   // Converts a range of bytes in the normalized text to bytes of the original.
   const auto origin = [&](uint32_t begin, uint32_t end) {
     if (!tokens.with_spans) return Span{};
-    const uint32_t first = origins[begin], last = origins[end];
+    const uint32_t first = offset + origins[begin], last = offset + origins[end];
     if (options_.prepare && first < last) return prepared.origin(first, last);
     return Span{static_cast<uint32_t>(shift + first), static_cast<uint32_t>(shift + last)};
   };

@@ -47,6 +47,9 @@ class SentencePieceTokenizer final : public TemplateTokenizer {
   using Take = Viterbi<float>::Take;
 
   void append_section(std::string_view text, size_t shift, Tokens& tokens) const;
+  // Appends the tokens of `text`, a part of what options_.prepare made of a text at `shift`.
+  void append_prepared(const AlignedText& prepared, std::string_view text, size_t shift,
+                       Tokens& tokens) const;
   void cut(std::string_view normalized, const Take& take) const;
 
   SentencePieceModel model_;
@@ -56,7 +59,8 @@ class SentencePieceTokenizer final : public TemplateTokenizer {
   SentencePieceNormalizer normalizer_;
   std::optional<Viterbi<float>> unigram_;
   std::optional<SentencePieceBpe> bpe_;
-  AddedTokenFinder added_tokens_;
+  AddedTokenFinder added_tokens_;      // in the text
+  AddedTokenFinder prepared_tokens_;   // in the prepared text: the tokens that are normalized
   std::array<int32_t, 256> byte_ids_;  // ids in the model; only if byte_fallback
   int32_t vocab_size_;
 };

@@ -21,11 +21,11 @@ struct KindName {
 
 // Classes that transformers 5 has under another name than the model's.
 constexpr KindName kClasses[] = {
-    {"bart", TokenizerKind::kRoberta},        {"convbert", TokenizerKind::kBert, false},
-    {"gpt2", TokenizerKind::kRoberta, false}, {"herbert", TokenizerKind::kHerbert},
-    {"layoutlm", TokenizerKind::kBert},       {"led", TokenizerKind::kRoberta},
-    {"lxmert", TokenizerKind::kBert},         {"pretrained", TokenizerKind::kUnknown, false},
-    {"squeezebert", TokenizerKind::kBert},    {"tokenizersbackend", TokenizerKind::kUnknown, false},
+    {"bart", TokenizerKind::kRoberta},     {"convbert", TokenizerKind::kBert, false},
+    {"gpt2", TokenizerKind::kGpt2, false}, {"herbert", TokenizerKind::kHerbert},
+    {"layoutlm", TokenizerKind::kBert},    {"led", TokenizerKind::kRoberta},
+    {"lxmert", TokenizerKind::kBert},      {"pretrained", TokenizerKind::kUnknown, false},
+    {"squeezebert", TokenizerKind::kBert}, {"tokenizersbackend", TokenizerKind::kUnknown, false},
 };
 
 constexpr KindName kModels[] = {
@@ -45,6 +45,75 @@ constexpr KindName kModels[] = {
     {"t5", TokenizerKind::kT5},
     {"xlmroberta", TokenizerKind::kXlmRoberta},
     {"xlmrobertaxl", TokenizerKind::kXlmRoberta, false},
+};
+
+// What transformers 5 has for other models that no file names a class for.
+constexpr KindName kTypes[] = {
+    {"align", TokenizerKind::kBert},
+    {"bart", TokenizerKind::kRoberta},
+    {"blip", TokenizerKind::kBert},
+    {"bridgetower", TokenizerKind::kRoberta},
+    {"bros", TokenizerKind::kBert},
+    {"chineseclip", TokenizerKind::kBert},
+    {"clap", TokenizerKind::kRoberta},
+    {"convbert", TokenizerKind::kBert},
+    {"data2vectext", TokenizerKind::kRoberta},
+    {"ernie", TokenizerKind::kBert},
+    {"flava", TokenizerKind::kBert},
+    {"git", TokenizerKind::kBert},
+    {"gte", TokenizerKind::kXlmRoberta},
+    {"herbert", TokenizerKind::kHerbert},
+    {"ibert", TokenizerKind::kRoberta},
+    {"jinaembeddingsv3", TokenizerKind::kXlmRoberta},
+    {"layoutlm", TokenizerKind::kBert},
+    {"led", TokenizerKind::kRoberta},
+    {"lilt", TokenizerKind::kRoberta},
+    {"lxmert", TokenizerKind::kBert},
+    {"mega", TokenizerKind::kRoberta},
+    {"megatronbert", TokenizerKind::kBert},
+    {"modernbert", TokenizerKind::kUnknown, false},
+    {"modernbertdecoder", TokenizerKind::kUnknown, false},
+    {"mra", TokenizerKind::kRoberta},
+    {"nezha", TokenizerKind::kBert},
+    {"nystromformer", TokenizerKind::kUnknown, false},
+    {"qdqbert", TokenizerKind::kBert},
+    {"realm", TokenizerKind::kBert},
+    {"retribert", TokenizerKind::kBert},
+    {"robertaprelayernorm", TokenizerKind::kRoberta},
+    {"squeezebert", TokenizerKind::kBert},
+    {"visualbert", TokenizerKind::kBert},
+    {"xmod", TokenizerKind::kXlmRoberta},
+    {"yoso", TokenizerKind::kAlbert},
+};
+
+// Models whose class in transformers 5 berth does not have.
+struct ForeignClass {
+  std::string_view type, name;
+};
+constexpr ForeignClass kForeignClasses[] = {
+    {"barthez", "BarthezTokenizer"},
+    {"bertgeneration", "BertGenerationTokenizer"},
+    {"bertjapanese", "BertJapaneseTokenizer"},
+    {"bertweet", "BertweetTokenizer"},
+    {"bigbird", "BigBirdTokenizer"},
+    {"canine", "CanineTokenizer"},
+    {"esm", "EsmTokenizer"},
+    {"flaubert", "FlaubertTokenizer"},
+    {"fnet", "FNetTokenizer"},
+    {"funnel", "FunnelTokenizer"},
+    {"layoutlmv2", "LayoutLMv2Tokenizer"},
+    {"layoutlmv3", "LayoutLMv3Tokenizer"},
+    {"layoutxlm", "LayoutXLMTokenizer"},
+    {"luke", "LukeTokenizer"},
+    {"markuplm", "MarkupLMTokenizer"},
+    {"mbart", "MBartTokenizer"},
+    {"mluke", "MLukeTokenizer"},
+    {"phobert", "PhobertTokenizer"},
+    {"rembert", "RemBertTokenizer"},
+    {"rocbert", "RoCBertTokenizer"},
+    {"roformer", "RoFormerTokenizer"},
+    {"splinter", "SplinterTokenizer"},
+    {"xlm", "XLMTokenizer"},
 };
 
 // For these models transformers 5 does not believe the class that a file names.
@@ -78,6 +147,29 @@ std::string model_type(const FileLookup& file) {
   return plain_name(text_in(file, "config.json", "model_type"));
 }
 
+// Throws where the model_type tells a class that berth does not have, or no class at all.
+void refuse_type(const FileLookup& file, const std::string& type) {
+  const bool has_json = file("tokenizer.json").has_value();
+  const std::string shown = quoted(text_in(file, "config.json", "model_type"));
+  const char* hint =
+      has_json ? "if tokenizer.json says all of it, name the class PreTrainedTokenizerFast in "
+                 "tokenizer_config.json (tokenizer_class)"
+               : "name the class in tokenizer_config.json (tokenizer_class), such as BertTokenizer";
+  const auto* const foreign = std::ranges::find(kForeignClasses, type, &ForeignClass::type);
+  if (foreign != std::end(kForeignClasses)) {
+    throw Error(Code::kBadData,
+                cat("no file names the class of the tokenizer; for the model_type ", shown,
+                    " it is ", foreign->name, ", which berth does not know"),
+                "config.json", hint);
+  }
+  if (has_json) return;
+  throw Error(Code::kBadData,
+              cat("no file names the class of the tokenizer, and berth does not know the "
+                  "model_type ",
+                  shown),
+              "config.json", hint);
+}
+
 }  // namespace
 
 TokenizerClass tokenizer_class(const FileLookup& file) {
@@ -89,6 +181,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   }
   const std::string type = model_type(file), plain = plain_name(found.name);
   const KindName* of_model = named(type, kModels);
+  if (of_model == nullptr) of_model = named(type, kTypes);
   const KindName* row = of_model;
   if (!found.name.empty()) {
     row = named(plain, kClasses);
@@ -99,6 +192,8 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
                   found.of_model ? "config.json" : "tokenizer_config.json",
                   "if tokenizer.json says all of it, name the class PreTrainedTokenizerFast there");
     }
+  } else if (row == nullptr && !type.empty()) {
+    refuse_type(file, type);
   }
   if (row != nullptr) found.kind = row->kind, found.rebuilds = row->rebuilds;
   if (std::find(std::begin(kWithoutClass), std::end(kWithoutClass), type) !=
@@ -108,6 +203,37 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   // Such a class has tokenizer.json. Without one, the model's kind is what is left.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;
   return found;
+}
+
+std::string shown_class(const TokenizerClass& of) {
+  if (!of.name.empty()) return of.name;
+  switch (of.kind) {
+    case TokenizerKind::kUnknown:
+      return "tokenizer of no known class";
+    case TokenizerKind::kBert:
+      return "BertTokenizer";
+    case TokenizerKind::kMpnet:
+      return "MPNetTokenizer";
+    case TokenizerKind::kRoberta:
+      return "RobertaTokenizer";
+    case TokenizerKind::kGpt2:
+      return "GPT2Tokenizer";
+    case TokenizerKind::kDeberta:
+      return "DebertaTokenizer";
+    case TokenizerKind::kHerbert:
+      return "HerbertTokenizer";
+    case TokenizerKind::kXlmRoberta:
+      return "XLMRobertaTokenizer";
+    case TokenizerKind::kCamembert:
+      return "CamembertTokenizer";
+    case TokenizerKind::kAlbert:
+      return "AlbertTokenizer";
+    case TokenizerKind::kDebertaV2:
+      return "DebertaV2Tokenizer";
+    case TokenizerKind::kT5:
+      return "T5Tokenizer";
+  }
+  return "";
 }
 
 bool is_distilbert(const FileLookup& file) {

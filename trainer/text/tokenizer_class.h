@@ -13,7 +13,8 @@ enum class TokenizerKind : uint8_t {
   kBert,        // WordPiece; ELECTRA, DistilBERT and others as well
   kMpnet,       // WordPiece, <s> A </s></s> B </s>
   kRoberta,     // byte-level BPE, <s> A </s></s> B </s>
-  kDeberta,     // byte-level BPE, [CLS] A [SEP] B [SEP]
+  kGpt2,        // byte-level BPE without special tokens
+  kDeberta,     // byte-level BPE, [CLS] A [SEP][SEP] B [SEP]
   kHerbert,     // BPE of BERT's words, <s> A </s> B </s>
   kXlmRoberta,  // SentencePiece, shifted ids, <s> A </s></s> B </s>
   kCamembert,   // the same with a different shift
@@ -35,8 +36,13 @@ struct TokenizerClass {
 };
 
 // Throws kBadData, with the class's name, if berth does not know it: two classes may read one
-// vocabulary otherwise.
+// vocabulary otherwise. That also counts where the model_type alone tells the class. Throws
+// kBadData as well where there is no tokenizer.json, no file names a class, and berth does not know
+// the model_type.
 TokenizerClass tokenizer_class(const FileLookup& file);
+
+// What people call a tokenizer of this class: "BertTokenizer".
+std::string shown_class(const TokenizerClass& of);
 
 // Whether the tokenizer class or the model type is DistilBERT's.
 bool is_distilbert(const FileLookup& file);

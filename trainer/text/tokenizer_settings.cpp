@@ -44,6 +44,13 @@ void read_names(const Json& object, TokenizerSettings& settings) {
       if (value->is_object()) add(std::move(token), settings.added_tokens);
     }
   }
+  for (const char* name : {"bos_token", "eos_token"}) {
+    const Json* value = member(object, name);
+    if (value == nullptr) continue;
+    AddedToken token = token_of(*value, true, false);
+    settings.other_names.push_back(token.content);
+    if (value->is_object()) add(std::move(token), settings.added_tokens);
+  }
   for (const char* name : {"additional_special_tokens", "extra_special_tokens"}) {
     const Json* list = member(object, name);
     if (list == nullptr || !(list->is_array() || list->is_object())) continue;

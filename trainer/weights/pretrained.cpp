@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
@@ -74,11 +75,19 @@ class Lookup {
     const auto tensors = file.tensors();
     prefix_ = prefix_of(tensors, specs);
     for (const NamedTensor& tensor : tensors) {
-      by_name_[plain_name(tensor.name).substr(prefix_.size())] = {&tensor, false};
+      std::string name = plain_name(tensor.name);
+      if (name.starts_with(prefix_)) {
+        by_name_[name.substr(prefix_.size())] = {&tensor, false};
+      } else {
+        without_prefix_.push_back(std::move(name));
+      }
     }
   }
 
   const std::string& prefix() const { return prefix_; }
+  const std::vector<std::string>& without_prefix() const { return without_prefix_; }
+  // Where no prefix was taken off: the one with which most parameters would be known, and how many.
+  const std::pair<std::string, size_t>& partial() const { return partial_; }
 
   const NamedTensor* take(const ParameterSpec& spec) {
     if (const NamedTensor* found = take(spec.name)) return found;
@@ -86,6 +95,15 @@ class Lookup {
       if (const NamedTensor* found = take(alias)) return found;
     }
     return nullptr;
+  }
+
+  // The same, where an alias comes before the name.
+  const NamedTensor* take_alias(const ParameterSpec& spec) {
+    const NamedTensor* own = take(spec.name);
+    for (const std::string& alias : spec.aliases) {
+      if (const NamedTensor* found = take(alias)) return found;
+    }
+    return own;
   }
 
   const NamedTensor* find(const std::string& name) const {
@@ -108,6 +126,9 @@ class Lookup {
     const NamedTensor* tensor;
     bool taken;
   };
+  // The parameters of the encoder that are there with a prefix. A prefix comes before a longer one
+  // that begins with it.
+  using Found = std::map<std::string, std::set<size_t>>;
 
   const NamedTensor* take(const std::string& name) {
     const auto found = by_name_.find(name);
@@ -116,49 +137,85 @@ class Lookup {
     return found->second.tensor;
   }
 
-  // torch.compile wraps a module, which may be any: "_orig_mod." may stand anywhere in a name.
+  // torch.compile, FSDP, gradient checkpointing and DataParallel wrap a module, which may be any:
+  // their names may stand anywhere. A "module." that begins all names is a prefix.
   static std::string plain_name(std::string name) {
-    constexpr std::string_view kWrapper = "_orig_mod.";
-    for (size_t at = name.find(kWrapper); at != name.npos; at = name.find(kWrapper, at)) {
-      if (at == 0 || name[at - 1] == '.') {
-        name.erase(at, kWrapper.size());
-      } else {
-        ++at;
+    for (const std::string_view wrapper :
+         {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "module."}) {
+      const bool may_begin = wrapper.starts_with('_');
+      for (size_t at = name.find(wrapper); at != name.npos; at = name.find(wrapper, at)) {
+        if (at == 0 ? may_begin : name[at - 1] == '.') {
+          name.erase(at, wrapper.size());
+        } else {
+          ++at;
+        }
       }
     }
     return name;
   }
 
-  // What all names begin with, up to a dot, and are not known with: torch.nn.DataParallel,
-  // Lightning and others put the name of their attribute before every name. An encoder alone has a
-  // prefix with which its parameters are known ("bert.").
-  static std::string prefix_of(std::span<const NamedTensor> tensors,
-                               std::span<const ParameterSpec> specs) {
-    if (tensors.empty()) return "";
-    std::unordered_set<std::string> known;
+  // What the names begin with, up to a dot, and are not known with: DataParallel, Lightning and
+  // others put the name of their attribute before every name. All names of the file have it, or
+  // all that the encoder needs. An encoder alone has a prefix with which its parameters are known
+  // ("bert.").
+  std::string prefix_of(std::span<const NamedTensor> tensors,
+                        std::span<const ParameterSpec> specs) {
+    std::unordered_map<std::string, size_t> known;  // the names of each parameter of the encoder
+    size_t needed = 0;
     for (const ParameterSpec& spec : specs) {
-      known.insert(spec.name);
-      known.insert(spec.aliases.begin(), spec.aliases.end());
+      if (spec.is_head || spec.is_adapter) continue;
+      known.emplace(spec.name, needed);
+      for (const std::string& alias : spec.aliases) known.emplace(alias, needed);
+      ++needed;
     }
-    const std::string first = plain_name(tensors.front().name);
-    std::string prefix;
-    while (true) {
-      const auto has = [&](const NamedTensor& tensor) {
-        return known.contains(plain_name(tensor.name).substr(prefix.size()));
-      };
-      if (std::ranges::any_of(tensors, has)) return prefix;
-      const size_t dot = first.find('.', prefix.size());
-      if (dot == first.npos) return "";
-      prefix = first.substr(0, dot + 1);
+    Found found;
+    for (const NamedTensor& tensor : tensors) {
+      const std::string name = plain_name(tensor.name);
+      for (size_t begin = 0, dot = 0; dot != name.npos; begin = dot + 1) {
+        dot = name.find('.', begin);
+        const auto spec = known.find(name.substr(begin));
+        if (spec != known.end()) found[name.substr(0, begin)].insert(spec->second);
+      }
+    }
+    if (found.contains("")) return "";
+    std::string whole;
+    for (const auto& [prefix, parameters] : found) {
+      if (parameters.size() < needed || names_architecture(prefix)) continue;
+      if (whole.empty()) whole = prefix;
+      if (prefix.starts_with(whole)) continue;  // names in which an encoder alone is known
+      throw Error(Code::kBadData,
+                  cat("the file holds several models, with the prefixes ", quoted(whole), " and ",
+                      quoted(prefix)),
+                  "", "save the tensors of one of them");
+    }
+    return whole.empty() ? shared_prefix(tensors, found) : whole;
+  }
+
+  // The prefix of a file that lacks parameters: the one that all names begin with.
+  std::string shared_prefix(std::span<const NamedTensor> tensors, const Found& found) {
+    for (const auto& [prefix, parameters] : found) {
       const auto begins = [&](const NamedTensor& tensor) {
         return plain_name(tensor.name).starts_with(prefix);
       };
-      if (!std::ranges::all_of(tensors, begins)) return "";
+      if (std::ranges::all_of(tensors, begins)) return prefix;
+      if (parameters.size() > partial_.second) partial_ = {prefix, parameters.size()};
     }
+    return "";
+  }
+
+  // Whether it ends with the name of an architecture, whose parameters may mean something else.
+  static bool names_architecture(std::string_view prefix) {
+    constexpr std::array<std::string_view, 8> kNames = {"bert.",   "roberta.",   "electra.",
+                                                        "albert.", "deberta.",   "distilbert.",
+                                                        "mpnet.",  "longformer."};
+    return std::ranges::any_of(kNames,
+                               [&](std::string_view name) { return prefix.ends_with(name); });
   }
 
   std::unordered_map<std::string, Entry> by_name_;
+  std::vector<std::string> without_prefix_;
   std::string prefix_;
+  std::pair<std::string, size_t> partial_;
 };
 
 // Whether the two tensors of a file have other numbers.
@@ -198,16 +255,36 @@ void refuse_tensorflow_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
+OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterSpec> specs,
+                            const MaskedLmHeadNames& names) {
+  Lookup lookup(file, specs);
+  OwnDecoder own;
+  const NamedTensor* decoder = lookup.find(names.own_decoder);
+  const NamedTensor* bias = lookup.find(names.bias);
+  for (const ParameterSpec& spec : specs) {
+    const NamedTensor* words = spec.name == names.decoder ? lookup.take(spec) : nullptr;
+    if (words != nullptr && decoder != nullptr) own.weight = differ(file, *decoder, *words);
+  }
+  for (const std::string& alias : names.bias_aliases) {
+    const NamedTensor* other = lookup.find(alias);
+    own.bias |= bias != nullptr && other != nullptr && differ(file, *bias, *other);
+  }
+  return own;
+}
+
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
                            const TensorRules& rules) {
   Lookup lookup(file, values.specs());
   LoadReport report;
   report.prefix = lookup.prefix();
+  report.without_prefix = lookup.without_prefix();
   std::vector<const NamedTensor*> sources(values.specs().size());
   std::vector<std::string> missing, unfit, unexpected;
   for (size_t i = 0; i < sources.size(); ++i) {
     const ParameterSpec& spec = values.specs()[i];
-    const NamedTensor* source = sources[i] = lookup.take(spec);
+    const NamedTensor* source = sources[i] = rules.tied != nullptr && spec.name == rules.tied->bias
+                                                 ? lookup.take_alias(spec)
+                                                 : lookup.take(spec);
     const bool is_of_classes =
         !rules.classifier.empty() && spec.is_head && spec.name.starts_with(rules.classifier + ".");
     if (source != nullptr && is_of_classes) {
@@ -232,12 +309,6 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
                           shape_text(spec.shape)));
     }
   }
-  const MaskedLmHeadNames* tied = rules.tied;
-  const NamedTensor* decoder = tied == nullptr ? nullptr : lookup.find(tied->own_decoder);
-  for (size_t i = 0; decoder != nullptr && i < sources.size(); ++i) {
-    const bool is_tied_to = values.specs()[i].name == tied->decoder && sources[i] != nullptr;
-    if (is_tied_to) report.has_other_decoder = differ(file, *decoder, *sources[i]);
-  }
   for (std::string& name : lookup.rest()) {
     (is_known_extra(name) ? report.ignored : unexpected).push_back(std::move(name));
   }
@@ -250,7 +321,14 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
   add("parameters are missing: ", missing);
   add("shapes differ: ", unfit);
   add("tensors are unexpected: ", unexpected);
-  if (!problem.empty()) throw Error(Code::kBadData, problem);
+  if (!problem.empty()) {
+    const auto& [prefix, count] = lookup.partial();
+    if (count > 0) {
+      problem += cat("; with the prefix ", quoted(prefix), ", ", counted(count, "parameter"),
+                     " would be known");
+    }
+    throw Error(Code::kBadData, problem);
+  }
 
   std::vector<TensorUpload> uploads;
   for (size_t i = 0; i < sources.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ inline constexpr const char* kFromTensorFlow =
 
 // What else counts when a file of tensors is loaded.
 struct TensorRules {
-  // Of a head that multiplies by the word embeddings: the report says whether the file has a
-  // decoder with other numbers, which is left out. Null: there is no such head.
+  // Of a head that multiplies by the word embeddings: if the file has its bias under both names,
+  // the alias counts, as in transformers 5. Null: there is no such head.
   const MaskedLmHeadNames* tied = nullptr;
   // The last layer of the head ("classifier"), whose shape depends on the classes. "": none.
   std::string classifier{};
@@ -31,17 +32,30 @@ struct LoadReport {
   std::vector<size_t> missing;  // parameters of the head and adapters that the file lacks
   // Tensors of other heads and position buffers, which the model does not use.
   std::vector<std::string> ignored;
-  bool has_other_decoder = false;
   bool left_out_classifier = false;  // as one of the rules says
-  std::string prefix;                // all names of the file began with it, and it was taken off
+  // What all names of the file began with, or those of all parameters of the encoder. It was taken
+  // off.
+  std::string prefix;
+  std::vector<std::string> without_prefix;  // the names of the others, which were left out
 };
 
+// How a file differs from a configuration that ties the decoder of masked tokens to the words.
+struct OwnDecoder {
+  bool weight = false;  // it has a decoder with other numbers than the word embeddings
+  bool bias = false;    // it has a bias of the decoder with other numbers than the head's bias
+};
+
+// `specs` are the parameters of a tied model, and `names` those of its head.
+OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterSpec> specs,
+                            const MaskedLmHeadNames& names);
+
 // Copies every parameter from `file` into `values` by its name or an alias, on at most `threads`
-// threads. All names of the file may begin with the same prefixes, such as "module." of
-// DataParallel, "_orig_mod." of torch.compile or "model." of Lightning. Tensors may be F32, F16,
-// BF16 or F64. Throws kBadData, listing the names, if parameters of the encoder are missing,
-// tensors are unexpected, or shapes differ. Calls file.verify() after all parameters were copied
-// and passes on what it throws.
+// threads. All names of the file, or all that the encoder needs, may begin with the same prefixes,
+// such as "module." of DataParallel or "model." of Lightning. The wrappers of torch.compile, FSDP
+// and gradient checkpointing may stand anywhere in a name. Tensors may be F32, F16, BF16 or F64.
+// Throws kBadData, listing the names, if parameters of the encoder are missing, tensors are
+// unexpected, or shapes differ. Calls file.verify() after all parameters were copied and passes on
+// what it throws.
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
                            const TensorRules& rules = {});
 

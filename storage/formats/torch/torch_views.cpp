@@ -42,7 +42,7 @@ std::vector<Item> state_dict_items(const PickleGraph& graph, NodeId top) {
   auto items = dict_items(graph, top);
   for (int depth = 0; items && depth < kMostNested; ++depth) {
     std::optional<std::vector<Item>> inner;
-    for (const std::string_view name : {"state_dict", "model_state_dict", "model"}) {
+    for (const std::string_view name : {"state_dict", "model_state_dict", "model", "module"}) {
       for (const Item& item : *items) {
         if (inner || !graph.is_text(item.key) || graph.text(item.key) != name) continue;
         inner = dict_items(graph, item.value);

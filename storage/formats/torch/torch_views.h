@@ -18,9 +18,10 @@ struct TorchView {
 };
 
 // Returns the tensors of the dict `top`, in its order. Training scripts often save a dict that
-// contains the state dict as "state_dict", "model_state_dict" or "model"; then that inner dict is
-// used. Other values, such as numbers and texts, are skipped. Throws kBadData if there is no such
-// dict or no tensor, and kCorrupt, naming the tensor, on arguments that PyTorch would not write.
+// contains the state dict as "state_dict", "model_state_dict", "model" or "module" (DeepSpeed);
+// then that inner dict is used. Other values, such as numbers and texts, are skipped. Throws
+// kBadData if there is no such dict or no tensor, and kCorrupt, naming the tensor, on arguments
+// that PyTorch would not write.
 std::vector<TorchView> read_state_dict(const PickleGraph& graph, NodeId top);
 
 }  // namespace berth

@@ -84,6 +84,42 @@ TEST_F(ParameterFilesTest, OfEachLayoutSatisfyRequireModel) {
   }
 }
 
+TEST_F(ParameterFilesTest, ThatBerthDoesNotReadAreNamedWithTheWayToConvertThem) {
+  const ModelOptions options{.model = scratch_.path().string()};
+  for (const auto& [file, hint] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"openvino_model.xml", "OpenVINO"},
+           {"openvino_model.bin", "pass --init random"},  // the graph's file tells
+           {"saved_model.pb", "SavedModel"},
+           {"onnx/model.onnx", "ONNX"},
+           {"coreml/float32_model.mlpackage/Manifest.json", "Core ML"},
+           {"weights.pkl", "state_dict"},
+           {"__0_0.distcp", "dcp_to_torch"},
+           {"global_step5/mp_rank_00_model_states.pt", "zero_to_fp32.py"},
+           {"model.safetensors.tmp", "not written to its end"}}) {
+    const fs::path path = scratch_ / file;
+    fs::create_directories(path.parent_path());
+    write_text(path.string(), "x");
+    EXPECT_THAT([&] { require_model(*storage_, options); }, ThrowsCode(Code::kNotFound, hint))
+        << file;
+    fs::remove(path);
+  }
+}
+
+TEST_F(ParameterFilesTest, OfTheNewestCheckpointAreNamed) {
+  for (const char* step : {"500", "1000", "best"}) {
+    fs::create_directories(std::string(scratch_ / "checkpoint-") + step);
+    write_text(std::string(scratch_ / "checkpoint-") + step + "/model.safetensors", "x");
+    write_text(std::string(scratch_ / "checkpoint-") + step + "/config.json", "{}");
+  }
+  write_text(scratch_ / "training_args.bin", "x");
+  const ModelOptions options{.model = scratch_.path().string()};
+  for (const bool has_config : {true, false}) {
+    if (!has_config) fs::remove(std::string(scratch_ / "config.json"));
+    EXPECT_THAT([&] { require_model(*storage_, options); },
+                ThrowsCode(Code::kNotFound, "checkpoint-1000: name that with --model"));
+  }
+}
+
 TEST_F(ParameterFilesTest, MayBeNamedDirectly) {
   put_tensor("model.safetensors", "whole");
   put_torch("small.bin");

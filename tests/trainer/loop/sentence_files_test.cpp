@@ -130,6 +130,59 @@ TEST_F(SentenceFilesTest, WhatIsNotComputedIsRefused) {
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "Dense"));
 }
 
+TEST_F(SentenceFilesTest, ALengthThatIsNoneIsRefused) {
+  write_pooling(R"({"pooling_mode": "mean"})");
+  const std::string encoder = scratch_ / "model/sentence_bert_config.json";
+  for (const char* length : {"2", "\"8\"", "8.0", "-1", "[8]", "true"}) {
+    write_text(encoder, std::string(R"({"max_seq_length": )") + length + "}");
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"max_seq_length\" is")) << length;
+  }
+  write_text(encoder, R"({"max_seq_length": null})");
+  write_text(scratch_ / "model/tokenizer_config.json", R"({"max_len": 9})");
+  EXPECT_EQ(read().max_seq_length, 9);
+  write_text(scratch_ / "model/tokenizer_config.json", R"({"model_max_length": "9"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"model_max_length\" is"));
+}
+
+TEST_F(SentenceFilesTest, TheFirstConfigurationOfTheEncoderCounts) {
+  write_pooling(R"({"pooling_mode": "mean"})");
+  write_text(scratch_ / "model/sentence_bert_config.json", R"({"max_seq_length": 12})");
+  write_text(scratch_ / "model/sentence_roberta_config.json",
+             R"({"max_seq_length": 6, "do_lower_case": true})");
+  EXPECT_EQ(read().max_seq_length, 12);
+  EXPECT_FALSE(read().lowers_case);
+  write_text(scratch_ / "model/sentence_bert_config.json", "{}");
+  EXPECT_EQ(read().max_seq_length, 6);
+  EXPECT_TRUE(read().lowers_case);
+}
+
+TEST_F(SentenceFilesTest, ModulesOfOtherPackagesAndInAnotherOrderAreRefused) {
+  const std::string pooling = module_of("1_Pooling", "sentence_transformers.models.Pooling");
+  const std::string encoder = module_of("", "sentence_transformers.models.Transformer");
+  const std::string unit = module_of("2_Normalize", "sentence_transformers.models.Normalize");
+  write_pooling(R"({"pooling_mode": "mean"})");
+  write_modules("model", {module_of("", "custom_st.Transformer"), pooling});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"custom_st.Transformer\""));
+  write_modules("model", {encoder, unit, pooling});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "another place"));
+  write_modules("model", {encoder, pooling, pooling});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "another place"));
+  write_modules("model", {encoder});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "no Pooling"));
+  write_modules(
+      "model",
+      {module_of("", "sentence_transformers.base.modules.transformer.Transformer"),
+       module_of("1_Pooling", "sentence_transformers.sentence_transformer.modules.pooling.Pooling"),
+       unit, unit});
+  EXPECT_TRUE(read().normalizes);
+}
+
+TEST_F(SentenceFilesTest, APoolingWithoutItsFileIsRefused) {
+  write_modules("model", {module_of("", "sentence_transformers.models.Transformer"),
+                          module_of("1_Pooling", "sentence_transformers.models.Pooling")});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kNotFound, "1_Pooling/config.json"));
+}
+
 TEST_F(SentenceFilesTest, WhatIsNotJsonIsCorrupt) {
   write_text(scratch_ / "model/modules.json", "[{");
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "not JSON"));

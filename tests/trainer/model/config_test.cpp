@@ -79,6 +79,7 @@ TEST(ModelConfig, TheHeadHasItsOwnDropoutOrThatOfTheEncoder) {
 TEST(ModelConfig, LabelsStandByTheirId) {
   const ModelConfig config = parse_with("id2label", {{"1", "ham"}, {"0", "spam"}, {"2", "eggs"}});
   EXPECT_THAT(config.labels, ElementsAre("spam", "ham", "eggs"));
+  EXPECT_THAT(parse_with("id2label", {{"0", 0}, {"1", 1}}).labels, ElementsAre("0", "1"));
 }
 
 TEST(ModelConfig, SaysWhichKeyIsMissing) {
@@ -119,7 +120,7 @@ TEST(ModelConfig, SaysWhichValueItCannotTake) {
       {"id2label", {{"0", "a"}, {"2", "b"}}},
       {"id2label", {{"0", "a"}, {"00", "b"}}},
       {"id2label", {{"0", "a"}, {"-1", "b"}}},
-      {"id2label", {{"0", 1}}}};
+      {"id2label", {{"0", 1.5}}}};
   for (const auto& [key, value] : refused) {
     EXPECT_THAT([&] { parse_with(key, value); }, ThrowsCode(Code::kUsage, key))
         << key << " " << value;

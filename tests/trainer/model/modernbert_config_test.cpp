@@ -48,6 +48,11 @@ ModelConfig published_modernbert_with(const std::string& key, const OrderedJson&
   return parse_config(to_text(object));
 }
 
+TEST(ModernBertConfig, HalfAWindowComesBeforeTheWhole) {
+  EXPECT_EQ(published_modernbert_with("sliding_window", 2).attention_window(1), 2);
+  EXPECT_EQ(published_modernbert_with("sliding_window", nullptr).attention_window(1), 64);
+}
+
 TEST(ModernBertConfig, ReadsThePublishedModel) {
   const ModelConfig config = parse_config(to_text(published_modernbert()));
   EXPECT_EQ(config.type, ModelType::kModernBert);

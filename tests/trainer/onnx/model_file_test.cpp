@@ -147,6 +147,19 @@ TEST(OnnxModel, HasNoTokenTypesWhereTheTokenizerGivesNone) {
   EXPECT_EQ(graph->inputs()[1].name, "attention_mask");
 }
 
+// A RoBERTa with two token types may have BERT's tokenizer.
+TEST(OnnxModel, HasTheTokenTypesOfARobertaWithSeveral) {
+  ModelConfig config = tiny_config();
+  config.type = ModelType::kRoberta;
+  config.task = Task::kHiddenStates;
+  for (const int64_t types : {1, 2}) {
+    config.type_vocab_size = types;
+    const HostTensors values(parameter_table(config));
+    EXPECT_EQ(make_graph(config, values.specs(), DType::kF32)->inputs().size(), types + 1U);
+    EXPECT_EQ(make_graph(config, values.specs(), DType::kF32, false)->inputs().size(), 2U);
+  }
+}
+
 TEST(OnnxModel, HasBothNetworksOfAnElectraAsModelsOfTheirOwn) {
   ModelConfig config = tiny_config();
   config.type = ModelType::kElectra;

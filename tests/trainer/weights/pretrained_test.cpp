@@ -168,7 +168,7 @@ TEST_F(PretrainedTest, AClassifierOfAnotherTaskStartsAnew) {
 }
 
 // A file whose decoder is the word embeddings says no more than they do.
-TEST_F(PretrainedTest, ADecoderThatDiffersFromTheWordsIsTold) {
+TEST_F(PretrainedTest, ADecoderThatDiffersFromTheWordsIsFound) {
   ModelConfig config = config_;
   config.task = Task::kMaskedLm;
   const MaskedLmHeadNames names = masked_lm_head_names(config);
@@ -182,16 +182,87 @@ TEST_F(PretrainedTest, ADecoderThatDiffersFromTheWordsIsTold) {
   const auto elements = static_cast<size_t>(words.elements());
   const std::vector<int64_t> shape = words.shape;
   file.add(names.own_decoder, DType::kF32, shape, std::vector<float>(elements, 0.5f));
-  EXPECT_FALSE(load_parameters(file, values, 1, {.tied = &names}).has_other_decoder);
+  EXPECT_FALSE(find_own_decoder(file, values.specs(), names).weight);
   file.erase(names.own_decoder);
   file.add(names.own_decoder, DType::kF32, shape, std::vector<float>(elements, 0.25f));
-  EXPECT_TRUE(load_parameters(file, values, 1, {.tied = &names}).has_other_decoder);
+  EXPECT_TRUE(find_own_decoder(file, values.specs(), names).weight);
+  EXPECT_FALSE(find_own_decoder(file, values.specs(), names).bias);
   config.ties_word_embeddings = false;
   HostTensors untied(parameter_table(config));
   EXPECT_THAT(load_parameters(file, untied, 1).missing, IsEmpty());
   for (size_t i = 0; i < untied.specs().size(); ++i) {
     if (untied.specs()[i].name == names.own_decoder) {
       EXPECT_THAT(untied.read(i), Each(0.25f));
+    }
+  }
+}
+
+TEST_F(PretrainedTest, TheDecodersBiasComesBeforeTheHeads) {
+  ModelConfig config = config_;
+  config.task = Task::kMaskedLm;
+  const MaskedLmHeadNames names = masked_lm_head_names(config);
+  HostTensors values(parameter_table(config));
+  TensorsInMemory file;
+  for (const ParameterSpec& spec : values.specs()) {
+    file.add(spec.name, DType::kF32, spec.shape,
+             std::vector<float>(static_cast<size_t>(spec.elements()), 0.5f));
+  }
+  const int64_t size = config.vocab_size;
+  file.add(names.bias_aliases.front(), DType::kF32, {size},
+           std::vector<float>(static_cast<size_t>(size), 0.25f));
+  EXPECT_TRUE(find_own_decoder(file, values.specs(), names).bias);
+  EXPECT_FALSE(find_own_decoder(file, values.specs(), names).weight);
+  load_parameters(file, values, 1, {.tied = &names});
+  for (size_t i = 0; i < values.specs().size(); ++i) {
+    if (values.specs()[i].name == names.bias) {
+      EXPECT_THAT(values.read(i), Each(0.25f));
+    }
+  }
+}
+
+TEST_F(PretrainedTest, APrefixOfAllThatTheEncoderNeedsIsTakenOff) {
+  const std::vector<std::string> names = file_.names();
+  for (const std::string& name : names) file_.rename(name, "model." + name);
+  file_.add<float>("loss_fn.weight", DType::kF32, {2}, {1, 2});
+  const LoadReport report = load();
+  EXPECT_EQ(report.prefix, "model.");
+  EXPECT_THAT(report.missing, IsEmpty());
+  EXPECT_THAT(report.without_prefix, ElementsAre("loss_fn.weight"));
+  file_.erase("model.bert.encoder.layer.0.output.dense.bias");
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "with the prefix \"model.\""));
+}
+
+TEST_F(PretrainedTest, TwoModelsInOneFileAreRefused) {
+  for (const std::string& name : file_.names()) {
+    file_.rename(name, "model." + name);
+    const NamedTensor& tensor = file_.tensor("model." + name);
+    file_.add<float>("ema." + name, DType::kF32, tensor.shape,
+                     std::vector<float>(static_cast<size_t>(tensor.elements())));
+  }
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "several models"));
+}
+
+TEST_F(PretrainedTest, AnotherArchitecturesNamesAreNoPrefix) {
+  for (const std::string& name : file_.names()) {
+    if (name.starts_with("bert.")) file_.rename(name, "electra." + name.substr(5));
+  }
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "parameters are missing"));
+}
+
+TEST_F(PretrainedTest, WrappersMayStandInsideNames) {
+  const std::vector<std::string> names = file_.names();
+  for (const char* wrapper : {"module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.",
+                              "_fsdp_wrapped_module._checkpoint_wrapped_module."}) {
+    for (const std::string& name : names) {
+      if (name.starts_with("bert."))
+        file_.rename(name, std::string("bert.") + wrapper + name.substr(5));
+    }
+    const LoadReport report = load();
+    EXPECT_THAT(report.missing, IsEmpty()) << wrapper;
+    EXPECT_EQ(report.prefix, "");
+    for (const std::string& name : names) {
+      if (name.starts_with("bert."))
+        file_.rename(std::string("bert.") + wrapper + name.substr(5), name);
     }
   }
 }

@@ -1,0 +1,177 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "tests/support/captured_log.h"
+#include "tests/support/throws_code.h"
+#include "tests/trainer/text/tokenizer_fixture.h"
+
+// Which class reads the files of a folder, and what is refused because it is another one's.
+namespace berth {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kVocabulary = lines({"[UNK]", "[CLS]", "[SEP]", "a", "b", "[PAD]", "[MASK]"});
+const std::string kPieces =
+    R"({"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "[CLS]": 4, "[SEP]": 5, "a": 6, "b": 7})";
+
+Files of_type(const std::string& type, Files files = {{"vocab.txt", kVocabulary}}) {
+  files["config.json"] = R"({"model_type": ")" + type + "\"}";
+  return files;
+}
+
+Files of_class(const std::string& name, Files files = {{"vocab.txt", kVocabulary}}) {
+  files["tokenizer_config.json"] = R"({"tokenizer_class": ")" + name + "\"}";
+  return files;
+}
+
+Files merges() { return {{"vocab.json", kPieces}, {"merges.txt", "#version: 0.2\n"}}; }
+
+void refuses(const Files& files, const std::string& what) {
+  EXPECT_THAT([&] { load(files); }, ThrowsCode(Code::kBadData, what));
+}
+
+Encoding pair_of(const Tokenizer& tokenizer) { return tokenizer.encode("a", "b", 1 << 20); }
+
+TEST(TokenizerClassesTest, TheModelsTypeTellsTheClass) {
+  for (const char* type : {"bert", "ernie", "megatron-bert", "nezha", "visual_bert", "convbert"}) {
+    EXPECT_THAT(ids(*load(of_type(type)), "a b"), ElementsAre(1, 3, 4, 2)) << type;
+  }
+  EXPECT_THAT(ids(*load(of_type("data2vec-text", merges())), "a"), ElementsAre(0, 6, 2));
+  // Google's releases have no model_type.
+  EXPECT_THAT(ids(*load({{"vocab.txt", kVocabulary}, {"config.json", "{}"}}), "a"),
+              ElementsAre(1, 3, 2));
+}
+
+TEST(TokenizerClassesTest, AClassThatTheTypeTellsAndBerthDoesNotKnowIsRefused) {
+  refuses(of_type("canine"), "CanineTokenizer");
+  refuses(of_type("big_bird"), "BigBirdTokenizer");
+  refuses(of_type("fnet"), "FNetTokenizer");
+  refuses(of_type("luke"), "LukeTokenizer");
+  refuses(of_type("funnel"), "FunnelTokenizer");
+  refuses(of_type("splinter"), "SplinterTokenizer");
+  refuses(of_type("roformer"), "RoFormerTokenizer");
+  refuses(of_type("roc_bert"), "RoCBertTokenizer");
+  refuses(of_type("bertweet"), "BertweetTokenizer");
+  refuses(of_type("xlm"), "XLMTokenizer");
+  refuses(of_type("flaubert"), "FlaubertTokenizer");
+  refuses(of_type("bert-generation"), "BertGenerationTokenizer");
+  refuses(of_type("somebody's"), "does not know the model_type");
+  EXPECT_THAT(ids(*load(of_class("BertTokenizer", of_type("somebody's"))), "a"),
+              ElementsAre(1, 3, 2));
+}
+
+TEST(TokenizerClassesTest, FilesOfAnotherClassAreRefused) {
+  for (const char* type : {"roberta", "xlm-roberta", "camembert", "albert", "deberta-v2", "xmod"}) {
+    refuses(of_type(type), "the folder has vocab.txt");
+    EXPECT_THAT(ids(*load(of_class("BertTokenizer", of_type(type))), "a"), ElementsAre(1, 3, 2));
+  }
+  for (const char* type : {"bert", "xlm-roberta"}) {
+    refuses(of_type(type, merges()), "the folder has vocab.json with merges.txt");
+  }
+  const Files model = {{"spiece.model", testdata("sentencepiece_unigram/spiece.model")}};
+  refuses(of_type("bert", model), "the folder has a SentencePiece model");
+  refuses(of_class("GPT2Tokenizer", merges()),
+          "GPT2Tokenizer, which berth reads from tokenizer.json");
+}
+
+TEST(TokenizerClassesTest, DebertaSeparatesPairsTwice) {
+  const auto tokenizer = load(of_type("deberta", merges()));
+  EXPECT_THAT(pair_of(*tokenizer).input_ids, ElementsAre(4, 6, 5, 5, 7, 5));
+  EXPECT_FALSE(tokenizer->has_token_types());
+}
+
+TEST(TokenizerClassesTest, TokenizersBackendGivesNoTypesUnlessItNamesThem) {
+  Files bert;
+  for (const auto& [name, content] : load({{"vocab.txt", kVocabulary}})->files()) {
+    if (name == "tokenizer.json") bert[name] = content;
+  }
+  EXPECT_THAT(pair_of(*load(of_class("BertTokenizer", bert))).token_type_ids,
+              ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(pair_of(*load(of_class("TokenizersBackend", bert))).token_type_ids, Each(0));
+  bert["tokenizer_config.json"] =
+      R"({"tokenizer_class": "TokenizersBackend", "model_input_names": ["token_type_ids"]})";
+  EXPECT_THAT(pair_of(*load(bert)).token_type_ids, ElementsAre(0, 0, 0, 1, 1));
+  // Both versions of transformers write this name, and they differ.
+  CapturedLog log;
+  EXPECT_TRUE(load(of_class("PreTrainedTokenizerFast", bert))->has_token_types());
+  EXPECT_THAT(log.warnings(), HasSubstr("model_input_names"));
+}
+
+TEST(TokenizerClassesTest, CapitalLettersAreKeptWithAWarning) {
+  CapturedLog log;
+  load({{"vocab.txt", kVocabulary}});
+  EXPECT_EQ(log.warnings(), "");
+  const Files cased = {{"vocab.txt", kVocabulary + "B\n"}};
+  EXPECT_THAT(ids(*load(cased), "B"), ElementsAre(1, 7, 2));
+  EXPECT_THAT(log.warnings(), HasSubstr("do_lower_case"));
+}
+
+TEST(TokenizerClassesTest, SpecialTokensOutsideTheVocabularyAreTold) {
+  Files files = {{"vocab.txt", kVocabulary + "<s>\n"},
+                 {"tokenizer_config.json", R"({"bos_token": "<s>", "eos_token": "</s>"})"}};
+  CapturedLog log;
+  EXPECT_THAT(ids(*load(files), "a<s>"), ElementsAre(1, 3, 7, 2));
+  EXPECT_THAT(log.warnings(), HasSubstr("has no </s>."));
+}
+
+TEST(TokenizerClassesTest, AnUnknownSideASpecialTokenOfItsOwnAndNullAreRefused) {
+  const auto with = [](const std::string& config) {
+    return Files{{"vocab.txt", kVocabulary}, {"tokenizer_config.json", config}};
+  };
+  EXPECT_THAT([&] { load(with(R"({"truncation_side": "LEFT"})")); },
+              ThrowsCode(Code::kUsage, "truncation_side"));
+  EXPECT_THAT([&] { load(with(R"({"ent_token": "<ent>"})")); },
+              ThrowsCode(Code::kUsage, "\"ent_token\""));
+  EXPECT_NO_THROW(load(with(R"({"ent_token": null})")));
+  refuses(with(R"({"mask_token": null})"), "\"mask_token\" is null");
+  Files saved;
+  for (const auto& [name, content] : load({{"vocab.txt", kVocabulary}})->files()) {
+    if (name == "tokenizer.json") saved[name] = content;
+  }
+  saved["tokenizer_config.json"] = R"({"tokenizer_class": "BertTokenizer", "cls_token": null})";
+  refuses(saved, "names no token (null)");
+}
+
+TEST(TokenizerClassesTest, WhatByteLevelPiecesAndTwoTemplatesMeanIsRefused) {
+  Json root = {
+      {"added_tokens", Json::array()},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+      {"model", {{"type", "BPE"}, {"vocab", parse_json(kPieces)}, {"merges", Json::array()}}}};
+  EXPECT_NO_THROW(load({{"tokenizer.json", to_text(root)}}));
+  Json suffixed = root;
+  suffixed["model"]["end_of_word_suffix"] = "</w>";
+  refuses({{"tokenizer.json", to_text(suffixed)}}, "end_of_word_suffix");
+  const Json one = {{"type", "BertProcessing"},
+                    {"cls", Json::array({"[CLS]", 4})},
+                    {"sep", Json::array({"[SEP]", 5})}};
+  root["post_processor"] = {{"type", "Sequence"}, {"processors", Json::array({one, one})}};
+  refuses({{"tokenizer.json", to_text(root)}}, "two steps");
+}
+
+TEST(TokenizerClassesTest, AlbertFindsAddedTokensInLowerCasedText) {
+  Files files = {{"spiece.model", testdata("sentencepiece_unigram/spiece.model")},
+                 {"config.json", R"({"model_type": "albert"})"},
+                 {"added_tokens.json",
+                  R"({"[CLS]": 5000, "[SEP]": 5001, "newword": 5002, "covid-19": 5003})"}};
+  const auto tokenizer = load(files);
+  for (const char* text : {"NEWWORD", "newword"}) {
+    EXPECT_THAT(ids(*tokenizer, text), ElementsAre(5000, 5002, 5001)) << text;
+  }
+  EncodeOptions options(1 << 20);
+  options.with_offsets = true;
+  const Encoding encoding = tokenizer->encode("A Covid-19", std::nullopt, options);
+  const auto& found = encoding.input_ids;
+  const auto at = static_cast<size_t>(std::find(found.begin(), found.end(), 5003) - found.begin());
+  ASSERT_LT(at, found.size());
+  EXPECT_EQ(encoding.offsets[at].begin, 2u);
+  EXPECT_EQ(encoding.offsets[at].end, 10u);
+}
+
+}  // namespace
+}  // namespace berth
