@@ -1,6 +1,6 @@
-"""Records tests/testdata/readings/: small tables as people have them, and what other programs read from them.
+"""Records tests/testdata/readings.tar: small tables as people have them, and what other programs read from them.
 
-    python record_readings.py ../testdata/readings CACHE    # CACHE: a folder in which `datasets` may write
+    python tests/record/fixtures.py readings record_readings.py CACHE    # CACHE: a folder in which `datasets` may write
 
 expected.json says of each file the task for which berth reads it, the texts or words of each row, and its labels or its number. pandas reads
 all tables but these: conllu reads words.conllu, and `datasets` reads tags.jsonl, of which transformers' run_ner.py takes the column TASK_tags
