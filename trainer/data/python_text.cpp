@@ -32,6 +32,7 @@ class PythonValue {
     if (text_.take('[')) return read_list(value, ']', depth);
     if (text_.take('(')) return read_list(value, ')', depth);
     if (text_.take('{')) return read_dictionary(value, depth);
+    if (text_.take("array(")) return read_array(value, depth);
     if (!text_.is_at_quote()) return read_bare(value);
     std::string text;
     if (!text_.read_quoted(text)) return false;
@@ -48,6 +49,17 @@ class PythonValue {
       if (!text_.take(',') && text_.next() != end) return false;
     }
     return true;
+  }
+
+  // A list as NumPy shows it, behind "array(": [1, 2], dtype=int32).
+  bool read_array(Json& list, int depth) {
+    if (!text_.take('[') || !read_list(list, ']', depth)) return false;
+    text_.skip_blanks();
+    if (text_.take(',')) {
+      text_.skip_blanks();
+      text_.read_until(")");
+    }
+    return text_.take(')');
   }
 
   bool read_dictionary(Json& object, int depth) {
@@ -88,6 +100,12 @@ class PythonValue {
 bool PythonText::take(char c) {
   if (next() != c || is_at_end()) return false;
   ++at_;
+  return true;
+}
+
+bool PythonText::take(std::string_view word) {
+  if (!text_.substr(at_).starts_with(word)) return false;
+  at_ += word.size();
   return true;
 }
 

@@ -19,6 +19,7 @@ class PythonText {
   // The next character to read; zero at the end.
   char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool take(char c);
+  bool take(std::string_view word);
   void skip_blanks();
   // Reads up to a blank or one of `ends`.
   std::string_view read_until(std::string_view ends);
@@ -34,7 +35,8 @@ class PythonText {
 };
 
 // A value that Python shows as [(0, 9, 'PER')] or {'start': 0}, as pandas writes it into a CSV.
-// Tuples become lists. Discarded: it is no such value, or nested more than 32 times.
+// Tuples and NumPy's array([1, 2], dtype=int32) become lists. Discarded: it is no such value, or
+// nested more than 32 times.
 Json parse_python(std::string_view text);
 
 }  // namespace berth

@@ -13,6 +13,7 @@
 #include "trainer/data/example_reader.h"
 #include "trainer/data/label_reader.h"
 #include "trainer/data/nested_texts.h"
+#include "trainer/data/python_text.h"
 #include "trainer/data/text_list.h"
 
 namespace berth {
@@ -192,23 +193,33 @@ class TableExamples final : public ExampleReader {
     }
   }
 
-  static std::vector<Answer> answers(const std::string& text) {
-    const Json object = parse_json(text);
+  // {"text": [...], "answer_start": [...]} as `datasets` has it, [{"text", "answer_start"}, ...] as
+  // SQuAD has it, or either as Python shows it. Only a training needs the places.
+  std::vector<Answer> answers(const std::string& text) const {
+    Json value = parse_json(text);
+    if (value.is_discarded()) value = parse_python(text);
     std::vector<Answer> answers;
-    const bool has_both = object.is_object() && object.contains("text") &&
-                          object["text"].is_array() && object.contains("answer_start") &&
-                          object["answer_start"].is_array() &&
-                          object["text"].size() == object["answer_start"].size();
-    if (!has_both) {
+    const auto add = [&](const Json& words, const Json& start) {
+      const bool has_place = start.is_number_integer() && start >= 0;
+      if (!words.is_string() ||
+          !(has_place || (start.is_null() && places_ == AnswerPlaces::kAny))) {
+        throw Error(Code::kBadData, cat("answer ", answers.size(), " lacks its text or its start"));
+      }
+      const uint64_t place = has_place ? start.get<uint64_t>() : 0;
+      answers.push_back({words.get<std::string>(), answer_start(place)});
+    };
+    const auto member = [](const Json& object, const char* key) {
+      return object.is_object() ? object.value(key, Json()) : Json();
+    };
+    const Json words = member(value, "text"), starts = member(value, "answer_start");
+    const bool has_places = starts.is_array() && starts.size() == words.size();
+    if (words.is_array() && (has_places || (starts.is_null() && places_ == AnswerPlaces::kAny))) {
+      for (size_t i = 0; i < words.size(); ++i) add(words[i], has_places ? starts[i] : Json());
+    } else if (value.is_array()) {
+      for (const Json& answer : value) add(member(answer, "text"), member(answer, "answer_start"));
+    } else {
       throw Error(Code::kBadData, cat(quoted(text), " is not a list of answers"), "",
                   R"(write {"text": [...], "answer_start": [...]})");
-    }
-    for (size_t i = 0; i < object["text"].size(); ++i) {
-      const Json &words = object["text"][i], &start = object["answer_start"][i];
-      if (!words.is_string() || !start.is_number_unsigned()) {
-        throw Error(Code::kBadData, cat("answer ", i, " lacks its text or its start"));
-      }
-      answers.push_back({words.get<std::string>(), answer_start(start.get<uint64_t>())});
     }
     return answers;
   }

@@ -120,9 +120,20 @@ TEST(Tasks, AnswersAreOffsetsAndTexts) {
   EXPECT_EQ(example.id, "q7");
   EXPECT_THAT(example.texts, ElementsAre("who?", "it was me"));
   EXPECT_EQ(example.answers, (std::vector<Answer>{{"me", 7}}));
-  for (const char* bad : {"me", "{}", R"({"text": ["a"], "answer_start": []})",
-                          R"({"text": ["a"], "answer_start": [-1]})",
-                          R"({"text": ["c"], "answer_start": [4294967296]})"}) {
+  for (const char* same :
+       {R"([{"text": "me", "answer_start": 7}])", "{'text': ['me'], 'answer_start': [7]}",
+        "[{'text': 'me', 'answer_start': 7}]",
+        "{'text': array(['me'], dtype=object), 'answer_start': array([7], "
+        "dtype=int32)}"}) {
+    const Example read =
+        one(Task::kQuestionAnswering, columns,
+            {text_cell("7"), text_cell("who?"), text_cell("it was me"), text_cell(same)});
+    EXPECT_EQ(read.answers, (std::vector<Answer>{{"me", 7}})) << same;
+  }
+  for (const char* bad :
+       {"me", "{}", R"([{"text": "me"}])", R"({"text": ["me"]})",
+        R"({"text": ["a"], "answer_start": []})", R"({"text": ["a"], "answer_start": [-1]})",
+        R"({"text": ["c"], "answer_start": [4294967296]})"}) {
     EXPECT_THAT(
         [&] {
           one(Task::kQuestionAnswering, columns,
