@@ -89,6 +89,14 @@ void read_tensor(const std::string& opcodes) { read_object(dict(unicode("w"), op
 
 TEST(HostileTorch, AnOrdinaryFileIsRead) { EXPECT_NO_THROW(read_tensor(ordinary())); }
 
+TEST(HostileTorch, TheStateDictMayStandInsideOthers) {
+  for (const char* name : {"state_dict", "model_state_dict", "model", "module"}) {
+    EXPECT_NO_THROW(read_object(dict(unicode(name), dict(unicode("w"), ordinary())))) << name;
+  }
+  EXPECT_THAT([] { read_object(dict(unicode("other"), dict(unicode("w"), ordinary()))); },
+              ThrowsCode(Code::kBadData, ""));
+}
+
 TEST(HostileTorch, Python2MakesAnOrderedDictOfPairs) {
   EXPECT_NO_THROW(read_object(
       reduce(global("collections", "OrderedDict"), tuple(list(list(unicode("w"), ordinary()))))));
