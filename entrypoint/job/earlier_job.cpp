@@ -46,28 +46,33 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     vector_size_ = record["vector_size"].get<int64_t>();
     require(vector_size_ > 0 && vector_size_ < kLargestVector);
   }
-  const Json reading = record.value("reading", Json::object());
-  if (reading.is_object() && reading.contains("tokenizer") && reading["tokenizer"].is_array()) {
-    for (const Json& rule : reading["tokenizer"]) has_own_decoder_ |= rule == kOwnDecoderRule;
-  }
   for (const Json& label : record["labels"]) {
     require(label.is_string());
     labels_.push_back(label);
   }
-  const Json::json_pointer form("/reading/labels");
-  if (record.contains(form)) label_form_ = label_form_of(record.at(form));
+  const Json reading = record.value("reading", Json());
+  if (reading.is_object()) take_reading(reading);
+  const bool has_task = record.contains("task") && record["task"].is_string();
+  task_ = has_task ? record["task"].get<std::string>() : setting("task");
+}
+
+// Takes what job.json says of how the job has read its rows and its tokenizer.
+void EarlierJob::take_reading(const Json& reading) {
+  const auto list = [&](const char* name) {
+    const Json found = reading.value(name, Json());
+    return found.is_array() ? found : Json::array();
+  };
+  for (const Json& rule : list("tokenizer")) has_own_decoder_ |= rule == kOwnDecoderRule;
+  if (reading.contains("labels")) label_form_ = label_form_of(reading["labels"]);
+  const Json columns = reading.value("columns", Json());
   const auto column = [&](const char* name) -> std::string {
-    const Json reading = record.value("reading", Json());
-    const Json columns = reading.is_object() ? reading.value("columns", Json()) : Json();
     const Json found = columns.is_object() ? columns.value(name, Json()) : Json();
     return found.is_string() ? found.get<std::string>() : "";
   };
   words_ = column("words");
   tags_ = column("tags");
   // An earlier version has recorded them in the rule "columns 2 and 3 of CoNLL" alone.
-  const Json reading = record.value("reading", Json());
-  const Json rules = reading.is_object() ? reading.value("rules", Json()) : Json();
-  for (const Json& rule : rules.is_array() ? rules : Json::array()) {
+  for (const Json& rule : list("rules")) {
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
     if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty()) {
       continue;
@@ -75,8 +80,6 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     words_ = parts[1];
     tags_ = parts[3];
   }
-  const bool has_task = record.contains("task") && record["task"].is_string();
-  task_ = has_task ? record["task"].get<std::string>() : setting("task");
 }
 
 std::string EarlierJob::setting(std::string_view name) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/json.h"
 #include "storage/storage.h"
 #include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
@@ -51,6 +52,8 @@ class EarlierJob {
   ModelOptions first_model(ModelOptions options) const;
 
  private:
+  void take_reading(const Json& reading);
+
   Uri place(std::string_view setting, const Uri& part) const;
   double number(std::string_view name) const;
 
