@@ -66,15 +66,31 @@ class NestedReader {
       return parts;
     }
     const NumpyArray array = read_numpy_array(graph_, id);
-    const uint64_t length = length_of(array);
-    for (uint64_t i = 0; i < length; ++i) {
-      if (array.dtype.kind == 'O') {
-        parts.push_back(read(array.objects[i]));
-      } else {
-        Cell part;
-        array.read(graph_, i, part);
-        parts.push_back(value(part));
-      }
+    if (open_.size() + array.shape.size() > kDeepestJson) {
+      throw Error(Code::kBadData, cat("lists nested deeper than ", kDeepestJson, " levels"));
+    }
+    return array_part(array, 0, 0);
+  }
+
+  // The elements of an array that agree with element `first` in the dimensions before this one.
+  Json array_part(const NumpyArray& array, size_t dimension, uint64_t first) {
+    if (dimension == array.shape.size()) {
+      if (array.dtype.kind == 'O') return read(array.objects[first]);
+      Cell part;
+      array.read(graph_, first, part);
+      return value(part);
+    }
+    if (dimension > 0) spend(kListBytes);
+    uint64_t stride = 1;
+    const auto size = [&](size_t i) { return array.shape[i]; };
+    if (array.column_major && array.dtype.kind != 'O') {
+      for (size_t i = 0; i < dimension; ++i) stride *= size(i);
+    } else {
+      for (size_t i = dimension + 1; i < array.shape.size(); ++i) stride *= size(i);
+    }
+    Json parts = Json::array();
+    for (uint64_t i = 0; i < array.shape[dimension]; ++i) {
+      parts.push_back(array_part(array, dimension + 1, first + i * stride));
     }
     return parts;
   }
