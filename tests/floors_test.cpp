@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -234,6 +236,28 @@ TEST(Floors, GetenvIsCalledByThePlatformAlone) {
   for (const std::string& file : sources_under({"storage", "trainer", "entrypoint"})) {
     if (file.starts_with("entrypoint/platform/platform.")) continue;
     EXPECT_EQ(read(fs::path(BERTH_ROOT) / file).find("getenv("), std::string::npos) << file;
+  }
+}
+
+// Two types of one name would be one type to the linker, which then calls the wrong destructor.
+// Types in an unnamed namespace have names of their own.
+TEST(Floors, ATypeOfANamespaceIsDefinedOnce) {
+  const std::regex type("(?:class|struct|enum class) (\\w+)(?: final| :|;| \\{).*");
+  std::map<std::string, std::string> files;  // that define the type
+  for (const std::string& file : sources_under({"storage", "trainer", "entrypoint"})) {
+    std::istringstream lines(read(fs::path(BERTH_ROOT) / file));
+    std::string scope, line;
+    bool is_unnamed = false;
+    while (std::getline(lines, line)) {
+      if (line == "namespace {") is_unnamed = true;
+      if (line == "}  // namespace") is_unnamed = false;
+      if (line.starts_with("namespace berth")) scope = line.substr(10, line.size() - 12);
+      std::smatch found;
+      if (is_unnamed || line.ends_with(';') || !std::regex_match(line, found, type)) continue;
+      const auto [before, is_new] = files.emplace(scope + "::" + found.str(1), file);
+      EXPECT_TRUE(is_new) << before->first << " is defined in " << before->second << " and in "
+                          << file;
+    }
   }
 }
 

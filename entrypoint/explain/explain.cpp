@@ -245,7 +245,7 @@ class Explainer {
   const Launch& launch_;
   const bool expands_;
   const TypedCommand typed_;
-  const Script* script_;
+  const TrainingScript* script_;
   OwnCommand own_;
   bool predicts_afterwards_ = false, follows_unknown_ = false, takes_inputs_ = false;
   std::vector<Remark> remarks_;

@@ -44,7 +44,7 @@ constexpr std::string_view kStep =
 constexpr std::string_view kNoCorrection =
     "does not correct the bias of Adam's means as berth does, so the first updates differ";
 
-constexpr Script kTrainerScripts[] = {
+constexpr TrainingScript kTrainerScripts[] = {
     {"run_glue.py", kTrainer},
     {"run_glue_no_trainer.py", kTrainer},
     {"run_classification.py", kTrainer},
@@ -68,7 +68,7 @@ constexpr Script kTrainerScripts[] = {
     {"run_qa_beam_search_no_trainer.py", {}, kBeams},
 };
 
-constexpr Script kBertScripts[] = {
+constexpr TrainingScript kBertScripts[] = {
     {.name = "run_classifier.py", .defaults = kBertClassifier, .note = kNoCorrection},
     {.name = "run_squad.py", .defaults = kBertSquad, .doc_stride = kStep, .note = kNoCorrection},
     {.name = "run_pretraining.py", .defaults = kBertPretraining, .note = kNoCorrection},
@@ -76,7 +76,7 @@ constexpr Script kBertScripts[] = {
     {.name = "extract_features.py", .defaults = {}, .refused = kFeatures},
 };
 
-constexpr Script kGardenScripts[] = {
+constexpr TrainingScript kGardenScripts[] = {
     {"run_classifier.py", kGarden},
     {"run_squad.py", kGarden},
     {"run_pretraining.py", kBertPretraining},
@@ -91,18 +91,18 @@ bool types_any(const TypedCommand& command, std::initializer_list<std::string_vi
 
 }  // namespace
 
-const Script* find_script(std::string_view name, const TypedCommand& command) {
-  const auto among = [&](std::span<const Script> scripts) {
-    const auto found = std::ranges::find(scripts, name, &Script::name);
+const TrainingScript* find_script(std::string_view name, const TypedCommand& command) {
+  const auto among = [&](std::span<const TrainingScript> scripts) {
+    const auto found = std::ranges::find(scripts, name, &TrainingScript::name);
     return found == scripts.end() ? nullptr : &*found;
   };
   const bool is_garden =
       types_any(command, {"mode", "model_dir", "train_data_path", "input_meta_data_path"});
   if (is_garden) {
-    if (const Script* script = among(kGardenScripts)) return script;
+    if (const TrainingScript* script = among(kGardenScripts)) return script;
   }
   if (!types_any(command, {"model_name_or_path"})) {
-    if (const Script* script = among(kBertScripts)) return script;
+    if (const TrainingScript* script = among(kBertScripts)) return script;
   }
   return among(kTrainerScripts);
 }

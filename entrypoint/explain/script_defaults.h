@@ -15,7 +15,7 @@ struct ScriptDefault {
 };
 
 // What a script does besides what its flags say.
-struct Script {
+struct TrainingScript {
   std::string_view name;  // "run_glue.py"
   std::span<const ScriptDefault> defaults;
   std::string_view refused{};     // what helps, where berth does not do the script's task
@@ -25,6 +25,6 @@ struct Script {
 
 // The script of this name. Scripts of google-research/bert, Model Garden and early transformers
 // share names, and are told apart by the flags. nullptr: it is unknown.
-const Script* find_script(std::string_view name, const TypedCommand& command);
+const TrainingScript* find_script(std::string_view name, const TypedCommand& command);
 
 }  // namespace berth

@@ -125,7 +125,7 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
     const int64_t longest = settings.data.max_seq_length * config.texts_per_row;
     Settings updates = settings;
     updates.training.eval_batch_size = 1;
-    const BatchShape shape{
+    const BatchSizes shape{
         .batch_size =
             batch_limits(updates, /*training=*/true, data.most_examples, config.texts_per_row)
                 .tokens,
@@ -143,7 +143,7 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
   Settings alone = settings;
   alone.training.batch_size = alone.training.eval_batch_size = 1;
   alone.training.gradient_accumulation_steps = 1;
-  const BatchShape shape{
+  const BatchSizes shape{
       .batch_size = training.batch_size,
       .micro_batches = training.gradient_accumulation_steps,
       .evaluated = std::min(training.examples_per_evaluation_batch(), data.most_examples),

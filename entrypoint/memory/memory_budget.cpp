@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-std::string advice(const BatchShape& shape, int64_t fitting) {
+std::string advice(const BatchSizes& shape, int64_t fitting) {
   if (fitting == 0 && shape.fits_alone) {
     return "--batch-size 1 with --eval-batch-size 1 would fit";
   }
@@ -31,7 +31,7 @@ std::string advice(const BatchShape& shape, int64_t fitting) {
   return cat("--batch-size ", fitting, also, " would fit; so would the same updates with ", parts);
 }
 
-std::string excess_text(const BatchShape& shape, const MemoryEstimate& memory,
+std::string excess_text(const BatchSizes& shape, const MemoryEstimate& memory,
                         const MemoryLimits& limits) {
   const bool on_device = !limits.device_allows(memory);
   const MemoryLimit& limit = on_device ? *limits.device : *limits.host;
@@ -69,7 +69,7 @@ int64_t largest_fitting_batch(int64_t most, const MemoryLimits& limits,
   return fits;
 }
 
-void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
+void require_memory(const BatchSizes& shape, const MemoryEstimate& memory,
                     const MemoryLimits& limits,
                     const std::function<MemoryEstimate(int64_t)>& memory_of) {
   if (limits.allow(memory)) return;

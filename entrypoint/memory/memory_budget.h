@@ -37,7 +37,7 @@ int64_t largest_fitting_batch(int64_t most, const MemoryLimits& limits,
 
 // How many examples a job computes at once, in a micro-batch and in an evaluation batch. With a
 // token budget it counts tokens instead of examples.
-struct BatchShape {
+struct BatchSizes {
   int64_t batch_size = 0, micro_batches = 1;  // batch_size 0: the job does not train
   int64_t evaluated = 0;                      // --eval-batch-size; 0: as large as a micro-batch
   int64_t rows = INT64_MAX;                   // the rows of the largest data set
@@ -58,7 +58,7 @@ struct BatchShape {
 // Throws kMemory, with a batch size that would fit, where a job of this shape needs more memory
 // than the limits allow on the device or on the host. `memory` is what the job needs, `memory_of`
 // what it would need if it computed `at_once` examples at once.
-void require_memory(const BatchShape& shape, const MemoryEstimate& memory,
+void require_memory(const BatchSizes& shape, const MemoryEstimate& memory,
                     const MemoryLimits& limits,
                     const std::function<MemoryEstimate(int64_t at_once)>& memory_of);
 

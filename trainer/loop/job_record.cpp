@@ -202,7 +202,7 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
     if (is_new && !found.rule.empty()) rules.push_back(found.rule);
   }
   const bool is_of_words = traits(loaded.task).inputs == InputKind::kWords;
-  Reading& reading = record.reading;
+  RecordedReading& reading = record.reading;
   if (is_of_words && reading.words.empty() && parse_number(loaded.columns.text)) {
     reading.words = loaded.columns.text;
     reading.tags = loaded.columns.label;
@@ -224,7 +224,7 @@ std::string to_json(const JobRecord& record) {
                         {"machine", record.machine},
                         {"kernels", record.kernels}};
   if (record.vector_size > 0) object["vector_size"] = record.vector_size;
-  const Reading& reading = record.reading;
+  const RecordedReading& reading = record.reading;
   if (!reading.rows.empty() || !reading.tokenizer.empty()) {
     object["reading"] = {
         {"rules", reading.rules}, {"rows", reading.rows}, {"tokenizer", reading.tokenizer}};
@@ -277,7 +277,7 @@ JobRecord as_known_to(std::string_view existing_json, JobRecord record,
   return record;
 }
 
-void check_reading_matches(std::string_view existing_json, const Reading& reading,
+void check_reading_matches(std::string_view existing_json, const RecordedReading& reading,
                            const std::string& where) {
   const OrderedJson existing = parse(existing_json);
   const OrderedJson before = existing.value("reading", OrderedJson());

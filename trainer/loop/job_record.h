@@ -15,7 +15,7 @@ using SettingsTable = std::vector<std::pair<std::string, std::string>>;
 
 // How the program reads the inputs of a job. Another version may read them otherwise, and must not
 // go on with the job then. The rules are those that earlier versions did not have.
-struct Reading {
+struct RecordedReading {
   std::vector<std::string> rules{};  // of the rows (Finding)
   std::string rows{};                // their checksum; empty: the job has no rows of texts
   // How the labels of the rows to train on are written. Empty: the task has no such labels.
@@ -31,7 +31,7 @@ struct JobRecord {
   std::vector<Source> sources{};
   std::vector<std::string> labels{};
   std::string task{};  // its name, given or inferred
-  Reading reading{};
+  RecordedReading reading{};
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
   int64_t vector_size = 0;     // ModelConfig::vector_size
   std::string version{}, machine{}, kernels{};
@@ -78,7 +78,7 @@ JobRecord as_known_to(std::string_view existing_json, JobRecord record,
 // that left `existing_json` otherwise than the version that began it, which may be an earlier one:
 // a job.json without a "reading" knows no rules of rows, and may have those of the tokenizer as
 // "tokenizer_rules".
-void check_reading_matches(std::string_view existing_json, const Reading& reading,
+void check_reading_matches(std::string_view existing_json, const RecordedReading& reading,
                            const std::string& where);
 
 // `record` with the tokenizer's files of the job that left `existing_json`. Another version of the

@@ -22,7 +22,7 @@ MemoryLimits limit_of(uint64_t mebibytes) {
   return {.host = MemoryLimit{mebibytes * kMiB, "the container's limit"}};
 }
 
-std::string complaint(const BatchShape& shape, uint64_t mebibytes) {
+std::string complaint(const BatchSizes& shape, uint64_t mebibytes) {
   try {
     require_memory(shape, linear(shape.at_once()), limit_of(mebibytes), linear);
   } catch (const Error& error) {
@@ -86,7 +86,7 @@ TEST(RequireMemory, OfAnInferenceSuggestsAnEvaluationBatchSize) {
 }
 
 TEST(RequireMemory, KnowsThatUpdatesOfOneExampleMayTakeLess) {
-  const BatchShape shape{.batch_size = 4, .fits_alone = true};
+  const BatchSizes shape{.batch_size = 4, .fits_alone = true};
   EXPECT_THAT(complaint(shape, 105), HasSubstr("; --batch-size 1 with --eval-batch-size 1 would"));
   EXPECT_THAT(complaint({.batch_size = 4}, 104), HasSubstr("not even one example at a time fits"));
   EXPECT_THAT(complaint(shape, 120), HasSubstr("--batch-size 2 would fit; so would"));
@@ -105,7 +105,7 @@ TEST(RequireMemory, NamesTheOutputsOfATeacher) {
     memory.teacher = 1000 * kMiB;
     return memory;
   };
-  const auto complaint_of = [&](const BatchShape& shape) -> std::string {
+  const auto complaint_of = [&](const BatchSizes& shape) -> std::string {
     try {
       require_memory(shape, with_teacher(shape.at_once()), limit_of(500), with_teacher);
     } catch (const Error& error) {

@@ -226,7 +226,7 @@ TEST(JobRecord, AJobKeepsTheReadingOfItsRows) {
                          "version does: multi-hot lists"));
 
   EXPECT_NO_THROW(check_reading_matches(to_json(now), now.reading, "job"));
-  Reading later = now.reading;
+  RecordedReading later = now.reading;
   later.rows = "0a1b2c3e";
   EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
               ThrowsCode(Code::kIncompatible, "read its rows otherwise"));
@@ -244,7 +244,7 @@ TEST(JobRecord, AnEarlierOneMayHaveTheRulesOfTheTokenizerApart) {
           "tokenizer_rules": ["truncation_side counts"]})";
   const std::string without_rows =
       R"({"settings": {}, "sources": [], "tokenizer_rules": ["truncation_side counts"]})";
-  Reading now{
+  RecordedReading now{
       .rules = {"multi-hot lists"}, .rows = "0a1b2c3d", .tokenizer = {"truncation_side counts"}};
   EXPECT_NO_THROW(check_reading_matches(with_rows, now, "job"));
   now.rules.clear();

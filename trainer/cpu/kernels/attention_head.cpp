@@ -69,7 +69,7 @@ AttentionHead::AttentionHead(const CpuLoops& loops, const Multiply& multiply,
 }
 
 template <typename Float, typename View>
-HeadRows<Float> AttentionHead::rows_of(View qkv, View q) const {
+AttentionRows<Float> AttentionHead::rows_of(View qkv, View q) const {
   const int64_t hidden = pairs_.hidden, column = view_.head * pairs_.head_size;
   const int64_t kv_stride = qkv.columns(), q_stride = q ? hidden : kv_stride;
   Float* const values = qkv.f32() + view_.first * kv_stride + kv_stride - hidden + column;
@@ -158,7 +158,7 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
                              std::vector<float>& memory) const {
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t size = pairs_.head_size, count = relative_ ? relative_->count : 0;
-  const HeadRows<float> d = rows_of<float>(gradients.dqkv, gradients.dq);
+  const AttentionRows<float> d = rows_of<float>(gradients.dqkv, gradients.dq);
   // Blocks with windows add to the gradients of some keys, and the others overwrite all.
   const bool starts_from_zero = view_.queries == 0 || inputs_.window >= 0;
   for (int64_t j = 0; starts_from_zero && j < length; ++j) {
@@ -201,7 +201,7 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
 }
 
 void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
-                                      const HeadRows<float>& d, float* sums) const {
+                                      const AttentionRows<float>& d, float* sums) const {
   const int64_t queries = block.queries, begin = block.begin;
   const auto [first, count] = keys_of(block);
   const int64_t kv_stride = rows_.kv_stride;

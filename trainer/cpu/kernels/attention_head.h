@@ -12,7 +12,7 @@ namespace berth {
 
 // Queries, keys and values, or their gradients: where those of a head's sequence begin.
 template <typename Float>
-struct HeadRows {
+struct AttentionRows {
   Float *q, *k, *v;
   int64_t q_stride, kv_stride;  // between rows
 };
@@ -53,7 +53,7 @@ class AttentionHead {
   struct Block;  // of at most kQueries queries, and its scores
 
   template <typename Float, typename View>
-  HeadRows<Float> rows_of(View qkv, View q) const;
+  AttentionRows<Float> rows_of(View qkv, View q) const;
   // Where the rows of queries from `begin` on begin: in out and dout, and in log_sum_exp.
   int64_t at(int64_t begin) const;
   int64_t log_at(int64_t begin) const;
@@ -75,8 +75,8 @@ class AttentionHead {
   void compute_scores(const Block& block) const;
   // Scores of keys beyond a query's window become minus infinity.
   void close_windows(const Block& block) const;
-  void backward_of_block(const Block& block, const Kept& kept, const HeadRows<float>& gradients,
-                         float* sums) const;
+  void backward_of_block(const Block& block, const Kept& kept,
+                         const AttentionRows<float>& gradients, float* sums) const;
   void backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
                                   float* sums) const;
   // c [m,n] = a [m,D] b [n,D]^T.
@@ -96,7 +96,7 @@ class AttentionHead {
   const std::optional<DropoutDraw>& draw_;
   const std::optional<RelativeView> relative_;
   const int64_t stride_;  // of scores
-  const HeadRows<const float> rows_;
+  const AttentionRows<const float> rows_;
 };
 
 }  // namespace berth
