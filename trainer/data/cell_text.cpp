@@ -100,7 +100,8 @@ std::optional<double> cell_number(const Cell& cell, const NumberForm& form) {
   }
   if (!number || !std::isfinite(*number)) {
     throw Error(Code::kBadData, text + " is not a number", "",
-                "correct it, or leave such rows out with --skip-bad-rows N");
+                "correct it, leave such rows out with --skip-bad-rows N, or pass --task "
+                "sequence_classification if the labels are names");
   }
   throw Error(Code::kBadData, cat(text, " is too large for fp32"), "",
               cat("the largest number is ", kLargest));

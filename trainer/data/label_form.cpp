@@ -126,13 +126,28 @@ void find_class_lists(LabelForm& form, const LabelCells& cells, std::vector<Find
   }
 }
 
-// In data sets of pairs, -1 stands where annotators did not agree, unless -1 belongs to a scale.
-void find_minus_one(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
-  bool has_names = false, has_minus_one = false;
+// Whether a byte is of a letter or a digit, or of a character beyond ASCII.
+bool is_of_word(char c) {
+  const char lower = static_cast<char>(c | 0x20);
+  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// In data sets of pairs, "-" or -1 stands in a few rows where annotators did not agree, unless "-"
+// is a mark as other labels are, or -1 belongs to a scale.
+void find_no_agreement(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
+  bool has_names = false, has_minus_one = false, are_words = true;
+  size_t dashes = 0;
   std::set<double> numbers;
   for (const Row& row : cells.rows) {
     const Cell& cell = row[cells.column];
-    if (is_missing(cell, cells.are_texts) || text_of(cell) == "-") continue;
+    if (is_missing(cell, cells.are_texts)) continue;
+    if (text_of(cell) == "-") {
+      ++dashes;
+      continue;
+    }
+    are_words = are_words && (!std::holds_alternative<std::string>(cell) ||
+                              std::ranges::any_of(text_of(cell), is_of_word));
     const auto number = std::holds_alternative<std::string>(cell) ? parse_real(text_of(cell))
                         : std::holds_alternative<bool>(cell)      ? std::nullopt
                                                                   : cell_number(cell);
@@ -142,6 +157,7 @@ void find_minus_one(LabelForm& form, const LabelCells& cells, std::vector<Findin
   }
   const bool counts = numbers.size() >= 3 && *numbers.begin() == 0 && *numbers.rbegin() > 1;
   form.minus_one_is_missing = (has_names && numbers.empty()) || (!has_names && counts);
+  form.dash_is_missing = are_words && dashes * 2 <= cells.rows.size();
   if (form.minus_one_is_missing || !has_minus_one) return;
   findings.push_back(
       {"",
@@ -253,7 +269,7 @@ LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bo
       return form;
     case LabelKind::kClass:
       say_lost_zeros(cells, findings);
-      if (cells.is_of_pairs) find_minus_one(form, cells, findings);
+      if (cells.is_of_pairs) find_no_agreement(form, cells, findings);
       if (is_given) {
         find_class_lists(form, cells, findings);
         return form;

@@ -30,6 +30,7 @@ struct LabelForm {
   NumberForm numbers{};
   bool blank_is_zero = false;         // of columns of marks: a missing mark is 0
   bool minus_one_is_missing = false;  // of pairs: -1 says that annotators did not agree
+  bool dash_is_missing = false;       // the same of "-"
   bool is_settled = false;
   bool operator==(const LabelForm&) const = default;
 };

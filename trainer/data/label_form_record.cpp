@@ -31,6 +31,7 @@ OrderedJson to_json(const LabelForm& form) {
   if (!unit.empty()) object["unit"] = unit;
   if (form.blank_is_zero) object["blank_is_zero"] = true;
   if (form.minus_one_is_missing) object["minus_one_is_missing"] = true;
+  if (form.dash_is_missing) object["dash_is_missing"] = true;
   return object;
 }
 
@@ -39,6 +40,7 @@ std::optional<LabelForm> label_form_of(const Json& object) {
   LabelForm form{.separators = text_member(object, "separators"),
                  .blank_is_zero = is_true(object, "blank_is_zero"),
                  .minus_one_is_missing = is_true(object, "minus_one_is_missing"),
+                 .dash_is_missing = is_true(object, "dash_is_missing"),
                  .is_settled = true};
   const std::string lists = text_member(object, "lists"), decimal = text_member(object, "decimal"),
                     thousands = text_member(object, "thousands");

@@ -21,7 +21,8 @@ bool is_known(const LabelDictionary& labels, std::string_view label) {
 
 // What annotators who do not agree leave in a row of a pair: SNLI's "-", and -1 of `datasets`.
 bool is_no_class(std::string_view label, const LabelForm& form) {
-  return label == "-" || (form.minus_one_is_missing && parse_real(label) == -1);
+  return (form.dash_is_missing && label == "-") ||
+         (form.minus_one_is_missing && parse_real(label) == -1);
 }
 
 // A number that a list has twice is no label.

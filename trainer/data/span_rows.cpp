@@ -14,6 +14,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/data/annotated_words.h"
+#include "trainer/data/cell_text.h"
 #include "trainer/data/python_text.h"
 #include "trainer/data/text_list.h"
 
@@ -316,6 +317,22 @@ void refuse_classes(std::span<const Column> columns, std::span<const Row> rows,
               "value in row[\"cats\"].items() if value > 0.5]");
 }
 
+// Throws kBadData where another column has labels of whole texts.
+void refuse_other_labels(std::span<const Column> columns, std::span<const Row> rows, size_t spans) {
+  const auto labels = find_usual_labels(columns, kDefaultTask);
+  if (!labels || *labels == spans) return;
+  const bool are_all_missing = std::ranges::all_of(
+      rows, [&](const Row& row) { return plain_text(row[*labels]).value_or("").empty(); });
+  if (are_all_missing) return;
+  throw Error(
+      Code::kBadData,
+      cat("column ", quoted(columns[spans].name), " has spans of characters, and column ",
+          quoted(columns[*labels].name), " has labels"),
+      "",
+      "--task token_classification learns the spans, and --task sequence_classification the "
+      "labels");
+}
+
 }  // namespace
 
 std::optional<SpanRows> find_span_rows(std::span<const Column> columns, std::span<const Row> rows,
@@ -333,6 +350,7 @@ std::optional<SpanRows> find_span_rows(std::span<const Column> columns, std::spa
   if (texts.empty()) return std::nullopt;
   for (const size_t spans : named(choice.label, kSpanNames)) {
     if (spans == texts[0] || !holds_spans(rows, spans, texts[0], task.has_value())) continue;
+    if (!task && choice.label.empty()) refuse_other_labels(columns, rows, spans);
     return SpanRows{.text = texts[0],
                     .spans = spans,
                     .counts_words = columns[texts[0]].name == kGlinerWords,

@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, 10> kDocumentNames = {
     "doc_id",     "document_id", "docid",    "doc",       "document",
     "article_id", "file",        "filename", "file_name", "file_id"};
 constexpr std::array<std::string_view, 5> kWordNames = {"word", "words", "token", "tokens", "form"};
+constexpr std::array<std::string_view, 1> kTextNames = {"text"};
 constexpr std::array<std::string_view, 8> kTagNames = {"tag",    "tags",  "ner_tags", "ner_tag",
                                                        "labels", "label", "ner",      "pos_tags"};
 
@@ -57,7 +58,7 @@ bool is_unfilled(const Cell& cell) {
 // The column of words. berth's own predictions have the numbers of words in the column that is
 // called so, and the words in another one.
 std::optional<size_t> find_words(std::span<const Column> columns, std::span<const Row> rows) {
-  constexpr std::array<std::string_view, 1> kPredictions = {"prediction"}, kTexts = {"text"};
+  constexpr std::array<std::string_view, 1> kPredictions = {"prediction"};
   const auto word = find_plain_name(columns, kWordNames);
   if (!word || !find_plain_name(columns, kPredictions)) return word;
   const bool has_numbers = std::ranges::all_of(rows, [&](const Row& row) {
@@ -65,7 +66,7 @@ std::optional<size_t> find_words(std::span<const Column> columns, std::span<cons
     return !text || parse_number(*text);
   });
   if (!has_numbers) return word;
-  if (const auto text = find_plain_name(columns, kTexts)) return text;
+  if (const auto text = find_plain_name(columns, kTextNames)) return text;
   throw Error(Code::kBadData,
               cat("column ", quoted(columns[*word].name),
                   " has the numbers of words, and no column "
@@ -77,6 +78,17 @@ bool is_one_word(const Cell& cell) {
   const std::string text = plain_text(cell).value_or("");
   return !text.empty() && text.find_first_of(" \t\n") == std::string::npos &&
          !(text.size() > 1 && parse_text_list(text));
+}
+
+// Whether all tags in a column are IOB tags, and one of them is of an entity.
+bool have_iob_tags(std::span<const Row> rows, size_t column) {
+  bool has_entity = false;
+  for (const Row& row : rows) {
+    const std::string tag = plain_text(row[column]).value_or("");
+    if (!tag.empty() && !is_iob_tag(tag)) return false;
+    has_entity = has_entity || is_entity_tag(tag);
+  }
+  return has_entity;
 }
 
 class JoinedWords final : public RowReader {
@@ -229,9 +241,17 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
     throw Error(Code::kBadData, cat("there is no column ", quoted(sentence_column),
                                     " (--sentence-column); the columns are ", names));
   }
-  const auto word = choice.text.empty() ? find_words(columns, rows) : named(choice.text);
-  const bool has_tags = !choice.label.empty() || find_plain_name(columns, kTagNames).has_value();
-  if (!sentence || !word || *word == *sentence || (!task && !has_tags)) return std::nullopt;
+  auto word = choice.text.empty() ? find_words(columns, rows) : named(choice.text);
+  const auto tag = choice.label.empty() ? find_plain_name(columns, kTagNames) : named(choice.label);
+  if (!word && (is_given || task || (tag && have_iob_tags(rows, *tag)))) {
+    word = find_plain_name(columns, kTextNames);
+  }
+  if (is_given && !word) {
+    throw Error(Code::kBadData, "no column has a usual name for words", "",
+                "--text-column names it, and --sentence-column needs it");
+  }
+  if (!sentence || !word || *word == *sentence) return std::nullopt;
+  if (!task && !is_given && choice.label.empty() && !tag) return std::nullopt;
   WordRows layout{.sentence = *sentence, .word = *word};
   bool repeats = false;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -256,6 +276,7 @@ void require_sentences(std::span<const Column> columns, std::span<const Row> row
   auto word = choice.text.empty() ? find_plain_name(columns, kWordNames)
                                   : find_column(columns, choice.text);
   if (!word && label && columns.size() == 2) word = 1 - *label;
+  if (!word) word = find_plain_name(columns, kTextNames);
   if (!word || !label || word == label) return;
   size_t words = 0;
   bool has_entity = false;

@@ -80,6 +80,9 @@ TEST(PairsWithoutAClass, AreLeftOut) {
   EXPECT_THAT(scale.says, HasSubstr("warning: the label -1 is a class"));
   EXPECT_THAT(read_label_rows(numbers, {}, true).names, ElementsAre("-1", "0", "1", "2"));
   EXPECT_THAT(read_label_rows(label_cells({"x", "-", "y"})).names, ElementsAre("-", "x", "y"));
+  // A mark among marks is a class.
+  EXPECT_THAT(read_label_rows(label_cells({"+", "-", "0"}), {}, false, pairs).names,
+              ElementsAre("+", "-", "0"));
 }
 
 TEST(ColumnsOfMarks, HoldWordsOrNothingForZero) {

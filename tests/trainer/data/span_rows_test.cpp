@@ -181,6 +181,15 @@ TEST(SpanRows, RowsToEvaluateMayHaveNoSpans) {
               ElementsAre("Zoë/O so/O ./O"));
 }
 
+TEST(SpanRows, LabelsBesideSpansAreRefusedUnlessTheTaskIsNamed) {
+  constexpr const char* kBoth = R"({"text": "mara", "entities": [[0, 4, "PER"]], "label": 1})";
+  EXPECT_THAT([&] { read_spans(kBoth); },
+              ThrowsCode(Code::kBadData, "has spans of characters, and"));
+  EXPECT_THAT(read_spans(kBoth, {.task = Task::kTokenClassification}), ElementsAre("mara/B-PER"));
+  EXPECT_THAT(read_spans(R"({"text": "mara", "entities": [[0, 4, "PER"]], "label": null})"),
+              ElementsAre("mara/B-PER"));
+}
+
 TEST(SpanRows, ClassesOfTextsAreRefusedWithAWayToConvertThem) {
   EXPECT_THAT(
       [] {

@@ -55,6 +55,16 @@ TEST(WordRows, OneIdIsOneSentence) {
         << name;
     EXPECT_THAT(words.says, HasSubstr("says where a sentence ends"));
   }
+  // A column of texts has words if the tags are of words, the user names the sentences, or a tagger
+  // reads them.
+  const auto sentences = ElementsAre("mara/B-PER [/O", "in/O lindau/B-LOC", "so/O");
+  EXPECT_THAT(read_word_rows({"sentence_id", "text", "label"}, kById).sentences, sentences);
+  EXPECT_THAT(
+      read_word_rows({"group", "text", "label"}, kById, {.sentence_column = "group"}).sentences,
+      sentences);
+  const LoadRules tagger{.task = Task::kTokenClassification, .need = LabelNeed::kIgnored};
+  EXPECT_THAT(read_word_rows({"sentence_id", "text", "other"}, kById, tagger).sentences,
+              ElementsAre("mara [", "in lindau", "so"));
 }
 
 // The data set of Kaggle's "Annotated Corpus for Named Entity Recognition" is laid out so.
