@@ -99,6 +99,21 @@ void require_same_inputs(Communicator& ranks, const LoadedTable& loaded,
       ranks, cat(job_identity(read), " ", tokenizer, " ", to_config_json(model.config)));
 }
 
+// Throws kIncompatible where the rows to evaluate on are read by a rule that the version may not
+// have had which began the job.
+void require_no_new_rule(const LoadedTable& loaded) {
+  for (const Finding& found : loaded.findings) {
+    if (found.rule.empty()) continue;
+    throw Error(Code::kIncompatible,
+                cat("an earlier version of berth began the job, and may have read its labels "
+                    "otherwise than this version does: ",
+                    found.rule),
+                loaded.name,
+                "evaluate with that version, or say how labels are written by --label-lists or "
+                "--label-separator");
+  }
+}
+
 Storage& checked_storage(Storage& storage, const Settings& settings) {
   preflight(storage, settings);
   return storage;
@@ -125,6 +140,9 @@ LoadedTable FinishedModel::load(DataRequest request) {
   request.rules.token_limits = token_limits(config());
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
   LoadedTable loaded = load_table(listed_, request);
+  if (resolved_.labels_are_unrecorded && request.rules.need == LabelNeed::kRequired) {
+    require_no_new_rule(loaded);
+  }
   settle_groups(loaded, model_.config);
   if (job_.ranks != nullptr) require_same_inputs(*job_.ranks, loaded, model_, settings().data);
   return loaded;

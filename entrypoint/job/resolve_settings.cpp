@@ -11,6 +11,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/load_model.h"
 
@@ -58,6 +59,10 @@ bool is_taken_over(std::string_view flag, const EarlierJob& earlier, Mode mode) 
          (earlier.task() == Task::kInBatchNegatives && is_among(kBatchFlags));
 }
 
+bool tells_labels(const CommandLine& command_line) {
+  return command_line.gives("label-separator") || command_line.gives("label-lists");
+}
+
 // Copies from `earlier` the flags of is_taken_over(), unless they were given.
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
@@ -70,7 +75,7 @@ void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
     taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
   }
   // What a flag says of labels outranks what the job found out about its own.
-  const bool is_told = command_line.gives("label-separator") || command_line.gives("label-lists");
+  const bool is_told = tells_labels(command_line);
   const std::optional<Task> asked = find_task(command_line.settings.data.task);
   const bool is_same = !command_line.gives("task") || asked == earlier.task();
   if (earlier.label_form() && !is_told && is_same) {
@@ -94,11 +99,11 @@ std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& setti
 }
 
 // For --mode eval, predict and embed. Replaces the model in `command_line` by that of the job that
-// is meant, and copies the job's flags of how rows are read unless they were given. Returns false,
-// and does nothing, if no job is meant.
-bool adopt_earlier_job(Storage& storage, CommandLine& command_line) {
-  const std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
-  if (!earlier) return false;
+// is meant, and copies the job's flags of how rows are read unless they were given. Returns the
+// job; if none is meant, it does nothing.
+std::optional<EarlierJob> adopt_earlier_job(Storage& storage, CommandLine& command_line) {
+  std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
+  if (!earlier) return earlier;
   const Uri finished = earlier->model();
   if (!storage.stat(finished / "config.json")) {
     throw Error(Code::kNotFound, "the job has not finished, or its model was moved away",
@@ -116,7 +121,7 @@ bool adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   form.usual_words = earlier->words();
   form.usual_tags = earlier->tags();
   keep_reading_of(*earlier, command_line);
-  return true;
+  return earlier;
 }
 
 bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
@@ -159,7 +164,8 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   Settings& settings = completed.settings;
   const Mode mode = settings.mode;
   const bool uses_finished = mode == Mode::kEval || mode == Mode::kPredict || mode == Mode::kEmbed;
-  const bool is_of_job = uses_finished && adopt_earlier_job(storage, completed);
+  std::optional<EarlierJob> earlier;
+  if (uses_finished) earlier = adopt_earlier_job(storage, completed);
   if (asked.parent_process > 0) settings.training.keeps_weights = false;
   const bool needs_model = mode != Mode::kPrepare;
   if (needs_model && settings.model.model.empty()) {
@@ -169,7 +175,11 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
     *model = local_or_hub_model(storage, *model);
   }
   DataSources sources = resolve_data(storage, completed, settings);
-  return {.settings = std::move(settings), .sources = std::move(sources), .is_of_job = is_of_job};
+  return {.settings = std::move(settings),
+          .sources = std::move(sources),
+          .is_of_job = earlier.has_value(),
+          .labels_are_unrecorded = earlier && !earlier->label_form() &&
+                                   has_label_forms(earlier->task()) && !tells_labels(asked)};
 }
 
 Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {

@@ -14,6 +14,8 @@ struct ResolvedJob {
   Settings settings;
   DataSources sources;     // the tables that the data flags name, and how to read them
   bool is_of_job = false;  // the model, and how rows are read, are those of an earlier job
+  // An earlier version of the program began that job, and no flag says how its labels are written.
+  bool labels_are_unrecorded = false;
 };
 
 // Completes what the flags and the platform ask for, in this order:

@@ -127,6 +127,8 @@ for name, rules in ("hot", ["multi-hot lists"]), ("plain", []):
 PYTHON
 expect 5 'read its rows otherwise than this version does: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
   --train-data-file hot.csv --label-names red,green,blue
+expect 5 'may have read its labels otherwise than this version does: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
+expect 0 finished --mode eval --eval-data-file plain.csv --job-dir plain
 expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
 # Rows that this version refuses.
 printf 'text,label\na,0\nb,1\nc,None\nd,1\n' >plain.csv
