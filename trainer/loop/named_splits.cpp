@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/row_reader.h"
@@ -127,10 +128,8 @@ std::optional<Splits> named_splits(const std::vector<std::string>& names, const 
     throw Error(
         Code::kBadData,
         cat("has tables that are named after splits (", listed(named),
-            ") beside others, so it is not known which are for training: ", listed(unnamed)),
-        folder.to_string(),
-        cat("name the files, or a pattern of several such as ",
-            (folder / "train*.csv").to_string()));
+            ") beside others, so it is not known which rows are for what: ", listed(unnamed)),
+        folder.to_string(), "name the files themselves; a pattern names several");
   }
   if (!trains || !evaluates) return std::nullopt;
   if (first.size() > 1) {
