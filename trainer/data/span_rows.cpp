@@ -64,8 +64,9 @@ Json annotation_of(const Json& span) {
 
 // The list in a cell. Discarded: it is none.
 Json list_of(const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell)) return Json::array();  // nothing is annotated
   const auto* text = std::get_if<std::string>(&cell);
-  if (text == nullptr) return Json::array();  // missing: nothing is annotated
+  if (text == nullptr) return Json(Json::value_t::discarded);
   Json list = parse_json(*text);
   if (list.is_discarded()) list = parse_python(*text);
   return list.is_array() ? list : Json(Json::value_t::discarded);
