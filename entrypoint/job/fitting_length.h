@@ -9,15 +9,15 @@ namespace berth {
 // Whether a flag or the data ask for the length of texts in `settings`, which are resolved.
 bool asks_for_length(const CommandLine& command_line, const Settings& settings);
 
-// describe_model(). Where nobody asks for a length, and the model has fewer positions than the
-// default, or its tokenizer a smaller model_max_length, sets the length in `settings` to that, and
-// says so. `is_of_job`: the length is that of an earlier job, so model_max_length does not count.
+// describe_model(). If nobody asks for a length, it also sets the length in `settings` to the
+// smallest of the default, the model's positions and the tokenizer's model_max_length. The log says
+// so. With `is_of_job`, an earlier job has set the length, and model_max_length does not count.
 // Throws what describe_model() throws, and kUsage where model_max_length is no length.
 ModelDescription describe_fitting_model(ModelFolder& folder, const CommandLine& command_line,
                                         Settings& settings, bool is_of_job = false);
 
-// Sets the length in `settings` to that of the model's folder of sentence-transformers, and says
-// so. Does nothing where `files` are none. Call it where nobody asks for a length.
+// Sets the length in `settings` to the max_seq_length in `files`, and logs it. Does nothing if the
+// model is not of sentence-transformers. Call it only if nobody asks for a length.
 void use_length_of(const SentenceFiles& files, Settings& settings, ModelDescription& model);
 
 }  // namespace berth

@@ -30,7 +30,7 @@ std::vector<ConllLines> split_lines(const std::deque<ConllSentence>& sentences,
   return parts;
 }
 
-// Whether the fields are names of columns, of which one is that of words and one of tags.
+// Whether the fields are names of columns. One of them must mean words, and another one tags.
 bool names_columns(std::span<const std::string_view> fields) {
   constexpr std::string_view kWords[] = {"token", "tokens", "word", "words", "form", "text"};
   constexpr std::string_view kTags[] = {

@@ -48,13 +48,13 @@ struct ConllLayout {
 // in all lines of each sentence, nor has numbers alone beside a column of texts. Without IOB tags:
 //   - CoNLL-U, which has ten columns and counts words, has parts of speech in the fourth
 //   - otherwise the tag is the last column but for fractions and columns of _ or -
-// Of several columns with IOB tags, those of phrases (NP, VP) are left out, and
+// If several columns have IOB tags, columns of phrases (NP, VP) do not count. Then,
 //   - in a file with counted words, as GermEval, the one behind the word is the tag
 //   - otherwise the last column is the tag if it is one of them
 // A first line that names columns is no word. `form` may name columns by their numbers from 1, or
 // by the names in that line; "tokens" is the first one and "tags" the last. form.usual_words and
-// form.usual_tags hold where a file has such columns. The tags "any" are those of the last column
-// that may have tags, for who looks at a file and learns nothing from it.
+// form.usual_tags are used if the file has these columns. If form.tags is "any", the tag is the
+// last column that may have tags. A program that only shows a file asks for that.
 // Throws kBadData
 //   - where there is no such column, and where no column is better than another: for "ner" without
 //     IOB tags, for "pos" with several columns, for "chunk" without one column of phrases, and for

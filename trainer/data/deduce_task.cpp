@@ -25,7 +25,7 @@ LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form
     if (holds_several(row[column])) return LabelKind::kSet;
   }
   const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
-  // Reading the numbers says what is wrong with them, and with the cells that are none.
+  // The reader of numbers reports what is wrong with a cell.
   const bool has_fraction = numbers.fractions > 0 || numbers.is_ambiguous;
   return numbers.are_most() && has_fraction ? LabelKind::kNumber : LabelKind::kClass;
 }

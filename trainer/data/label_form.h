@@ -21,7 +21,7 @@ enum class LabelLists : uint8_t {
 };
 
 // How the cells of label columns are written. A user gives `lists` and `separators`, and
-// find_label_form() completes them. The rows to train on settle it: all other rows are read so.
+// find_label_form() completes them from the rows to train on. All other rows are read in this form.
 struct LabelForm {
   LabelLists lists = LabelLists::kAuto;
   // What separates the labels of a set in one text. Empty: '|' or ',', whichever comes first.
@@ -49,7 +49,7 @@ struct LabelCells {
 };
 
 // Looks at the labels of `task` in the first rows of a table, and says in `findings` what it found.
-// `is_given`: the user named the task. Returns a settled form as it is.
+// `is_given` says that the user named the task. A settled form is returned unchanged.
 LabelForm find_label_form(LabelForm given, const LabelCells& cells, Task task, bool is_given,
                           std::vector<Finding>& findings);
 

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// A settled form as job.json holds it, with the members that are not the usual ones.
+// A settled form for job.json. Members with their default values are left out.
 OrderedJson to_json(const LabelForm& form);
 // nullopt: `object` is not such a form.
 std::optional<LabelForm> label_form_of(const Json& object);

@@ -36,8 +36,8 @@ struct NumbersFound {
   std::string other{};         // the first text that is not a number
 
   bool are_all() const { return cells > 0 && numbers == cells; }
-  // Whether so many cells are numbers that the others must be errors. A text with commas may be
-  // several labels.
+  // Whether at least three quarters of the cells are numbers, so that the others must be errors.
+  // False if the first other text has a comma, because it may be several labels.
   bool are_most() const {
     return numbers > 0 && numbers * 4 >= cells * 3 && other.find(',') == std::string::npos;
   }
