@@ -53,6 +53,8 @@ OrderedJson parse(std::string_view json) {
   return object;
 }
 
+constexpr const char* kOtherContents = "its input files had other contents";
+
 [[noreturn]] void refuse(const std::string& differences, bool only_of_the_export = false) {
   const char* const hint =
       only_of_the_export
@@ -337,7 +339,17 @@ JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord reco
 
 void check_sources_match(std::string_view existing_json, const JobRecord& record) {
   if (identities(parse(existing_json)["sources"]) != identities(source_objects(record))) {
-    refuse("its input files had other contents");
+    refuse(kOtherContents);
+  }
+}
+
+void check_sources_known(std::string_view existing_json, const JobRecord& record) {
+  const OrderedJson existing = parse(existing_json);
+  std::vector<std::string> known;
+  for (const OrderedJson& source : existing["sources"]) known.push_back(identity(source));
+  for (const Source& source : record.sources) {
+    const std::string own = identity(source_object(source));
+    if (std::ranges::find(known, own) == known.end()) refuse(kOtherContents);
   }
 }
 

@@ -89,4 +89,7 @@ JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord reco
 // of each source, but not its place. The files of one table must be in the same order.
 void check_sources_match(std::string_view existing_json, const JobRecord& record);
 
+// The same where `record` has only some of the job's sources, whose order is not compared.
+void check_sources_known(std::string_view existing_json, const JobRecord& record);
+
 }  // namespace berth
