@@ -55,6 +55,8 @@ endif()
 if(BERTH_SANITIZE OR BERTH_TSAN)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(linker gold)
+    # The instrumentation hides from GCC what is initialized. The release build warns.
+    target_compile_options(berth_options INTERFACE -Wno-maybe-uninitialized)
   else()
     set(linker lld)
   endif()

@@ -20,12 +20,17 @@ WholeFile::WholeFile(Storage& storage, const Uri& uri) {
 
 std::optional<std::string> read_text(Storage& storage, const Uri& uri) {
   constexpr uint64_t kLimitBytes = uint64_t{64} << 20;
-  try {
-    const std::vector<std::byte> bytes = read_all(*storage.open(uri), kLimitBytes, uri.to_string());
-    return std::string(as_text(bytes));
-  } catch (const Error& error) {
-    if (error.code() == Code::kNotFound) return std::nullopt;
-    throw;
+  constexpr int kAttempts = 10;  // an object that is replaced meanwhile is not absent
+  for (int attempt = 1;; ++attempt) {
+    try {
+      const std::vector<std::byte> bytes =
+          read_all(*storage.open(uri), kLimitBytes, uri.to_string());
+      return std::string(as_text(bytes));
+    } catch (const Error& error) {
+      if (error.code() != Code::kNotFound) throw;
+      if (!storage.stat(uri)) return std::nullopt;
+      if (attempt == kAttempts) throw;
+    }
   }
 }
 

@@ -24,7 +24,8 @@ class WholeFile {
   Bytes bytes_;
 };
 
-// Reads a small text object. Returns nullopt if it is absent. Throws kMemory above 64 MiB.
+// Reads a small text object. Returns nullopt if it is absent. Another process may replace the
+// object meanwhile. Throws kMemory above 64 MiB.
 std::optional<std::string> read_text(Storage& storage, const Uri& uri);
 
 // Creates or replaces a text object.

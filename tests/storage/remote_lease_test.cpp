@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "storage/whole_file.h"
 #include "tests/support/borrowed_storage.h"
@@ -161,6 +162,28 @@ TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeWhileItIsRenewed) {
   EXPECT_THAT([&] { second.require_free(object_, elsewhere, stop_); },
               ThrowsCode(Code::kInUse, "host.1 holds the lease gs://bucket/job/lease.json"));
   first->require_held();
+}
+
+// Finds nothing the first time that a lease is read, as when the holder renews it meanwhile.
+class RenewedMeanwhile final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    if (std::exchange(is_read_, true)) return BorrowedStorage::open(uri, options);
+    throw Error(Code::kNotFound, "was replaced since it was looked up", uri.to_string());
+  }
+
+ private:
+  bool is_read_ = false;
+};
+
+TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeBecauseItIsRenewedWhileItIsRead) {
+  const auto first = take("host.1");
+  RenewedMeanwhile renewed(*remote_.storage);
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease second(renewed, elsewhere / "lease.json", {.name = "host.2"}, stop_, kRenewed);
+  EXPECT_THAT([&] { second.require_free(object_, elsewhere, stop_); },
+              ThrowsCode(Code::kInUse, "host.1 holds the lease gs://bucket/job/lease.json"));
 }
 
 TEST_F(RemoteLeaseTest, OtherDataOfThatNameIsKept) {

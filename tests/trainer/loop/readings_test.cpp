@@ -59,8 +59,12 @@ TEST_P(Readings, AreThoseOfTheOtherProgram) {
     labels.push_back(names);
   }
   EXPECT_EQ(to_text(texts), to_text(recorded.texts));
-  if (!recorded.labels.is_null()) EXPECT_EQ(to_text(labels), to_text(recorded.labels));
-  if (!recorded.scores.is_null()) EXPECT_EQ(to_text(scores), to_text(recorded.scores));
+  if (!recorded.labels.is_null()) {
+    EXPECT_EQ(to_text(labels), to_text(recorded.labels));
+  }
+  if (!recorded.scores.is_null()) {
+    EXPECT_EQ(to_text(scores), to_text(recorded.scores));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Readings, testing::ValuesIn(recorded_readings()),
