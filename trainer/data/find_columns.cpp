@@ -14,6 +14,8 @@ using Names = std::span<const std::string_view>;
 
 // The lists of names are in order of preference.
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
+constexpr std::array<std::string_view, 3> kStartNames = {"answer_start", "answer_starts",
+                                                         "answers.answer_start"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
 constexpr std::array<std::string_view, 4> kNegativeNames = {"negative", "hard_negative", "neg",
                                                             "hard_neg"};
@@ -214,6 +216,7 @@ std::vector<size_t> used_columns(const FoundColumns& found) {
   if (found.text_pair) used.push_back(*found.text_pair);
   if (found.weight) used.push_back(*found.weight);
   if (found.negative) used.push_back(*found.negative);
+  if (found.answer_start) used.push_back(*found.answer_start);
   std::sort(used.begin(), used.end());
   return used;
 }
@@ -249,6 +252,9 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
   found.negative = find_negative(columns, task);
+  if (traits(task).labels == LabelKind::kSpan && !found.labels.empty()) {
+    found.answer_start = find_any(columns, kStartNames);
+  }
   if (need == LabelNeed::kIgnored || traits(task).inputs == InputKind::kQuestion) {
     found.id = find_id(columns, choice, found, need);
   }

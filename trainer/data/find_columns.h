@@ -33,11 +33,12 @@ enum class LabelNeed { kRequired, kIfPresent, kIgnored };
 struct FoundColumns {
   size_t text = 0;                                    // or words, or the question
   std::optional<size_t> text_pair{}, id{}, weight{};  // text_pair: or the context
-  std::optional<size_t> negative{};    // a text that is not like the first one of a group
-  std::vector<size_t> labels{};        // one, or one for each class of a set; empty: unlabelled
-  std::optional<size_t> answer{};      // which rows an annotator has accepted; see find_answer()
-  bool leaves_out_unfinished = false;  // rows without a label were not annotated
-  bool keeps_missing_texts = false;    // a missing text is empty, and a sentence may have no words
+  std::optional<size_t> negative{};      // a text that is not like the first one of a group
+  std::vector<size_t> labels{};          // one, or one for each class of a set; empty: unlabelled
+  std::optional<size_t> answer_start{};  // of answers that have a column for their places
+  std::optional<size_t> answer{};        // which rows an annotator has accepted; see find_answer()
+  bool leaves_out_unfinished = false;    // rows without a label were not annotated
+  bool keeps_missing_texts = false;  // a missing text is empty, and a sentence may have no words
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's

@@ -185,7 +185,8 @@ class TableExamples final : public ExampleReader {
         return true;
       }
       case LabelKind::kSpan:
-        example.answers = answers(text(column));
+        example.answers =
+            answers(columns_.answer_start ? paired_answers() : own_answers(text(column)));
         settle_answers(example, places_);
         return true;
       default:
@@ -193,11 +194,46 @@ class TableExamples final : public ExampleReader {
     }
   }
 
+  [[noreturn]] static void refuse_answers(std::string_view text) {
+    throw Error(Code::kBadData, cat(quoted(text), " is not a list of answers"), "",
+                R"(write {"text": [...], "answer_start": [...]}, or add a column "answer_start")");
+  }
+
+  static Json written_answers(const std::string& text) {
+    Json value = parse_json(text);
+    return value.is_discarded() ? parse_python(text) : value;
+  }
+
+  static Json own_answers(const std::string& text) {
+    Json value = written_answers(text);
+    if (value.is_discarded()) refuse_answers(text);
+    return value;
+  }
+
+  // The answers of a table with a column for their texts and one for their places. A cell holds one
+  // or a list of them.
+  Json paired_answers() const {
+    const std::string words = plain_text(cells_[columns_.labels[0]]).value_or("");
+    if (trimmed(words).empty()) return Json::array();
+    const size_t column = *columns_.answer_start;
+    const Json texts = is_bracketed(words) ? written_answers(words) : Json();
+    const bool is_list = texts.is_array() && (texts.empty() || texts.front().is_string());
+    if (texts.is_array() || texts.is_object()) {
+      if (!is_list) return texts;  // the places are in it
+      const std::string starts = plain_text(cells_[column]).value_or("null");
+      return {{"text", texts}, {"answer_start", written_answers(starts)}};
+    }
+    const std::optional<double> place = number(column);
+    const bool is_whole = place && *place == std::floor(*place) && std::abs(*place) < 1e15;
+    const Json start = is_whole ? Json(static_cast<int64_t>(*place))
+                       : place  ? Json(*place)
+                                : Json();
+    return {{"text", Json::array({words})}, {"answer_start", Json::array({start})}};
+  }
+
   // {"text": [...], "answer_start": [...]} as `datasets` has it, [{"text", "answer_start"}, ...] as
   // SQuAD has it, or either as Python shows it. Only a training needs the places.
-  std::vector<Answer> answers(const std::string& text) const {
-    Json value = parse_json(text);
-    if (value.is_discarded()) value = parse_python(text);
+  std::vector<Answer> answers(const Json& value) const {
     std::vector<Answer> answers;
     const auto add = [&](const Json& words, const Json& start) {
       const bool has_place = start.is_number_integer() && start >= 0;
@@ -218,8 +254,7 @@ class TableExamples final : public ExampleReader {
     } else if (value.is_array()) {
       for (const Json& answer : value) add(member(answer, "text"), member(answer, "answer_start"));
     } else {
-      throw Error(Code::kBadData, cat(quoted(text), " is not a list of answers"), "",
-                  R"(write {"text": [...], "answer_start": [...]})");
+      refuse_answers(to_text(value));
     }
     return answers;
   }

@@ -27,7 +27,7 @@ constexpr Names kScores = {"label",      "score", "target", "labels", "rating",
                            "similarity", "stars", "value",  "y"};
 constexpr Names kTags = {"tags",  "ner_tags", "ner", "labels",
                          "label", "pos_tags", "tag", "ner_tag"};
-constexpr Names kAnswers = {"answers", "answer"};
+constexpr Names kAnswers = {"answers", "answer", "answer_text", "answers.text"};
 
 constexpr std::string_view kOfSequences = "ForSequenceClassification";
 constexpr std::string_view kEncoderAlone = "Model";

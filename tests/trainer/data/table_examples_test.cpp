@@ -143,6 +143,27 @@ TEST(Tasks, AnswersAreOffsetsAndTexts) {
   }
 }
 
+TEST(Tasks, AnAnswerMayHaveAColumnForItsPlace) {
+  const auto read = [](const Cell& words, const Cell& place, const char* name = "answer_text") {
+    const std::vector<Column> columns = {
+        {"question", {}}, {"context", {}}, {name, {}}, {"answer_start", {}}};
+    return one(Task::kQuestionAnswering, columns,
+               {text_cell("who?"), text_cell("it was me"), words, place})
+        .answers;
+  };
+  const std::vector<Answer> me = {{"me", 7}};
+  EXPECT_EQ(read(text_cell("me"), text_cell("7")), me);
+  EXPECT_EQ(read(text_cell("me"), Cell(7.0), "answer"), me);
+  EXPECT_EQ(read(text_cell("['me']"), text_cell("[7]")), me);
+  EXPECT_EQ(read(text_cell(R"([{"text": "me", "answer_start": 7}])"), text_cell("3")), me);
+  EXPECT_TRUE(read(text_cell(""), text_cell("-1")).empty());
+  for (const char* place : {"", "-1", "7.5", "x", "[7]"}) {
+    EXPECT_THAT([&] { read(text_cell("me"), text_cell(place)); },
+                ThrowsCode(Code::kBadData, "row 0"))
+        << place;
+  }
+}
+
 TEST(Tasks, AWeightIsNotBelowZero) {
   const std::vector<Column> columns = {{"text", {}}, {"label", {}}, {"w", {}}};
   EXPECT_EQ(one(Task::kSequenceClassification, columns, {text_cell("a"), text_cell("x"), Cell(0.5)},
