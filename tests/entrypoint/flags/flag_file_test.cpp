@@ -16,7 +16,9 @@ class FlagFileTest : public testing::Test {
     arguments.insert(arguments.begin(), {"--train-data-file=a.csv", "--job-dir=out"});
     std::vector<const char*> pointers;
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-    return parse_flags(pointers, {.home = testing::TempDir()});
+    Platform platform;
+    platform.home = testing::TempDir();
+    return parse_flags(pointers, platform);
   }
   std::string write(const std::string& text) {
     std::ofstream(file_) << text;
