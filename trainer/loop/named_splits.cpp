@@ -54,9 +54,10 @@ struct NamedTable {
   std::string split, place;  // the place has no part that names the split
 };
 
-// A directory that says a split outranks the name of the file.
-NamedTable table_of(std::string_view name) {
-  for (size_t begin = 0, end = 0; (end = name.find('/', begin)) != std::string_view::npos;
+// A directory that says a split outranks the name of the file. The first `shared` characters are
+// not looked at.
+NamedTable table_of(std::string_view name, size_t shared = 0) {
+  for (size_t begin = shared, end = 0; (end = name.find('/', begin)) != std::string_view::npos;
        begin = end + 1) {
     const std::string split = split_of_text(name.substr(begin, end - begin));
     if (!split.empty()) return {split, std::string(name.substr(0, begin))};
@@ -91,6 +92,16 @@ std::vector<std::string> tables_among(const std::vector<std::string>& names) {
   return tables;
 }
 
+// The length of the directory in which all tables lie. It says no split: "news_test/train.csv".
+size_t shared_directory(const std::vector<std::string>& tables) {
+  std::string shared = tables.empty() ? "" : tables.front();
+  for (const std::string& name : tables) {
+    const auto [end, other] = std::ranges::mismatch(shared, name);
+    shared.erase(end, shared.end());
+  }
+  return shared.rfind('/') + 1;  // 0 without a slash
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + names[i];
@@ -109,8 +120,9 @@ std::optional<Splits> named_splits(const std::vector<std::string>& names, const 
   std::map<std::string, std::string> first;  // the first table of each place
   std::vector<std::string> unnamed;
   const std::vector<std::string> tables = tables_among(names);
+  const size_t shared = shared_directory(tables);
   for (const std::string& name : tables) {
-    const auto& [split, place] = table_of(name);
+    const auto& [split, place] = table_of(name, shared);
     if (split.empty() || split == "?") {
       if (!accompanies_splits(last_part(name))) unnamed.push_back(name);
       continue;

@@ -96,6 +96,8 @@ TEST_F(SplitFolderTest, NamesOfSplitsAreFoundInManyForms) {
       {"train/a.csv", {"test/a.csv", "classes.txt"}},
       {"default/train/0000.parquet", {"default/validation/0000.parquet"}},
       {"train/part_1/a.csv", {"dev/part_1/a.csv"}},
+      {"my_test_data/train.csv", {"my_test_data/validation.csv", "my_test_data/test.csv"}},
+      {"training_set/en/train/a.csv", {"training_set/en/test/a.csv"}},
       {"wiki.train.txt", {"wiki.valid.txt"}}};
   int number = 0;
   for (const auto& [train, others] : folders) {
