@@ -71,6 +71,9 @@ void EarlierJob::take_reading(const Json& reading) {
   };
   words_ = column("words");
   tags_ = column("tags");
+  if (!column("text").empty()) {
+    columns_ = {.text = column("text"), .text_pair = column("text_pair"), .label = column("label")};
+  }
   // An earlier version has recorded them in the rule "columns 2 and 3 of CoNLL" alone.
   for (const Json& rule : list("rules")) {
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");

@@ -8,6 +8,7 @@
 
 #include "storage/base/json.h"
 #include "storage/storage.h"
+#include "trainer/data/find_columns.h"
 #include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/options.h"
@@ -33,6 +34,8 @@ class EarlierJob {
   // The columns of CoNLL that the job has used, by their numbers; empty: none are known.
   const std::string& words() const { return words_; }
   const std::string& tags() const { return tags_; }
+  // The columns of another table that it was trained on. nullopt: none are known.
+  const std::optional<ColumnChoice::Trained>& columns() const { return columns_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
   // The generator of the job, if it had one. What `options` names comes first.
@@ -62,6 +65,7 @@ class EarlierJob {
   std::vector<std::string> labels_;
   std::optional<LabelForm> label_form_;
   std::string task_, words_, tags_;
+  std::optional<ColumnChoice::Trained> columns_;
   int64_t vector_size_ = 0;
   bool has_own_decoder_ = false;
 };

@@ -8,6 +8,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/formats/conll_look.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/joined_documents.h"
 #include "trainer/data/word_starts.h"
@@ -71,6 +72,16 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
 
 Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
 
+// Whether a tag seems to say where an entity begins, but not as B-PER does.
+bool is_unusual_tag(const std::string& tag) {
+  constexpr std::string_view kMarks = "BIESLU";
+  if (tag == "o") return true;
+  if (tag.size() < 3 || is_entity_tag(tag)) return false;
+  const char mark = tag.back(), before = tag[tag.size() - 2];
+  return (kMarks.find(tag[0]) != kMarks.npos && tag[1] == '_') ||
+         (kMarks.find(mark) != kMarks.npos && (before == '-' || before == '_'));
+}
+
 // Labels that cannot teach anything, or that look like another column than labels, and a job that
 // has no row to evaluate on.
 std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_out) {
@@ -87,6 +98,19 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
     log_warning(cat(rows.train.name,
                     ": the tags are numbers, so no entity is found by them and entity_f1 is 0; "
                     "--label-names O,B-PER,... names them in the order of their numbers"));
+  }
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(rows.labels, name) != rows.labels.end();
+  };
+  if (kind == LabelKind::kClass && (has("True") || has("False")) && (has("1") || has("0"))) {
+    found.push_back(
+        warning("True and 1, or False and 0, are different labels here; write all of "
+                "them in one way"));
+  }
+  if (kind == LabelKind::kTagPerWord && std::ranges::any_of(rows.labels, is_unusual_tag)) {
+    found.push_back(
+        warning("entities are counted by tags such as B-PER, I-PER and O; some tags "
+                "here are written otherwise, and each of them counts as a name"));
   }
   constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&

@@ -175,6 +175,11 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
     *model = local_or_hub_model(storage, *model);
   }
   DataSources sources = resolve_data(storage, completed, settings);
+  if (earlier) {
+    for (DataRequest* request : {&sources.eval, &sources.predict, &sources.mismatched}) {
+      request->rules.columns.trained = earlier->columns();
+    }
+  }
   return {.settings = std::move(settings),
           .sources = std::move(sources),
           .is_of_job = earlier.has_value(),

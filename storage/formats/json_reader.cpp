@@ -105,6 +105,13 @@ class WholeTable final : public RowReader {
     rows_.resize(columns.members.front().members.size());
     for (size_t i = 0; i < columns.members.size(); ++i) {
       std::vector<JsonTree>& cells = columns.members[i].members;
+      if (columns.members[i].keys != columns.members.front().keys) {
+        throw Error(
+            Code::kBadData,
+            cat("column ", quoted(columns.keys[i]),
+                " has its rows in another order, or under other keys, than the first column"),
+            "", "write it as rows, as to_json(orient=\"records\") of pandas does");
+      }
       if (cells.size() != rows_.size()) {
         throw Error(Code::kBadData, cat("column ", quoted(columns.keys[i]), " has ", cells.size(),
                                         " cells, the first column ", rows_.size()));

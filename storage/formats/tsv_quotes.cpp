@@ -65,6 +65,8 @@ TsvQuotes find_tsv_quotes(std::string_view text, char delimiter, bool is_all) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   bool any = false, any_doubled = false, is_header = true, breaks_rules = false;
+  size_t quoted_commas = 0;          // quoted fields that hold a comma
+  bool are_quotes_of_commas = true;  // these are all that are quoted, and all that hold one
   for (size_t at = 0, column = 0; at < text.size();) {
     const auto field = read_field(text, at, delimiter);
     any = any || text[at] == '"';
@@ -83,6 +85,9 @@ TsvQuotes find_tsv_quotes(std::string_view text, char delimiter, bool is_all) {
       break;
     }
     if (!is_header) {
+      const bool has_comma = text.substr(at, field->end - at).find(',') != std::string_view::npos;
+      quoted_commas += field->is_quoted && has_comma;
+      are_quotes_of_commas = are_quotes_of_commas && field->is_quoted == has_comma;
       columns[column].quoted += field->is_quoted;
       columns[column].others += !field->is_quoted && field->end > at;
     }
@@ -103,6 +108,8 @@ TsvQuotes find_tsv_quotes(std::string_view text, char delimiter, bool is_all) {
   if (!any) return TsvQuotes::kNone;
   if (breaks_rules) return TsvQuotes::kText;
   if (any_doubled || !lines_are_whole(text, delimiter)) return TsvQuotes::kCsv;
+  // Excel quotes a field of a TSV because of its comma.
+  if (quoted_commas > 1 && are_quotes_of_commas) return TsvQuotes::kCsv;
   bool has_quoted_column = false;
   for (const QuoteCounts& look : columns) {
     // One row, or some of the rows, show no rule.

@@ -173,6 +173,24 @@ expect 0 finished --mode eval --eval-data-file comma_eval.csv --job-dir comma
 reads 'rows' latin --train-data-file latin.csv --encoding latin-1 --delimiter '~'
 expect 0 finished --mode eval --eval-data-file latin.csv --job-dir latin
 
+# A finished job reads the columns that it was trained on, whatever other columns a file has.
+python3 - <<'PYTHON'
+rows = [f"text {i},{'ab'[i % 2]}\n" for i in range(24)]
+open("body.csv", "w").writelines(["body,category\n"] + rows)
+open("more.csv", "w").writelines(["text,label,body,category\n"] + ["summary,a," + row for row in rows])
+open("pair.csv", "w").writelines(["sentence1,sentence2\n"] + [f"one {i},two\n" for i in range(4)])
+PYTHON
+expect 0 finished --train-data-file body.csv --model "$tiny" --max-steps 1 --batch-size 4 --job-dir body
+for file in body more; do
+  expect 0 . --mode predict --predict-data-file $file.csv --job-dir body --predictions-file $file.tsv
+  "$berth" --mode eval --eval-data-file $file.csv --job-dir body >$file.json 2>/dev/null || fail "no evaluation of $file.csv"
+done
+cmp body.tsv more.tsv || fail "the column of texts is not the job's"
+python3 -c 'import json
+body, more = (json.load(open(name))["eval"] for name in ("body.json", "more.json"))
+assert body["loss"] == more["loss"] and body["confusion_matrix"] == more["confusion_matrix"]' || fail "the column of labels is not the job's"
+expect 3 'was trained on one text' --mode predict --predict-data-file pair.csv --job-dir body --predictions-file pair.tsv
+
 # What cannot be a label or a text is refused by its row and column.
 python3 - <<'PYTHON'
 import json

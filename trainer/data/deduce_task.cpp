@@ -3,6 +3,8 @@
 #include <string>
 #include <variant>
 
+#include "storage/base/text.h"
+#include "storage/formats/conll_look.h"
 #include "trainer/data/text_list.h"
 
 namespace berth {
@@ -18,12 +20,29 @@ bool holds_several(const Cell& cell) {
   return is_list || parse_tuple(*text) || text->find('|') != std::string::npos;
 }
 
+// Whether the cells hold tags such as "B-PER O O", one for each word of a sentence.
+bool are_tags_of_words(size_t column, const PeekedTable& table) {
+  bool has_entity = false, has_several = false;
+  for (const Row& row : table.rows) {
+    const auto* text = std::get_if<std::string>(&row[column]);
+    if (text == nullptr) return false;
+    const std::vector<std::string> tags = parted(*text, " \t");
+    for (const std::string& tag : tags) {
+      if (tag != "O" && !is_entity_tag(tag)) return false;
+      has_entity = has_entity || tag != "O";
+    }
+    has_several = has_several || tags.size() > 1;
+  }
+  return has_entity && has_several;
+}
+
 LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form) {
   const bool is_of_sets = !form.separators.empty() || form.lists != LabelLists::kAuto;
   if (is_of_sets || find_multi_hot(table.rows, column, form)) return LabelKind::kSet;
   for (const Row& row : table.rows) {
     if (holds_several(row[column])) return LabelKind::kSet;
   }
+  if (are_tags_of_words(column, table)) return LabelKind::kTagPerWord;
   const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
   // The reader of numbers reports what is wrong with a cell.
   const bool has_fraction = numbers.fractions > 0 || numbers.is_ambiguous;

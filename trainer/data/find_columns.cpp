@@ -36,6 +36,14 @@ constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"senten
                                                                         {"question1", "question2"},
                                                                         {"question", "sentence"},
                                                                         {"sentence", "question"}}};
+// The same where no column has a usual name for a single text.
+constexpr std::array<std::array<std::string_view, 2>, 6> kRarePairNames = {
+    {{"sent1", "sent2"},
+     {"sentence_a", "sentence_b"},
+     {"query", "passage"},
+     {"claim", "evidence"},
+     {"prompt", "response"},
+     {"question", "answer"}}};
 
 std::string list_columns(std::span<const Column> columns) {
   std::string text;
@@ -52,6 +60,11 @@ std::optional<size_t> find(std::span<const Column> columns, std::string_view nam
     if (lower_ascii(columns[i].name) == lower_ascii(name)) return i;
   }
   return std::nullopt;
+}
+
+// The column of a name that the training knew; nullopt where it knew none.
+std::optional<size_t> find_trained(std::span<const Column> columns, const std::string& name) {
+  return name.empty() ? std::nullopt : find_column(columns, name);
 }
 
 std::optional<size_t> find_any(std::span<const Column> columns, Names names) {
@@ -88,9 +101,18 @@ std::optional<size_t> find_question(std::span<const Column> columns, const Colum
 size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Task task,
                  std::optional<size_t> label) {
   if (!choice.text.empty()) return find_named(columns, choice.text, "--text-column");
+  if (choice.trained) {
+    if (const auto same = find_trained(columns, choice.trained->text)) return *same;
+  }
   if (const auto question = find_question(columns, choice, task)) return *question;
   if (const auto found = find_any(columns, traits(task).text_columns)) return *found;
   const bool needs_two = traits(task).inputs == InputKind::kQuestion;
+  if (traits(task).inputs == InputKind::kTexts) {
+    for (const auto& [first, second] : kRarePairNames) {
+      const auto found = find(columns, first);
+      if (found && find(columns, second)) return *found;
+    }
+  }
   if (columns.size() == 2 && label && !needs_two) return 1 - *label;
   if (columns.size() == 1 && !label) return 0;
   throw Error(
@@ -127,6 +149,9 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
     if (traits(task).labels == LabelKind::kSet) return find_several(columns, choice.label);
     return {find_named(columns, choice.label, "--label-column")};
   }
+  if (choice.trained) {
+    if (const auto same = find_trained(columns, choice.trained->label)) return {*same};
+  }
   const bool is_named = traits(task).labels == LabelKind::kTagPerWord && !choice.tags.empty();
   const auto found = is_named ? find_tags(columns, choice.tags) : find_usual_labels(columns, task);
   if (found) return {*found};
@@ -143,6 +168,32 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
       "name it with --label-column; " + list_columns(columns));
 }
 
+// Whether the model knows `text` as its only text.
+bool is_trained_on_one(std::span<const Column> columns, const ColumnChoice& choice, size_t text) {
+  return choice.trained && choice.trained->text_pair.empty() &&
+         (!choice.text.empty() || choice.trained->text == columns[text].name);
+}
+
+// Throws kBadData where the model was trained on another number of texts than the table has.
+void require_as_many(std::span<const Column> columns, const ColumnChoice& choice, size_t text,
+                     std::optional<size_t> pair) {
+  const ColumnChoice::Trained& trained = *choice.trained;
+  if (!pair && !trained.text_pair.empty()) {
+    throw Error(
+        Code::kBadData,
+        cat("the model was trained on two texts, in the columns ", quoted(trained.text), " and ",
+            quoted(trained.text_pair), ", and here only ", quoted(columns[text].name), " is found"),
+        "", "name the columns with --text-column and --text-pair-column");
+  }
+  if (pair && trained.text_pair.empty()) {
+    throw Error(Code::kBadData,
+                cat("the model was trained on one text, in the column ", quoted(trained.text),
+                    ", and here are two, ", quoted(columns[text].name), " and ",
+                    quoted(columns[*pair].name)),
+                "", "name one with --text-column");
+  }
+}
+
 std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnChoice& choice,
                                 Task task, size_t text) {
   if (!choice.text_pair.empty()) {
@@ -156,6 +207,10 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
                 cat("no column has a usual name for contexts (", first_of(kContextNames), ")"), "",
                 "name it with --text-pair-column; " + list_columns(columns));
   }
+  const bool is_trained = choice.trained && !choice.trained->text.empty();
+  if (is_trained) {
+    if (const auto same = find_trained(columns, choice.trained->text_pair)) return same;
+  }
   const auto partner = [&](const auto& names) -> std::optional<size_t> {
     for (const auto& [first, second] : names) {
       if (lower_ascii(columns[text].name) != first) continue;
@@ -163,7 +218,14 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
     }
     return std::nullopt;
   };
-  if (const auto found = partner(kPairNames)) return found;
+  std::optional<size_t> pair;
+  if (!is_trained_on_one(columns, choice, text)) {
+    pair = partner(kPairNames);
+    const bool may_be_rare = choice.text.empty() && inputs == InputKind::kTexts;
+    if (!pair && may_be_rare) pair = partner(kRarePairNames);
+  }
+  if (is_trained && inputs == InputKind::kTexts) require_as_many(columns, choice, text, pair);
+  if (pair) return pair;
   if (inputs != InputKind::kTextGroup) return std::nullopt;
   if (const auto found = partner(kGroupNames)) return found;
   throw Error(
@@ -266,6 +328,26 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   refuse_twice(columns, found);
   refuse_unreadable(columns, found, need);
   return found;
+}
+
+std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found) {
+  const std::vector<size_t> used = used_columns(found);
+  std::vector<std::string> unread;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = lower_ascii(columns[i].name);
+    const auto names = [&](const auto& pairs) {
+      return std::ranges::any_of(
+          pairs, [&](const auto& pair) { return name == pair[0] || name == pair[1]; });
+    };
+    // In annotators' tables, an answer says whether a row counts.
+    const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
+    if (is_used || name == "answer") continue;
+    const bool is_second = name == "text_2" || name == "sentence_2" || name == "sentence2";
+    if (is_second || names(kPairNames) || names(kGroupNames) || names(kRarePairNames)) {
+      unread.push_back(quoted(columns[i].name));
+    }
+  }
+  return unread;
 }
 
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task) {

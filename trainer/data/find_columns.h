@@ -14,6 +14,13 @@ namespace berth {
 // found by the names that the task's columns usually have (TaskTraits): text and label, sentence1
 // with sentence2, words with tags, question with context and answers.
 struct ColumnChoice {
+  // The names of the columns that a model was trained on. Where there is a column of such a name,
+  // it outranks the others that have a usual name.
+  struct Trained {
+    std::string text{}, text_pair{}, label{};  // text_pair: empty if it was trained on one text
+    bool operator==(const Trained&) const = default;
+  };
+
   std::string text{}, text_pair{};
   std::string negative{};  // a group's third text; no flag names it
   std::string label{};  // sets of classes: may name several, with commas, each a column of 0 and 1
@@ -23,6 +30,7 @@ struct ColumnChoice {
   std::string weight{};  // empty: all rows have the same weight
   // What rows to predict, and questions, are known by; empty: found by its name, if there is one.
   std::string id{};
+  std::optional<Trained> trained{};  // nullopt: unknown
 };
 
 // Whether rows must have labels. Labels that are ignored are not read, whatever the cells hold: the
@@ -46,6 +54,9 @@ struct FoundColumns {
 // has no form as cells; kUsage where one column would have two roles.
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task = kDefaultTask);
+
+// The names of columns that are not used and hold texts, as their names say, in quotes.
+std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);
 
 // The first column that has a usual name for the labels of `task`.
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task);

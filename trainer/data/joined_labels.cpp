@@ -20,6 +20,12 @@ constexpr Separator kDoubtful[] = {{"\t", "tabs"},
                                    {"::", "'::'"},
                                    {" - ", "' - '"},
                                    {" > ", "' > '"},
+                                   {"__", "'__'"},
+                                   {". ", "'. '"},
+                                   {"#", "'#'"},
+                                   {":", "':'"},
+                                   {"^", "'^'"},
+                                   {"~", "'~'"},
                                    {">", "'>'"},
                                    {"+", "'+'"},
                                    {"&", "'&'"},
@@ -115,6 +121,9 @@ void find_separator(LabelForm& form, const LabelCells& cells, std::vector<Findin
     // Where it would make more labels than there were texts, it may be a part of their names.
     if (!joined.are_few() && !are_as_many) return warn(joined.example);
     form.separators = text;
+    const JoinedLabels others = joined_labels(cells, ",");
+    const bool also_commas = others.are_few();
+    if (also_commas) warn(others.example);
     findings.push_back({cat("labels separated by ", name),
                         cat("labels are separated by ", name, ", as in ", quoted(joined.example),
                             "; --label-separator says otherwise")});

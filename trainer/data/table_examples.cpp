@@ -71,6 +71,14 @@ class TableExamples final : public ExampleReader {
                        cat("column ", quoted(column),
                            " holds lists of words, which are joined with blanks to texts")});
     }
+    constexpr size_t kFewWords = 10;
+    if (!prefix_.empty() && words_ >= kFewWords) {
+      found.push_back({"",
+                       cat("every word begins with ", quoted(prefix_),
+                           ", as in WikiANN's files, and is read with it; remove it, as the data "
+                           "set of the Hugging Face Hub has done"),
+                       /*is_warning=*/true});
+    }
     if (lists_ > 0 && lists_ == texts_) {
       found.push_back({"",
                        cat("every text of column ", quoted(name(columns_.text)),
@@ -141,6 +149,17 @@ class TableExamples final : public ExampleReader {
     return cell;
   }
 
+  // WikiANN's files have the language before each word, as in "en:Berlin".
+  void look_at_word(std::string_view word) {
+    const std::string_view prefix = word.substr(0, word.find(':') + 1);
+    if (words_++ == 0) prefix_ = prefix;
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
+    if (prefix.size() < 3 || prefix.size() == word.size() || prefix != prefix_ ||
+        prefix.find_first_not_of(kLetters) != prefix.size() - 1) {
+      prefix_.clear();
+    }
+  }
+
   void read_texts(Example& example) {
     if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
     const auto text_of = [this](size_t column) {
@@ -150,6 +169,7 @@ class TableExamples final : public ExampleReader {
     if (traits(task_).inputs == InputKind::kWords) {
       if (columns_.keeps_missing_texts && trimmed(text_of(columns_.text)).empty()) return;
       example.texts = text_list(columns_.text, " \t");
+      for (const std::string& word : example.texts) look_at_word(word);
       if (example.texts.empty() && !columns_.keeps_missing_texts) {
         throw Error(Code::kBadData, "the sentence has no words");
       }
@@ -204,8 +224,10 @@ class TableExamples final : public ExampleReader {
     return value.is_discarded() ? parse_python(text) : value;
   }
 
-  static Json own_answers(const std::string& text) {
+  Json own_answers(const std::string& text) const {
     Json value = written_answers(text);
+    const bool is_plain = value.is_discarded() || !value.is_structured();
+    if (is_plain && places_ == AnswerPlaces::kAny) return {{"text", Json::array({text})}};
     if (value.is_discarded()) refuse_answers(text);
     return value;
   }
@@ -248,6 +270,10 @@ class TableExamples final : public ExampleReader {
       return object.is_object() ? object.value(key, Json()) : Json();
     };
     const Json words = member(value, "text"), starts = member(value, "answer_start");
+    if (words.is_string()) {
+      add(words, starts);
+      return answers;
+    }
     const bool has_places = starts.is_array() && starts.size() == words.size();
     if (words.is_array() && (has_places || (starts.is_null() && places_ == AnswerPlaces::kAny))) {
       for (size_t i = 0; i < words.size(); ++i) add(words[i], has_places ? starts[i] : Json());
@@ -280,6 +306,8 @@ class TableExamples final : public ExampleReader {
   size_t left_out_ = 0;              // before the row last read
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   size_t texts_ = 0, lists_ = 0;     // of a file without types
+  size_t words_ = 0;
+  std::string prefix_;  // of all words: "en:"; empty: they have none
 };
 
 }  // namespace

@@ -2,63 +2,17 @@
 
 #include <algorithm>
 #include <deque>
+#include <tuple>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/accepted_rows.h"
 #include "trainer/data/deduce_task.h"
+#include "trainer/data/peeked_rows.h"
 #include "trainer/data/span_rows.h"
 #include "trainer/data/word_rows.h"
 
 namespace berth {
-
-// Rows whose first thousand can be looked at before they are read.
-class PeekedRows final : public RowReader {
- public:
-  explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
-    constexpr size_t kRows = 1000;
-    // The error of a malformed row is thrown later, when next() reaches it.
-    try {
-      for (Row row; peeked_.size() < kRows && rows_->next(row);) {
-        peeked_.push_back(std::move(row));
-        positions_.push_back(rows_->position());
-      }
-    } catch (const Error& error) {
-      failure_ = error;
-    }
-  }
-
-  std::span<const Column> columns() const override { return rows_->columns(); }
-  std::span<const Row> peeked() const { return peeked_; }
-  void select(std::span<const size_t> columns) override { rows_->select(columns); }
-
-  bool next(Row& row) override {
-    if (next_ < peeked_.size()) {
-      position_ = positions_[next_];
-      row = std::move(peeked_[next_++]);
-      return true;
-    }
-    position_.reset();
-    if (failure_) {
-      const Error failure = *failure_;
-      failure_.reset();
-      throw failure;
-    }
-    return rows_->next(row);
-  }
-
-  std::string position() const override { return position_.value_or(rows_->position()); }
-  bool is_of_texts() const override { return rows_->is_of_texts(); }
-  std::vector<Finding> findings() const override { return rows_->findings(); }
-
- private:
-  const std::unique_ptr<RowReader> rows_;
-  std::vector<Row> peeked_;
-  std::vector<std::string> positions_;
-  size_t next_ = 0;
-  std::optional<std::string> position_;
-  std::optional<Error> failure_;
-};
 
 namespace {
 
@@ -97,14 +51,85 @@ bool TableLoader::becomes_unlabelled(std::span<const Column> columns) const {
          find_columns(columns, choice, LabelNeed::kIfPresent, *rules_.task).labels.empty();
 }
 
+// Says which columns are read where a model was trained on others.
+void TableLoader::say_other_columns(const ColumnChoice& read) {
+  if (!rules_.columns.trained) return;
+  const ColumnChoice::Trained& trained = *rules_.columns.trained;
+  const bool has_labels = rules_.need != LabelNeed::kIgnored;
+  for (const auto& [what, name, before] :
+       {std::tuple("the text", &read.text, &trained.text),
+        std::tuple("the second text", &read.text_pair, &trained.text_pair),
+        std::tuple("the label", &read.label, &trained.label)}) {
+    if (name->empty() || before->empty() || *name == *before) continue;
+    if (name == &read.label && !has_labels) continue;
+    add_findings({{"", cat("column ", quoted(*name), " is read as ", what,
+                           "; the model was trained on ", quoted(*before))}});
+  }
+}
+
+// Warns where scores may stand in a column whose name does not say it. Each pair would count as one
+// of texts that are alike.
+void TableLoader::say_unlabelled(std::span<const Column> columns) {
+  const FoundColumns found =
+      find_columns(columns, rules_.columns, LabelNeed::kIgnored, *rules_.task);
+  const std::vector<size_t> used = indices(found);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (std::ranges::find(used, i) != used.end() || columns[i].name.empty()) continue;
+    add_findings(
+        {{"",
+          cat("no column has a usual name for scores, so all pairs are learnt as alike, and "
+              "column ",
+              quoted(columns[i].name),
+              " is not read; --label-column names "
+              "the column of scores"),
+          /*is_warning=*/true}});
+    return;
+  }
+}
+
+// Warns of columns whose names say that they should have been read.
+void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns& found) {
+  if (rules_.need == LabelNeed::kIgnored && traits(*rules_.task).has_label_column) return;
+  const bool has_one_text = traits(*rules_.task).inputs == InputKind::kTexts && !found.text_pair;
+  if (has_one_text && rules_.columns.text.empty()) {
+    for (const std::string& name : unread_texts(columns, found)) {
+      add_findings({{"",
+                     cat("column ", name, " is not read, as ", quoted(columns[found.text].name),
+                         " is the text; --text-pair-column names a second text"),
+                     /*is_warning=*/true}});
+    }
+  }
+  constexpr std::string_view kSplits[] = {"split",     "subset",     "fold",
+                                          "partition", "is_test",    "is_valid",
+                                          "is_train",  "train_test", "dataset_split"};
+  const std::vector<size_t> used = indices(found);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool is_used = std::ranges::find(used, i) != used.end();
+    if (is_used || std::ranges::find(kSplits, lower_ascii(columns[i].name)) == std::end(kSplits)) {
+      continue;
+    }
+    add_findings({{"",
+                   cat("column ", quoted(columns[i].name),
+                       " is not read, so rows of all splits are "
+                       "alike; write each split into a file of its own, such as train.csv and "
+                       "validation.csv"),
+                   /*is_warning=*/true}});
+  }
+}
+
 FoundColumns TableLoader::find(std::span<const Column> columns) {
-  if (!has_part_ && becomes_unlabelled(columns)) rules_.task = *traits(*rules_.task).unlabelled;
+  if (!has_part_ && becomes_unlabelled(columns)) {
+    rules_.task = *traits(*rules_.task).unlabelled;
+    say_unlabelled(columns);
+  }
   const Task task = *rules_.task;
   if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
   const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
   if (!has_part_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
     ColumnChoice choice = chosen(columns, found);
+    say_other_columns(choice);
+    say_unread(columns, found);
     // Another file may have the label column. It must not be taken as a text there.
     if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
     rules_.columns = std::move(choice);

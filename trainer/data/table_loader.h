@@ -85,6 +85,9 @@ class TableLoader {
  private:
   bool becomes_unlabelled(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
+  void say_other_columns(const ColumnChoice& read);
+  void say_unlabelled(std::span<const Column> columns);
+  void say_unread(std::span<const Column> columns, const FoundColumns& found);
   // How the labels of the first file are written, unless the rules say it.
   void find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given);
   void append(ExampleReader& reader);

@@ -85,7 +85,7 @@ std::optional<std::vector<std::string>> parse_tuple(std::string_view text) {
 
 bool begins_list(std::string_view text) {
   text = trimmed(text);
-  return text.starts_with('[') || text.starts_with('{');
+  return text.starts_with('[') || text.starts_with('{') || text.starts_with("frozenset(");
 }
 
 bool is_bracketed(std::string_view text) {

@@ -208,6 +208,10 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
   if (is_of_words && reading.words.empty() && parse_number(loaded.columns.text)) {
     reading.words = loaded.columns.text;
     reading.tags = loaded.columns.label;
+  } else if (is_first) {
+    reading.columns = {.text = loaded.columns.text,
+                       .text_pair = loaded.columns.text_pair,
+                       .label = loaded.columns.label};
   }
   std::string& rows = record.reading.rows;
   rows += cat(rows.empty() ? "" : " ", crc_text(loaded.table->digest()));
@@ -234,6 +238,8 @@ std::string to_json(const JobRecord& record) {
   if (reading.labels) object["reading"]["labels"] = to_json(*reading.labels);
   if (!reading.words.empty()) {
     object["reading"]["columns"] = {{"words", reading.words}, {"tags", reading.tags}};
+  } else if (const auto& [text, pair, label] = reading.columns; !text.empty()) {
+    object["reading"]["columns"] = {{"text", text}, {"text_pair", pair}, {"label", label}};
   }
   return to_text(object, 2) + "\n";
 }

@@ -22,6 +22,7 @@ struct RecordedReading {
   std::optional<LabelForm> labels{};
   // The numbers of CoNLL's columns of words and tags; empty: the first and the last one.
   std::string words{}, tags{};
+  ColumnChoice::Trained columns{};       // of other tables to train on; empty: they have no columns
   std::vector<std::string> tokenizer{};  // the rules of the tokenizer (load_tokenizer())
 };
 

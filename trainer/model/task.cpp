@@ -10,9 +10,10 @@ namespace {
 using Names = std::string_view[];
 
 // Names of columns that hold texts.
-constexpr Names kTexts = {
-    "text",  "sentence", "content", "review",  "document", "sentence1", "text_a",      "text1",
-    "tweet", "comment",  "body",    "message", "premise",  "question1", "description", "utterance"};
+constexpr Names kTexts = {"text",      "sentence",    "content", "review",    "document",
+                          "sentence1", "text_a",      "text1",   "tweet",     "comment",
+                          "body",      "message",     "premise", "question1", "description",
+                          "utterance", "comment_text"};
 // Names of columns that hold the first text of two that are compared.
 constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "query",   "premise",
                              "question1", "question", "sentence_A", "text",   "sentence"};
@@ -20,11 +21,22 @@ constexpr Names kWords = {"tokens", "words", "sentence", "text", "word", "token"
 constexpr Names kQuestions = {"question", "query"};
 
 // Names of columns that hold labels.
-constexpr Names kClasses = {"label",     "labels",  "target",     "class",    "category", "intent",
-                            "sentiment", "emotion", "topic",      "label_id", "y",        "score",
-                            "rating",    "stars",   "similarity", "value"};
-constexpr Names kScores = {"label",      "score", "target", "labels", "rating",
-                           "similarity", "stars", "value",  "y"};
+constexpr Names kClasses = {"label",  "labels",      "target",  "class", "category",
+                            "intent", "sentiment",   "emotion", "topic", "label_id",
+                            "y",      "score",       "rating",  "stars", "similarity",
+                            "value",  "is_duplicate"};
+constexpr Names kScores = {"label",
+                           "score",
+                           "target",
+                           "labels",
+                           "rating",
+                           "similarity",
+                           "stars",
+                           "value",
+                           "y",
+                           "similarity_score",
+                           "relatedness_score",
+                           "is_duplicate"};
 constexpr Names kTags = {"tags",  "ner_tags", "ner", "labels",
                          "label", "pos_tags", "tag", "ner_tag"};
 constexpr Names kAnswers = {"answers", "answer", "answer_text", "answers.text"};

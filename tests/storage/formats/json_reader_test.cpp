@@ -93,6 +93,11 @@ TEST(JsonReader, ColumnsOfUnequalLengthAreBadData) {
               ThrowsCode(Code::kBadData, "row 1: has 2 cells for 1 columns"));
 }
 
+TEST(JsonReader, ColumnsOfOtherRowsAreBadData) {
+  EXPECT_THAT([] { make_json_reader(source_of(R"({"a":{"0":1,"1":2},"b":{"1":1,"0":2}})")); },
+              ThrowsCode(Code::kBadData, "column \"b\" has its rows in another order"));
+}
+
 TEST(JsonReader, ManyRowsInOneObjectTakeLinearTime) {
   std::string json = "{\"a\":{";
   for (int i = 0; i < 300'000; ++i) json += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";

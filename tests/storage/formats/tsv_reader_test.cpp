@@ -62,6 +62,7 @@ TEST(TsvQuotes, OfPandasAreDoubledOrNeeded) {
   EXPECT_EQ(seen_in("s\tl\n\"a\ttab\"\t0\r\nb\t1\r\n"), "csv");
   EXPECT_EQ(seen_in("\"s\"\t\"l\"\n\"a\"\t\"0\"\n\"b\"\t\"1\"\n"), "csv");  // QUOTE_ALL
   EXPECT_EQ(seen_in("s\tl\n\"a\"\t0\n\"b\"\t1\n"), "csv");                  // QUOTE_NONNUMERIC
+  EXPECT_EQ(seen_in("s\tl\n\"a, b\"\t0\nc\t1\n\"d, e\"\t1\n"), "csv");      // Excel
 }
 
 TEST(TsvQuotes, OfGlueAreText) {
@@ -70,6 +71,7 @@ TEST(TsvQuotes, OfGlueAreText) {
   EXPECT_EQ(seen_in("s\tl\n\"a\"\t0\nb\t1\n"), "text");
   EXPECT_EQ(seen_in("s\tl\n\"a\t0\nb\"\t1\n"), "text");  // whole lines either way
   EXPECT_EQ(seen_in("s\tl\n\"a \"\"b\"\"\"\t0\nhe said \"x\"\t1\n"), "text");
+  EXPECT_EQ(seen_in("s\tl\n\"a, b\"\t0\nc, f\t1\n\"d, e\"\t1\n"), "text");
   EXPECT_EQ(seen_in("s\tl\na\t0\n"), "none");
 }
 

@@ -26,6 +26,9 @@ TEST(DeduceTask, ByColumnsAndTheFirstRows) {
   EXPECT_EQ(deduced({{"tokens", {}}, {"ner", {}}}, {}), Task::kTokenClassification);
   EXPECT_EQ(deduced({{"question", {}}, {"context", {}}, {"answers", {}}}, {}),
             Task::kQuestionAnswering);
+  EXPECT_EQ(deduced(labelled, {{"a b", "B-PER O"}, {"c", "O"}}), Task::kTokenClassification);
+  EXPECT_EQ(deduced(labelled, {{"a b", "B-PER"}, {"c", "O"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced(labelled, {{"a b", "B-PER x"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);
 }
 

@@ -110,6 +110,70 @@ TEST(FindColumns, FlagsMayPutTheSentenceBeforeTheQuestion) {
   EXPECT_EQ(find({"sentence", "question", "label"}, {.text_pair = "question"}).text, 0u);
 }
 
+TEST(FindColumns, RarePairsAreReadWhereNoSingleTextIsFound) {
+  for (const auto& [first, second] : {std::pair("sent1", "sent2"), std::pair("Query", "Passage")}) {
+    const FoundColumns found = find({second, "label", first});
+    EXPECT_EQ(found.text, 2u);
+    EXPECT_THAT(found.text_pair, Optional(0u));
+  }
+  EXPECT_EQ(find({"text", "sent1", "sent2", "label"}).text_pair, std::nullopt);
+  EXPECT_EQ(find({"prompt", "response", "label"}, {.text = "prompt"}).text_pair, std::nullopt);
+}
+
+TEST(FindColumns, ColumnsOfTextsThatAreNotReadAreNamed) {
+  const auto unread = [](const std::vector<std::string>& names) {
+    std::vector<Column> columns;
+    for (const std::string& name : names) columns.push_back({.name = name, .categories = {}});
+    return unread_texts(columns, find_columns(columns, {}, LabelNeed::kRequired));
+  };
+  EXPECT_THAT(unread({"query", "document", "label"}), ElementsAre("\"query\""));
+  EXPECT_THAT(unread({"sentence", "sentence_2", "label"}), ElementsAre("\"sentence_2\""));
+  EXPECT_THAT(unread({"id", "title", "text", "label"}), IsEmpty());
+  EXPECT_THAT(unread({"sentence1", "sentence2", "label"}), IsEmpty());
+}
+
+FoundColumns find_known(const std::vector<std::string>& names, const ColumnChoice::Trained& trained,
+                        const std::string& text = "") {
+  return find(names, {.text = text, .trained = trained});
+}
+
+TEST(FindColumns, TheColumnsOfTheTrainingOutrankUsualNames) {
+  const ColumnChoice::Trained trained = {.text = "body", .label = "category"};
+  const FoundColumns same = find_known({"text", "label", "body", "category"}, trained);
+  EXPECT_EQ(same.text, 2u);
+  EXPECT_THAT(same.labels, ElementsAre(3u));
+  const FoundColumns other = find_known({"text", "label"}, trained);
+  EXPECT_EQ(other.text, 0u);
+  EXPECT_THAT(other.labels, ElementsAre(1u));
+  EXPECT_EQ(find_known({"", "text", "label"}, {.text = "body"}).text, 1u);
+  const ColumnChoice::Trained pair = {.text = "text", .text_pair = "context", .label = "label"};
+  EXPECT_THAT(find_known({"text", "context", "label"}, pair).text_pair, Optional(1u));
+}
+
+TEST(FindColumns, AModelThatKnowsOneTextReadsNoPair) {
+  const ColumnChoice::Trained one = {.text = "sentence1", .label = "label"};
+  EXPECT_EQ(find_known({"sentence1", "sentence2", "label"}, one).text_pair, std::nullopt);
+  const ColumnChoice::Trained other = {.text = "text", .label = "label"};
+  EXPECT_EQ(find_known({"sentence1", "sentence2", "label"}, other, "sentence1").text_pair,
+            std::nullopt);
+  EXPECT_THAT(
+      [&] {
+        find_known({"sentence1", "sentence2", "label"}, other);
+      },
+      ThrowsCode(Code::kBadData, "was trained on one text"));
+  const ColumnChoice::Trained two = {.text = "premise", .text_pair = "hypothesis"};
+  EXPECT_THAT(
+      [&] {
+        find_known({"text", "label"}, two);
+      },
+      ThrowsCode(Code::kBadData, "was trained on two texts"));
+  EXPECT_THAT(
+      [&] {
+        find_known({"premise", "label"}, two);
+      },
+      ThrowsCode(Code::kBadData, "only \"premise\" is found"));
+}
+
 TEST(FindColumns, NamesFromFlagsBeatKnownNames) {
   const FoundColumns found =
       find({"text", "label", "a", "b", "c"}, {.text = "a", .text_pair = "b", .label = "c"});

@@ -170,8 +170,8 @@ TEST(JoinedLabels, HaveOneSeparatorInAColumn) {
 }
 
 TEST(JoinedLabels, BringAWarningWhereTheSeparatorIsRare) {
-  for (const char* separator :
-       {"\t", " ", "+", "&", " - ", "\xC2\xB7", "\xE3\x80\x81", "\xEF\xBC\x9B", "::", ">"}) {
+  for (const char* separator : {"\t", " ", "+", "&", " - ", "\xC2\xB7", "\xE3\x80\x81",
+                                "\xEF\xBC\x9B", "::", ">", "#", ":", "^", "~", "__", ". "}) {
     std::vector<Cell> cells;
     for (const char* set : {"red", "green*red", "blue*green", "blue", "red*blue*green"}) {
       std::string text = set;
@@ -186,6 +186,10 @@ TEST(JoinedLabels, BringAWarningWhereTheSeparatorIsRare) {
   EXPECT_THAT(
       read_label_rows(label_cells({"x - y", "y-z"}), {.labels = {.separators = " - "}}).names,
       ElementsAre("x", "y", "y-z"));
+  EXPECT_THAT(read_label_rows(label_cells({"red;blue", "red, blue", "red", "blue"}),
+                              {.task = Task::kMultiLabel})
+                  .says,
+              HasSubstr("\"red, blue\" are read as one"));
   EXPECT_EQ(read_label_rows(label_cells({"very bad", "very good", "good", "bad day"})).says, "");
 }
 

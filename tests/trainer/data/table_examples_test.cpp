@@ -143,6 +143,25 @@ TEST(Tasks, AnswersAreOffsetsAndTexts) {
   }
 }
 
+TEST(Tasks, AnAnswerMayBeAloneAndNeedsNoPlaceInAnEvaluation) {
+  const std::vector<Column> columns = {{"question", {}}, {"context", {}}, {"answer", {}}};
+  const auto read = [&](const std::string& answer, AnswerPlaces places) {
+    auto rows = std::make_unique<RowsInMemory>(
+        columns, std::vector<Row>{{text_cell("who?"), text_cell("it was me"), text_cell(answer)}});
+    const auto reader = make_table_examples(
+        std::move(rows), find_columns(columns, {}, LabelNeed::kRequired, Task::kQuestionAnswering),
+        Task::kQuestionAnswering, {}, places);
+    Example example;
+    LabelDictionary labels;
+    reader->next(example, labels);
+    return example.answers.at(0).text;
+  };
+  EXPECT_EQ(read(R"({"text": "me", "answer_start": 7})", AnswerPlaces::kExact), "me");
+  EXPECT_EQ(read("me", AnswerPlaces::kAny), "me");
+  EXPECT_EQ(read("1874", AnswerPlaces::kAny), "1874");
+  EXPECT_THAT([&] { read("me", AnswerPlaces::kExact); }, ThrowsCode(Code::kBadData, "row 0"));
+}
+
 TEST(Tasks, AnAnswerMayHaveAColumnForItsPlace) {
   const auto read = [](const Cell& words, const Cell& place, const char* name = "answer_text") {
     const std::vector<Column> columns = {

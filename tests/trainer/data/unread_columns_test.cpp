@@ -1,0 +1,60 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/rows_in_memory.h"
+#include "trainer/data/table_loader.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Cell cell_with(const std::string& value) { return value; }
+
+std::vector<std::string> findings_of(std::vector<Column> columns, std::vector<Row> rows, Task task,
+                                     const ColumnChoice& choice = {}) {
+  TableLoader loader({.task = task, .columns = choice});
+  loader.append_rows(std::make_unique<RowsInMemory>(std::move(columns), std::move(rows)));
+  loader.finish();
+  std::vector<std::string> texts;
+  for (const Finding& found : loader.findings()) texts.push_back(found.text);
+  return texts;
+}
+
+TEST(UnreadColumns, AreNamedWhereTheySeemToMatter) {
+  using testing::HasSubstr;
+  EXPECT_THAT(findings_of({{"text", {}}, {"label", {}}, {"split", {}}},
+                          {{cell_with("a"), cell_with("x"), cell_with("test")}},
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"split\" is not read")));
+  EXPECT_THAT(findings_of({{"query", {}}, {"document", {}}, {"label", {}}},
+                          {{cell_with("a"), cell_with("b"), cell_with("x")}},
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"query\" is not read, as \"document\" is the text")));
+  EXPECT_THAT(findings_of({{"anchor", {}}, {"positive", {}}, {"alike", {}}},
+                          {{cell_with("a"), cell_with("b"), cell_with("0")}}, Task::kSimilarity),
+              ElementsAre(HasSubstr("no column has a usual name for scores")));
+  EXPECT_THAT(
+      findings_of({{"text", {}}, {"label", {}}}, {{cell_with("a"), cell_with("x")}},
+                  Task::kSequenceClassification,
+                  {.trained = ColumnChoice::Trained{.text = "body", .label = "label"}}),
+      ElementsAre("column \"text\" is read as the text; the model was trained on \"body\""));
+}
+
+TEST(UnreadColumns, WordsOfWikiAnnHaveALanguageBeforeThem) {
+  const auto seen = [](const std::string& words) {
+    return findings_of({{"tokens", {}}, {"ner_tags", {}}},
+                       {{cell_with(words), cell_with("O O O O O O O O O O")}},
+                       Task::kTokenClassification);
+  };
+  EXPECT_THAT(seen("en:a en:b en:c en:d en:e en:f en:g en:h en:i en:j"),
+              ElementsAre(testing::HasSubstr("every word begins with \"en:\"")));
+  EXPECT_THAT(seen("en:a en:b en:c en:d en:e en:f en:g en:h en:i :)"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth
