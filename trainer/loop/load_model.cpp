@@ -85,7 +85,8 @@ TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options)
                          traits(*saved).has_classes && traits(config.task).has_classes;
   const std::vector<std::string> own = parse_config(config.source_json).labels;
   const bool is_open = same_rows && !is_told;
-  rules.classifier_is_new = !(is_open && own == config.labels);
+  const bool same_labels = own == config.labels || in_order_of(own, config.labels) == config.labels;
+  rules.classifier_is_new = !(is_open && same_labels);
   if (is_open && !rules.classifier_is_new) {
     log_info(
         cat("config.json does not say whether texts have one label or several "
@@ -182,6 +183,12 @@ std::vector<std::string> choose_labels(const ModelConfig& config,
     return std::find(own.begin(), own.end(), label) != own.end();
   });
   if (covers) return own;
+  if (const auto ordered = in_order_of(own, data_labels)) {
+    log_info(
+        "the model's labels have the data's names but for capital letters: each output keeps its "
+        "label, in the data's spelling");
+    return *ordered;
+  }
   warn_of_new_labels(own, data_labels);
   return data_labels;
 }

@@ -45,6 +45,18 @@ TEST(KnownLabels, ReplaceOtherLabelsWithAWarning) {
   EXPECT_THAT(log.warnings(), HasSubstr("by position"));
 }
 
+TEST(LabelsOfTheData, TakeTheModelsOrderWhereOnlyCaseDiffers) {
+  ModelConfig config;
+  config.labels = {"POS", "NEG", "MID"};
+  CapturedLog log;
+  EXPECT_THAT(choose_labels(config, {"mid", "neg", "pos"}), ElementsAre("pos", "neg", "mid"));
+  EXPECT_THAT(log.lines(), HasSubstr("in the data's spelling"));
+  EXPECT_EQ(log.warnings(), "");
+  EXPECT_THAT(choose_labels(config, {"mid", "neg", "other"}), ElementsAre("mid", "neg", "other"));
+  EXPECT_THAT(log.warnings(), HasSubstr("by position"));
+  EXPECT_THAT(choose_labels(config, {"POS", "neg", "pos"}), ElementsAre("POS", "neg", "pos"));
+}
+
 // A folder with a model that was saved as `config`, and how a job takes its head.
 class HeadOfFileTest : public testing::Test {
  protected:
