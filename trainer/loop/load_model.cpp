@@ -67,6 +67,17 @@ std::string saved_class(const ModelConfig& config) {
   return name.ends_with("Model") ? "" : name;
 }
 
+// Throws where the model's regression has several outputs.
+void require_one_score(const ModelConfig& config, const std::string& file) {
+  if (config.task != Task::kRegression || config.source_json.empty()) return;
+  const ModelConfig source = parse_config(config.source_json);
+  if (source.saved_task != Task::kRegression || source.labels.size() <= 1) return;
+  throw Error(Code::kBadData,
+              cat("the model's regression has ", source.labels.size(),
+                  " outputs (problem_type, num_labels), and berth's has one"),
+              file, "give a model whose num_labels is 1");
+}
+
 TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options) {
   TensorRules rules{.classifier = classifier_of(config),
                     .ignores_mismatched_sizes = options.ignores_mismatched_sizes};
@@ -262,7 +273,10 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   TensorRules rules = tensor_rules(config, options);
   const MaskedLmHeadNames head_names = masked_lm_head_names(config);
   if (is_tied(config)) rules.tied = &head_names;
-  if (head == HeadNeed::kRequired) rules.classifier.clear();
+  if (head == HeadNeed::kRequired) {
+    rules.classifier.clear();
+    require_one_score(config, found->file);
+  }
   LoadReport report;
   try {
     report = load_parameters(*found->tensors, values, threads, rules);

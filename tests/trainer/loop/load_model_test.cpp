@@ -112,6 +112,20 @@ TEST_F(HeadOfFileTest, TheHeadOfAClassThatBerthDoesNotTrainIsNew) {
   EXPECT_THAT(log_of_filling(Task::kRegression), HasSubstr("BertForMultipleChoice: the head"));
 }
 
+TEST_F(HeadOfFileTest, ARegressionOfSeveralOutputsIsRefused) {
+  ModelConfig config = tiny_config(1);
+  config.task = Task::kRegression;
+  config.labels = {"a", "b", "c"};
+  save(config);
+  folder_.emplace(*storage_, options_);
+  const ModelConfig saved = read(Task::kRegression);
+  HostTensors values(parameter_table(saved));
+  EXPECT_THAT(
+      [&] { fill_parameters(*folder_, options_, saved, 0, 1, values, HeadNeed::kRequired); },
+      ThrowsCode(Code::kBadData,
+                 "regression has 3 outputs (problem_type, num_labels), and berth's"));
+}
+
 TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   ModelConfig config = tiny_config();
   config.task = Task::kMaskedLm;
