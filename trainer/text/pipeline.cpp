@@ -71,7 +71,7 @@ void Pipeline::append(std::string_view text, Tokens& tokens) const {
 }
 
 bool Pipeline::drops_space(std::string_view word) const {
-  if (!options_.byte_level) return false;
+  if (!options_.keeps_spaces) return false;
   if (word.empty() || word.front() == ' ') return true;
   bool is_token = false;
   std::string_view first;

@@ -22,7 +22,7 @@ struct PipelineOptions {
   bool splits_at_spaces = false;
   // The effects of ByteLevel and RobertaProcessing on spans.
   bool trim_spans = false, add_prefix_space = false;
-  bool byte_level = false;  // a space is a part of the word behind it
+  bool keeps_spaces = false;  // a space is a part of the word behind it
 };
 
 // Turns a text into tokens as the Rust library `tokenizers` 0.23 does. It cuts out added tokens,

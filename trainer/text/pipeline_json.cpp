@@ -157,7 +157,7 @@ PipelineParts read_pipeline_json(const Json& root) {
   parts.options.added_tokens = read_added_tokens_list(root);
   parts.options.normalize = read_normalization(text_of(root, "normalizer"));
   parts.options.split = splitting.split;
-  parts.options.byte_level = splitting.byte_level;
+  parts.options.keeps_spaces = splitting.keeps_spaces;
   parts.options.needs_alignment = splitting.needs_alignment;
   parts.options.trim_spans = post.trim_spans;
   parts.options.add_prefix_space = post.add_prefix_space;

@@ -27,6 +27,8 @@ struct Splitting {
   SplitStep split;               // empty for null
   bool byte_level = false;       // words are in GPT-2's alphabet
   bool needs_alignment = false;  // see PipelineOptions
+  bool keeps_spaces = false;     // see PipelineOptions
+  bool removes_spaces = false;   // a step removed them before any other could keep them
 };
 Splitting read_splitting(std::string_view json);
 

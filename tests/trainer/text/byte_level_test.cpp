@@ -95,6 +95,23 @@ TEST(ByteLevelTest, AWordThatIsAnAddedTokenOrEmptyTakesNoSpace) {
   }
 }
 
+TEST(PipelineJsonTest, AWordThatIsAnAddedTokenTakesNoSpaceOfAMetaspace) {
+  const auto of_steps = [](const std::string& steps) {
+    return load({{"tokenizer.json", R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [)" +
+                                        steps + R"({"type": "Metaspace"}]},
+        "added_tokens": [{"id": 4, "content": "NEW", "normalized": true}],
+        "post_processor": {"type": "BertProcessing", "sep": ["]", 0], "cls": ["[", 0]},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [["?", 0], ["▁ab", -1], ["▁", -2],
+                  ["ab", -3]]}})"}});
+  };
+  EXPECT_THAT(ids_of_words(*of_steps(""), {"ab", "NEW", "ab", "", "ab"}),
+              ElementsAre(0, 1, 4, 1, 1, 0));
+  // Where a step removes the spaces, there is none to be left out.
+  const auto without = of_steps(R"({"type": "WhitespaceSplit"}, )");
+  EXPECT_THAT(ids_of_words(*without, {"ab", "NEW", "ab"}), ElementsAre(0, 1, 4, 1, 0));
+  EXPECT_FALSE(without->takes_no_space("NEW"));
+}
+
 TEST(ByteLevelTest, PlacesOfWordsAreThoseInTheText) {
   Files files = kSmallByteLevel;
   files["added_tokens.json"] = R"({"NEW": 8})";
