@@ -92,7 +92,8 @@ void run_embedding(Job& job) {
   }
   job.output.on_finish();
   int64_t empty = 0;
-  for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i));
+  const InputKind inputs = traits(data.task()).inputs;
+  for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i), inputs);
   if (empty > 0) {
     log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
                     " no text; the embedding there is that of an empty text"));

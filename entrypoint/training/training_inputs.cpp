@@ -89,6 +89,18 @@ std::string identity_of(const Teacher& teacher, const LoadedTable& loaded,
   return cat(text, " rows ", rows.size(), ":", crc_text(of_rows.crc));
 }
 
+// The rule of a job with words that earlier versions tokenized with a space before them.
+constexpr const char* kWordRule = "no space before words that are added tokens or empty";
+
+bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
+  if (traits(rows.task).inputs != InputKind::kWords) return false;
+  const auto has_any = [&](const LoadedTable& loaded) {
+    return has_word_without_space(*loaded.table, tokenizer);
+  };
+  return has_any(rows.train) || (rows.eval && has_any(*rows.eval)) ||
+         (rows.mismatched && has_any(*rows.mismatched));
+}
+
 // The rows to evaluate on: those of the evaluation file, or those that are held out. nullopt if
 // there are none.
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
@@ -145,6 +157,7 @@ TrainingInputs read_inputs(const Job& job) {
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
   settle_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
+  if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (compares_texts(model.config)) {
     require_cpu(job);
     settle_comparison(*folder, read_sentence_files(*folder), settings, model);

@@ -11,6 +11,8 @@
 
 namespace berth {
 
+class ExampleTable;
+
 // An example as the model takes it: one sequence of tokens, special tokens included, and the label
 // that the model should predict. The texts of a group, and documents that are joined to a block,
 // are several sequences, one after another.
@@ -89,6 +91,9 @@ std::unique_ptr<FeatureMaker> make_text_features(FeatureOptions options,
 // (Devlin et al. 2018, arXiv:1810.04805, section 5.3).
 std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
+// Whether any row of words has one that takes no space before it (Tokenizer::takes_no_space()).
+// Earlier versions tokenized such a row with a token for that space. Reads the rows.
+bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenizer);
 // For questions, which are cut to 64 tokens. The windows over the context overlap by doc_stride
 // tokens. In a window that does not hold the whole answer, the first token is labelled as the
 // answer.

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "storage/base/code_points.h"
+#include "trainer/data/example_table.h"
 #include "trainer/data/features.h"
 #include "trainer/data/token_features.h"
 
@@ -37,15 +40,18 @@ class WordFeatures final : public FeatureMaker {
   // before it is a different word.
   Features of_words(const std::vector<std::string>& words) const {
     std::string sentence;
-    std::vector<uint32_t> ends;  // where each word ends, in code points
+    std::vector<uint32_t> ends;     // where each word ends, in code points
+    std::vector<size_t> byte_ends;  // and in bytes
     uint32_t end = 0;
     for (const std::string& word : words) {
       sentence.append(" ").append(word);
       end += 1 + code_point_count(word);
       ends.push_back(end);
+      byte_ends.push_back(sentence.size());
     }
     EncodeOptions encode(options_.max_seq_length);
     encode.with_offsets = true;
+    encode.word_ends = byte_ends;
     Encoding encoding = tokenizer_.encode(sentence, std::nullopt, encode);
     Features features{.input_ids = std::move(encoding.input_ids),
                       .token_type_ids = std::move(encoding.token_type_ids)};
@@ -68,6 +74,15 @@ class WordFeatures final : public FeatureMaker {
 };
 
 }  // namespace
+
+bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenizer) {
+  if (!tokenizer.takes_no_space("")) return false;
+  const auto takes_none = [&](const std::string& word) { return tokenizer.takes_no_space(word); };
+  for (uint32_t row = 0; row < table.rows(); ++row) {
+    if (std::ranges::any_of(table.read(row).texts, takes_none)) return true;
+  }
+  return false;
+}
 
 std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer) {

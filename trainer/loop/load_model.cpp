@@ -67,6 +67,17 @@ std::string saved_class(const ModelConfig& config) {
   return name.ends_with("Model") ? "" : name;
 }
 
+// Throws where the model's regression has several outputs.
+void require_one_score(const ModelConfig& config, const std::string& file) {
+  if (config.task != Task::kRegression || config.source_json.empty()) return;
+  const ModelConfig source = parse_config(config.source_json);
+  if (source.saved_task != Task::kRegression || source.labels.size() <= 1) return;
+  throw Error(Code::kBadData,
+              cat("the model's regression has ", source.labels.size(),
+                  " outputs (problem_type, num_labels), and berth's has one"),
+              file, "give a model whose num_labels is 1");
+}
+
 TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options) {
   TensorRules rules{.classifier = classifier_of(config),
                     .ignores_mismatched_sizes = options.ignores_mismatched_sizes};
@@ -85,7 +96,8 @@ TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options)
                          traits(*saved).has_classes && traits(config.task).has_classes;
   const std::vector<std::string> own = parse_config(config.source_json).labels;
   const bool is_open = same_rows && !is_told;
-  rules.classifier_is_new = !(is_open && own == config.labels);
+  const bool same_labels = own == config.labels || in_order_of(own, config.labels) == config.labels;
+  rules.classifier_is_new = !(is_open && same_labels);
   if (is_open && !rules.classifier_is_new) {
     log_info(
         cat("config.json does not say whether texts have one label or several "
@@ -182,6 +194,12 @@ std::vector<std::string> choose_labels(const ModelConfig& config,
     return std::find(own.begin(), own.end(), label) != own.end();
   });
   if (covers) return own;
+  if (const auto ordered = in_order_of(own, data_labels)) {
+    log_info(
+        "the model's labels have the data's names but for capital letters: each output keeps its "
+        "label, in the data's spelling");
+    return *ordered;
+  }
   warn_of_new_labels(own, data_labels);
   return data_labels;
 }
@@ -255,7 +273,10 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   TensorRules rules = tensor_rules(config, options);
   const MaskedLmHeadNames head_names = masked_lm_head_names(config);
   if (is_tied(config)) rules.tied = &head_names;
-  if (head == HeadNeed::kRequired) rules.classifier.clear();
+  if (head == HeadNeed::kRequired) {
+    rules.classifier.clear();
+    require_one_score(config, found->file);
+  }
   LoadReport report;
   try {
     report = load_parameters(*found->tensors, values, threads, rules);

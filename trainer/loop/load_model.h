@@ -40,7 +40,8 @@ void use_sentence_files(ModelFolder& folder, const ModelOptions& options, Senten
                         ModelDescription& model);
 
 // The label names to train with. They are the model's own if these contain all of the data's, in
-// any order. Otherwise they are the data's, in their order. `config` is that of the model's file.
+// any order. Otherwise they are the data's: in the model's order where the names differ in case
+// alone, and else in their own. `config` is that of the model's file.
 std::vector<std::string> choose_labels(const ModelConfig& config,
                                        const std::vector<std::string>& data_labels);
 

@@ -20,7 +20,8 @@ class LinesWithEmptyRows final : public PredictionLines {
   int64_t empty_rows() const override { return empty_rows_; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
-    if (!is_empty_row(data_.example(index))) return lines_->add(index, logits);
+    if (!is_empty_row(data_.example(index), traits(data_.task()).inputs))
+      return lines_->add(index, logits);
     const int64_t next = index + 1;
     if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
     ++empty_rows_;
@@ -38,8 +39,9 @@ class LinesWithEmptyRows final : public PredictionLines {
 
 }  // namespace
 
-bool is_empty_row(const Example& example) {
+bool is_empty_row(const Example& example, InputKind inputs) {
   if (!example.token_ids.empty()) return false;
+  if (inputs == InputKind::kWords) return example.texts.empty();
   const auto is_blank = [](const std::string& text) { return trimmed(text).empty(); };
   return example.texts.empty() || std::ranges::any_of(example.texts, is_blank);
 }

@@ -7,8 +7,9 @@
 
 namespace berth {
 
-// Whether a row lacks a text, or a sentence its words: there is nothing to predict about it.
-bool is_empty_row(const Example& example);
+// Whether a row of these inputs lacks a text, or a sentence all of its words: there is nothing to
+// predict about it. A sentence may have empty words, which are words without a prediction.
+bool is_empty_row(const Example& example, InputKind inputs);
 
 // `lines`, in which an empty row keeps its place: its line has the id of the row, and all other
 // fields are empty. Borrows the data set.

@@ -137,9 +137,12 @@ class Rebuilding {
     const Json* has = member(model, "vocab");
     const std::string named = string_member(model, "type").value_or(type);
     if (named == type && has != nullptr && has->type() == vocabulary) return;
-    throw Error(Code::kBadData,
-                cat("its model is ", quoted(named), ", but the tokenizer's class, ",
-                    class_.name.empty() ? "by the model's type" : class_.name, ", is of ", type));
+    const std::string is = type_of_model(model);
+    throw Error(
+        Code::kBadData,
+        cat("its model is ", quoted(is), is == type ? " with a vocabulary of another form" : "",
+            ", but the tokenizer's class, ",
+            class_.name.empty() ? "by the model's type" : class_.name, ", is of ", type));
   }
 
   bool flag(const char* key, bool otherwise) const {

@@ -75,6 +75,7 @@ std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string v
   });
   parts.options.add_prefix_space = settings.add_prefix_space.value_or(false);
   parts.options.trim_spans = true;
+  parts.options.keeps_spaces = true;
   parts.options.split = byte_level_splitting(parts.options.add_prefix_space, true);
   if (overrides.lowers_first) parts.options.normalize = lower_casing();
   sequence_settings(file, nullptr).apply(parts.special);

@@ -70,6 +70,24 @@ void Pipeline::append(std::string_view text, Tokens& tokens) const {
   });
 }
 
+bool Pipeline::drops_space(std::string_view word) const {
+  if (!options_.keeps_spaces) return false;
+  if (word.empty() || word.front() == ' ') return true;
+  bool is_token = false;
+  std::string_view first;
+  const auto look = [&](AddedTokenFinder::Piece piece) {
+    is_token = piece.id >= 0;
+    first = piece.text;
+    return false;
+  };
+  raw_tokens_.split(word, look);
+  if (is_token || normalized_tokens_.empty()) return is_token;
+  AlignedText normalized(first, 0, /*with_spans=*/false);
+  if (options_.normalize) options_.normalize(normalized);
+  normalized_tokens_.split(normalized.text(), look);
+  return is_token;
+}
+
 void Pipeline::add_token(std::string_view original, int32_t id, std::string_view surface,
                          Span origin, Tokens& tokens) const {
   if (options_.trim_spans && tokens.with_spans) {

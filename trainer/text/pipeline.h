@@ -22,6 +22,7 @@ struct PipelineOptions {
   bool splits_at_spaces = false;
   // The effects of ByteLevel and RobertaProcessing on spans.
   bool trim_spans = false, add_prefix_space = false;
+  bool keeps_spaces = false;  // a space is a part of the word behind it
 };
 
 // Turns a text into tokens as the Rust library `tokenizers` 0.23 does. It cuts out added tokens,
@@ -34,6 +35,9 @@ class Pipeline {
 
   // Appends the tokens of `text`, which must be valid UTF-8.
   void append(std::string_view text, Tokens& tokens) const;
+
+  // See TemplateTokenizer.
+  bool drops_space(std::string_view word) const;
 
  private:
   // `original` is the whole text. Spans are positions in it.

@@ -108,14 +108,6 @@ std::unique_ptr<WordModel> read_wordpiece(const Json& model) {
   return std::make_unique<WordPieceModel>(std::make_unique<const WordPiece>(pieces, options));
 }
 
-// Old files omit the type, so it is inferred from the other members.
-std::string type_of_model(const Json& model) {
-  if (const auto type = string_member(model, "type")) return *type;
-  if (member(model, "merges") != nullptr) return "BPE";
-  const Json* vocabulary = member(model, "vocab");
-  return vocabulary != nullptr && vocabulary->is_array() ? "Unigram" : "WordPiece";
-}
-
 std::unique_ptr<WordModel> read_model(const Json& model, bool byte_level) {
   const std::string type = type_of_model(model);
   if (type == "BPE") return read_bpe(model, byte_level);
@@ -134,6 +126,13 @@ std::string text_of(const Json& root, const char* name) {
 }
 
 }  // namespace
+
+std::string type_of_model(const Json& model) {
+  if (const auto type = string_member(model, "type")) return *type;
+  if (member(model, "merges") != nullptr) return "BPE";
+  const Json* vocabulary = member(model, "vocab");
+  return vocabulary != nullptr && vocabulary->is_array() ? "Unigram" : "WordPiece";
+}
 
 std::vector<AddedToken> read_added_tokens_list(const Json& root) {
   std::vector<AddedToken> tokens;
@@ -158,6 +157,7 @@ PipelineParts read_pipeline_json(const Json& root) {
   parts.options.added_tokens = read_added_tokens_list(root);
   parts.options.normalize = read_normalization(text_of(root, "normalizer"));
   parts.options.split = splitting.split;
+  parts.options.keeps_spaces = splitting.keeps_spaces;
   parts.options.needs_alignment = splitting.needs_alignment;
   parts.options.trim_spans = post.trim_spans;
   parts.options.add_prefix_space = post.add_prefix_space;

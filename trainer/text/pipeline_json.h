@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/base/json.h"
 #include "trainer/text/pipeline_tokenizer.h"
@@ -16,6 +18,8 @@ namespace berth {
 PipelineParts read_pipeline_json(const Json& root);
 // Its member "added_tokens".
 std::vector<AddedToken> read_added_tokens_list(const Json& root);
+// The type of its member "model". Older files do not name it; the other members tell it then.
+std::string type_of_model(const Json& model);
 
 NormalizationStep read_normalization(std::string_view json);  // returns an empty function for null
 
@@ -23,6 +27,8 @@ struct Splitting {
   SplitStep split;               // empty for null
   bool byte_level = false;       // words are in GPT-2's alphabet
   bool needs_alignment = false;  // see PipelineOptions
+  bool keeps_spaces = false;     // see PipelineOptions
+  bool removes_spaces = false;   // a step removed them before any other could keep them
 };
 Splitting read_splitting(std::string_view json);
 

@@ -29,6 +29,7 @@ class PipelineTokenizer final : public TemplateTokenizer {
 
  protected:
   void append(std::string_view text, Tokens& tokens) const override;
+  bool drops_space(std::string_view word) const override { return pipeline_.drops_space(word); }
 
  private:
   std::unique_ptr<const WordModel> model_;

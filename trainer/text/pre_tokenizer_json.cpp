@@ -43,7 +43,9 @@ SplitStep metaspace_of(const Json& pre_tokenizer, Splitting& splitting) {
     throw Error(Code::kBadData, cat("pre_tokenizer.prepend_scheme is ", quoted(scheme),
                                     ", which berth does not support"));
   }
-  return metaspace(replacement, prepend, bool_member(pre_tokenizer, "split").value_or(true));
+  const bool splits = bool_member(pre_tokenizer, "split").value_or(true);
+  splitting.keeps_spaces = splits && !splitting.removes_spaces;
+  return metaspace(replacement, prepend, splits);
 }
 
 SplitStep split_of(const Json& pre_tokenizer) {
@@ -76,15 +78,19 @@ void add_step(const Json& pre_tokenizer, std::vector<SplitStep>& steps, Splittin
     add_sequence(pre_tokenizer, steps, splitting);
   } else if (type == "BertPreTokenizer") {
     steps.push_back(bert_splitting());
+    splitting.removes_spaces = true;
   } else if (type == "ByteLevel") {
     steps.push_back(
         byte_level_splitting(bool_member(pre_tokenizer, "add_prefix_space").value_or(true),
                              bool_member(pre_tokenizer, "use_regex").value_or(true)));
     splitting.byte_level = true;
+    splitting.keeps_spaces = !splitting.removes_spaces;
   } else if (type == "Whitespace") {
     steps.push_back(word_splitting());
+    splitting.removes_spaces = true;
   } else if (type == "WhitespaceSplit") {
     steps.push_back(splitting_at(is_white_space, SplitBehavior::kRemoved));
+    splitting.removes_spaces = true;
   } else if (type == "Metaspace") {
     steps.push_back(metaspace_of(pre_tokenizer, splitting));
   } else if (type == "Punctuation") {

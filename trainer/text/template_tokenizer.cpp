@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/base/code_points.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/text/unicode.h"
@@ -149,6 +150,34 @@ Tokens TemplateTokenizer::tokens_of(std::string_view text, size_t enough, bool w
   return tokens;
 }
 
+bool TemplateTokenizer::takes_no_space(std::string_view word) const {
+  return is_valid_utf8(word) ? drops_space(word) : drops_space(repaired(word));
+}
+
+// Tokenizes each word on its own, so that no added token spans two words.
+Tokens TemplateTokenizer::tokens_of_words(std::string_view text, std::span<const size_t> ends,
+                                          size_t enough, bool with_spans) const {
+  Tokens all{.enough = enough, .with_spans = with_spans};
+  size_t begin = 0;
+  uint32_t code_points = 0;  // before the word and its space
+  for (const size_t end : ends) {
+    std::string_view word = text.substr(begin, end - begin);
+    const uint32_t length = code_point_count(word);
+    const bool drops = takes_no_space(word.substr(1));
+    word.remove_prefix(drops ? 1 : 0);
+    const Tokens tokens = tokens_of(word, enough - all.ids.size(), with_spans);
+    const uint32_t shift = code_points + (drops ? 1 : 0);
+    all.ids.insert(all.ids.end(), tokens.ids.begin(), tokens.ids.end());
+    for (const Span& span : tokens.spans) {
+      all.spans.push_back({span.begin + shift, span.end + shift});
+    }
+    if (all.full()) break;
+    code_points += length;
+    begin = end;
+  }
+  return all;
+}
+
 Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::string_view> text_pair,
                                    const EncodeOptions& options) const {
   const auto& parts = text_pair ? special_.pair : special_.single;
@@ -159,7 +188,11 @@ Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::str
   }
   const size_t budget = static_cast<size_t>(options.max_length) - special_tokens;
   const bool needs_all = text_pair || special_.cuts_left;
-  Tokens first = tokens_of(text, needs_all ? SIZE_MAX : budget, options.with_offsets), second;
+  const size_t enough = needs_all ? SIZE_MAX : budget;
+  Tokens first = !options.word_ends.empty() && takes_no_space("")
+                     ? tokens_of_words(text, options.word_ends, enough, options.with_offsets)
+                     : tokens_of(text, enough, options.with_offsets);
+  Tokens second;
   if (text_pair) second = tokens_of(*text_pair, SIZE_MAX, options.with_offsets);
   const Lengths keep = longest_first({first.ids.size(), second.ids.size()}, budget);
   truncate(first, keep.first, special_.cuts_left);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +65,7 @@ class TemplateTokenizer : public Tokenizer {
   Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                   const EncodeOptions& options) const final;
   bool has_token_types() const final { return special_.has_types(); }
+  bool takes_no_space(std::string_view word) const final;
 
  protected:
   explicit TemplateTokenizer(SpecialTokensTemplate special) : special_(std::move(special)) {}
@@ -71,8 +73,13 @@ class TemplateTokenizer : public Tokenizer {
   // Appends the tokens of `text`, which is valid UTF-8. It may stop once `tokens` is full.
   virtual void append(std::string_view text, Tokens& tokens) const = 0;
 
+  // takes_no_space() of a word that is valid UTF-8.
+  virtual bool drops_space(std::string_view /*word*/) const { return false; }
+
  private:
   Tokens tokens_of(std::string_view text, size_t enough, bool with_spans) const;
+  Tokens tokens_of_words(std::string_view text, std::span<const size_t> ends, size_t enough,
+                         bool with_spans) const;
 
   SpecialTokensTemplate special_;
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ struct EncodeOptions {
   int32_t max_length;  // maximum number of ids, special tokens included
   bool add_special_tokens = true;
   bool with_offsets = false;  // slower
+  // Where the first text consists of words, each with a space before it: where each word ends, in
+  // bytes. The words of which takes_no_space() is true are then tokenized without their space.
+  std::span<const size_t> word_ends{};
 };
 
 // Converts text to ids. Immutable and thread-safe.
@@ -59,6 +63,11 @@ class Tokenizer {
 
   // Whether token_type_ids are ever other than 0.
   virtual bool has_token_types() const { return true; }
+
+  // Whether a space before `word` would be a token of its own, which transformers does not make
+  // with is_split_into_words: the word is empty, or begins with a space or an added token. False
+  // where no token begins with a space, as with WordPiece; "" tells whether any does.
+  virtual bool takes_no_space(std::string_view /*word*/) const { return false; }
 
   // The token as the vocabulary writes it ("##ing", "Ġthe"), or "" if no token has this id.
   virtual std::string token(int32_t id) const = 0;

@@ -253,6 +253,21 @@ void refuse_tensorflow_names(const std::vector<std::string>& names) {
               "", kFromTensorFlow);
 }
 
+// PEFT keeps the weights of an adapted module under "base_layer", beside its adapters.
+void refuse_adapter_names(const std::vector<std::string>& names) {
+  const auto is_of_peft = [](const std::string& name) {
+    return name.find(".lora_A.") != std::string::npos ||
+           name.find(".lora_B.") != std::string::npos ||
+           name.find(".base_layer.") != std::string::npos;
+  };
+  const auto found = std::ranges::find_if(names, is_of_peft);
+  if (found == names.end()) return;
+  throw Error(
+      Code::kBadData,
+      cat("the tensors are those of a PEFT model whose adapters are not merged (", *found, ")"), "",
+      "save what its merge_and_unload() returns");
+}
+
 }  // namespace
 
 OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterSpec> specs,
@@ -314,6 +329,7 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
   }
 
   refuse_tensorflow_names(unexpected);
+  refuse_adapter_names(unexpected);
   std::string problem;
   const auto add = [&problem](const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) problem += (problem.empty() ? "" : "; ") + (what + list_of(names));

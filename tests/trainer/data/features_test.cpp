@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::SizeIs;
 
 // Makes a token of each letter. Spaces separate tokens and are dropped. [CLS] is 1 and [SEP] is 2.
-class SpelledTokenizer final : public Tokenizer {
+class SpelledTokenizer : public Tokenizer {
  public:
   // The texts that were given to it, first and second ones.
   mutable std::vector<std::string> encoded;
@@ -106,6 +106,26 @@ TEST_F(FeaturesTest, AWordsFirstTokenHasItsTag) {
   EXPECT_THAT(features.input_ids, ElementsAre(1, 3, 4, 5, 6, 7, 8));  // "f" and [SEP] are cut
   EXPECT_THAT(features.words, ElementsAre(-1, 0, -1, 1, 2, -1, -1));
   EXPECT_THAT(features.classes, ElementsAre(-1, 4, -1, 5, 6, -1, -1));
+}
+
+// Tokens take the space before them, except "x".
+class SpacedTokenizer final : public SpelledTokenizer {
+ public:
+  bool takes_no_space(std::string_view word) const override { return word.empty() || word == "x"; }
+};
+
+TEST(WordFeaturesTest, ATableHasWordsThatTakeNoSpace) {
+  const auto table_of = [](std::vector<std::string> words) {
+    auto table = std::make_unique<ExampleTable>();
+    table->append({.texts = {"a"}});
+    table->append({.texts = std::move(words)});
+    table->finish();
+    return table;
+  };
+  EXPECT_FALSE(has_word_without_space(*table_of({"a", "b"}), SpacedTokenizer()));
+  EXPECT_TRUE(has_word_without_space(*table_of({"a", "x"}), SpacedTokenizer()));
+  EXPECT_TRUE(has_word_without_space(*table_of({"", "b"}), SpacedTokenizer()));
+  EXPECT_FALSE(has_word_without_space(*table_of({"", "x"}), SpelledTokenizer()));
 }
 
 TEST_F(FeaturesTest, TokensMadeElsewhereAreOneWordEach) {

@@ -45,6 +45,18 @@ TEST(KnownLabels, ReplaceOtherLabelsWithAWarning) {
   EXPECT_THAT(log.warnings(), HasSubstr("by position"));
 }
 
+TEST(LabelsOfTheData, TakeTheModelsOrderWhereOnlyCaseDiffers) {
+  ModelConfig config;
+  config.labels = {"POS", "NEG", "MID"};
+  CapturedLog log;
+  EXPECT_THAT(choose_labels(config, {"mid", "neg", "pos"}), ElementsAre("pos", "neg", "mid"));
+  EXPECT_THAT(log.lines(), HasSubstr("in the data's spelling"));
+  EXPECT_EQ(log.warnings(), "");
+  EXPECT_THAT(choose_labels(config, {"mid", "neg", "other"}), ElementsAre("mid", "neg", "other"));
+  EXPECT_THAT(log.warnings(), HasSubstr("by position"));
+  EXPECT_THAT(choose_labels(config, {"POS", "neg", "pos"}), ElementsAre("POS", "neg", "pos"));
+}
+
 // A folder with a model that was saved as `config`, and how a job takes its head.
 class HeadOfFileTest : public testing::Test {
  protected:
@@ -98,6 +110,20 @@ TEST_F(HeadOfFileTest, TheHeadOfAClassThatBerthDoesNotTrainIsNew) {
   config.labels = output_labels(config.task);
   save(config, "BertForSequenceClassification", "BertForMultipleChoice");
   EXPECT_THAT(log_of_filling(Task::kRegression), HasSubstr("BertForMultipleChoice: the head"));
+}
+
+TEST_F(HeadOfFileTest, ARegressionOfSeveralOutputsIsRefused) {
+  ModelConfig config = tiny_config(1);
+  config.task = Task::kRegression;
+  config.labels = {"a", "b", "c"};
+  save(config);
+  folder_.emplace(*storage_, options_);
+  const ModelConfig saved = read(Task::kRegression);
+  HostTensors values(parameter_table(saved));
+  EXPECT_THAT(
+      [&] { fill_parameters(*folder_, options_, saved, 0, 1, values, HeadNeed::kRequired); },
+      ThrowsCode(Code::kBadData,
+                 "regression has 3 outputs (problem_type, num_labels), and berth's"));
 }
 
 TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {

@@ -7,6 +7,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/letter_data.h"
 #include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/empty_rows.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/tasks/line_fields.h"
@@ -340,6 +341,17 @@ TEST(PredictionLines, OfTagsHaveALineForEveryWord) {
   EXPECT_EQ(tags->unseen_words(), 2);
   const auto others = make_prediction_lines(*words.data, {"A", "B"}, {});
   EXPECT_EQ(others->add(0, logits).substr(0, 16), "0\t0\t\t0.000000000");
+}
+
+TEST(PredictionLines, OfASentenceWithAnEmptyWordHaveALineForEveryWord) {
+  OneRow words(Task::kTokenClassification,
+               {{.input_ids = {1, 5, 2}, .token_type_ids = {0, 0, 0}, .words = {-1, 1, -1}}},
+               {.texts = {"", "Paris"}});
+  const auto tags =
+      with_empty_rows(make_prediction_lines(*words.data, {"O", "B"}, {}), *words.data);
+  EXPECT_EQ(tags->add(0, std::vector<float>{0, 0, 0, 100, 0, 0}),
+            "0\t0\tO\t0.000000000\n0\t1\tB\t1.000000000\n");
+  EXPECT_EQ(tags->empty_rows(), 0);
 }
 
 TEST(PredictionLines, CountTheRowsLeftOut) {

@@ -68,6 +68,65 @@ TEST(ByteLevelTest, APrefixSpaceIsAddedIfTheConfigSaysSo) {
   EXPECT_EQ(encoding.offsets[1], (Span{0, 2}));
 }
 
+// The ids of words, each of which has a space before it in the text.
+std::vector<int32_t> ids_of_words(const Tokenizer& tokenizer, std::vector<std::string> words) {
+  std::string text;
+  std::vector<size_t> ends;
+  for (const std::string& word : words) ends.push_back((text += " " + word).size());
+  EncodeOptions options(99);
+  options.with_offsets = true;
+  options.word_ends = ends;
+  return tokenizer.encode(text, std::nullopt, options).input_ids;
+}
+
+TEST(ByteLevelTest, AWordThatIsAnAddedTokenOrEmptyTakesNoSpace) {
+  for (const char* prefix : {"true", "false"}) {
+    Files files = kSmallByteLevel;
+    files["tokenizer_config.json"] = std::string(R"({"add_prefix_space": )") + prefix + "}";
+    files["added_tokens.json"] = R"({"NEW": 8})";
+    const auto tokenizer = load(files);
+    EXPECT_THAT(ids_of_words(*tokenizer, {"ab", "NEW", "ab"}), ElementsAre(0, 7, 8, 7, 1));
+    EXPECT_THAT(ids_of_words(*tokenizer, {"</s>", "", " ab"}), ElementsAre(0, 1, 7, 1));
+    EXPECT_THAT(ids_of_words(*tokenizer, {"<mask>", "ab"}), ElementsAre(0, 2, 7, 1));
+    // The space inside a word is a token.
+    EXPECT_THAT(ids_of_words(*tokenizer, {"ab NEW"}), ElementsAre(0, 7, 6, 8, 1));
+    EXPECT_TRUE(tokenizer->takes_no_space("NEW"));
+    EXPECT_FALSE(tokenizer->takes_no_space("aNEW"));
+  }
+}
+
+TEST(PipelineJsonTest, AWordThatIsAnAddedTokenTakesNoSpaceOfAMetaspace) {
+  const auto of_steps = [](const std::string& steps) {
+    return load({{"tokenizer.json", R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [)" +
+                                        steps + R"({"type": "Metaspace"}]},
+        "added_tokens": [{"id": 4, "content": "NEW", "normalized": true}],
+        "post_processor": {"type": "BertProcessing", "sep": ["]", 0], "cls": ["[", 0]},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [["?", 0], ["▁ab", -1], ["▁", -2],
+                  ["ab", -3]]}})"}});
+  };
+  EXPECT_THAT(ids_of_words(*of_steps(""), {"ab", "NEW", "ab", "", "ab"}),
+              ElementsAre(0, 1, 4, 1, 1, 0));
+  // Where a step removes the spaces, there is none to be left out.
+  const auto without = of_steps(R"({"type": "WhitespaceSplit"}, )");
+  EXPECT_THAT(ids_of_words(*without, {"ab", "NEW", "ab"}), ElementsAre(0, 1, 4, 1, 0));
+  EXPECT_FALSE(without->takes_no_space("NEW"));
+}
+
+TEST(ByteLevelTest, PlacesOfWordsAreThoseInTheText) {
+  Files files = kSmallByteLevel;
+  files["added_tokens.json"] = R"({"NEW": 8})";
+  const std::vector<size_t> ends = {3, 7, 10};
+  EncodeOptions options(99);
+  options.with_offsets = true;
+  options.word_ends = ends;
+  const Encoding encoding = load(files)->encode(" ab NEW ab", std::nullopt, options);
+  EXPECT_THAT(encoding.offsets,
+              ElementsAre(Span{0, 0}, Span{1, 3}, Span{4, 7}, Span{8, 10}, Span{0, 0}));
+  options.max_length = 4;
+  EXPECT_THAT(load(files)->encode(" ab NEW ab", std::nullopt, options).input_ids,
+              ElementsAre(0, 7, 8, 1));
+}
+
 TEST(ByteLevelTest, ALongWordDoesNotTakeQuadraticTime) {
   const std::string text(1 << 19, 'a');
   EXPECT_EQ(ids(*load(kSmallByteLevel), text).size(), (1u << 19) + 2);

@@ -80,6 +80,16 @@ TEST(TokenizerClassesTest, FilesOfAnotherClassAreRefused) {
           "GPT2Tokenizer, which berth reads from tokenizer.json");
 }
 
+TEST(TokenizerClassesTest, ARefusedModelIsNamedByItsMembersWhereItHasNoType) {
+  const auto of_model = [](const std::string& model) {
+    return of_type("xlm-roberta", {{"tokenizer.json", R"({"model": {)" + model + "}}"}});
+  };
+  refuses(of_model(R"("vocab": {"a": 0}, "merges": [])"), "its model is \"BPE\", but");
+  refuses(of_model(R"("vocab": {"a": 0})"), "its model is \"WordPiece\", but");
+  refuses(of_model(R"("type": "Unigram", "vocab": {"a": 0})"),
+          "its model is \"Unigram\" with a vocabulary of another form, but");
+}
+
 TEST(TokenizerClassesTest, DebertaSeparatesPairsTwice) {
   const auto tokenizer = load(of_type("deberta", merges()));
   EXPECT_THAT(pair_of(*tokenizer).input_ids, ElementsAre(4, 6, 5, 5, 7, 5));

@@ -145,6 +145,14 @@ TEST_F(PretrainedTest, NamesOfTensorFlowAreRefusedWithTheWayToConvertThem) {
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "from_tf=True"));
 }
 
+TEST_F(PretrainedTest, AdaptersThatAreNotMergedAreRefusedWithTheWayToMergeThem) {
+  const std::string query = "bert.encoder.layer.0.attention.self.query";
+  file_.rename(query + ".weight", query + ".base_layer.weight");
+  file_.rename(query + ".bias", query + ".base_layer.bias");
+  for (const std::string& name : file_.names()) file_.rename(name, "base_model.model." + name);
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "merge_and_unload()"));
+}
+
 TEST_F(PretrainedTest, AClassifierOfOtherClassesIsRefusedOrStartsAnew) {
   file_.erase("classifier.weight");
   file_.add<float>("classifier.weight", DType::kF32, {3, 8}, std::vector<float>(24));
