@@ -30,6 +30,8 @@ if [ $# -eq 0 ]; then
   cmake --preset release "${without_tests[@]}" >/dev/null
   cmake --build --preset release --target berth
 fi
+# The records of the build have complete paths.
+binary=$(realpath "$binary") sysroot=${sysroot:+$(realpath "$sysroot")}
 REVISION=${REVISION:-$(git rev-parse HEAD 2>/dev/null || echo unknown)}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 export REVISION SOURCE_DATE_EPOCH
