@@ -157,7 +157,9 @@ bool TemplateTokenizer::takes_no_space(std::string_view word) const {
 // Tokenizes each word on its own, so that no added token spans two words.
 Tokens TemplateTokenizer::tokens_of_words(std::string_view text, std::span<const size_t> ends,
                                           size_t enough, bool with_spans) const {
-  Tokens all{.enough = enough, .with_spans = with_spans};
+  Tokens all;
+  all.enough = enough;
+  all.with_spans = with_spans;
   size_t begin = 0;
   uint32_t code_points = 0;  // before the word and its space
   for (const size_t end : ends) {
