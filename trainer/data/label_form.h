@@ -49,7 +49,7 @@ struct LabelCells {
 };
 
 // Looks at the labels of `task` in the first rows of a table, and says in `findings` what it found.
-// `is_given` says that the user named the task. A settled form is returned unchanged.
+// `is_given`: the user named the task. Returns a settled form unchanged.
 LabelForm find_label_form(LabelForm given, const LabelCells& cells, Task task, bool is_given,
                           std::vector<Finding>& findings);
 

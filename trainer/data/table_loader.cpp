@@ -20,8 +20,8 @@ namespace {
 std::vector<size_t> indices(const FoundColumns& found) {
   std::vector<size_t> columns = found.labels;
   columns.push_back(found.text);
-  for (const auto& column :
-       {found.text_pair, found.negative, found.id, found.weight, found.answer}) {
+  for (const auto& column : {found.text_pair, found.negative, found.id, found.weight,
+                             found.answer_start, found.answer}) {
     if (column) columns.push_back(*column);
   }
   return columns;

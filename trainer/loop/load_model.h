@@ -41,7 +41,7 @@ void use_sentence_files(ModelFolder& folder, const ModelOptions& options, Senten
 
 // The label names to train with. They are the model's own if these contain all of the data's, in
 // any order. Otherwise they are the data's: in the model's order where the names differ in case
-// alone, and else in their own. `config` is that of the model's file.
+// alone, and else in their own. `config` comes from the model's file.
 std::vector<std::string> choose_labels(const ModelConfig& config,
                                        const std::vector<std::string>& data_labels);
 
