@@ -131,8 +131,10 @@ void run(const PjrtPlugin& plugin, const PJRT_TopologyDescription* topology, con
     batch.cu_seqlens.push_back(static_cast<int32_t>(b * shape.length));
 
   PJRT_Executable* executable = nullptr;
-  const double seconds = seconds_of(
-      [&] { executable = compile(plugin, topology, text, {.replicas = shape.replicas}); });
+  const PjrtCompileOptions compile_options{.replicas = shape.replicas,
+                                           .flags = {{"xla_allow_excess_precision", false}}};
+  const double seconds =
+      seconds_of([&] { executable = compile(plugin, topology, text, compile_options); });
   std::printf("%s, %lld x %lld tokens, %s, replicas: %d: compiled in %.1f s\n", shape.model.c_str(),
               static_cast<long long>(shape.batch), static_cast<long long>(shape.length),
               product_dtype == DType::kBF16 ? "bf16" : "fp32", shape.replicas, seconds);

@@ -173,9 +173,9 @@ class Job:
                         self.process.send_signal(signal.SIGSTOP)
                         self.is_stopped = True
                 if is_first:
-                    self.ready.set()
                     if self.when_ready:
                         self.when_ready()
+                    self.ready.set()
         self.process.wait()
         self.ended.set()
         self.ready.set()
@@ -434,6 +434,12 @@ class Kit:
                                       when_ready=(lambda: self.ahead(then)) if then else None)
             return self.jobs[name]
 
+    def wait_compiled(self):
+        """Waits until no program is being compiled any more: it would take the device from what is measured."""
+        for name in self.shapes:
+            if name in self.jobs:
+                self.jobs[name].ready.wait(max(1, self.left()))
+
     def row(self, step, what, program, **values):
         row = {"step": step, "what": what, "program": program, "at_s": round(time.monotonic() - self.begin, 1), **values}
         self.rows.append(row)
@@ -471,6 +477,7 @@ class Kit:
         job = self.ahead(name)
         try:
             job.wait_ready(self.left())
+            self.wait_compiled()
             after = len(job.events)
             job.let_go()
             begin, clocks = time.monotonic(), ""
@@ -492,10 +499,11 @@ class Kit:
             if last.get("flops_utilization"):
                 self.peak[shape["precision"]] = last["flops_per_second"] / last["flops_utilization"]
             values["share"] = self.share(name, rate)
-            profile = [re.match(r" *([0-9.]+) % +([0-9.]+) .* (waiting for the device)$", m) for m in job.messages()]
+            profile = [re.match(r" *[0-9.]+ % +([0-9.]+) .* waiting for the device$", m) for m in job.messages()]
             waits = [m for m in profile if m]
+            of_update = f" of {1000 * shape['batch'] / rate:.1f} ms" if rate > 0 else ""
             values["note"] = "; ".join(filter(None, [
-                f"the host waits for the device {waits[-1][1]} % of an update" if waits else "", clocks]))
+                f"the host waits for the device in {waits[-1][1]}{of_update} an update" if waits else "", clocks]))
             self.row(step, what, "berth", **values)
         except StepError as error:
             self.failed(step, what, "berth", error)

@@ -37,7 +37,9 @@ class XlaEngineOfFakePlugin : public WithFakePlugin, public testing::WithParamIn
 
   // What the compiler is told.
   static std::string replicas(int count, std::vector<int> ids = {}) {
-    return serialized({.replicas = count, .device_ids = std::move(ids)});
+    return serialized({.replicas = count,
+                       .device_ids = std::move(ids),
+                       .flags = {{"xla_allow_excess_precision", false}}});
   }
 
   const PjrtPlugin plugin{BERTH_FAKE_PLUGIN};

@@ -50,14 +50,6 @@ Projections project(ForwardPass& pass, int64_t layer, Value x) {
   return all;
 }
 
-// Over the last dimension.
-Value softmax(Value scores) {
-  const Dims rows = {0, 1, 2};
-  const Value most = broadcast(reduce_max(scores, {3}), scores.shape(), rows);
-  const Value powers = exp(scores - most);
-  return powers / broadcast(reduce_sum(powers, {3}), scores.shape(), rows);
-}
-
 // Whether a query may see a key: kPred [R,S,S]. They are of one sequence and, with local attention,
 // no farther apart than the layer's window.
 Value is_visible(const ForwardPass& pass, int64_t layer) {
@@ -89,9 +81,8 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
   const ModelConfig& config = pass.config;
   const auto [q, k, v] = project(pass, layer, x);
   const Dims batch = {0, 1};
-  Value scores =
-      dot(pass.rounded(q), pass.rounded(k),
-          {.contracted_x = {3}, .contracted_y = {3}, .batch_x = batch, .batch_y = batch});
+  Value scores = pass.rounded_dot(
+      q, k, {.contracted_x = {3}, .contracted_y = {3}, .batch_x = batch, .batch_y = batch});
   if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
   const double terms = positions ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
@@ -99,16 +90,16 @@ Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
     scores = scores + broadcast(pass.position_bias, scores.shape(), {1, 2, 3});
   }
   scores = select(broadcast(is_visible(pass, layer), scores.shape(), {0, 2, 3}), scores, -1e30);
-  Value probabilities = softmax(scores);  // [R,A,S,S]
-  if (pass.masks) {
-    probabilities =
-        pass.masks->drop_probabilities(probabilities, config.attention_probs_dropout_prob,
+  const Value probabilities = softmax(scores, [&](Value p) {  // [R,A,S,S]
+    if (!pass.masks) return pass.rounded(p);
+    return pass.rounded(
+        pass.masks->drop_probabilities(p, config.attention_probs_dropout_prob,
                                        layer_site(layer, LayerSite::kAttentionProbabilities),
-                                       pass.batch.token_number, first_blocks(pass));
-  }
-  const Value attended =
-      dot(pass.rounded(probabilities), pass.rounded(v),
-          {.contracted_x = {3}, .contracted_y = {2}, .batch_x = batch, .batch_y = batch});
+                                       pass.batch.token_number, first_blocks(pass)));
+  });
+  const Value attended = pass.rounded_dot(
+      probabilities, v,
+      {.contracted_x = {3}, .contracted_y = {2}, .batch_x = batch, .batch_y = batch});
   return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
 }
 

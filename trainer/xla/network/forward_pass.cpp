@@ -23,9 +23,14 @@ Value ForwardPass::rounded(Value x) const {
   return product_dtype == DType::kBF16 ? convert(x, ElementType::kBF16) : x;
 }
 
+Value ForwardPass::rounded_dot(Value x, Value y, const stablehlo::DotDims& dims) const {
+  const Value factor = rounded(x);
+  return convert(dot(factor, rounded(y), dims, factor.element()), ElementType::kF32);
+}
+
 Value ForwardPass::product(Value x, Value w) const {
   const stablehlo::DotDims dims{.contracted_x = {1}, .contracted_y = {1}};
-  return w.size(0) < kFewestRoundedOutputs ? dot(x, w, dims) : dot(rounded(x), rounded(w), dims);
+  return w.size(0) < kFewestRoundedOutputs ? dot(x, w, dims) : rounded_dot(x, w, dims);
 }
 
 Value ForwardPass::linear(Value x, const std::string& name) const {
@@ -35,12 +40,8 @@ Value ForwardPass::linear(Value x, const std::string& name) const {
 }
 
 Value ForwardPass::layer_norm(Value x, const std::string& name) const {
-  const Dims shape = x.shape();
-  const auto width = static_cast<double>(x.size(1));
-  const Value centered = x - broadcast(reduce_sum(x, {1}) / width, shape, {0});
-  const Value variance = reduce_sum(centered * centered, {1}) / width;
-  const Value normalized =
-      centered * broadcast(rsqrt(variance + config.layer_norm_eps), shape, {0});
+  const ElementType kept = product_dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
+  const Value normalized = convert(normalize(x, config.layer_norm_eps, kept), ElementType::kF32);
   const Value scaled = multiply_rows(normalized, parameter(name + ".weight"));
   return has(name + ".bias") ? add_to_rows(scaled, parameter(name + ".bias")) : scaled;
 }

@@ -39,7 +39,11 @@ struct ForwardPass {
   bool has(const std::string& name) const { return parameters.contains(name); }
 
   Value rounded(Value x) const;  // to product_dtype
-  // y [N,M] = x [N,K] w^T, w [M,K]. The factors are rounded to product_dtype if M is at least 16.
+  // x, f32, rounded to product_dtype, in which it is kept until the gradients are computed.
+  Value kept(Value x) const { return convert(rounded(x), ElementType::kF32); }
+  // A product whose factors and result are rounded to product_dtype; f32.
+  Value rounded_dot(Value x, Value y, const stablehlo::DotDims& dims) const;
+  // y [N,M] = x [N,K] w^T, w [M,K], rounded_dot() if M is at least 16.
   Value product(Value x, Value w) const;
   // y = x w^T + b with the parameters NAME.weight, of which all but the first dimension are joined,
   // and, if there is one, NAME.bias.

@@ -54,8 +54,10 @@ Value masked_logits(const ForwardPass& pass, Value hidden) {
   const MaskedLmHeadNames names = masked_lm_head_names(pass.config);
   const Value normalized =
       pass.layer_norm(activate(pass.linear(hidden, names.dense), names.activation), names.norm);
-  const Value decoder = pass.parameter(names.decoder);
-  return add_to_rows(pass.product(normalized, decoder), pass.parameter(names.bias));
+  // The logits of a vocabulary keep their precision, for a loss is a small difference of them.
+  const Value logits = dot(pass.rounded(normalized), pass.rounded(pass.parameter(names.decoder)),
+                           {.contracted_x = {1}, .contracted_y = {1}});
+  return add_to_rows(logits, pass.parameter(names.bias));
 }
 
 }  // namespace

@@ -59,14 +59,14 @@ Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q
     const Value all = pass.add_adapter(pass.linear(dropped, name), dropped, layer, part,
                                        position_adapter_site(layer, part), numbers);
     const Value each = gather_rows(all, constant(pass.graph(), taken));
-    return pass.rounded(transpose(reshape(each, {2 * length - 1, heads, size}), {1, 0, 2}));
+    return transpose(reshape(each, {2 * length - 1, heads, size}), {1, 0, 2});
   };
   // x [R,A,S,D] by [A,2S-1,D] to [R,A,S,2S-1].
   const auto multiply = [&](Value x, Value of_positions) {
     const Value of_heads = reshape(transpose(x, {1, 0, 2, 3}), {heads, rows * length, size});
-    const Value scores =
-        dot(pass.rounded(of_heads), of_positions,
-            {.contracted_x = {2}, .contracted_y = {2}, .batch_x = {0}, .batch_y = {0}});
+    const Value scores = pass.rounded_dot(
+        of_heads, of_positions,
+        {.contracted_x = {2}, .contracted_y = {2}, .batch_x = {0}, .batch_y = {0}});
     return transpose(reshape(scores, {heads, rows, length, 2 * length - 1}), {1, 0, 2, 3});
   };
   // A query at i and a key at j are i - j apart, which falls along a query's row, and grows along a

@@ -9,7 +9,8 @@
 namespace berth::stablehlo {
 namespace {
 
-// y = f(x[0], x[1], ...), with the derivative d of a loss by y.
+// y = f(x[0], x[1], ...), with the derivative d of a loss by y. Derivatives are f32. So are the
+// values that are given, but for the factors of a product.
 struct Applied {
   const Node& node;
   const std::vector<Value>& x;
@@ -63,22 +64,21 @@ Derivatives of_concatenate(const Applied& a) {
   return all;
 }
 
-// Adding many rows to few is slow on accelerators, and in no fixed order on GPUs. A product with
-// the truth of "row i was gathered at j" does the same.
+// For so few rows, a product with the truth of "row i was gathered at j" is the fastest sum.
 constexpr int64_t kFewRows = 64;
 
 Value of_gather(const Applied& a) {
   const TensorType& table = a.x[0].type();
   const Value ids = a.x[1];
   const int64_t rows = table.shape[0], count = ids.type().elements();
-  if (rows > kFewRows || count == 0) return scatter_rows(a.d, ids, rows);
+  if (rows > kFewRows || count == 0) return add_rows(a.d, ids, rows);
   const Value row = iota(ids.graph(), ElementType::kS32, {count, rows}, 1);
   const Value is_row =
       compare(broadcast(reshape(ids, {count}), {count, rows}, {0}), Comparison::kEqual, row);
   const Value sums =
-      dot(convert(is_row, a.d.element()), reshape(a.d, {count, table.elements() / rows}),
+      dot(convert(is_row, ElementType::kF32), reshape(a.d, {count, table.elements() / rows}),
           {.contracted_x = {0}, .contracted_y = {0}});
-  return convert(reshape(sums, table.shape), table.element);
+  return reshape(sums, table.shape);
 }
 
 // By one factor of a product whose result has the dimensions [batch, free of x, free of y]: the
@@ -95,7 +95,8 @@ Value of_factor(const Applied& a, bool is_first) {
                             {.contracted_x = range(before, other_free.size()),
                              .contracted_y = other_free,
                              .batch_x = range(0, batch.size()),
-                             .batch_y = other_batch});
+                             .batch_y = other_batch},
+                            is_first || !batch.empty() ? a.node.type.element : ElementType::kF32);
   // The product's dimensions are the factor's: its batch, its free ones, and the contracted ones in
   // the order in which the other factor has them.
   Dims order = joined(batch, free);
@@ -105,7 +106,7 @@ Value of_factor(const Applied& a, bool is_first) {
       order.push_back(contracted[static_cast<size_t>(at - other_contracted.begin())]);
     }
   }
-  return convert(transpose(product, inverse(order)), factor.element());
+  return convert(transpose(product, inverse(order)), ElementType::kF32);
 }
 
 // The operand that was chosen has the derivative.
@@ -115,6 +116,12 @@ Derivatives of_select(const Applied& a) {
 Derivatives of_maximum(const Applied& a) {
   const Value is_first = compare(a.x[0], Comparison::kGreater, a.x[1]);
   return {select(is_first, a.d, a.zeros()), select(is_first, a.zeros(), a.d)};
+}
+
+// Rounded as the result is, because the layers before this one keep it.
+Value of_normalize(const Applied& a) {
+  const Value d = normalize_derivative(a.y, a.x[2], a.d);
+  return convert(convert(d, a.node.type.element), ElementType::kF32);
 }
 
 Derivatives both(Value of_first, Value of_second) { return {of_first, of_second}; }
@@ -141,7 +148,7 @@ const auto& rules() {
       {Op::kDivide, [](A a) { return both(a.d / a.x[1], negate(a.d * a.y / a.x[1])); }},
       {Op::kMaximum, of_maximum},
       {Op::kSelect, of_select},
-      {Op::kConvert, [](A a) { return D{convert(a.d, a.x[0].element())}; }},
+      {Op::kConvert, [](A a) { return D{a.d}; }},
       {Op::kBroadcast, [](A a) { return D{of_broadcast(a)}; }},
       {Op::kReshape, [](A a) { return D{reshape(a.d, a.shape())}; }},
       {Op::kTranspose, [](A a) { return D{transpose(a.d, inverse(a.node.attributes[0]))}; }},
@@ -151,8 +158,12 @@ const auto& rules() {
       {Op::kReduceSum, [](A a) { return D{of_sum(a)}; }},
       {Op::kDot, [](A a) { return both(of_factor(a, true), of_factor(a, false)); }},
       {Op::kGatherRows, [](A a) { return D{of_gather(a)}; }},
-      {Op::kScatterRows, [](A a) {
-         return D{Value(), Value(), gather_rows(a.d, a.x[1])};
+      {Op::kSoftmax,
+       [](A a) {
+         return D{Value(), softmax_derivative(a.y, a.x[2], a.d)};
+       }},
+      {Op::kNormalize, [](A a) {
+         return D{Value(), of_normalize(a)};
        }}};
   return all;
 }
@@ -162,7 +173,13 @@ const auto& rules() {
 Derivatives derivatives(const Node& node, const std::vector<Value>& x, Value y, Value d) {
   const auto rule = rules().find(node.op);
   if (rule == rules().end()) fail(name_of(node.op), "there is no derivative", x);
-  return rule->second({node, x, y, d});
+  if (node.op == Op::kDot) return rule->second({node, x, y, d});
+  const auto widened = [](Value value) {
+    return value.element() == ElementType::kBF16 ? convert(value, ElementType::kF32) : value;
+  };
+  std::vector<Value> wide;
+  for (const Value& value : x) wide.push_back(widened(value));
+  return rule->second({node, wide, widened(y), d});
 }
 
 }  // namespace berth::stablehlo

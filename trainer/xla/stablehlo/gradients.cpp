@@ -75,7 +75,7 @@ std::vector<Value> gradients(Value loss, std::span<const Value> wrt) {
   Graph& graph = loss.graph();
   const std::vector<bool> depends = dependence(graph, loss.index(), wrt);
   std::vector<Value> derivative(loss.index() + 1);
-  derivative[loss.index()] = constant(graph, 1, loss.element());
+  derivative[loss.index()] = constant(graph, 1);
   Recomputation values(graph);
   for (uint32_t i = loss.index() + 1; i-- > 0;) {
     const Node& node = graph.node(i);
@@ -93,7 +93,7 @@ std::vector<Value> gradients(Value loss, std::span<const Value> wrt) {
   std::vector<Value> results;
   for (const Value& value : wrt) {
     const bool reached = value.index() <= loss.index() && derivative[value.index()];
-    results.push_back(reached ? derivative[value.index()]
+    results.push_back(reached ? convert(derivative[value.index()], value.element())
                               : constant(graph, 0, value.element(), value.shape()));
   }
   return results;

@@ -21,8 +21,8 @@ constexpr const char* kOperations[] = {
     "and", "or", "xor", "shift_right_logical",
     "compare", "select", "convert",
     "broadcast_in_dim", "reshape", "transpose", "slice", "concatenate", "pad",
-    "reduce", "reduce", "dot_general", "gather", "scatter",
-    "all_reduce", "optimization_barrier", "stop"};
+    "reduce", "reduce", "dot_general", "gather", "scatter", "sort",
+    "all_reduce", "optimization_barrier", "softmax", "normalize", "stop"};
 // clang-format on
 static_assert(std::size(kOperations) == static_cast<size_t>(Op::kStop) + 1);
 

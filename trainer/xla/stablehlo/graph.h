@@ -75,9 +75,13 @@ enum class Op : uint8_t {
   kDot,          // attributes: {contracted of operand 0}, {of operand 1}, {batch of 0}, {of 1}
   kGatherRows,   // operands: table, ids
   kScatterRows,  // operands: start, ids, rows
-  kAllReduce,    // attributes: {number of replicas}
-  kBarrier,      // operand 0, not before operand 1 is computed
-  kStop,         // the operand, without a derivative
+  kSort,
+  kAllReduce,  // attributes: {number of replicas}
+  kBarrier,    // operand 0, not before operand 1 is computed
+  // Operand 0, which is that function of operand 1. Operand 2 is what the derivative needs.
+  kSoftmax,
+  kNormalize,
+  kStop,  // the operand, without a derivative
 };
 
 // Its name in StableHLO.

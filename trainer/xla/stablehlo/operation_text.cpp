@@ -68,7 +68,15 @@ std::string scatter_text(const TensorType& table, int64_t ids_rank) {
              list(range(static_cast<size_t>(ids_rank), table.shape.size() - 1)),
              ", inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
              "index_vector_dim = ",
-             ids_rank, ">}> ");
+             ids_rank, ">, unique_indices = true}> ");
+}
+
+// In ascending order.
+std::string sort_text(ElementType element) {
+  const std::string scalar = TensorType{element, {}}.text();
+  return cat(" <{dimension = 0 : i64, is_stable = false}> ({\n^bb0(%a: ", scalar, ", %b: ", scalar,
+             "):\n%less = stablehlo.compare LT, %a, %b : (", scalar, ", ", scalar,
+             ") -> tensor<i1>\nstablehlo.return %less : tensor<i1>\n})");
 }
 
 std::string all_reduce_text(int64_t replicas) {
@@ -140,6 +148,8 @@ std::string operation_text(const Graph& graph, const Node& node,
     case Op::kScatterRows:
       return quoted + scatter_text(node.type, type_of(1).rank()) + addition(node.type.element) +
              signature;
+    case Op::kSort:
+      return quoted + sort_text(node.type.element) + signature;
     case Op::kAllReduce:
       return quoted + all_reduce_text(dims[0]) + addition(node.type.element) + signature;
     case Op::kBarrier:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -95,18 +96,36 @@ Value reduce_sum(Value x);  // of all elements
 Value reduce_max(Value x, const Dims& dims);
 
 // Sums of products over the contracted dimensions. The result has the batch dimensions, then the
-// other dimensions of x, then those of y. The factors are both kF32 or both kBF16; the result and
-// its sums are kF32. Gradients are products again, whose factors are rounded as x and y are.
+// other dimensions of x, then those of y. The factors are both kF32 or both kBF16. The sums are
+// kF32; the result is `result`, which is kBF16 only if the factors are. Gradients are products
+// again: their factors are rounded as x and y are, and their results as this one. Without batch
+// dimensions y is a matrix of weights, whose gradient is kF32.
 struct DotDims {
   Dims contracted_x, contracted_y;
   Dims batch_x{}, batch_y{};
 };
-Value dot(Value x, Value y, const DotDims& dims);
+Value dot(Value x, Value y, const DotDims& dims, ElementType result = ElementType::kF32);
+
+// p = exp(x) / sum(exp(x)) over the last dimension of x, f32; then `then`(p), which multiplies it
+// by constants and may round it.
+Value softmax(Value x, const std::function<Value(Value)>& then);
+// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), means over the last dimension of x, f32.
+Value normalize(Value x, double epsilon, ElementType result);
+// Their derivatives. y is the result, d the derivative by it, and `scale` [...] what normalize()
+// multiplied each row by.
+Value softmax_derivative(Value y, Value probabilities, Value d);
+Value normalize_derivative(Value y, Value scale, Value d);
 
 // Rows of `table` [N,...] by number: ids [I...] give [I...,...]. Ids must lie in [0,N).
 Value gather_rows(Value table, Value ids);
-// The derivative of gather_rows: zeros [rows,...], to which x's rows [I...,...] are added.
+// The derivative of gather_rows: zeros [rows,...], to which x's rows [I...,...] are added. Equal
+// operands give equal bits: the order of the sums does not depend on the device's timing.
+Value add_rows(Value x, Value ids, int64_t rows);
+// Zeros [rows,...] in which x's rows [I...,...] are put. Each id occurs once, and those beyond the
+// rows are left out. It has no derivative.
 Value scatter_rows(Value x, Value ids, int64_t rows);
+// x [N], unsigned integers, in ascending order.
+Value sort(Value x);
 
 // The sum of x over `replicas` replicas of the program. It has no derivative.
 Value all_reduce(Value x, int64_t replicas);

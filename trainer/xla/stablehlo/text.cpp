@@ -61,7 +61,7 @@ std::string to_text(std::span<const Value> inputs, std::span<const Value> output
     const Node& node = graph.node(i);
     if (node.op == Op::kParameter) {
       if (names[i].empty()) throw Error(Code::kInternal, "an input is missing", "to_text");
-    } else if (node.op == Op::kStop) {
+    } else if (node.op >= Op::kSoftmax) {
       names[i] = names[node.operands[0]];
     } else {
       names[i] = "%" + std::to_string(lines++);

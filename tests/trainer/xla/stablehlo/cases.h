@@ -100,11 +100,9 @@ inline const std::vector<Case>& cases() {
          return reduce_sum(x[0], {0, 2});
        }},
       {"softmax",
-       {{2, 3}},
-       [](X x) {
-         const Value shifted = x[0] - broadcast(reduce_max(x[0], {1}), {2, 3}, {0});
-         return exp(shifted) / broadcast(reduce_sum(exp(shifted), {1}), {2, 3}, {0});
-       }},
+       {{2, 2, 3}},
+       [](X x) { return softmax(x[0], [](Value p) { return p * constant(p.graph(), 2); }); }},
+      {"normalize", {{2, 4}}, [](X x) { return normalize(x[0], 0.1, ElementType::kF32); }},
       {"dot",
        {{2, 3}, {4, 3}},
        [](X x) { return dot(x[0], x[1], {.contracted_x = {1}, .contracted_y = {1}}); }},
@@ -133,10 +131,12 @@ inline const std::vector<Case>& cases() {
        [](X x) {
          return gather_rows(x[0], ids(x, {1, 3, 69, 0, 1, 2}, {2, 3}));
        }},
-      {"scatter_rows",
-       {{4, 3}},
+      {"gather_rows over several blocks",
+       {{100, 2}},
        [](X x) {
-         return scatter_rows(x[0], ids(x, {1, 3, 1, 0}, {4}), 5);
+         std::vector<int32_t> numbers(150, 7);  // an id that takes more than three blocks
+         for (int32_t i = 0; i < 50; ++i) numbers[static_cast<size_t>(i)] = i * 31 % 100;
+         return gather_rows(x[0], ids(x, numbers, {150}));
        }},
       {"a part that is computed again",
        {{3}, {3}},

@@ -206,6 +206,7 @@ class Interpreter {
     of_table.strides.insert(of_table.strides.begin(), ids.type.shape.size(), 0);
     for_each_place(rows.shape, [&](const Place& place, size_t i) {
       const auto id = static_cast<int64_t>(ids.words[of_ids.at(place)]);
+      if (id >= table.shape[0]) return;
       fn(of_table.at(place) + static_cast<size_t>(id * row), i);
     });
   }
@@ -320,6 +321,11 @@ class Interpreter {
         return dot(node, *x[0], *x[1]);
       case Op::kScatterRows:
         return scatter(node, x);
+      case Op::kSort: {
+        Array y = *x[0];
+        std::sort(y.words.begin(), y.words.end());
+        return y;
+      }
       case Op::kBroadcast:
       case Op::kTranspose:
       case Op::kSlice:
@@ -332,6 +338,8 @@ class Interpreter {
         return y;
       }
       case Op::kBarrier:
+      case Op::kSoftmax:
+      case Op::kNormalize:
       case Op::kStop:
         return *x[0];
       default:
