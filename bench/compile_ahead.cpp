@@ -131,8 +131,7 @@ void run(const PjrtPlugin& plugin, const PJRT_TopologyDescription* topology, con
     batch.cu_seqlens.push_back(static_cast<int32_t>(b * shape.length));
 
   PJRT_Executable* executable = nullptr;
-  const PjrtCompileOptions compile_options{.replicas = shape.replicas,
-                                           .flags = {{"xla_allow_excess_precision", false}}};
+  const PjrtCompileOptions compile_options{.replicas = shape.replicas, .flags = kProgramFlags};
   const double seconds =
       seconds_of([&] { executable = compile(plugin, topology, text, compile_options); });
   std::printf("%s, %lld x %lld tokens, %s, replicas: %d: compiled in %.1f s\n", shape.model.c_str(),

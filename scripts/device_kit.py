@@ -501,9 +501,9 @@ class Kit:
             values["share"] = self.share(name, rate)
             profile = [re.match(r" *[0-9.]+ % +([0-9.]+) .* waiting for the device$", m) for m in job.messages()]
             waits = [m for m in profile if m]
-            of_update = f" of {1000 * shape['batch'] / rate:.1f} ms" if rate > 0 else ""
+            update_ms = 1000 * shape["batch"] / rate
             values["note"] = "; ".join(filter(None, [
-                f"the host waits for the device in {waits[-1][1]}{of_update} an update" if waits else "", clocks]))
+                f"the host waits for {float(waits[-1][1]):.1f} of the {update_ms:.1f} ms of an update" if waits else "", clocks]))
             self.row(step, what, "berth", **values)
         except StepError as error:
             self.failed(step, what, "berth", error)

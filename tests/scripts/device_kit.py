@@ -105,7 +105,7 @@ class Run(unittest.TestCase):
         self.assertLess(base["rate"], 8 / 0.02)
         self.assertEqual(base["memory"], 3 << 30)
         self.assertEqual(base["compile_s"], 0.3)
-        self.assertIn("waits for the device in 1.500 of ", base["note"])
+        self.assertIn("the host waits for 1.5 of the ", base["note"])
         self.assertAlmostEqual(base["share"], base["rate"] * 1e10 / 4e12)  # 1e10 operations an example, 4e12 a second at most
         self.assertIn("news", [step for step, _ in rows])
         self.assertIn("FAILED: the job does not fit here take less", rows["small", "BERT-tiny fp32 4 x 128"]["result"])

@@ -41,8 +41,7 @@ std::vector<std::string> batch_inputs_of(const Program& program) {
 }
 
 std::vector<std::pair<std::string, bool>> flags_for(const std::string& platform) {
-  // Where a program rounds a value to keep less of it, the compiler would leave that out.
-  std::vector<std::pair<std::string, bool>> flags = {{"xla_allow_excess_precision", false}};
+  std::vector<std::pair<std::string, bool>> flags = kProgramFlags;
   // Sums whose order changes from run to run would change the results of equal jobs.
   if (platform == "cuda") flags.emplace_back("xla_gpu_deterministic_ops", true);
   return flags;

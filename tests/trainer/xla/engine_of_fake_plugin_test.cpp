@@ -37,9 +37,7 @@ class XlaEngineOfFakePlugin : public WithFakePlugin, public testing::WithParamIn
 
   // What the compiler is told.
   static std::string replicas(int count, std::vector<int> ids = {}) {
-    return serialized({.replicas = count,
-                       .device_ids = std::move(ids),
-                       .flags = {{"xla_allow_excess_precision", false}}});
+    return serialized({.replicas = count, .device_ids = std::move(ids), .flags = kProgramFlags});
   }
 
   const PjrtPlugin plugin{BERTH_FAKE_PLUGIN};

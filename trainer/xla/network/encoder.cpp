@@ -14,7 +14,7 @@ struct Normalized {
 // norm(residual + dropout(output))
 Normalized add_and_normalize(ForwardPass& pass, const Normalized& input, Value dropped,
                              const std::string& norm) {
-  // Only the sum of a layer that does not normalize first is normalized at once, and used no more.
+  // A post-normalized layer only normalizes the sum. Pre-normalized layers all add to it.
   const Value sum =
       pass.config.normalizes_first ? input.sum + dropped : pass.kept(input.y + dropped);
   return {.y = pass.layer_norm(sum, norm), .sum = sum};

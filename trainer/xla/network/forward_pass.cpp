@@ -19,13 +19,12 @@ Value ForwardPass::parameter(const std::string& name) const {
   return found->second;
 }
 
-Value ForwardPass::rounded(Value x) const {
-  return product_dtype == DType::kBF16 ? convert(x, ElementType::kBF16) : x;
+ElementType ForwardPass::product_element() const {
+  return product_dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
 }
 
 Value ForwardPass::rounded_dot(Value x, Value y, const stablehlo::DotDims& dims) const {
-  const Value factor = rounded(x);
-  return convert(dot(factor, rounded(y), dims, factor.element()), ElementType::kF32);
+  return convert(dot(rounded(x), rounded(y), dims, product_element()), ElementType::kF32);
 }
 
 Value ForwardPass::product(Value x, Value w) const {
@@ -40,8 +39,8 @@ Value ForwardPass::linear(Value x, const std::string& name) const {
 }
 
 Value ForwardPass::layer_norm(Value x, const std::string& name) const {
-  const ElementType kept = product_dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
-  const Value normalized = convert(normalize(x, config.layer_norm_eps, kept), ElementType::kF32);
+  const Value normalized =
+      convert(normalize(x, config.layer_norm_eps, product_element()), ElementType::kF32);
   const Value scaled = multiply_rows(normalized, parameter(name + ".weight"));
   return has(name + ".bias") ? add_to_rows(scaled, parameter(name + ".bias")) : scaled;
 }

@@ -38,7 +38,8 @@ struct ForwardPass {
   Value parameter(const std::string& name) const;  // throws kInternal if it is missing
   bool has(const std::string& name) const { return parameters.contains(name); }
 
-  Value rounded(Value x) const;  // to product_dtype
+  ElementType product_element() const;
+  Value rounded(Value x) const { return convert(x, product_element()); }  // to product_dtype
   // x, f32, rounded to product_dtype, in which it is kept until the gradients are computed.
   Value kept(Value x) const { return convert(rounded(x), ElementType::kF32); }
   // A product whose factors and result are rounded to product_dtype; f32.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/base/dtype.h"
@@ -19,13 +20,19 @@
 // same dropout masks to the bit.
 namespace berth {
 
+// XLA's flags for all programs: it must not leave out the roundings that they say.
+inline const std::vector<std::pair<std::string, bool>> kProgramFlags = {
+    {"xla_allow_excess_precision", false}};
+
 struct ProgramOptions {
   ModelConfig config{};
   LoraOptions lora{};
   LossOptions loss{};
   OptimizerOptions optimizer{};
-  // The type to which large matrix products round their factors, kF32 or kBF16. Products with fewer
-  // than 16 outputs, sums and everything else are fp32.
+  // kF32 or kBF16: the type to which matrix products round their factors and results. Layers keep
+  // their normalized rows, and what they normalize, in it. fp32 are: products with fewer than 16
+  // outputs, logits of a vocabulary, all sums, the sums that pre-normalized layers add to,
+  // parameters, their gradients and the optimizer.
   DType product_dtype = DType::kF32;
   DropoutGenerator generator = DropoutGenerator::kPhilox;
   // Gradient checkpointing: of each layer only the output is kept for the backward pass.

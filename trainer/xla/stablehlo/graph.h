@@ -78,10 +78,11 @@ enum class Op : uint8_t {
   kSort,
   kAllReduce,  // attributes: {number of replicas}
   kBarrier,    // operand 0, not before operand 1 is computed
-  // Operand 0, which is that function of operand 1. Operand 2 is what the derivative needs.
+  // From here on, the value of operand 0; the text of a program has no line for them. Of the next
+  // two, operand 0 is that function of operand 1, and operand 2 is what the derivative needs.
   kSoftmax,
   kNormalize,
-  kStop,  // the operand, without a derivative
+  kStop,  // without a derivative
 };
 
 // Its name in StableHLO.

@@ -96,23 +96,24 @@ Value reduce_sum(Value x);  // of all elements
 Value reduce_max(Value x, const Dims& dims);
 
 // Sums of products over the contracted dimensions. The result has the batch dimensions, then the
-// other dimensions of x, then those of y. The factors are both kF32 or both kBF16. The sums are
-// kF32; the result is `result`, which is kBF16 only if the factors are. Gradients are products
-// again: their factors are rounded as x and y are, and their results as this one. Without batch
-// dimensions y is a matrix of weights, whose gradient is kF32.
+// other dimensions of x, then the other dimensions of y. Both factors are kF32, or both are kBF16.
+// Sums are kF32. They are rounded to `result`, which may be kBF16 if the factors are kBF16.
+// Gradients are products again: their factors are rounded to the type of x and y, and their results
+// to `result`. Without batch dimensions y is a matrix of weights, and its gradient is kF32.
 struct DotDims {
   Dims contracted_x, contracted_y;
   Dims batch_x{}, batch_y{};
 };
 Value dot(Value x, Value y, const DotDims& dims, ElementType result = ElementType::kF32);
 
-// p = exp(x) / sum(exp(x)) over the last dimension of x, f32; then `then`(p), which multiplies it
-// by constants and may round it.
+// then(p), where p = exp(x) / sum(exp(x)) over the last dimension of x, f32. `then` multiplies p by
+// constants, and may round the products.
 Value softmax(Value x, const std::function<Value(Value)>& then);
-// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), means over the last dimension of x, f32.
+// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), rounded to `result`. The means are over
+// the last dimension of x, f32. The derivative by x is rounded to `result`, too.
 Value normalize(Value x, double epsilon, ElementType result);
-// Their derivatives. y is the result, d the derivative by it, and `scale` [...] what normalize()
-// multiplied each row by.
+// Their derivatives by x, f32, for reverse mode. y is the result, d the derivative by y, and
+// `probabilities` is p. normalize() multiplied each row by an element of `scale` [...].
 Value softmax_derivative(Value y, Value probabilities, Value d);
 Value normalize_derivative(Value y, Value scale, Value d);
 
@@ -121,8 +122,8 @@ Value gather_rows(Value table, Value ids);
 // The derivative of gather_rows: zeros [rows,...], to which x's rows [I...,...] are added. Equal
 // operands give equal bits: the order of the sums does not depend on the device's timing.
 Value add_rows(Value x, Value ids, int64_t rows);
-// Zeros [rows,...] in which x's rows [I...,...] are put. Each id occurs once, and those beyond the
-// rows are left out. It has no derivative.
+// Zeros [rows,...], in which x's rows [I...,...] take the places `ids`. Each id occurs once. Rows
+// with an id of `rows` or more are left out. It has no derivative.
 Value scatter_rows(Value x, Value ids, int64_t rows);
 // x [N], unsigned integers, in ascending order.
 Value sort(Value x);

@@ -3,7 +3,8 @@
 #include "trainer/xla/stablehlo/dimensions.h"
 #include "trainer/xla/stablehlo/operations.h"
 
-// Functions of rows whose derivatives need less memory than those of their parts.
+// Functions of rows with derivatives of their own. The derivatives of their single operations would
+// keep more values.
 namespace berth::stablehlo {
 namespace {
 

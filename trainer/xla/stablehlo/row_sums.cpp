@@ -6,7 +6,7 @@
 namespace berth::stablehlo {
 namespace {
 
-// So many rows are added by a product.
+// The number of rows that one product adds.
 constexpr int64_t kBlock = 32;
 
 // Row i becomes row i + by of x [N,...], behind rows of zeros.

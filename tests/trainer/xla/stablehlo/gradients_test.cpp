@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "storage/base/error.h"
 #include "tests/trainer/xla/stablehlo/cases.h"
@@ -79,6 +80,40 @@ TEST(Gradients, OfBf16FactorsAreRoundedToBf16) {
   EXPECT_EQ(found.numbers[0], 1.0);
   EXPECT_NEAR(found.numbers[1], 0.3333, 0.001);
   EXPECT_NE(found.numbers[1], 0.3333);
+}
+
+// The gradient of the weights y is whole, and that of x is rounded as the result is.
+TEST(Gradients, OfRoundedProductsAreRoundedButForWeights) {
+  Graph graph;
+  const Value x = graph.parameter(ElementType::kF32, {2, 1});
+  const Value y = graph.parameter(ElementType::kF32, {2, 1});
+  const Value product = dot(convert(x, ElementType::kBF16), convert(y, ElementType::kBF16),
+                            {.contracted_x = {1}, .contracted_y = {1}}, ElementType::kBF16);
+  EXPECT_EQ(product.element(), ElementType::kBF16);
+  const std::vector<Value> wrt = {x, y};
+  const Inputs inputs = {{x.index(), Array::of({2, 1}, {1, 1.0 / 256})},
+                         {y.index(), Array::of({2, 1}, {1, 1.0 / 256})}};
+  const auto found =
+      interpret(gradients(reduce_sum(convert(product, ElementType::kF32)), wrt), inputs);
+  EXPECT_EQ(found[0].numbers, std::vector<double>(2, 1.0));  // bf16 has no 1 + 1/256
+  EXPECT_EQ(found[1].numbers, std::vector<double>(2, 1 + 1.0 / 256));
+}
+
+// Short numbers hold an id and a place; here they do not.
+TEST(AddRows, SortsLongNumbersForManyRows) {
+  constexpr int64_t kRows = int64_t{1} << 20, kCount = 4096;
+  Graph graph;
+  const Value x = graph.parameter(ElementType::kF32, {kCount, 1});
+  std::vector<int32_t> ids(kCount, kRows - 1);
+  ids[0] = 5, ids[4095] = 5, ids[7] = 0;
+  const Value sums = add_rows(x, constant(graph, ids), kRows);
+  EXPECT_NE(to_text({&x, 1}, {&sums, 1}).find("ui64"), std::string::npos);
+  const Inputs inputs = {{x.index(), Array::of({kCount, 1}, std::vector<double>(kCount, 1.0))}};
+  const Array found = interpret({&sums, 1}, inputs)[0];
+  EXPECT_EQ(found.numbers[0], 1);
+  EXPECT_EQ(found.numbers[5], 2);
+  EXPECT_EQ(found.numbers[kRows - 1], kCount - 3);
+  EXPECT_EQ(std::accumulate(found.numbers.begin(), found.numbers.end(), 0.0), kCount);
 }
 
 // A part's nodes occur twice in the program: once for the loss, and once behind a barrier.

@@ -192,7 +192,7 @@ class Interpreter {
                      for (const auto& [at_x, at_y] : terms)
                        result.numbers[i] += from_x[at_x] * from_y[at_y];
                    });
-    return result;
+    return convert(node.type, result);
   }
 
   // Calls fn(number of the element in the table, number in the rows).
