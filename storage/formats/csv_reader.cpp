@@ -34,7 +34,7 @@ class CsvReader final : public DelimitedReader {
       "which rows it contains, and --quoting none reads all quotes as text";
 
   void split(std::string_view line, Row& fields) override {
-    if (delimiter_ == 0) delimiter_ = delimiter_of(line);  // the header
+    if (delimiter_ == 0) delimiter_ = delimiter_of_header(line);
     size_t at = 0;
     while (true) {
       if (quotes_ && at < line.size() && line[at] == '"') {
@@ -47,6 +47,15 @@ class CsvReader final : public DelimitedReader {
       if (at == line.size()) return;
       ++at;  // the delimiter
     }
+  }
+
+  // Goes on to the next line where Excel's "sep=;" says it.
+  char delimiter_of_header(std::string_view& line) {
+    const bool says_it = line.size() == 5 && line.starts_with("sep=");
+    if (!says_it) return delimiter_of(line);
+    const char said = line[4];
+    if (!lines_.next(line)) line = {};
+    return said;
   }
 
   // Reads the field whose opening quote is line[at]. The closing quote may be on a later line;

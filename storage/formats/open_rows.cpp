@@ -4,7 +4,6 @@
 #include "storage/base/spilled_source.h"
 #include "storage/base/text.h"
 #include "storage/formats/bounded_rows.h"
-#include "storage/formats/lines_reader.h"
 #include "storage/formats/pickle.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/row_readers.h"
@@ -109,7 +108,7 @@ std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
     case TableFormat::kNumpy:
       return read_mapped(make_numpy_reader, *source);
     case TableFormat::kLines:
-      return std::make_unique<LinesReader>(std::move(source));
+      return make_lines_reader(std::move(source));
     case TableFormat::kNone:
       break;
   }

@@ -27,6 +27,9 @@ struct Column {
   // Whether a cell that was read, or will be, is the JSON text of a list or object of the file.
   // Where a format has no types, a list is a text as others are.
   bool is_nested = false;
+  // Whether the categories are the classes that the file declares, as ClassLabel of `datasets`
+  // does. All of them count, also those that no row has.
+  bool declares_classes = false;
 };
 
 // Returns the index of the column with exactly this name.

@@ -10,11 +10,12 @@
 namespace berth {
 
 // Reads comma-separated values as RFC 4180 and pandas.to_csv define them: a header line, fields
-// separated by the one of , ; | and the tab that the header has most of (a comma if none), quoted
-// with '"' where needed (a quote inside is doubled, newlines are allowed), LF or CRLF, and an
-// optional UTF-8 BOM. An empty unquoted field is missing. Blank lines between records are skipped.
-// A quote inside an unquoted field is ordinary text. All cells are strings; interpreting them is up
-// to the caller. A header without rows is an empty table.
+// separated by the one of , ; | and the tab that the header has most of (a comma if none; a first
+// line such as sep=; names another), quoted with '"' where needed (a quote inside is doubled,
+// newlines are allowed), LF or CRLF, and an optional UTF-8 BOM. An empty unquoted field is missing.
+// Blank lines between records are skipped. A quote inside an unquoted field is ordinary text. All
+// cells are strings; interpreting them is up to the caller. A header without rows is an empty
+// table.
 //
 // Throws kBadData if a row has a different number of fields than the header, if two columns share a
 // name (unless it is empty), and on a line or record above 64 MiB. Throws kCorrupt if a quoted
@@ -46,6 +47,12 @@ std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> 
 using ClassNames = std::map<std::string, std::vector<std::string>>;
 std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> source,
                                                 ClassNames names);
+
+// Reads plain text as LinesReader does: each line is a row, whose only column is "text". Where the
+// first line begins with __label__, the file is fastText's: the words that begin so are the labels,
+// and the columns are "text" and "label". A label is a text, or a JSON list of texts where the line
+// has several or a line of the first MiB has.
+std::unique_ptr<RowReader> make_lines_reader(std::unique_ptr<ByteSource> source);
 
 // Reads one word per line with its tag and a blank line after each sentence, as in the CoNLL tasks.
 // find_conll_layout() says which fields are the word and the tag. Lines that begin with -DOCSTART-

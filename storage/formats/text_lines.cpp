@@ -48,6 +48,17 @@ bool TextLines::fill() {
   return !at_end_;
 }
 
+void TextLines::find_line_end() {
+  const auto has = [this](char wanted) {
+    return std::memchr(buffer_.data(), wanted, end_) != nullptr;
+  };
+  while (!has('\n')) {
+    if (end_ < kChunkBytes && fill()) continue;
+    if (has('\r')) line_end_ = '\r';
+    return;
+  }
+}
+
 // Returns where the line ends. nullptr if the text ends first, or the line has more than `limit`
 // bytes.
 const char* TextLines::find_newline(size_t limit) {
@@ -55,7 +66,7 @@ const char* TextLines::find_newline(size_t limit) {
     const size_t size = end_ - begin_;
     if (size > scanned) {
       const char* begin = buffer_.data() + begin_;
-      const void* newline = std::memchr(begin + scanned, '\n', size - scanned);
+      const void* newline = std::memchr(begin + scanned, line_end_, size - scanned);
       if (newline != nullptr) return static_cast<const char*>(newline);
       scanned = size;
     } else if (!fill()) {
@@ -81,11 +92,12 @@ std::string_view TextLines::take(const char* newline, size_t limit) {
   }
   begin_ = static_cast<size_t>((newline == nullptr ? stop : stop + 1) - buffer_.data());
   in_line_ = false;
-  ending_ = newline == nullptr ? "" : has_return ? "\r\n" : "\n";
+  ending_ = newline == nullptr ? "" : line_end_ == '\r' ? "\r" : has_return ? "\r\n" : "\n";
   return line;
 }
 
 bool TextLines::next(std::string_view& line) {
+  if (is_first_) find_line_end();
   const size_t limit = long_lines_ == LongLines::kCut ? kPieceBytes : kLimitBytes;
   const char* const newline = find_newline(limit + 1);  // a carriage return may follow
   if (begin_ == end_) return false;

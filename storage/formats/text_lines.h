@@ -18,7 +18,8 @@ enum class LongLines {
 enum class Malformed { kRefused, kKept };
 
 // Splits UTF-8 text into lines, or UTF-16 that begins with a byte order mark. A line ends with LF,
-// CRLF or the end of the text. A byte order mark is removed. Not thread-safe.
+// CRLF or the end of the text, or with CR where the beginning, 256 KiB or more, has CR and no LF,
+// as Excel writes "CSV (Macintosh)". A byte order mark is removed. Not thread-safe.
 class TextLines {
  public:
   // The longest line, and the longest record that spans several lines.
@@ -35,13 +36,14 @@ class TextLines {
   // the next call goes on with the following one.
   bool next(std::string_view& line);
 
-  // The ending of what was returned last ("\n", "\r\n" or "") and the number of its line, counted
-  // from 1.
+  // The ending of what was returned last ("\n", "\r\n", "\r" or "") and the number of its line,
+  // counted from 1.
   std::string_view ending() const { return ending_; }
   uint64_t number() const { return number_; }
 
  private:
   bool fill();
+  void find_line_end();
   const char* find_newline(size_t limit);
   std::string_view take(const char* newline, size_t limit);
 
@@ -51,6 +53,7 @@ class TextLines {
   std::string buffer_;  // [begin_, end_) is read but not yet returned
   size_t begin_ = 0, end_ = 0;
   bool at_end_ = false;
+  char line_end_ = '\n';
   bool is_first_ = true;  // whether nothing was returned yet
   bool in_line_ = false;  // whether the line was cut and goes on
   std::string_view ending_;

@@ -40,7 +40,9 @@ class TfExampleRows final : public RowReader {
       if (has_answers && (feature.name == kAnswerTexts || feature.name == kAnswerStarts)) continue;
       columns_.push_back({.name = feature.name, .categories = {}});
       const auto found = names_.find(feature.name);
-      if (found != names_.end()) columns_.back().categories = found->second;
+      if (found == names_.end()) continue;
+      columns_.back().categories = found->second;
+      columns_.back().declares_classes = true;
     }
   }
 

@@ -148,6 +148,6 @@ features = {"info": {"features": {"text": {"dtype": "string", "_type": "Value"},
 given = pa.table({"text": ["a", "b", "c"], "label": [1, 0, -1], "tags": [[0, 1], [], [1]]}).replace_schema_metadata(
     {"huggingface": json.dumps(features)})
 named = pa.table({"text": ["a", "b", "c"], "label": ["pos", "neg", None], "tags": [["O", "B"], [], ["B"]]})
-by_pyarrow("datasets.arrow", given, given=named, categories={"label": ["neg", "pos"]})
+by_pyarrow("datasets.arrow", given, given=named, categories={"label": ["neg", "pos"], "tags": ["O", "B"]})
 
 (FOLDER / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -114,6 +114,6 @@ features = {"info": {"features": {"text": {"dtype": "string", "_type": "Value"},
 given = pa.table({"text": ["a", "b", "c"], "label": [1, 0, -1], "tags": [[0, 1], [], [1]]}).replace_schema_metadata(
     {"huggingface": json.dumps(features)})
 named = pa.table({"text": ["a", "b", "c"], "label": ["pos", "neg", None], "tags": [["O", "B"], [], ["B"]]})
-record("datasets.parquet", named, lambda path: pq.write_table(given, path), {"label": ["neg", "pos"]})
+record("datasets.parquet", named, lambda path: pq.write_table(given, path), {"label": ["neg", "pos"], "tags": ["O", "B"]})
 
 (FOLDER / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

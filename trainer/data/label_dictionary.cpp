@@ -22,15 +22,6 @@ std::optional<int64_t> as_integer(std::string_view text) {
   return value;
 }
 
-std::string list(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + quoted(name);
-    if (text.size() > 200) return text + ", ...";
-  }
-  return text;
-}
-
 // Returns a whole number as the text of an integer. Returns nullopt if the label is no whole
 // number, or is so large that fp64 cannot distinguish it from its neighbours.
 std::optional<std::string> whole_number(std::string_view label) {
@@ -49,17 +40,30 @@ bool is_fraction(std::string_view label) {
 
 [[noreturn]] void refuse(std::string_view label, const std::vector<std::string>& known,
                          const std::string& position = "") {
-  throw Error(Code::kBadData, cat("label ", quoted(label), " is not one of ", list(known)),
+  throw Error(Code::kBadData, cat("label ", quoted(label), " is not one of ", quoted_list(known)),
               position);
 }
 
 }  // namespace
 
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + quoted(name);
+    if (text.size() > 200) return text + ", ...";
+  }
+  return text;
+}
+
 int32_t LabelDictionary::entry(std::string_view label) {
   label = trimmed(label);
   const auto found = index_.find(std::string(label));
-  if (found != index_.end()) return found->second;
+  if (found != index_.end()) {
+    is_met_[static_cast<size_t>(found->second)] = true;
+    return found->second;
+  }
   entries_.push_back(known_name(label));
+  is_met_.push_back(true);
   const auto entry = static_cast<int32_t>(entries_.size() - 1);
   index_.emplace(label, entry);
   return entry;
@@ -96,6 +100,23 @@ void LabelDictionary::add_categories(const std::vector<std::string>& categories)
     const bool known = std::find(categories_.begin(), categories_.end(), name) != categories_.end();
     if (!known) categories_.emplace_back(name);
   }
+}
+
+void LabelDictionary::add_classes(const std::vector<std::string>& classes) {
+  if (!known_.empty()) return;
+  for (const std::string& name : classes) {
+    if (!index_.contains(std::string(trimmed(name)))) {
+      is_met_[static_cast<size_t>(entry(name))] = false;
+    }
+  }
+}
+
+std::vector<std::string> LabelDictionary::unmet_classes() const {
+  std::vector<std::string> unmet;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!is_met_[i]) unmet.push_back(entries_[i]);
+  }
+  return unmet;
 }
 
 void LabelDictionary::settle() {

@@ -25,6 +25,12 @@ class LabelDictionary {
   // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
+  // The classes that the file declares. Without known labels all of them occur, in this order, also
+  // those that entry() never meets.
+  void add_classes(const std::vector<std::string>& classes);
+  // Those that entry() has not met.
+  std::vector<std::string> unmet_classes() const;
+
   // "007" is not 7, because the file has a type for numbers, and this is a text.
   void keep_zeros() { keeps_zeros_ = true; }
 
@@ -62,10 +68,14 @@ class LabelDictionary {
 
   std::vector<std::string> entries_;
   std::vector<std::string> positions_;  // where each entry was first met
+  std::vector<bool> is_met_;            // of each entry
   std::unordered_map<std::string, int32_t> index_;
   std::vector<std::string> categories_;
   std::vector<std::string> known_;  // empty: all labels are accepted
   bool by_number_ = false, keeps_zeros_ = false;
 };
+
+// The first names, as much as fits into a message.
+std::string quoted_list(const std::vector<std::string>& names);
 
 }  // namespace berth

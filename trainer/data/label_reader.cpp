@@ -55,8 +55,10 @@ void refuse_list(const std::string& column, const std::string& text) {
 
 void LabelReader::begin(LabelDictionary& labels) {
   if (!are_texts_) labels.keep_zeros();
-  for (const size_t column : found_.labels) {
-    labels.add_categories(rows_.columns()[column].categories);
+  for (const size_t place : found_.labels) {
+    const Column& column = rows_.columns()[place];
+    labels.add_categories(column.categories);
+    if (column.declares_classes && !has_label_columns()) labels.add_classes(column.categories);
   }
   if (form_.positions > 0 && !found_.labels.empty()) name_positions(labels);
   if (!has_label_columns()) return;
@@ -152,7 +154,10 @@ std::vector<std::string> LabelReader::label_set(const Row& row, const LabelDicti
   if (has_label_columns()) return marked_columns(row);
   const size_t column = found_.labels[0];
   const std::string whole = plain_text(row[column]).value_or("");
-  if (trimmed(whole).empty()) return {};
+  if (trimmed(whole).empty()) {
+    ++empty_sets_;
+    return {};
+  }
   if (is_missing_label(row[column], labels)) {
     ++blank_sets_;
     return {};
@@ -239,6 +244,10 @@ std::vector<Finding> LabelReader::findings() const {
                          " whose label means a missing value, such as NaN, NA or None, ",
                          blank_sets_ == 1 ? "has" : "have", " no label"),
                      /*is_warning=*/true});
+  }
+  if (empty_sets_ > 0) {
+    found.push_back({"", cat(counted(empty_sets_, "row"), empty_sets_ == 1 ? " has" : " have",
+                             " no label, which teaches that no label is right")});
   }
   if (left_out_ > 0) {
     found.push_back(

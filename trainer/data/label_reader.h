@@ -52,6 +52,7 @@ class LabelReader {
   const bool are_texts_;
   std::vector<int32_t> positions_{};  // the entries of the labels of multi-hot lists
   char separator_ = '\0';             // the first one that was met, where the form names none
+  size_t empty_sets_ = 0;             // sets without a text
   size_t blank_sets_ = 0;             // sets that are empty because a text means a missing value
   size_t left_out_ = 0;
 };

@@ -24,8 +24,8 @@ namespace {
 constexpr std::string_view kGlinerWords = "tokenized_text";
 constexpr std::array<std::string_view, 5> kTextNames = {"text", "content", "sentence", "data",
                                                         kGlinerWords};
-constexpr std::array<std::string_view, 7> kSpanNames = {
-    "label", "labels", "entities", "spans", "annotations", "completions", "ner"};
+constexpr std::array<std::string_view, 8> kSpanNames = {
+    "label", "labels", "entities", "ents", "spans", "annotations", "completions", "ner"};
 constexpr std::array<std::string_view, 4> kBeginKeys = {"start", "start_offset", "startOffset",
                                                         "begin"};
 constexpr std::array<std::string_view, 3> kEndKeys = {"end", "end_offset", "endOffset"};

@@ -330,6 +330,14 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
     if (table_->rows() > 0 || !found.rule.starts_with(kLeftOut)) continue;
     throw Error(Code::kBadData, cat("all rows were ", found.rule));
   }
+  if (const auto unmet = table_->labels.unmet_classes(); !unmet.empty()) {
+    add_findings(
+        {{"classes without rows",
+          cat("the file declares ", unmet.size(), unmet.size() == 1 ? " class" : " classes",
+              " without a row: ", quoted_list(unmet),
+              "; the model has an output for each, and --label-names leaves them out"),
+          /*is_warning=*/true}});
+  }
   try {
     table_->finish();
   } catch (const Error& error) {

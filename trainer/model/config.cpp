@@ -28,6 +28,7 @@ constexpr std::array kTypes = {
     TypeNames{ModelType::kBert, "bert", "Bert"},
     TypeNames{ModelType::kRoberta, "roberta", "Roberta"},
     TypeNames{ModelType::kXlmRoberta, "xlm-roberta", "XLMRoberta"},
+    TypeNames{ModelType::kCamembert, "camembert", "Camembert"},
     TypeNames{ModelType::kDistilBert, "distilbert", "DistilBert"},
     TypeNames{ModelType::kElectra, "electra", "Electra"},
     TypeNames{ModelType::kAlbert, "albert", "Albert"},
@@ -138,8 +139,8 @@ ModelType parse_type(const ConfigReader& read, const Json& object) {
                                   [&](const TypeNames& names) { return names.model_type == name; });
   if (found == kTypes.end()) {
     refuse_key("model_type", "is " + quoted(name) +
-                                 "; known are bert, roberta, xlm-roberta, distilbert, electra, "
-                                 "albert, deberta-v2, modernbert, mpnet, nomic_bert");
+                                 "; known are bert, roberta, xlm-roberta, camembert, distilbert, "
+                                 "electra, albert, deberta-v2, modernbert, mpnet, nomic_bert");
   }
   return found->type;
 }
@@ -166,7 +167,7 @@ ModelConfig parse_config(std::string_view json_text) {
     if (const auto text = nomic_config_for_transformers(object)) return parse_config(*text);
   }
   const bool mpnet = type == ModelType::kMpnet;
-  const bool is_roberta = type == ModelType::kRoberta || type == ModelType::kXlmRoberta;
+  const bool is_roberta = is_of_roberta(type);
   const bool albert = type == ModelType::kAlbert;
   const Keys& keys = keys_of(type);
   const bool deberta = type == ModelType::kDebertaV2;

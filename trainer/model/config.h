@@ -19,6 +19,7 @@ enum class ModelType {
   kBert,
   kRoberta,
   kXlmRoberta,
+  kCamembert,
   kDistilBert,
   kElectra,
   kAlbert,
@@ -27,6 +28,12 @@ enum class ModelType {
   kMpnet,
   kNomicBert
 };
+
+// RoBERTa and those that differ from it in the tokenizer alone.
+constexpr bool is_of_roberta(ModelType type) {
+  return type == ModelType::kRoberta || type == ModelType::kXlmRoberta ||
+         type == ModelType::kCamembert;
+}
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.
 struct GeneratorSizes {
@@ -162,10 +169,7 @@ struct ModelConfig {
   }
 
   // RoBERTa and MPNet number positions from the id behind their padding token.
-  bool counts_from_padding() const {
-    return type == ModelType::kRoberta || type == ModelType::kXlmRoberta ||
-           type == ModelType::kMpnet;
-  }
+  bool counts_from_padding() const { return is_of_roberta(type) || type == ModelType::kMpnet; }
   int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }
   int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }
 

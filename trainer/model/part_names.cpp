@@ -94,6 +94,7 @@ std::string base_prefix(const ModelConfig& config) {
       return "bert.";
     case ModelType::kRoberta:
     case ModelType::kXlmRoberta:
+    case ModelType::kCamembert:
       return "roberta.";
     case ModelType::kDistilBert:
       return "distilbert.";
@@ -184,6 +185,7 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:
     case ModelType::kXlmRoberta:
+    case ModelType::kCamembert:
     case ModelType::kMpnet:
       return {"classifier.dense", "classifier.out_proj", Activation::kTanh, true};
     case ModelType::kElectra:
@@ -222,6 +224,7 @@ MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config) {
   switch (config.type) {
     case ModelType::kRoberta:
     case ModelType::kXlmRoberta:
+    case ModelType::kCamembert:
     case ModelType::kMpnet:
       names = {"lm_head.dense",          "lm_head.layer_norm", "lm_head.bias",
                {"lm_head.decoder.bias"}, Activation::kGelu,    "lm_head.decoder.weight"};

@@ -23,8 +23,9 @@ bool has_token_types(const ModelConfig& config) {
 
 bool has_graph(ModelType type) {
   using enum ModelType;
-  constexpr std::array kKnown = {kBert,   kRoberta,   kXlmRoberta, kDistilBert, kElectra,
-                                 kAlbert, kDebertaV2, kModernBert, kMpnet,      kNomicBert};
+  constexpr std::array kKnown = {kBert,       kRoberta, kXlmRoberta, kCamembert,
+                                 kDistilBert, kElectra, kAlbert,     kDebertaV2,
+                                 kModernBert, kMpnet,   kNomicBert};
   return std::ranges::find(kKnown, type) != kKnown.end();
 }
 

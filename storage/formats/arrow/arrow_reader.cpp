@@ -17,6 +17,16 @@ namespace {
 
 bool holds_nested(Layout layout) { return layout >= Layout::kList32 && layout <= Layout::kStruct; }
 
+using Names = std::vector<std::string>;
+
+// The names of the classes in a column, which may be a list of them.
+const Names& class_names_of(const Field& field) {
+  static const Names none;
+  const Field* leaf = &field;
+  while (leaf->children.size() == 1) leaf = &leaf->children.front();
+  return leaf->maker ? leaf->maker->names() : none;
+}
+
 class ArrowReader final : public RowReader {
  public:
   explicit ArrowReader(std::unique_ptr<RandomAccessSource> file)
@@ -32,9 +42,10 @@ class ArrowReader final : public RowReader {
         throw Error(Code::kBadData, "has two columns called " + quoted(field.name));
       }
       columns_.push_back({.name = field.name,
-                          .categories = field.maker ? field.maker->names() : Names(),
+                          .categories = class_names_of(field),
                           .unreadable = std::string(field.unreadable),
-                          .is_nested = holds_nested(field.layout)});
+                          .is_nested = holds_nested(field.layout),
+                          .declares_classes = !class_names_of(field).empty()});
       field_of_.push_back(fields_.size() - 1);
     }
     for (const auto& [id, field] : dictionary_fields_) dictionaries_[id];
@@ -66,8 +77,6 @@ class ArrowReader final : public RowReader {
   }
 
  private:
-  using Names = std::vector<std::string>;
-
   // Reads dictionaries until a record batch comes, or the end.
   void find_batch() {
     while (true) {

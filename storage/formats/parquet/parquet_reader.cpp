@@ -29,8 +29,9 @@ class ParquetReader final : public RowReader {
       if (find_column(columns_, name)) {
         throw Error(Code::kBadData, "has two columns called " + quoted(name));
       }
-      columns_.push_back({name, node.is_leaf() ? names[name] : std::vector<std::string>()});
+      columns_.push_back({.name = name, .categories = names[name]});
       columns_.back().is_nested = !node.is_leaf();
+      columns_.back().declares_classes = !names[name].empty();
       assemblies_.emplace_back(node, std::move(names[name]));
     }
     if (columns_.empty()) throw Error(Code::kBadData, "has no columns");

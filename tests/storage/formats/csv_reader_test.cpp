@@ -173,6 +173,19 @@ TEST(CsvReader, TheHeaderShowsTheDelimiter) {
   }
 }
 
+TEST(CsvReader, ALineForExcelNamesTheDelimiter) {
+  const auto reader = make_csv_reader(source_of("sep=^\r\na,b^c\r\n1^2\r\n"));
+  EXPECT_THAT(column_names(*reader), ElementsAre("a,b", "c"));
+  EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("1"), text("2"))));
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("sep=;\n"))), ElementsAre(""));
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("sep=,x\n1,2\n"))), ElementsAre("sep=", "x"));
+}
+
+TEST(CsvReader, LinesMayEndWithCr) {
+  EXPECT_THAT(rows_of("a,b\r1,\"2\r3\"\r4,5"),
+              ElementsAre(ElementsAre(text("1"), text("2\r3")), ElementsAre(text("4"), text("5"))));
+}
+
 TEST(CsvReader, ACommaIsTheDelimiterUnlessAnotherIsMoreFrequent) {
   EXPECT_THAT(column_names(*make_csv_reader(source_of("a,b;c\n"))), ElementsAre("a", "b;c"));
   EXPECT_THAT(column_names(*make_csv_reader(source_of("a;b,c;d\n"))), ElementsAre("a", "b,c", "d"));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "storage/formats/row_readers.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
 
@@ -22,6 +23,35 @@ std::vector<std::string> lines_of(std::string_view content,
 TEST(LinesReader, ALineEndsWithLfCrlfOrTheText) {
   EXPECT_THAT(lines_of("one\ntwo\r\nthree"), ElementsAre("one", "two", "three"));
   EXPECT_THAT(lines_of("one\rtwo\n"), ElementsAre("one\rtwo"));
+}
+
+TEST(LinesReader, CrEndsLinesWhereThereIsNoLf) {
+  EXPECT_THAT(lines_of("one\r\rtwo\rthree"), ElementsAre("one", "two", "three"));
+  EXPECT_THAT(lines_of("one\r"), ElementsAre("one"));
+  const std::string late = std::string(size_t{1} << 19, 'x') + "\n";  // beyond what is looked at
+  EXPECT_THAT(lines_of("one\r" + late), ElementsAre("one", late));
+}
+
+TEST(LabelledLines, MarkedWordsAreLabels) {
+  const auto rows =
+      make_lines_reader(source_of("\xEF\xBB\xBF__label__a-b one two\n\nthree __label__c\nfour\n"));
+  ASSERT_EQ(rows->columns().size(), 2u);
+  EXPECT_THAT(read_rows(*rows), ElementsAre(ElementsAre(text("one two"), text("a-b")),
+                                            ElementsAre(text("three"), text("c")),
+                                            ElementsAre(text("four"), kMissing)));
+  EXPECT_EQ(rows->findings().at(0).rule, "labels of fastText");
+}
+
+TEST(LabelledLines, SeveralLabelsAreListsInEveryRow) {
+  const auto rows = make_lines_reader(source_of("__label__a one\n__label__a __label__b two\n"));
+  EXPECT_THAT(read_rows(*rows), ElementsAre(ElementsAre(text("one"), text(R"(["a"])")),
+                                            ElementsAre(text("two"), text(R"(["a","b"])"))));
+}
+
+TEST(LabelledLines, OtherTextsAreLines) {
+  for (const char* lines : {"one __label__a\ntwo\n", "", "\n\n"}) {
+    EXPECT_EQ(make_lines_reader(source_of(lines))->columns().size(), 1u) << lines;
+  }
 }
 
 TEST(LinesReader, TheByteOrderMarkIsNoTextAtTheBeginning) {

@@ -6,6 +6,7 @@
 
 #include "storage/base/json.h"
 #include "tests/support/throws_code.h"
+#include "trainer/model/parameter_table.h"
 
 namespace berth {
 namespace {
@@ -137,6 +138,27 @@ TEST(ModelConfig, NullIsTheDefault) {
 TEST(ModelConfig, AnythingButAJsonObjectIsCorrupt) {
   for (const char* text : {"", "{", "[1]", "null", "{\"vocab_size\": 3,}", "\xff\xfe{}"}) {
     EXPECT_THAT([&] { parse_config(text); }, ThrowsCode(Code::kCorrupt)) << text;
+  }
+}
+
+TEST(ModelConfig, CamembertIsARobertaWithItsOwnName) {
+  const std::string sizes =
+      R"("vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1,
+         "intermediate_size": 8, "max_position_embeddings": 10, "type_vocab_size": 1)";
+  for (const char* type :
+       {R"("model_type": "camembert", )", R"("architectures": ["CamembertForMaskedLM"], )"}) {
+    ModelConfig config = parse_config("{" + std::string(type) + sizes + "}");
+    EXPECT_EQ(config.type, ModelType::kCamembert) << type;
+    EXPECT_EQ(model_type_name(config.type), "camembert");
+    EXPECT_EQ(config.first_position(), 2);
+    config.task = Task::kSequenceClassification;
+    config.labels = {"a", "b"};
+    ModelConfig roberta = config;
+    roberta.type = ModelType::kRoberta;
+    const auto specs = parameter_table(config), expected = parameter_table(roberta);
+    ASSERT_EQ(specs.size(), expected.size());
+    for (size_t i = 0; i < specs.size(); ++i) EXPECT_EQ(specs[i].name, expected[i].name);
+    EXPECT_TRUE(specs[0].name.starts_with("roberta.")) << specs[0].name;
   }
 }
 
