@@ -73,6 +73,15 @@ reads '24 of 24 spans of column "label" begin or end inside a word' cut --train-
 printf 'text,label\na,x\nb,y\nc,z\n' >alone.csv
 reads 'every row has a label of its own' alone --train-data-file alone.csv
 reads 'no row is left to evaluate on' none --train-data-file alone.csv
+{ echo text,label; for i in $(seq 12); do printf 'text %s,True\ntext %s,1\n' "$i" "$i"; done; } >truths.csv
+reads 'True and 1, or False and 0, are different labels' truths --train-data-file truths.csv
+for _ in $(seq 12); do printf 'Ida PER-B\nsings o\n\n'; done >unusual.conll
+reads 'some tags here are written otherwise' unusual --train-data-file unusual.conll --task ner --text-column 1 --label-column 2
+for i in $(seq 12); do echo "__label__a text $i"; echo "__label__b __label__a text"; done >fast.txt
+reads 'words that begin with __label__ are the labels' fast --train-data-file fast.txt
+grep -q '"task": "multi_label"' fast/metrics.json || fail "several labels of fastText are no set"
+{ echo text,label; for i in $(seq 12); do echo "text $i,a;b"; echo "text,"; done; } >sets.csv
+reads '12 rows have no label, which teaches that no label is right' sets --train-data-file sets.csv --task multi_label --label-separator ';'
 
 # What berth writes it reads: labels and texts with quotes, tabs and line breaks.
 reads 'quoted as pandas quotes them' pandas --train-data-file pandas.tsv

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,14 @@ class RowsInMemory final : public RowReader {
   bool next(Row& row) override {
     if (next_ == rows_.size()) return false;
     row = rows_[next_++];
+    for (size_t i = 0; !selected_.empty() && i < row.size(); ++i) {
+      if (std::ranges::find(selected_, i) == selected_.end()) row[i] = {};
+    }
     return true;
+  }
+  // As in Parquet, the other columns are missing from then on.
+  void select(std::span<const size_t> columns) override {
+    selected_.assign(columns.begin(), columns.end());
   }
   bool is_of_texts() const override { return !has_types_; }
   std::string position() const override { return "row " + std::to_string(next_ - 1); }
@@ -28,6 +36,7 @@ class RowsInMemory final : public RowReader {
   std::vector<Column> columns_;
   std::vector<Row> rows_;
   bool has_types_;
+  std::vector<size_t> selected_;  // empty: all
   size_t next_ = 0;
 };
 
