@@ -71,7 +71,8 @@ SequenceSettings sequence_settings(const FileLookup& file, const Json* root);
 
 // Gives every added token its id: the vocabulary's, or else the file's, or else the next free one
 // from `vocab_size` on. Also adds the special tokens that no file lists, if the vocabulary contains
-// them. `find` returns the vocabulary's id of a token, or -1.
+// them. `find` returns the vocabulary's id of a token, or -1. Throws kBadData where ids from
+// `vocab_size` on leave some out.
 std::vector<AddedToken> added_tokens_with_ids(
     const TokenizerSettings& settings, int32_t vocab_size,
     const std::function<int32_t(const std::string&)>& find);

@@ -75,6 +75,26 @@ SequenceSettings sequence_settings(const FileLookup& file, const Json* root) {
   return settings;
 }
 
+namespace {
+
+// Tokens behind the vocabulary whose ids leave some out keep these ids in transformers 4, and are
+// numbered anew in transformers 5, so one of them reads the model's embeddings in wrong places.
+void refuse_gaps(const std::vector<AddedToken>& tokens, int32_t vocab_size) {
+  int32_t next = vocab_size;
+  for (const AddedToken& token : tokens) {
+    if (token.id > next) {
+      throw Error(
+          Code::kBadData,
+          cat("the added token ", quoted(token.content), " has the id ", token.id,
+              ", and no token has ", next, "; transformers 4 and 5 give such tokens different ids"),
+          "", "save the tokenizer with the version that trained the model, as tokenizer.json");
+    }
+    next = std::max(next, token.id + 1);
+  }
+}
+
+}  // namespace
+
 std::vector<AddedToken> added_tokens_with_ids(
     const TokenizerSettings& settings, int32_t vocab_size,
     const std::function<int32_t(const std::string&)>& find) {
@@ -98,6 +118,7 @@ std::vector<AddedToken> added_tokens_with_ids(
   }
   std::stable_sort(tokens.begin(), tokens.end(),
                    [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+  refuse_gaps(tokens, vocab_size);
   return tokens;
 }
 

@@ -56,12 +56,25 @@ TEST(LoadTokenizerTest, SpecialTokensMayHaveOtherNames) {
 
 TEST(LoadTokenizerTest, AddedTokensGetTheIdsOfTheirFile) {
   Files files = with_config(
-      R"({"added_tokens_decoder": {"7": {"content": "<new>", "special": true, "normalized": false}}})");
+      R"({"added_tokens_decoder": {"6": {"content": "<new>", "special": true, "normalized": false}}})");
   const auto tokenizer = load(files);
-  EXPECT_THAT(ids(*tokenizer, "a<new>"), ElementsAre(1, 3, 7, 2));
-  EXPECT_EQ(tokenizer->vocab_size(), 8);
+  EXPECT_THAT(ids(*tokenizer, "a<new>"), ElementsAre(1, 3, 6, 2));
+  EXPECT_EQ(tokenizer->vocab_size(), 7);
   files = {{"vocab.txt", kSmallVocabulary}, {"added_tokens.json", R"({"New": 6})"}};
   EXPECT_THAT(ids(*load(files), "aNEWa"), ElementsAre(1, 3, 6, 3, 2));
+}
+
+TEST(LoadTokenizerTest, AddedTokensThatLeaveIdsOutAreRefused) {
+  for (const auto& [name, content] :
+       {std::pair("added_tokens.json", R"({"New": 6, "Other": 8})"),
+        std::pair("tokenizer_config.json", R"({"added_tokens_decoder": {"8": {"content": "Other"},
+                                               "6": {"content": "New"}}})")}) {
+    EXPECT_THAT(
+        [&] {
+          load({{"vocab.txt", kSmallVocabulary}, {name, content}});
+        },
+        ThrowsCode(Code::kBadData, R"(the added token "Other" has the id 8, and no token has 7)"));
+  }
 }
 
 TEST(LoadTokenizerTest, AddedTokensWithoutAnIdComeLast) {
