@@ -146,40 +146,6 @@ TEST(TableLoader, CategoriesKeepTheirOrderAndUnusedOnesAreDropped) {
               ElementsAre("low", "mid", "high"));
 }
 
-Column declared(std::vector<std::string> classes) {
-  return {.name = "label", .categories = std::move(classes), .declares_classes = true};
-}
-
-TEST(TableLoader, DeclaredClassesCountWithoutRows) {
-  const std::vector<Column> columns = {{"text", {}}, declared({"pos", "neg", "other"})};
-  TableLoader loader({.task = kClasses});
-  loader.append_rows(std::make_unique<RowsInMemory>(
-      columns, std::vector<Row>{{text("a"), text("neg")}, {text("b"), text("pos")}}));
-  const ReadTable table(loader);
-  EXPECT_THAT(table.label_names, ElementsAre("pos", "neg", "other"));
-  EXPECT_THAT(table.labels, ElementsAre("neg", "pos"));
-  ASSERT_EQ(loader.findings().size(), 1u);
-  EXPECT_EQ(loader.findings()[0].rule, "classes without rows");
-  EXPECT_THAT(loader.findings()[0].text, testing::HasSubstr("1 class without a row: \"other\";"));
-}
-
-TEST(TableLoader, DeclaredClassesWithRowsAreNoFinding) {
-  TableLoader loader({.task = kClasses});
-  loader.append_rows(std::make_unique<RowsInMemory>(
-      std::vector<Column>{{"text", {}}, declared({"pos", "neg"})},
-      std::vector<Row>{{text("a"), text("neg")}, {text("b"), text("pos")}}));
-  EXPECT_THAT(ReadTable(loader).label_names, ElementsAre("pos", "neg"));
-  EXPECT_THAT(loader.findings(), IsEmpty());
-}
-
-TEST(TableLoader, KnownLabelsRestrictDeclaredClasses) {
-  TableLoader loader({.task = kClasses, .known_labels = {"neg", "pos"}});
-  loader.append_rows(std::make_unique<RowsInMemory>(
-      std::vector<Column>{{"text", {}}, declared({"pos", "neg", "other"})},
-      std::vector<Row>{{text("a"), text("neg")}, {text("b"), text("pos")}}));
-  EXPECT_THAT(ReadTable(loader).label_names, testing::UnorderedElementsAre("neg", "pos"));
-}
-
 TEST(TableLoader, BooleansAreFalseAndTrue) {
   EXPECT_THAT(labelled({Cell(true), Cell(false)}).label_names, ElementsAre("False", "True"));
 }
