@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "entrypoint/explain/explain.h"
 #include "entrypoint/flags/flags.h"
@@ -107,6 +110,15 @@ bool answer_explain(std::span<const char* const> arguments) {
   return true;
 }
 
+// Everything in the arguments that may be the path of an input: one that is a named pipe is meant.
+std::vector<std::string> named_paths(std::span<const char* const> arguments) {
+  std::vector<std::string> paths;
+  for (const char* argument : arguments) {
+    for (std::string& part : parted(argument, "=,")) paths.push_back(std::move(part));
+  }
+  return paths;
+}
+
 // Shows someone who typed `berth` alone how to begin. What is missing is the error that follows.
 void greet(std::span<const char* const> arguments, const Platform& platform) {
   const bool is_job = !platform.training_data.empty() || !platform.model_dir.empty();
@@ -158,6 +170,7 @@ int main(int argc, char** argv) {
     greet(arguments, platform);
     command_line = parse_flags(arguments, platform);
     command_line.program = program_name(argc, argv);
+    command_line.storage.pipes = named_paths(arguments);
     last_words.settle(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (command_line.owner_process > 0) stop_with_owner(command_line.owner_process);

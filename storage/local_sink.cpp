@@ -41,7 +41,8 @@ void remove_abandoned(const std::string& path) {
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
-    const FileDescriptor fd(::open(entry->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    const FileDescriptor fd(
+        ::open(entry->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
   }
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -14,16 +16,33 @@
 namespace berth {
 namespace {
 
+// A file, whatever its name: its device and number.
+using FileId = std::pair<dev_t, ino_t>;
+FileId id_of(const struct ::stat& status) { return {status.st_dev, status.st_ino}; }
+
+FileDescriptor open_to_read(const std::string& path, int more) {
+  FileDescriptor fd(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | more); }));
+  if (!fd) throw file_error(errno, "read", path);
+  return fd;
+}
+
 class LocalSource final : public ByteSource {
  public:
-  LocalSource(const std::string& path, const ReadOptions& options)
+  LocalSource(const std::string& path, const ReadOptions& options, const std::set<FileId>& pipes)
       : path_(path), left_(options.length.value_or(UINT64_MAX)) {
-    fd_ = FileDescriptor(
-        uninterrupted([this] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
-    if (!fd_) throw file_error(errno, "read", path_);
+    fd_ = open_to_read(path, O_NONBLOCK);
     struct ::stat status;
     if (::fstat(fd_.get(), &status) != 0) throw file_error(errno, "look it up", path_);
     if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path_);
+    if (S_ISFIFO(status.st_mode)) {
+      if (!path.starts_with("/dev/") && !path.starts_with("/proc/") &&
+          !pipes.contains(id_of(status))) {
+        throw Error(Code::kBadData, "is a named pipe, where a file is expected", path_,
+                    "remove it, or name it on the command line if it is an input");
+      }
+      fd_ = open_to_read(path, 0);  // waits for a writer
+    }
     if (options.generation && generation_of(status) != *options.generation) {
       throw Error(Code::kNotFound, "was replaced since it was looked up", path_,
                   "start again, and leave input files alone while a job reads them");
@@ -86,8 +105,15 @@ const std::string& local_path(const Uri& uri) {
 
 class LocalStorage final : public Storage {
  public:
+  explicit LocalStorage(const std::vector<std::string>& pipes) {
+    struct ::stat status;
+    for (const std::string& path : pipes) {
+      if (::stat(path.c_str(), &status) == 0) pipes_.insert(id_of(status));
+    }
+  }
+
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    return std::make_unique<LocalSource>(local_path(uri), options);
+    return std::make_unique<LocalSource>(local_path(uri), options, pipes_);
   }
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
@@ -146,10 +172,14 @@ class LocalStorage final : public Storage {
     }
     throw file_error(errno, "remove", path);
   }
+
+  std::set<FileId> pipes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Storage> make_local_storage() { return std::make_unique<LocalStorage>(); }
+std::unique_ptr<Storage> make_local_storage(const std::vector<std::string>& pipes) {
+  return std::make_unique<LocalStorage>(pipes);
+}
 
 }  // namespace berth

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "storage/storage.h"
 
@@ -10,7 +12,11 @@ namespace berth {
 // Files on this machine. A file is written to a hidden temporary file beside its target
 // (".NAME.XXXXXX.part"), synced, and renamed to the target; then the directory is synced. The
 // target therefore appears complete or not at all.
-std::unique_ptr<Storage> make_local_storage();
+//
+// A named pipe is opened where it is among `pipes` or lies in /dev or /proc: the user named it, and
+// waits until somebody writes. Any other is refused with kBadData, because whoever may write to a
+// directory of jobs could stop them with one.
+std::unique_ptr<Storage> make_local_storage(const std::vector<std::string>& pipes = {});
 
 // Maps a file into memory, read-only. Throws kNotFound, kNotPermitted, or kBadData if it is not a
 // regular file.

@@ -32,7 +32,8 @@ std::string normalized(std::string endpoint, std::string_view default_scheme) {
 
 class StorageByScheme final : public Storage {
  public:
-  explicit StorageByScheme(const StorageOptions& options) : options_(options) {}
+  explicit StorageByScheme(const StorageOptions& options)
+      : options_(options), local_(make_local_storage(options.pipes)) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     return of(uri).open(uri, options);
@@ -98,7 +99,7 @@ class StorageByScheme final : public Storage {
   }
 
   const StorageOptions options_;
-  const std::unique_ptr<Storage> local_ = make_local_storage();
+  const std::unique_ptr<Storage> local_;
   std::mutex mutex_;  // guards the creation of the members below
   std::unique_ptr<HttpClient> http_client_;
   std::unique_ptr<Credentials> credentials_;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "storage/google/credentials.h"
 #include "storage/http/http_client.h"
@@ -19,6 +20,7 @@ struct StorageOptions {
   bool anonymous = false;       // read public objects without credentials
   std::string user_project{};   // that is billed for requests to Cloud Storage; empty: the bucket's
   std::string cache_dir{};      // local directory for copies of remote objects; empty: no cache
+  std::vector<std::string> pipes{};  // named pipes that may be read (make_local_storage())
   CredentialOptions credentials{};
   HubOptions hub{};
   RetryOptions retry{};

@@ -8,6 +8,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/http/http_client.h"
 #include "storage/hub/hub_path.h"
 
 namespace berth {
@@ -45,8 +46,10 @@ std::string local_or_hub_model(Storage& storage, const std::string& name) {
   try {
     storage.list(Uri::parse(uri), kOne);
   } catch (const Error& error) {
-    if (error.code() != Code::kNotFound && error.code() != Code::kUnavailable) throw;
-    throw Error(Code::kNotFound,
+    const bool is_unavailable = error.code() == Code::kUnavailable;
+    if (error.code() != Code::kNotFound && !is_unavailable) throw;
+    const bool may_come = is_unavailable && error.problem().find(kUnknownHost) == std::string::npos;
+    throw Error(may_come ? Code::kUnavailable : Code::kNotFound,
                 cat("no such folder here, and as a name of the hub: ", error.problem()), name,
                 error.hint());
   }

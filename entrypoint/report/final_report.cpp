@@ -127,7 +127,8 @@ std::string json_line(const FinalReport& report, const Clock& wall_clock) {
 }
 
 void write_termination_log(const std::string& line, const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);  // never creates it
+  // Never creates it, and never waits for a reader of a pipe.
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return;
   [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
   ::close(descriptor);

@@ -90,6 +90,8 @@ Error failure(CURLcode code, const std::string& detail, const std::string& host,
       return Error(Code::kNotPermitted, problem, host, authorities_hint(authorities));
     case CURLE_TOO_MANY_REDIRECTS:
       return Error(Code::kNotFound, problem, host);
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return Error(Code::kUnavailable, cat("no answer (", kUnknownHost, ")"), host);
     case CURLE_OUT_OF_MEMORY:
       return Error(Code::kMemory, problem, host);
     default:
@@ -372,6 +374,7 @@ class CurlClient final : public HttpClient {
   explicit CurlClient(const HttpClientOptions& options) : options_(options) {}
 
   std::unique_ptr<HttpStream> open(const HttpRequest& request) override {
+    require_private_credentials(request, host_of(request.url));
     return std::make_unique<CurlStream>(pool_, options_, request);
   }
 

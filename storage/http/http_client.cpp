@@ -82,6 +82,18 @@ bool travels_in_the_clear(std::string_view url) {
   return !is_address && host != "localhost";
 }
 
+void require_private_credentials(const HttpRequest& request, const std::string& named_by) {
+  const size_t host = request.url.find("://");
+  const std::string_view authority =
+      std::string_view(request.url).substr(host == std::string::npos ? 0 : host + 3);
+  const bool names_user =
+      authority.substr(0, authority.find_first_of("/?#")).find('@') != std::string_view::npos;
+  if (!names_user && !request.headers.find("authorization")) return;
+  if (!travels_in_the_clear(request.url)) return;
+  throw Error(Code::kUsage, "a credential would be sent unencrypted", named_by,
+              "give an https:// address, or take the credential away");
+}
+
 std::string percent_encoded(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string encoded;

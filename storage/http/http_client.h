@@ -71,7 +71,8 @@ class HttpStream : public ByteSource {
 // Every answer is returned, whatever its status. If no answer arrives, throws kUnavailable if
 // another attempt may help (name resolution, connection refused or reset, truncated or stalled
 // transfer), kNotPermitted if the certificate cannot be verified, and kUsage if the URL is
-// malformed. Errors name only the host, because paths and queries may contain secrets.
+// malformed or a credential would be sent unencrypted. Errors name only the host, because paths and
+// queries may contain secrets.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
@@ -105,6 +106,14 @@ std::unique_ptr<HttpClient> make_http_client(const HttpClientOptions& options);
 // Whether a request to this URL can be read on its way: plain http to another machine. localhost,
 // 127.0.0.0/8 and [::1] are this machine.
 bool travels_in_the_clear(std::string_view url);
+
+// Throws kUsage, naming `named_by`, where a request that travels in the clear has a credential: a
+// field Authorization, or a user in its URL. Every client asks this of every request. Who knows the
+// address earlier asks before the work begins.
+void require_private_credentials(const HttpRequest& request, const std::string& named_by);
+
+// What an error says where the name of a server leads nowhere, in its problem().
+inline constexpr std::string_view kUnknownHost = "no server has this name";
 
 // Encodes a path component or a query value: everything except A-Z a-z 0-9 - . _ ~ becomes %XX (RFC
 // 3986).

@@ -112,9 +112,11 @@ class Incomplete {
   uint64_t size_ = 0;
 };
 
-// Makes one attempt to fetch what is missing. Throws kUnavailable if less arrives.
+// Makes one attempt to fetch what is missing. Throws kUnavailable if less arrives. Bytes are
+// progress where they come behind the `most` that have been there: a server that begins anew at
+// each attempt makes none.
 void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& commit,
-                const HubFile& file, Incomplete& incomplete, Retry& retry,
+                const HubFile& file, Incomplete& incomplete, uint64_t& most, Retry& retry,
                 const std::stop_token& stop) {
   if (incomplete.size() == file.size) return;
   const std::unique_ptr<HttpStream> answer =
@@ -134,6 +136,8 @@ void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& c
                   cat(path.repository_uri(), "/", file.path));
     }
     incomplete.append(Bytes(buffer).first(count));
+    if (incomplete.size() <= most) continue;
+    most = incomplete.size();
     retry.progress();
   }
   if (incomplete.size() < file.size) {
@@ -151,15 +155,17 @@ void download_blob(HubRequests& requests, const std::string& blob, const HubPath
     log_info(cat(name, ": going on after ", human_bytes(incomplete.size())));
   }
   Retry retry(options, cat("read ", name), stop);
+  uint64_t most = incomplete.size();
   for (int downloads = 0; downloads < kMostDownloads;) {
     try {
-      fetch_rest(requests, path, commit, file, incomplete, retry, stop);
+      fetch_rest(requests, path, commit, file, incomplete, most, retry, stop);
     } catch (const Error& error) {
       retry.wait(error);
       continue;
     }
     if (incomplete.is_right()) return incomplete.become(blob);
     incomplete.restart();
+    most = 0;
     if (++downloads < kMostDownloads)
       log_warning(cat(name, ": ", kWrong, "; fetching it once more"));
   }

@@ -65,6 +65,16 @@ grep -q '"attempt":1,"phase":"ended"' job/heartbeat.json || fail "heartbeat.json
 tail -n 1 err.txt | says '"code":143,.*stopped by a signal after step' || fail "training under timeout"
 step=$(sed -n 's/.*stopped by a signal after step \([0-9]*\) of.*/\1/p' err.txt | tail -n 1)
 [ -e "job/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || fail "the checkpoint of step $step is not there: $(ls job/checkpoints)"
+# A pipe that somebody puts in the place of a file of the job stops nothing.
+for name in job.json heartbeat.json report.html metrics.json "checkpoints/step-$(printf %08d "$step")/MANIFEST.json" \
+  "checkpoints/step-$(printf %08d "$step")/state.json" model/model.safetensors; do
+  rm -rf piped && cp -r job piped && mkdir -p piped/model && rm -f "piped/$name" && mkfifo "piped/$name"
+  for mode in train_and_eval predict heartbeat; do
+    timeout 60 "$berth" --mode $mode --train-data-file "$sample" --predict-data-file "$sample" --max-steps 2 --batch-size 4 --threads 1 \
+      --job-dir piped >/dev/null 2>err.txt
+    [ $? != 124 ] || fail "--mode $mode hangs at the pipe $name"
+  done
+done
 expect 4 'there is no heartbeat' --mode heartbeat --job-dir absent
 # A training whose updates take longer than it permits ends, and says what each thread was doing.
 expect 12 'gave no sign of life' --train-data-file "$sample" --job-dir hung --batch-size 1000 --max-steps 5 --threads 1 \

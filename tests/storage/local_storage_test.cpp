@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <fstream>
+#include <thread>
 
 #include "storage/base/crc32c.h"
 #include "tests/support/scratch_directory.h"
@@ -73,6 +76,15 @@ TEST_F(LocalStorageTest, WritesALargeFileThatIsNotReadSoon) {
   EXPECT_EQ(written.size, text.size());
   EXPECT_EQ(written.crc32c, crc32c(as_bytes(text)));
   EXPECT_EQ(files(), std::vector<std::string>{"a.txt"});
+}
+
+TEST_F(LocalStorageTest, ReadsOnlyPipesThatAreNamed) {
+  const std::string pipe = at("pipe").path();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT([&] { get("pipe"); }, ThrowsCode(Code::kBadData, "is a named pipe"));
+  const std::jthread writer([&pipe] { std::ofstream(pipe) << "text"; });
+  storage_ = make_local_storage({"other", pipe});
+  EXPECT_EQ(get("pipe"), "text");
 }
 
 TEST_F(LocalStorageTest, MakesMissingDirectories) {

@@ -70,6 +70,7 @@ MlflowClient::MlflowClient(HttpClient& http, MlflowOptions options)
     headers_.add("Authorization", "Basic " + secret);
   }
   remember_secret(secret);
+  require_private_credentials({.url = base_, .headers = headers_}, "MLFLOW_TRACKING_URI");
 }
 
 HttpAnswer MlflowClient::send(const std::string& method, const std::string& call,

@@ -24,7 +24,8 @@ enum class MlflowStatus { kRunning, kFinished, kKilled };
 // kUnavailable, with what the server says, where it refuses. Used by one thread at a time.
 class MlflowClient {
  public:
-  // Borrows the client. The tracking server's address is http(s)://HOST[:PORT][/PATH].
+  // Borrows the client. The tracking server's address is http(s)://HOST[:PORT][/PATH]. Throws
+  // kUsage where a token or a password would be sent to another machine unencrypted.
   MlflowClient(HttpClient& http, MlflowOptions options);
 
   // Begins a run of the experiment that the options name, which is made where it is missing.

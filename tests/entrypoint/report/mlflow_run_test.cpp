@@ -18,6 +18,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/http_server.h"
 #include "tests/support/scratch_directory.h"
+#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
@@ -128,6 +129,15 @@ class MlflowRunTest : public testing::Test {
   FakeTracking server_;
   double now_s_ = 0;
 };
+
+TEST_F(MlflowRunTest, RefusesToSendACredentialUnencrypted) {
+  MlflowRunOptions clear = options();
+  clear.server.tracking_uri = "http://mlflow.example.org:5000";
+  EXPECT_THAT([&] { MlflowRun(*storage_, clear); },
+              ThrowsCode(Code::kUsage, "MLFLOW_TRACKING_URI"));
+  clear.server.token.clear();
+  const MlflowRun without(*storage_, clear);
+}
 
 TEST_F(MlflowRunTest, SendsSettingsAndMetricsAndEndsTheRun) {
   MlflowRun run(*storage_, options());

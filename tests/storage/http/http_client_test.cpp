@@ -191,6 +191,26 @@ TEST(Urls, TravelInTheClearToOtherMachinesOnly) {
   }
 }
 
+TEST(Credentials, AreNotSentInTheClear) {
+  const auto send = [](const std::string& url, HttpHeaders headers) {
+    make_http_client({})->send({.url = url, .headers = std::move(headers), .timeout_s = 5});
+  };
+  for (const char* field : {"Authorization", "authorization"}) {
+    EXPECT_THAT(
+        [&] {
+          send("http://192.0.2.1/path", {{field, "Bearer secret"}});
+        },
+        ThrowsCode(Code::kUsage, "a credential would be sent unencrypted"));
+  }
+  for (const char* url : {"http://user:secret@192.0.2.1/", "http://user@192.0.2.1?a"}) {
+    EXPECT_THAT([&] { send(url, {}); }, ThrowsCode(Code::kUsage, "unencrypted"));
+  }
+  require_private_credentials({.url = "http://192.0.2.1/a@b"}, "");
+  require_private_credentials({.url = "https://user@host", .headers = {{"Authorization", "x"}}},
+                              "");
+  require_private_credentials({.url = "http://127.0.0.1", .headers = {{"Authorization", "x"}}}, "");
+}
+
 TEST(Urls, AreEncoded) {
   EXPECT_EQ(percent_encoded("a/b c+d~e_f-g.h\xc3\xa9"), "a%2Fb%20c%2Bd~e_f-g.h%C3%A9");
   EXPECT_EQ(form_encoded({{"a", "1 2"}, {"empty", ""}, {"b", "&="}}), "a=1%202&b=%26%3D");

@@ -108,7 +108,7 @@ class HubStorageTest : public testing::Test {
     }
     ServedAnswer answer{.body = content};
     size_t begin = 0;
-    if (std::sscanf(ranges_.back().c_str(), "bytes=%zu-", &begin) == 1) {
+    if (!ignores_ranges_ && std::sscanf(ranges_.back().c_str(), "bytes=%zu-", &begin) == 1) {
       answer.status = 206;
       answer.headers.emplace_back(
           "Content-Range", cat("bytes ", begin, "-", content.size() - 1, "/", content.size()));
@@ -137,7 +137,7 @@ class HubStorageTest : public testing::Test {
   StorageOptions options_;
   std::mutex mutex_;  // guards what follows, which the servers' threads use
   std::string commit_ = kFirst, listing_;
-  bool is_private_ = false, is_down_ = false;
+  bool is_private_ = false, is_down_ = false, ignores_ranges_ = false;
   int wrong_answers_ = 0, cuts_ = 0;
   size_t cut_request_ = 0;  // the request for bytes, from 1, whose answer ends within its header
   std::vector<std::string> asked_, ranges_;
@@ -258,6 +258,14 @@ TEST_F(HubStorageTest, GoesOnAfterAnInterruption) {
   cuts_ = 2;
   EXPECT_EQ(get(*storage(), "hf://org/name/model.safetensors"), files_["model.safetensors"]);
   EXPECT_EQ(ranges_, (std::vector<std::string>{"", "bytes=3000-", "bytes=6000-"}));
+}
+
+TEST_F(HubStorageTest, BeginningAnewIsNoProgress) {
+  cuts_ = 1000;
+  ignores_ranges_ = true;
+  EXPECT_THAT([&] { get(*storage(), "hf://org/name/model.safetensors"); },
+              ThrowsCode(Code::kUnavailable, "without progress"));
+  EXPECT_LT(ranges_.size(), 100u);
 }
 
 TEST_F(HubStorageTest, GoesOnInAnotherProcess) {
