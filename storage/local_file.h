@@ -51,6 +51,10 @@ std::string temporary_prefix(const std::string& path);
 // left.
 bool is_unfinished(std::string_view file_name);
 
+// Removes the temporary files in `directory` that killed processes left. A live writer holds a lock
+// on its file, so a file without a lock is abandoned. A failure is none.
+void remove_unfinished(const std::string& directory);
+
 // Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory,
 // and where the directory may not be read.
 void sync_directory(const std::string& directory);

@@ -32,15 +32,13 @@ void require_replaceable(const std::string& path) {
   }
 }
 
-// Removes temporary files that killed processes left. A live writer holds a lock on its file, so a
-// file without a lock is abandoned.
-void remove_abandoned(const std::string& path) {
-  const std::string prefix = temporary_prefix(path);
+// Removes abandoned files in `directory` whose names begin with `prefix`.
+void remove_abandoned(const std::string& directory, std::string_view prefix) {
   std::error_code error;
-  std::filesystem::directory_iterator entry = entries_of(directory_of(path), error);
+  std::filesystem::directory_iterator entry = entries_of(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
+    if (!name.starts_with(prefix) || !is_unfinished(name)) continue;
     const FileDescriptor fd(
         ::open(entry->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
@@ -54,7 +52,7 @@ class LocalSink final : public ByteSink {
     require_replaceable(path_);
     if (if_generation_) require_generation(path_, *if_generation_);
     make_directories(directory_of(path_));
-    remove_abandoned(path_);
+    remove_abandoned(directory_of(path_), temporary_prefix(path_));
     open_temporary();
     if (options.size_hint.value_or(0) > 0) reserve(*options.size_hint);
     if (!options.is_read_soon && options.size_hint.value_or(0) >= kLarge) {
@@ -186,6 +184,8 @@ std::string temporary_prefix(const std::string& path) {
   constexpr size_t kLongestName = 200;  // bytes of NAME: a file name has at most 255 bytes
   return cat(".", std::filesystem::path(path).filename().string().substr(0, kLongestName), ".");
 }
+
+void remove_unfinished(const std::string& directory) { remove_abandoned(directory, "."); }
 
 bool is_unfinished(std::string_view file_name) {
   constexpr size_t kTail = 1 + kRandomLetters + kSuffix.size();

@@ -110,7 +110,8 @@ std::vector<Flag> evaluation_flags() {
       {"save-total-limit",
        {},
        kSaving,
-       "How many of the newest checkpoints to keep, besides the best one. 0 keeps all.",
+       "How many of the newest checkpoints to keep, besides the best one. Where the disk is full, "
+       "all but one make room. 0 keeps all, also on a full disk.",
        integer_value(training_option(&TrainingOptions::save_total_limit), {0, kAnyCount})},
       {"metric-for-best-model",
        {},

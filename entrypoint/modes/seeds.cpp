@@ -26,6 +26,13 @@ Settings settings_of_seed(const Settings& all, uint64_t seed) {
   one.training.seed = seed;
   one.training.seeds = 1;
   one.output = output_of_seed(all.output, seed);
+  const uint64_t first = all.training.seed;
+  for (uint64_t earlier = first; earlier < seed; ++earlier) {
+    const JobDirectory places(output_of_seed(all.output, earlier));
+    one.training.earlier_seeds.push_back(
+        {.checkpoints = places.checkpoints().url(), .model = places.model().url()});
+  }
+  one.training.later_seeds = all.training.seeds - 1 - static_cast<int64_t>(seed - first);
   return one;
 }
 

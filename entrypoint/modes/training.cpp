@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/checkpoint_limit.h"
 #include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/precision_choice.h"
@@ -49,6 +50,7 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   const TrainingPlan plan = plan_training(job, inputs, data, *device);
   if (dry_run) print_plan(plan, /*as_json=*/job.command_line.log_format == "json");
   require_memory_for(plan, inputs, *device);
+  require_disk(plan.disk);
   if (dry_run) return;
   TrainingRun run(job, directory, inputs, plan, *device);
   if (inputs.teacher) run.enter(JobPhase::kTeaching);
@@ -57,7 +59,7 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   inputs.probes.reset();  // removes their directory before the job counts as finished
   run.enter(JobPhase::kExporting);
   if (job.command_line.settings.training.place.leads()) {
-    write_results(job, directory, inputs, plan, run.engine(), result);
+    write_results(job, directory, inputs, plan, run, result);
   }
   run.enter(JobPhase::kFinished);
 }
@@ -100,8 +102,9 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
 
 void run_training(Job& asked) {
   const JobDirectory directory(asked.command_line.settings.output);
-  const CommandLine line =
-      with_reading_of_job(asked.storage, directory, with_precision_of_job(asked, directory));
+  const CommandLine line = with_checkpoint_limit_of_job(
+      asked.storage, directory,
+      with_reading_of_job(asked.storage, directory, with_precision_of_job(asked, directory)));
   Job job = asked.with(line);
   const auto finished = [&] { return is_finished(job, directory); };
   if (finished()) return;

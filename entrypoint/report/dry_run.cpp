@@ -28,6 +28,42 @@ std::string limit_row(std::string_view name, const std::optional<MemoryLimit>& l
   return limit ? row(name, cat(human_bytes(limit->size_bytes), ", ", limit->what)) : "";
 }
 
+std::string disk_rows(const DiskBudget& disk) {
+  if (disk.needs.empty()) return "";
+  std::string text = "\n" + row("checkpoint", human_bytes(disk.use.checkpoint_bytes)) +
+                     row("model", human_bytes(disk.use.model_bytes)) +
+                     row("checkpoints", cat("at most ", disk.use.most_checkpoints, " at once"));
+  for (const DiskNeed& need : disk.needs) {
+    const bool is_sized = need.volume && need.volume->size_bytes > 0;
+    text += row("disk", cat(human_bytes(need.most_bytes), " at most, ",
+                            human_bytes(need.least_bytes), " at least, in ", need.place)) +
+            (is_sized ? row("disk limit", cat(human_bytes(need.volume->size_bytes), ", of which ",
+                                              human_bytes(need.volume->free_bytes), " are free"))
+                      : "");
+  }
+  return text;
+}
+
+OrderedJson disk_object(const DiskBudget& disk) {
+  OrderedJson places = OrderedJson::array();
+  for (const DiskNeed& need : disk.needs) {
+    OrderedJson place = {{"place", need.place},
+                         {"most_bytes", need.most_bytes},
+                         {"least_bytes", need.least_bytes},
+                         {"size_bytes", nullptr},
+                         {"free_bytes", nullptr}};
+    if (need.volume && need.volume->size_bytes > 0) {
+      place["size_bytes"] = need.volume->size_bytes;
+      place["free_bytes"] = need.volume->free_bytes;
+    }
+    places.push_back(std::move(place));
+  }
+  return {{"checkpoint_bytes", disk.use.checkpoint_bytes},
+          {"model_bytes", disk.use.model_bytes},
+          {"most_checkpoints", disk.use.most_checkpoints},
+          {"places", places}};
+}
+
 OrderedJson memory_object(const MemoryParts& parts, size_t total_bytes,
                           const std::optional<MemoryLimit>& limit) {
   OrderedJson object = OrderedJson::object();
@@ -86,7 +122,7 @@ std::string to_text(const DryRun& dry_run) {
   text += "\n";
   text += rows(host_parts(dry_run.memory)) +
           row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
-          limit_row("limit", dry_run.limits.host);
+          limit_row("limit", dry_run.limits.host) + disk_rows(dry_run.disk);
   if (!dry_run.memory.engine.has_own_memory) return text;
   return text + "\n" + rows(device_parts(dry_run.memory)) +
          row("device memory",
@@ -117,6 +153,7 @@ std::string to_json(const DryRun& dry_run) {
     object["probed_steps"] = job.probed_steps;
   }
   object["memory"] = memory;
+  if (!dry_run.disk.needs.empty()) object["disk"] = disk_object(dry_run.disk);
   return to_text(object);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "entrypoint/memory/disk_budget.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "trainer/loop/memory_estimate.h"
 #include "trainer/loop/observer.h"
@@ -13,6 +14,7 @@ struct DryRun {
   JobReport job{};
   MemoryEstimate memory{};
   MemoryLimits limits{};
+  DiskBudget disk{};
 };
 
 // For people: one name and one number a line.

@@ -7,6 +7,7 @@
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_output.h"
+#include "entrypoint/training/disk_plan.h"
 #include "storage/base/log.h"
 #include "storage/base/memory_limit.h"
 #include "storage/base/printable.h"
@@ -116,6 +117,8 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   plan.memory.reading = peak - std::min(peak, plan.memory.on_host());
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
+  plan.disk = plan_disk(job, inputs, data, plan.updates, plan.data.most_examples);
+  if (!plan.disk.needs.empty()) log_info("disk: " + disk_text(plan.disk));
   plan.report = make_report(job, inputs, data, plan.updates, device);
   survey(inputs, data, plan);
   if (inputs.probes) {
@@ -126,7 +129,8 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
 }
 
 void print_plan(const TrainingPlan& plan, bool as_json) {
-  const DryRun dry_run{.job = plan.report, .memory = plan.memory, .limits = plan.limits};
+  const DryRun dry_run{
+      .job = plan.report, .memory = plan.memory, .limits = plan.limits, .disk = plan.disk};
   StandardOutput output;
   output.write(as_bytes(as_json ? printable_json(to_json(dry_run)) + "\n"
                                 : printable_lines(to_text(dry_run))));

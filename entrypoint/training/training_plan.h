@@ -6,6 +6,7 @@
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/training_memory.h"
+#include "entrypoint/memory/disk_budget.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "entrypoint/report/html/job_page.h"
 #include "entrypoint/training/training_inputs.h"
@@ -24,6 +25,7 @@ struct TrainingPlan {
   DataMemory data{};                   // how much memory the rows take
   MemoryLimits limits{};               // of the host and of the device
   MemoryEstimate memory{};             // what the whole job takes
+  DiskBudget disk{};                   // what it writes
   Plan updates{};                      // how many updates, over how many epochs
   JobReport report{};                  // the same for observers and for --dry-run
   TokenLengths lengths{};              // of the texts, or of the sequences that they become

@@ -70,7 +70,8 @@ void log_probes(const TrainResult& result) {
 }  // namespace
 
 void write_results(Job& job, const JobDirectory& directory, const TrainingInputs& inputs,
-                   const TrainingPlan& plan, Engine& engine, const TrainResult& result) {
+                   const TrainingPlan& plan, TrainingRun& run, const TrainResult& result) {
+  Engine& engine = run.engine();
   JobMetrics metrics{.result = result,
                      .evaluation = result.evaluation,
                      .task = inputs.rows.task,
@@ -89,8 +90,10 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                                      .scores = &metrics.mismatched->scores});
   }
   if (plan.options.keeps_weights) {
-    export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
-                   engine.tensors(StateTensors::kValues), metrics);
+    run.room().write(directory.model(), plan.disk.use.model_bytes, result.state.step, [&] {
+      export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
+                     engine.tensors(StateTensors::kValues), metrics);
+    });
   }
   job.output.on_finish();
   if (result.evaluation) {
@@ -99,7 +102,8 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
   log_probes(result);
   // Workers that were stopped have left it, before one process went on.
   if (job.ranks == nullptr) job.storage.remove(directory.rendezvous());
-  write_text(job.storage, directory.metrics(), to_json(metrics));
+  run.room().write(directory.metrics(), 0, result.state.step,
+                   [&] { write_text(job.storage, directory.metrics(), to_json(metrics)); });
   if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
   if (plan.options.keeps_weights) {
     job.progress.set_results(

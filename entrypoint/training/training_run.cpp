@@ -24,6 +24,7 @@
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
 #include "entrypoint/report/watchdog.h"
+#include "entrypoint/training/disk_plan.h"
 #include "entrypoint/training/update_profile.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -149,8 +150,9 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
                   .process = process_identity(),
                   .usage = usage_of_this_process()}),
       engine_(device.make_engine(engine_options(job, inputs, plan))),
-      checkpoints_(job.storage, directory.checkpoints(), plan.options.save_total_limit,
-                   plan.memory.saves, plan.memory.most_copied, job.ranks) {
+      checkpoints_(job.storage, room_options(directory, plan.options),
+                   plan.options.save_total_limit, plan.memory.saves, plan.memory.most_copied,
+                   job.ranks) {
   if (job.ranks != nullptr) require_same_job(*job.ranks, inputs, plan);
   log_trained_parameters(plan.options.optimization.lora,
                          engine_->tensors(StateTensors::kValues).specs());

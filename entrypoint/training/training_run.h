@@ -38,6 +38,8 @@ class TrainingRun {
   TrainResult train(TrainingData& data);
 
   Engine& engine() { return *engine_; }
+  // For the results: they are worth more than older checkpoints.
+  CheckpointRoom& room() { return checkpoints_.room(); }
 
   // Says in the job's heartbeat that this phase begins.
   void enter(JobPhase phase) { heartbeat_.enter(phase); }

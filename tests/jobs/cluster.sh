@@ -7,7 +7,7 @@
 series=${2:-2}
 RANDOM=${3:-1}
 
-flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --eval-steps 6 --logging-steps 1 --learning-rate 1e-3
+flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --save-total-limit 100 --eval-steps 6 --logging-steps 1 --learning-rate 1e-3
   --threads 1 --validation-split 0.05 --reduce-dtype fp32 --precision fp32 --peer-timeout 5 --rendezvous-timeout 60)
 
 "$berth" "${flags[@]}" --job-dir alone >/dev/null 2>err.txt || fail "one worker: $(tail -n 1 err.txt)"
@@ -87,7 +87,7 @@ end_with 0 'a worker of a job that others finished'
 grep -q 'finished without this worker' worker1.txt || fail "a worker of a finished job says otherwise: $(cat worker1.txt)"
 
 # trouble KIND: starts three workers, and after a while does that to one of them.
-long=(--max-steps 4000 --save-steps 20 --eval-steps 0 --job-dir trouble)
+long=(--max-steps 4000 --save-steps 20 --save-total-limit 100 --eval-steps 0 --job-dir trouble)
 trouble() {
   local kind=$1 rank=$2 began
   rm -rf trouble

@@ -37,7 +37,7 @@ compare states "${student[@]}" --distillation-target hidden_states --max-steps 8
 compare classes --train-data-file "$sample" --teacher large --distillation-weight 0.9 --max-train-samples 80 --max-steps 8
 
 # A job that goes on as another number of workers takes the teacher's outputs of the first one.
-long=("${student[@]}" --max-steps 4000 --save-steps 4 --job-dir moved)
+long=("${student[@]}" --max-steps 4000 --save-steps 4 --save-total-limit 100 --job-dir moved)
 start 2 "${long[@]}"
 until [ -e moved/checkpoints/step-00000004/MANIFEST.json ] || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.05; done
 kill -TERM "${pids[1]}"

@@ -8,7 +8,7 @@ cat "$repository"/examples/topics/*.txt | sed -n 1,200p >texts.txt
 teacher=$tiny
 sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$teacher/config.json" >student.json
 flags=(--task mlm --teacher "$teacher" --init random --model-config student.json --vocab-file "$teacher/vocab.txt"
-  --train-data-file texts.txt --max-steps 60 --batch-size 16 --learning-rate 1e-3 --save-steps 20 --max-seq-length 32)
+  --train-data-file texts.txt --max-steps 60 --batch-size 16 --learning-rate 1e-3 --save-steps 20 --save-total-limit 100 --max-seq-length 32)
 "$berth" "${flags[@]}" --job-dir whole >/dev/null 2>err.txt || fail "training: $(tail -n 1 err.txt)"
 grep -q 'held-out cosine_similarity' err.txt || fail "does not say how similar the embeddings are"
 similarity=$(sed -n 's/.*"cosine_similarity": *\([0-9.]*\).*/\1/p' whole/metrics.json | tail -n 1)

@@ -3,7 +3,7 @@
 #   lora.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
-flags=(--train-data-file "$sample" --max-steps 6 --batch-size 4 --save-steps 2 --learning-rate 1e-3
+flags=(--train-data-file "$sample" --max-steps 6 --batch-size 4 --save-steps 2 --save-total-limit 100 --learning-rate 1e-3
   --lora-rank 2 --lora-alpha 4 --lora-dropout 0.1 --export-adapter)
 "$berth" "${flags[@]}" --job-dir whole >/dev/null 2>err.txt || fail "training: $(tail -n 1 err.txt)"
 grep -q 'LoRA of rank 2: [0-9]* of [0-9]* parameters learn' err.txt || fail "does not say what learns"

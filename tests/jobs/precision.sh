@@ -12,7 +12,7 @@ if [ -z "${BERTH_INSTRUCTION_SET:-}" ] && grep -qw avx512_bf16 /proc/cpuinfo; th
   best=bf16 says='bf16, because this CPU multiplies it'
 fi
 avx2=(--instruction-set avx2)
-flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --logging-steps 1 --learning-rate 1e-3 --threads 1
+flags=(--train-data-file "$sample" --max-steps 12 --batch-size 8 --save-steps 4 --save-total-limit 100 --logging-steps 1 --learning-rate 1e-3 --threads 1
   --validation-split 0.05)
 echo "this CPU: $best"
 
@@ -167,7 +167,7 @@ sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$tiny/config.json" >stud
 for precision in auto fp32; do
   hold taught_$precision checkpoints/step-00000004/MANIFEST.json model/config.json --task mlm --teacher "$tiny" --init random \
     --model-config student.json --vocab-file "$tiny/vocab.txt" --train-data-file corpus.txt --max-train-samples 200 --max-steps 4000 \
-    --save-steps 4 --threads 1 --validation-split 0.05 --precision $precision
+    --save-steps 4 --save-total-limit 100 --threads 1 --validation-split 0.05 --precision $precision
   kill -KILL "$pid"
   wait "$pid" 2>/dev/null
   # The values behind the header of each file.

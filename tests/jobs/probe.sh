@@ -19,7 +19,7 @@ for i in $(seq 30); do printf 'Aunt O\nIda B-PER\nruns O\n\nRome B-LOC\nis O\nnu
 mkdir tmp
 export TMPDIR=$scratch/tmp
 
-flags=(--task mlm --train-data-file texts.jsonl --model "$tiny" --init random --batch-size 8 --max-steps 20 --save-steps 4
+flags=(--task mlm --train-data-file texts.jsonl --model "$tiny" --init random --batch-size 8 --max-steps 20 --save-steps 4 --save-total-limit 100
   --eval-steps 10 --learning-rate 1e-3 --warmup-steps 5 --max-seq-length 32 --validation-split 0.2 --threads 1)
 probes=(--probe "rivers.csv,tags:ner=words.conll" --probe-steps 10 --probe-samples 24)
 

@@ -51,7 +51,7 @@ awk 'BEGIN { for (i = 0; i < 3000000; ++i) print "A ball, kicked" }' >many.txt
 stops 0.4 --mode tokenize --model "$tiny" --input many.txt
 
 # A job that trains saves first, also under timeout, which sends its signal to the process and to its group.
-timeout 600 "$berth" --train-data-file "$sample" --max-steps 100000 --batch-size 4 --save-steps 2 --threads 1 --job-dir job >/dev/null 2>err.txt &
+timeout 600 "$berth" --train-data-file "$sample" --max-steps 100000 --batch-size 4 --save-steps 2 --save-total-limit 100 --threads 1 --job-dir job >/dev/null 2>err.txt &
 pid=$!
 until [ -e job/checkpoints/step-00000002/MANIFEST.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 # Its heartbeat tells that it lives, to people and to a liveness probe, until it has ended.

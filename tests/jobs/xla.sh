@@ -72,7 +72,7 @@ rm -r site/berth_trainer/dist/lib
 mv site/berth_trainer/dist site/berth_trainer/other  # no wheel has this folder
 berth=$PWD/site/berth_trainer/other/bin/berth expect 4 'there is no PJRT plugin for a CPU' "${job[@]}" --device xla-cpu --job-dir none
 
-short=("${job[@]}" --max-steps 24 --save-steps 3 --eval-steps 8 --learning-rate 1e-3 --gradient-accumulation-steps 2)
+short=("${job[@]}" --max-steps 24 --save-steps 3 --save-total-limit 100 --eval-steps 8 --learning-rate 1e-3 --gradient-accumulation-steps 2)
 train cpu.log "${short[@]}" --job-dir cpu
 train xla.log "${short[@]}" --job-dir xla "${xla[@]}"
 losses cpu.log | sort >cpu.txt
@@ -107,7 +107,7 @@ for attempt in 1 2 3; do
 done
 
 # A job may change its device: CPU, XLA, CPU. The losses go on as if it had not.
-long=("${job[@]}" --max-steps 200 --save-steps 20 --learning-rate 1e-4)
+long=("${job[@]}" --max-steps 200 --save-steps 20 --save-total-limit 100 --learning-rate 1e-4)
 # start_until STEP LIMIT LOG FLAG...: kills the job once the checkpoint of STEP is there, and before that of LIMIT is. A job that was
 # too fast is begun anew from where it was.
 start_until() {
@@ -140,10 +140,10 @@ losses first.log second.log third.log | sort >moved.txt
 same_losses "a job that changes its device" cpu.txt moved.txt
 
 # Threefry draws other masks. A checkpoint tells who drew them.
-train threefry.log "${job[@]}" --max-steps 2 --save-steps 2 --job-dir threefry "${xla[@]}" --dropout-generator threefry
+train threefry.log "${job[@]}" --max-steps 2 --save-steps 2 --save-total-limit 100 --job-dir threefry "${xla[@]}" --dropout-generator threefry
 grep -q '"kernels": *"xla-cpu-fp32, Threefry' threefry/checkpoints/step-00000002/state.json || fail "state.json does not tell of Threefry"
 rm -f threefry/metrics.json
-train back.log "${job[@]}" --max-steps 2 --save-steps 2 --job-dir threefry "${xla[@]}"
+train back.log "${job[@]}" --max-steps 2 --save-steps 2 --save-total-limit 100 --job-dir threefry "${xla[@]}"
 grep -q 'was computed with xla-cpu-fp32, Threefry' back.log || fail "nothing tells that the generator changed"
 
 # Evaluation and prediction.

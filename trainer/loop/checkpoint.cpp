@@ -1,7 +1,6 @@
 #include "trainer/loop/checkpoint.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <span>
 #include <utility>
@@ -13,25 +12,13 @@
 #include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint_files.h"
+#include "trainer/loop/checkpoint_folder.h"
 #include "trainer/loop/shared_state.h"
 
 namespace berth {
 namespace {
 
-constexpr const char* kManifest = "MANIFEST.json";
-constexpr const char* kModel = "model.safetensors";
-constexpr const char* kOptimizer = "optimizer.safetensors";
-constexpr const char* kState = "state.json";
-constexpr const char* kNextState = "state.next.json";
-constexpr const char* kBest = "best.json";
-
 constexpr double kPatience = 0.01;  // of the time since the last save
-
-std::string step_name(int64_t step) {
-  char name[32];
-  std::snprintf(name, sizeof name, "step-%08lld", static_cast<long long>(step));
-  return name;
-}
 
 // Copies tensors of the file into `target`. `which` says whether those of all parameters or only of
 // those that train are copied. A tensor's name is `prefix` and the parameter's name.
@@ -51,13 +38,13 @@ void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Sav
 }
 
 bool is_state(const ManifestEntry& entry) {
-  return entry.name == kState || entry.name == kNextState;
+  return entry.name == kStateFile || entry.name == kNextStateFile;
 }
 
 // The name of the state that the manifest lists.
 const char* state_name(std::span<const ManifestEntry> entries) {
   const auto found = std::ranges::find_if(entries, is_state);
-  return found != entries.end() && found->name == kNextState ? kNextState : kState;
+  return found != entries.end() && found->name == kNextStateFile ? kNextStateFile : kStateFile;
 }
 
 // The files of a checkpoint. Each of them matches the manifest.
@@ -65,13 +52,14 @@ class CompleteCheckpoint {
  public:
   // Throws kCorrupt or kNotFound if the checkpoint is not complete.
   CompleteCheckpoint(Storage& storage, const Uri& directory) {
-    const std::optional<std::string> manifest = read_text(storage, directory / kManifest);
-    if (!manifest) throw Error(Code::kNotFound, "no " + std::string(kManifest));
+    const std::optional<std::string> manifest = read_text(storage, directory / kManifestFile);
+    if (!manifest) throw Error(Code::kNotFound, "no " + std::string(kManifestFile));
     const std::vector<ManifestEntry> entries = parse_manifest(*manifest);
     const char* const state = state_name(entries);
-    is_being_replaced_ = state == kNextState;
-    for (const auto& [name, file] : {std::pair(kModel, &model_), std::pair(kOptimizer, &optimizer_),
-                                     std::pair(state, &state_)}) {
+    is_being_replaced_ = state == kNextStateFile;
+    for (const auto& [name, file] :
+         {std::pair(kParametersFile, &model_), std::pair(kMomentsFile, &optimizer_),
+          std::pair(state, &state_)}) {
       const auto entry =
           std::find_if(entries.begin(), entries.end(),
                        [name = name](const ManifestEntry& e) { return e.name == name; });
@@ -90,7 +78,7 @@ class CompleteCheckpoint {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
     if (state.step != step) {
       throw Error(Code::kCorrupt, cat("was renamed: it is the state after update ", state.step),
-                  kState);
+                  kStateFile);
     }
     const SafetensorsReader moments(optimizer_->bytes());
     restore_parameters(engine.tensors(StateTensors::kValues));
@@ -118,8 +106,14 @@ class CompleteCheckpoint {
 
 CheckpointStore::CheckpointStore(Storage& storage, Uri directory, int64_t limit, Saving saving,
                                  uint64_t most_copied, Communicator* ranks)
+    : CheckpointStore(storage, {.directory = std::move(directory)}, limit, saving, most_copied,
+                      ranks) {}
+
+CheckpointStore::CheckpointStore(Storage& storage, const RoomOptions& room, int64_t limit,
+                                 Saving saving, uint64_t most_copied, Communicator* ranks)
     : storage_(storage),
-      directory_(std::move(directory)),
+      directory_(room.directory),
+      room_(storage, room),
       limit_(limit),
       saving_(saving),
       most_copied_(most_copied),
@@ -130,23 +124,8 @@ CheckpointStore::~CheckpointStore() {
   take_outcome();
 }
 
-Uri CheckpointStore::step_directory(int64_t step) const { return directory_ / step_name(step); }
-
-std::map<int64_t, bool> CheckpointStore::steps() {
-  std::map<int64_t, bool> found;
-  const std::string prefix = (directory_ / "step-").to_string();
-  for (const Stat& stat : storage_.list(directory_)) {
-    if (!stat.name.starts_with(prefix)) continue;
-    const size_t end = std::min(stat.name.find('/', prefix.size()), stat.name.size());
-    const std::string digits = stat.name.substr(prefix.size(), end - prefix.size());
-    if (digits.empty() || digits.size() > 18 ||
-        digits.find_first_not_of("0123456789") != std::string::npos) {
-      continue;
-    }
-    bool& has_manifest = found[std::stoll(digits)];
-    has_manifest = has_manifest || stat.name.substr(end) == cat("/", kManifest);
-  }
-  return found;
+Uri CheckpointStore::step_directory(int64_t step) const {
+  return berth::step_directory(directory_, step);
 }
 
 void CheckpointStore::start_save(const TrainingState& state, Engine& engine) {
@@ -188,29 +167,43 @@ std::optional<SaveOutcome> CheckpointStore::wait() {
 
 void CheckpointStore::save() {
   const TrainingState& state = snapshot_.state();
+  remove_checkpoint(storage_, directory_, state.step);  // of an earlier attempt
+  try {
+    write_files(state);
+  } catch (const Error& error) {
+    // What it has written would be in the way of the next attempt.
+    if (error.code() == Code::kNoSpace) remove_step(state.step);
+    throw;
+  }
+  finish_save(state);
+}
+
+void CheckpointStore::write_files(const TrainingState& state) {
   const Uri directory = step_directory(state.step);
-  storage_.remove(directory / kManifest);  // of an earlier attempt
   std::vector<ManifestEntry> entries;
-  const auto write = [&](const char* name, uint64_t about_bytes,
+  // `left_bytes` are those of this file and of the files after it.
+  const auto write = [&](const char* name, uint64_t about_bytes, uint64_t left_bytes,
                          const std::function<void(ByteSink&)>& fill) {
     Checksum checksum;
-    store_object(storage_, directory / name,
-                 [&](ByteSink& sink) {
-                   checksum = {};
-                   ChecksumSink counted(sink, checksum);
-                   fill(counted);
-                 },
-                 {.if_generation = {}, .size_hint = about_bytes, .is_read_soon = false});
+    room_.write(directory, left_bytes, state.step, [&] {
+      store_object(storage_, directory / name,
+                   [&](ByteSink& sink) {
+                     checksum = {};
+                     ChecksumSink counted(sink, checksum);
+                     fill(counted);
+                   },
+                   {.if_generation = {}, .size_hint = about_bytes, .is_read_soon = false});
+    });
     entries.push_back({.name = name, .checksum = checksum});
     outcome_->report.size_bytes += checksum.size;
   };
-  write(kModel, snapshot_.parameter_bytes(),
+  const uint64_t parameters = snapshot_.parameter_bytes(), moments = snapshot_.moment_bytes();
+  write(kParametersFile, parameters, parameters + moments,
         [&](ByteSink& sink) { snapshot_.write_parameters(sink); });
-  write(kOptimizer, snapshot_.moment_bytes(),
-        [&](ByteSink& sink) { snapshot_.write_moments(sink); });
-  write(kState, 0, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
-  write_text(storage_, directory / kManifest, manifest_json(entries));
-  finish_save(state);
+  write(kMomentsFile, moments, moments, [&](ByteSink& sink) { snapshot_.write_moments(sink); });
+  write(kStateFile, 0, 0, [&](ByteSink& sink) { sink.write(as_bytes(to_json(state))); });
+  room_.write(directory, 0, state.step,
+              [&] { write_text(storage_, directory / kManifestFile, manifest_json(entries)); });
 }
 
 bool CheckpointStore::save_state(const TrainingState& state) {
@@ -218,7 +211,7 @@ bool CheckpointStore::save_state(const TrainingState& state) {
   const Uri directory = step_directory(state.step);
   std::vector<ManifestEntry> entries;
   try {
-    const std::optional<std::string> manifest = read_text(storage_, directory / kManifest);
+    const std::optional<std::string> manifest = read_text(storage_, directory / kManifestFile);
     if (!manifest) return false;
     entries = parse_manifest(*manifest);
   } catch (const Error& error) {
@@ -234,12 +227,12 @@ bool CheckpointStore::save_state(const TrainingState& state) {
     checksum.add(as_bytes(text));
     // A manifest replaces the one before it at once, and the file that it names is there already.
     entries.push_back({.name = "", .checksum = checksum});
-    for (const char* name : {kNextState, kState}) {
+    for (const char* name : {kNextStateFile, kStateFile}) {
       write_text(storage_, directory / name, text);
       entries.back().name = name;
-      write_text(storage_, directory / kManifest, manifest_json(entries));
+      write_text(storage_, directory / kManifestFile, manifest_json(entries));
     }
-    storage_.remove(directory / kNextState);
+    storage_.remove(directory / kNextStateFile);
     for (const ManifestEntry& entry : entries) outcome_->report.size_bytes += entry.checksum.size;
     finish_save(state);
   } catch (...) {
@@ -258,8 +251,8 @@ void CheckpointStore::finish_replacement(const TrainingState& state) {
   try {
     std::rethrow_exception(outcome->failure);
   } catch (const Error& error) {
-    log_warning(cat("the state of ", outcome->report.where, " keeps the name ", kNextState, ": ",
-                    error.what()));
+    log_warning(cat("the state of ", outcome->report.where, " keeps the name ", kNextStateFile,
+                    ": ", error.what()));
   }
 }
 
@@ -284,9 +277,9 @@ void CheckpointStore::remove_replaced(const TrainingState& state) {
 void CheckpointStore::prune(const TrainingState& state) {
   if (limit_ == 0) return;
   std::vector<int64_t> complete;
-  for (const auto& [step, has_manifest] : steps()) {
+  for (const auto& [step, found] : find_checkpoints(storage_, directory_)) {
     if (step > state.step) continue;
-    if (has_manifest) {
+    if (found.is_complete) {
       complete.push_back(step);
     } else {
       remove_step(step);
@@ -301,12 +294,7 @@ void CheckpointStore::prune(const TrainingState& state) {
 
 void CheckpointStore::remove_step(int64_t step) {
   try {
-    storage_.remove(step_directory(step) /
-                    kManifest);  // without a manifest it is no longer a checkpoint
-    for (const Stat& stat : storage_.list(step_directory(step))) {
-      storage_.remove(Uri::parse(stat.name));
-    }
-    storage_.remove(Uri::parse(step_directory(step).to_string() + "/"));
+    remove_checkpoint(storage_, directory_, step);
   } catch (const Error& error) {
     log_warning(cat("checkpoint of step ", step, " was not removed: ", error.what()));
   }
@@ -320,7 +308,8 @@ std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
 
 std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine) {
   constexpr int kMostWarnings = 3;
-  const std::map<int64_t, bool> found = steps();
+  remove_unfinished_checkpoints(directory_);
+  const std::map<int64_t, FoundCheckpoint> found = find_checkpoints(storage_, directory_);
   std::optional<TrainingState> state;
   int passed_over = 0;
   for (auto step = found.rbegin(); step != found.rend() && !state; ++step) {
@@ -355,23 +344,23 @@ void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values)
 }
 
 std::optional<int64_t> CheckpointStore::preferred_step() {
-  std::map<int64_t, bool> complete = steps();
-  std::erase_if(complete, [](const auto& step) { return !step.second; });
+  std::map<int64_t, FoundCheckpoint> complete = find_checkpoints(storage_, directory_);
+  std::erase_if(complete, [](const auto& step) { return !step.second.is_complete; });
   if (complete.empty()) return std::nullopt;
-  const std::optional<std::string> best = read_text(storage_, directory_ / kBest);
+  const std::optional<std::string> best = read_text(storage_, directory_ / kBestFile);
   if (best) {
     try {
       const int64_t step = parse_best(*best).step;
       if (complete.contains(step)) return step;
     } catch (const Error& error) {
-      throw error.at((directory_ / kBest).to_string());
+      throw error.at((directory_ / kBestFile).to_string());
     }
   }
   return complete.rbegin()->first;
 }
 
 void CheckpointStore::record_best(const Best& best) {
-  if (leads()) write_text(storage_, directory_ / kBest, to_json(best));
+  if (leads()) write_text(storage_, directory_ / kBestFile, to_json(best));
 }
 
 }  // namespace berth

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "storage/storage.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
+#include "trainer/loop/checkpoint_room.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/snapshot.h"
 #include "trainer/loop/training_state.h"
@@ -39,6 +39,9 @@ class CheckpointStore {
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
                   Saving saving = Saving::kBesideTraining, uint64_t most_copied = UINT64_MAX,
                   Communicator* ranks = nullptr);
+  // The same with a full disk in mind: saves make room for themselves.
+  CheckpointStore(Storage& storage, const RoomOptions& room, int64_t limit, Saving saving,
+                  uint64_t most_copied, Communicator* ranks);
   ~CheckpointStore();  // finishes the save in progress
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
@@ -86,15 +89,18 @@ class CheckpointStore {
   // Ranks other than 0 write nothing.
   void record_best(const Best& best);
 
+  // For what else the job writes. To be used while no save is running.
+  CheckpointRoom& room() { return room_; }
+
   Uri step_directory(int64_t step) const;
   Communicator* ranks() const { return ranks_; }
 
  private:
   bool leads() const { return ranks_ == nullptr || ranks_->rank() == 0; }
   std::optional<TrainingState> restore_newest(Engine& engine);
-  std::map<int64_t, bool> steps();  // steps with a directory, and whether it has a manifest
   std::optional<SaveOutcome> take_outcome();
   void save();
+  void write_files(const TrainingState& state);
   void finish_save(const TrainingState& state);
   void finish_replacement(const TrainingState& state);
   void prune(const TrainingState& state);
@@ -103,6 +109,7 @@ class CheckpointStore {
 
   Storage& storage_;
   Uri directory_;
+  CheckpointRoom room_;
   int64_t limit_;
   Saving saving_;
   uint64_t most_copied_;

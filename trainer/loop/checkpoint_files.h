@@ -11,6 +11,16 @@
 
 namespace berth {
 
+// The files of a checkpoint. MANIFEST.json is written last. While a state is replaced, the manifest
+// names state.next.json in place of state.json.
+inline constexpr const char* kManifestFile = "MANIFEST.json";
+inline constexpr const char* kParametersFile = "model.safetensors";
+inline constexpr const char* kMomentsFile = "optimizer.safetensors";
+inline constexpr const char* kStateFile = "state.json";
+inline constexpr const char* kNextStateFile = "state.next.json";
+// Beside the checkpoints of a job.
+inline constexpr const char* kBestFile = "best.json";
+
 // state.json.
 std::string to_json(const TrainingState& state);
 TrainingState parse_training_state(std::string_view json);  // throws kCorrupt

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/base/dtype.h"
 #include "storage/formats/text_form.h"
@@ -160,6 +161,11 @@ struct RankPlace {
   int64_t part() const { return cuts_updates ? rank : 0; }
 };
 
+// Where the job of a seed writes what is large, as URIs.
+struct SeedPlaces {
+  std::string checkpoints{}, model{};
+};
+
 struct TrainingOptions {
   double epochs = 3;
   int64_t max_steps = 0;                    // 0: epochs decide
@@ -175,9 +181,11 @@ struct TrainingOptions {
   // The longest time between two saves. 0: any; empty: chosen by what a save costs (SavePace).
   std::optional<double> save_minutes{};
   double save_patience_s = 30;   // how long a save waits for an earlier one
-  int64_t save_total_limit = 0;  // 0: keep all
-  int64_t grace_s = 0;           // between a signal to stop and the end by force; 0: not known
-  int64_t step_timeout_s = 0;    // of an update or a part of an evaluation; 0: there is none
+  int64_t save_total_limit = 2;  // 0: keep all
+  // Whether older checkpoints go where the disk is full: unless somebody asked to keep all.
+  bool gives_up_checkpoints = true;
+  int64_t grace_s = 0;         // between a signal to stop and the end by force; 0: not known
+  int64_t step_timeout_s = 0;  // of an update or a part of an evaluation; 0: there is none
   int64_t logging_steps = 50;
   int64_t eval_steps = 0;  // 0: num_eval_per_epoch decides
   int64_t num_eval_per_epoch = 1;
@@ -191,6 +199,8 @@ struct TrainingOptions {
   RankPlace place{};
   DType reduce_dtype = DType::kBF16;  // what gradients travel in from rank to rank
   bool shard_optimizer = false;       // whether each rank keeps the moments of its share alone
+  std::vector<SeedPlaces> earlier_seeds{};  // with --seeds: those that are finished
+  int64_t later_seeds = 0;                  // and how many come after this one
 
   // About as many, where there are several ranks: they share the tokens equally.
   int64_t examples_per_micro_batch() const {

@@ -76,7 +76,10 @@ TEST_F(FinishedJobTest, AModelThatWasRemovedCanBeWrittenFromACheckpoint) {
   finish();
   std::filesystem::remove_all(scratch_ / "job/model");
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "its checkpoints"));
-  write_text(*storage_, directory().checkpoints() / "step-00000007/MANIFEST.json", "{}");
+  for (const char* name :
+       {"model.safetensors", "optimizer.safetensors", "state.json", "MANIFEST.json"}) {
+    write_text(*storage_, directory().checkpoints() / "step-00000007" / name, "{}");
+  }
   EXPECT_FALSE(look(command()).value().has_model);
 }
 

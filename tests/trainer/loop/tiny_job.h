@@ -68,6 +68,7 @@ inline TrainingOptions tiny_options() {
   options.batch_size = 4;
   options.gradient_accumulation_steps = 2;
   options.save_steps = 0;
+  options.save_total_limit = 0;
   options.optimization.learning_rate = 1e-2;
   return options;
 }

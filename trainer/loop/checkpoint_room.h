@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/base/error.h"
+#include "storage/storage.h"
+#include "storage/volume.h"
+
+namespace berth {
+
+struct RoomOptions {
+  Uri directory{};  // of the job's checkpoints
+  // Of the checkpoints of jobs that are finished and belong to this one: the seeds before it.
+  std::vector<Uri> finished{};
+  bool gives_up = true;  // false: every checkpoint stays
+  // Whether the best checkpoint becomes the model. Then the job cannot do without it, and otherwise
+  // not without the newest one.
+  bool needs_best = false;
+  // What should stay free beside what is large: for event files, the report and the metrics.
+  uint64_t small_files_bytes = uint64_t{1} << 20;
+  std::function<std::optional<Volume>(const Uri&)> volume = volume_of;  // a test has its own
+};
+
+// Makes room on a full disk for what a job writes, by giving up checkpoints.
+//
+// One complete checkpoint always stays in each directory: the one from which the job can go on.
+// Incomplete checkpoints go first, then the oldest, and the best one last. Nothing goes where that
+// could not help: what is written lies on another file system, or is larger than everything that
+// could go. Checkpoints after the step at hand are damaged, or another run's, and stay.
+class CheckpointRoom {
+ public:
+  CheckpointRoom(Storage& storage, RoomOptions options)
+      : storage_(storage), options_(std::move(options)) {}
+
+  // Calls `write`, which is about to write `size_bytes` to `place` while the job stands at `step`.
+  // Makes room before, where the file system tells how much is free. As long as `write` throws
+  // kNoSpace, gives up another checkpoint and calls it again. Throws that error, with a hint, where
+  // nothing is left to give up.
+  void write(const Uri& place, uint64_t size_bytes, int64_t step,
+             const std::function<void()>& write);
+
+ private:
+  struct Candidate {
+    Uri directory;
+    int64_t step = 0;
+    uint64_t size_bytes = 0;
+  };
+  static uint64_t size_of(const std::vector<Candidate>& candidates);
+
+  std::vector<Candidate> candidates(const Uri& place, int64_t step);
+  void add_candidates(const Uri& directory, int64_t step, std::vector<Candidate>& candidates);
+  std::optional<int64_t> best_step(const Uri& directory);
+  void make_room(const Uri& place, uint64_t size_bytes, int64_t step);
+  bool give_up_one(const Uri& place, uint64_t size_bytes, int64_t step);
+  void give_up(const Candidate& candidate, const Uri& place);
+  bool is_beside(const Uri& place, const Uri& directory) const;
+  Error with_hint(const Error& error, const Uri& place) const;
+
+  Storage& storage_;
+  const RoomOptions options_;
+  bool has_said_ = false;  // whether a warning has told that checkpoints are given up
+};
+
+}  // namespace berth
