@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "entrypoint/flags/mode_flags.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -103,7 +104,8 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
   if (starter == words.end()) return std::nullopt;
   if (last_part(*starter) == "berth") {
     Launch launch{.flags = {starter + 1, words.end()}};
-    if (!launch.flags.empty() && launch.flags[0] == "bench") launch.flags[0] = "--mode=bench";
+    const std::string mode = launch.flags.empty() ? "" : mode_of_word(launch.flags[0]);
+    if (!mode.empty()) launch.flags[0] = "--mode=" + mode;
     return launch;
   }
   const auto skipped = static_cast<size_t>(starter - words.begin());

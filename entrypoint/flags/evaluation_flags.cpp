@@ -58,11 +58,11 @@ std::vector<Flag> evaluation_flags() {
        "pre-training. train_tokenizer learns a vocabulary from the texts of --train-data-file. "
        "tokenize, inspect and convert run no model. heartbeat tells whether the training of "
        "--job-dir is alive, as a liveness probe of Kubernetes asks. bench prints how "
-       "fast this machine trains and predicts with BERT-base and BERT-large, in about two minutes; "
-       "berth bench is the same. fetch copies files, folders and archives from where berth can "
-       "read to "
+       "fast this machine trains and predicts with BERT-base and BERT-large, in about two minutes. "
+       "fetch copies files, folders and archives from where berth can read to "
        "--export-dir, and unpacks the archives. report compares the jobs in "
-       "several directories on one page.",
+       "several directories on one page. The mode may also stand before all flags: berth predict "
+       "is berth --mode predict.",
        mode_value()},
       {"eval-steps",
        {},

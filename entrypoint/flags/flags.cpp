@@ -11,6 +11,7 @@
 #include "entrypoint/flags/flag_file.h"
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/translation.h"
+#include "entrypoint/flags/mode_flags.h"
 #include "entrypoint/flags/settle_cluster.h"
 #include "entrypoint/flags/settle_device.h"
 #include "entrypoint/platform/certificates.h"
@@ -32,13 +33,36 @@ using MalformedArguments = cxxopts::OptionException;
 // Maps the canonical name of a flag to what was typed.
 using Typed = std::map<std::string, std::string>;
 
+// `arguments` begin with the mode that `word` names. Throws kUsage if a flag names another one.
+void require_one_mode(const std::string& word, const std::vector<std::string>& arguments) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    std::string other;
+    if (arguments[i].starts_with("--mode="))
+      other = "--mode=" + mode_of_word(arguments[i].substr(7));
+    if (arguments[i] == "--mode" && i + 1 < arguments.size()) {
+      other = "--mode=" + mode_of_word(arguments[i + 1]);
+    }
+    if (other.empty() || other == arguments.front()) continue;
+    throw Error(Code::kUsage, cat("the word ", quoted(word), " names another mode"), arguments[i],
+                "leave one of them out");
+  }
+}
+
 // The arguments, and those in files of flags, in berth's own flags. `notes` receives what became of
 // other programs' flags. Throws kUsage on such a flag that berth does without.
 std::vector<std::string> own_arguments(std::span<const char* const> arguments,
                                        const std::string& home, std::vector<std::string>& notes) {
   std::vector<std::string> typed = expand_flag_files(arguments, home, notes);
-  if (!typed.empty() && typed.front() == "bench") typed.front() = "--mode=bench";
+  const std::string word = typed.empty() ? "" : typed.front();
+  const std::string mode = mode_of_word(word);
+  if (!mode.empty()) typed.front() = "--mode=" + mode;
   Translation translation = translate(TypedCommand(typed));
+  if (!mode.empty()) require_one_mode(word, translation.arguments);
+  if (mode == "train") {
+    notes.emplace_back(
+        "berth train trains on all rows and evaluates nothing, as --mode train does; without the "
+        "word, a training holds out rows and evaluates on them");
+  }
   for (const Remark& remark : translation.remarks) {
     if (remark.refused) throw Error(Code::kUsage, remark.text, remark.flag);
     notes.push_back(cat(remark.flag, " ", remark.text));
@@ -91,13 +115,11 @@ void require_values(const std::vector<std::string>& canonical, const Typed& spel
 // What to type in place of an argument that belongs to no flag.
 std::string hint_for_stray(const std::string& argument) {
   if (lower_ascii(argument) == "help") return "--help lists all flags";
-  try {
-    CommandLine unused;
-    look_up_flag("mode").flag->value.set(unused, argument);
-    return cat("the mode is a flag, too: --mode ", argument);
-  } catch (const Error&) {  // it is no mode
-    return "name every input with a flag, such as --train-data-file";
+  if (!mode_of_word(argument).empty()) {
+    return cat("a mode stands before all flags, as in berth ", argument, ", or is a flag: --mode ",
+               argument);
   }
+  return "name every input with a flag, such as --train-data-file";
 }
 
 // Maps the canonical name of each flag to the last value given. cxxopts pairs names with values and

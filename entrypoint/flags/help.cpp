@@ -119,12 +119,12 @@ std::string usage_text() {
 trains the bundled encoder on a table with the columns text and label, evaluates it on rows that it
 held out, and writes runs/first/model, which Hugging Face transformers loads. Then
 
-  berth --mode predict --predict-data-file new.csv --job-dir runs/first
+  berth predict --predict-data-file new.csv --job-dir runs/first
 
 labels the rows of another table.
 
   berth explain 'python run_glue.py --task_name mrpc ...'   shows what a line for another program is
-  berth --mode inspect FILE                                 describes a data file or a model
+  berth inspect FILE                                        describes a data file or a model
   berth bench                                               shows how fast this machine trains and predicts
   berth --help                                              lists all flags and exit codes
 )");
@@ -137,11 +137,10 @@ std::string help_text(int columns) {
       out, "berth fine-tunes a BERT encoder: it reads a data file and writes a finished model.", 0,
       0, width);
   out += cat("\n  ", kExample, "\n\n");
-  append_wrapped(
-      out,
-      "Then berth --mode predict --predict-data-file new.csv --job-dir runs/first labels "
-      "the rows of another table. berth without arguments shows more ways to begin.",
-      0, 0, width);
+  append_wrapped(out,
+                 "Then berth predict --predict-data-file new.csv --job-dir runs/first labels "
+                 "the rows of another table. berth without arguments shows more ways to begin.",
+                 0, 0, width);
   out += '\n';
   append_wrapped(
       out,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "entrypoint/flags/flag_table.h"
+#include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -15,6 +16,8 @@ using Names = std::initializer_list<std::string_view>;
 bool is_among(std::string_view name, Names names) {
   return std::ranges::find(names, name) != names.end();
 }
+
+const Flag& mode_flag() { return *std::ranges::find(flag_table(), "mode", &Flag::name); }
 
 bool trains(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
 
@@ -74,8 +77,18 @@ std::string unused_flags(const CommandLine& command_line) {
     names += cat(names.empty() ? "" : ", ", "--", flag.name);
   }
   if (names.empty()) return "";
-  const auto mode_flag = std::ranges::find(flag_table(), "mode", &Flag::name);
-  return cat("--mode ", mode_flag->value.get(command_line), " does not use ", names);
+  return cat("--mode ", mode_flag().value.get(command_line), " does not use ", names);
+}
+
+std::string mode_of_word(std::string_view word) {
+  if (word.starts_with('-')) return "";
+  CommandLine named;
+  try {
+    mode_flag().value.set(named, word);
+  } catch (const Error&) {
+    return "";
+  }
+  return mode_flag().value.get(named);
 }
 
 }  // namespace berth

@@ -116,6 +116,7 @@ TEST(Explain, InputsOfSomeModesBelongToNoFlag) {
   EXPECT_EQ(fetch.text, "berth --mode fetch --export-dir data 'gs://b/a*.csv' b.tar\n");
   EXPECT_THAT(fetch.refused, IsEmpty());
   EXPECT_EQ(explained({"berth bench"}).text, "berth --mode bench\n");
+  EXPECT_EQ(explained({"berth inspect a.csv"}).text, "berth --mode inspect a.csv\n");
   EXPECT_THAT(explained({"berth --mode eval file.csv"}).refused, ElementsAre("file.csv"));
   EXPECT_THAT(explained({"berth --mode inspect --no-such-flag file.csv"}).refused,
               ElementsAre("--no-such-flag"));

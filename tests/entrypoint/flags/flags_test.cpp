@@ -168,8 +168,8 @@ TEST_F(FlagsTest, StrayArgumentIsRefused) {
   refuses({"data.csv"}, R"(unexpected argument "data.csv"; name every input with a flag)");
   refuses({"--do-lower-case", "data.csv"}, R"(unexpected argument "data.csv")");
   refuses({"-epochs", "3"}, R"(unexpected argument "-epochs"; write flags with two dashes)");
-  refuses({"predict", "--job-dir=a"},
-          R"(unexpected argument "predict"; the mode is a flag, too: --mode predict)");
+  refuses({"--job-dir=a", "predict"},
+          R"(unexpected argument "predict"; a mode stands before all flags, as in berth predict)");
   refuses({"help"}, R"(unexpected argument "help"; --help lists all flags)");
   refuses({"-"}, "unexpected argument");
   refuses({""}, "unexpected argument");

@@ -37,7 +37,7 @@ TEST(Help, ShowsEveryVisibleFlagWithItsDefault) {
 TEST(Help, BeginsWithAnExampleAndEndsWithExitCodes) {
   const std::string help = help_text(100);
   EXPECT_THAT(help.substr(0, 300), HasSubstr("berth --train-data-file data/df.pickle"));
-  EXPECT_THAT(help.substr(0, 300), HasSubstr("--mode predict"));
+  EXPECT_THAT(help.substr(0, 300), HasSubstr("berth predict"));
   EXPECT_THAT(help, HasSubstr("  143   stopped by SIGTERM or SIGINT, after saving\n"));
 }
 

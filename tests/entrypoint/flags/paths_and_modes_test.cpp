@@ -20,6 +20,10 @@ class PathsAndModesTest : public testing::Test {
     EXPECT_THAT([&] { parse(arguments); }, ThrowsCode(Code::kUsage, says));
   }
 
+  void refuses_alone(const std::vector<const char*>& arguments, const std::string& says) {
+    EXPECT_THAT([&] { parse_alone(arguments); }, ThrowsCode(Code::kUsage, says));
+  }
+
   Platform platform_;
 };
 
@@ -70,6 +74,34 @@ TEST_F(PathsAndModesTest, AFlagThatTheModeDoesNotUseIsNamed) {
 
 TEST_F(PathsAndModesTest, JoiningAndItsOppositeExcludeEachOther) {
   refuses({"--task=mlm", "--line-by-line", "--attend-across-documents"}, "holds one document");
+}
+
+TEST_F(PathsAndModesTest, AModeIsAWordBeforeAllFlags) {
+  EXPECT_EQ(
+      parse_alone({"predict", "--predict-data-file", "a.csv", "--job-dir", "j"}).settings.mode,
+      Mode::kPredict);
+  EXPECT_EQ(parse_alone({"train", "--train-data-file", "a.csv", "--job-dir", "j"}).settings.mode,
+            Mode::kTrain);
+  EXPECT_EQ(parse_alone({"embed", "--predict-data-file", "a.csv", "--job-dir", "j"}).settings.mode,
+            Mode::kEmbed);
+  EXPECT_EQ(parse_alone({"eval", "--eval-data-file", "a.csv", "--job-dir", "j"}).settings.mode,
+            Mode::kEval);
+  const CommandLine inspect = parse_alone({"inspect", "a.csv", "train"});
+  EXPECT_EQ(inspect.settings.mode, Mode::kInspect);
+  EXPECT_EQ(inspect.tool.input, "a.csv");
+  EXPECT_THAT(inspect.tool.further_inputs, testing::ElementsAre("train"));
+  EXPECT_EQ(parse_alone({"inspect", "--mode", "inspect", "a.csv"}).tool.input, "a.csv");
+  EXPECT_EQ(
+      parse_alone({"train-and-eval", "--train-data-file", "a.csv", "--job-dir", "j"}).settings.mode,
+      Mode::kTrainAndEval);
+  refuses_alone({"predict", "--mode", "eval"}, R"(--mode: the word "predict" names another mode)");
+  refuses_alone({"eval", "--mode=predict"}, "leave one of them out");
+  refuses_alone({"no_mode", "--job-dir", "j"}, R"(unexpected argument "no_mode")");
+}
+
+TEST_F(PathsAndModesTest, TheWordTrainSaysThatNothingIsEvaluated) {
+  const CommandLine line = parse_alone({"train", "--train-data-file", "a.csv", "--job-dir", "j"});
+  EXPECT_THAT(line.notes, testing::ElementsAre(testing::HasSubstr("evaluates nothing")));
 }
 
 }  // namespace
