@@ -96,6 +96,7 @@ struct CommandLine {
   // The CPU computes without the instructions above these, for tests; empty: with all that it has.
   std::string highest_instruction_set;
   bool log_histograms = false;             // of the parameters, for TensorBoard
+  bool row_preview = true;                 // whether the log, --dry-run and the report show rows
   int64_t profiled_updates = 0;            // of a training; 0: none
   std::optional<double> price_per_hour{};  // of the machine, in any currency
   int64_t memory_limit = 0;                // in bytes; 0: what the machine and the container say

@@ -60,6 +60,15 @@ std::vector<Flag> output_flags() {
        kOutput,
        "Log the loss after every so many updates.",
        integer_value(training_option(&TrainingOptions::logging_steps), {1, kAnyCount})},
+      {.name = "row-preview",
+       .aliases = {},
+       .group = kOutput,
+       .help = "Show three rows as the model takes them at the start of the log, in --dry-run and "
+               "in the report: their texts, tokens and labels, and what is cut. With "
+               "--no-row-preview no text of the training data gets there.",
+       .value = switch_value(place(&CommandLine::row_preview)),
+       .default_text = "true",
+       .in_settings = false},
       {.name = "log-histograms",
        .aliases = {},
        .group = kOutput,

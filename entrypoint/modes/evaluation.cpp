@@ -1,13 +1,47 @@
 #include "entrypoint/modes/evaluation.h"
 
+#include <algorithm>
+
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/modes/labelled_evaluation.h"
 #include "entrypoint/report/standard_output.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/printable.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/results.h"
 
 namespace berth {
+
+namespace {
+
+bool has_many_classes(const JobMetrics& metrics) {
+  const size_t most = std::max(metrics.evaluation->scores.classes.size(),
+                               metrics.evaluation->scores.confusion.size());
+  return most > kMostShownClasses;
+}
+
+// What goes to standard output. Of many classes it is a summary, and evaluation.json in the job
+// directory has all; without such a directory, or where it takes no file, all is printed.
+std::string printed(Job& job, const JobMetrics& metrics) {
+  const std::string& directory = job.command_line.settings.output.job_dir;
+  if (directory.empty() || !has_many_classes(metrics)) return to_json(metrics);
+  const Uri details = JobDirectory(job.command_line.settings.output).evaluation();
+  try {
+    write_text(job.storage, details, to_json(metrics));
+  } catch (const Error& error) {
+    log_warning(cat("the scores of all classes are printed, because they could not be stored: ",
+                    error.what()));
+    return to_json(metrics);
+  }
+  log_info(cat("the scores of all classes and the confusion matrix are in ", details.to_string()));
+  return to_summary_json(metrics, details.to_string());
+}
+
+}  // namespace
 
 void run_evaluation(Job& job) {
   FinishedModel finished(job);
@@ -33,7 +67,7 @@ void run_evaluation(Job& job) {
   job.output.on_finish();
   if (!job.leads()) return;
   StandardOutput standard_output;
-  standard_output.write(as_bytes(printable_json(to_json(metrics))));
+  standard_output.write(as_bytes(printable_json(printed(job, metrics))));
   standard_output.close();
 }
 

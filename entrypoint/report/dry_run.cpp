@@ -6,6 +6,7 @@
 #include "entrypoint/report/bar_line.h"
 #include "storage/base/counted.h"
 #include "storage/base/json.h"
+#include "storage/base/printable.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -26,6 +27,32 @@ std::string rows(const MemoryParts& parts) {
 
 std::string limit_row(std::string_view name, const std::optional<MemoryLimit>& limit) {
   return limit ? row(name, cat(human_bytes(limit->size_bytes), ", ", limit->what)) : "";
+}
+
+// Texts are hostile: nothing in them may look like another line.
+std::string preview_rows_text(const JobReport& job) {
+  std::string text;
+  for (const ShownRow& shown : job.rows) {
+    text += "\n" + row("row", cat(shown.row));
+    for (const std::string& of_row : shown.texts) text += row("  text", printable(of_row));
+    text += row("  tokens", cat(shown.token_count, ": ", printable(shown.tokens))) +
+            row("  label", printable(shown.label));
+    if (!shown.cut.empty()) text += row("  cut", printable(shown.cut));
+  }
+  return text;
+}
+
+OrderedJson preview_objects(const JobReport& job) {
+  OrderedJson rows = OrderedJson::array();
+  for (const ShownRow& shown : job.rows) {
+    rows.push_back({{"row", shown.row},
+                    {"texts", shown.texts},
+                    {"tokens", shown.tokens},
+                    {"token_count", shown.token_count},
+                    {"label", shown.label},
+                    {"cut", shown.cut}});
+  }
+  return rows;
 }
 
 std::string disk_rows(const DiskBudget& disk) {
@@ -119,15 +146,17 @@ std::string to_text(const DryRun& dry_run) {
                      row("learning rate", rate_text(job)) + row("parameters", cat(job.parameters)) +
                      row("kernels", job.kernels) + probe_rows(job);
   if (!job.cut_texts.empty()) text += row("texts", job.cut_texts);
-  text += "\n";
+  text += preview_rows_text(job) + "\n";
   text += rows(host_parts(dry_run.memory)) +
           row("memory", human_bytes(dry_run.memory.on_host()) + " at most") +
-          limit_row("limit", dry_run.limits.host) + disk_rows(dry_run.disk);
-  if (!dry_run.memory.engine.has_own_memory) return text;
-  return text + "\n" + rows(device_parts(dry_run.memory)) +
-         row("device memory",
-             human_bytes(dry_run.memory.on_device()) + " at most, on each device") +
-         limit_row("device limit", dry_run.limits.device);
+          limit_row("limit", dry_run.limits.host);
+  if (dry_run.memory.engine.has_own_memory) {
+    text +=
+        "\n" + rows(device_parts(dry_run.memory)) +
+        row("device memory", human_bytes(dry_run.memory.on_device()) + " at most, on each device") +
+        limit_row("device limit", dry_run.limits.device);
+  }
+  return text + disk_rows(dry_run.disk);
 }
 
 std::string to_json(const DryRun& dry_run) {
@@ -152,6 +181,7 @@ std::string to_json(const DryRun& dry_run) {
     object["probes"] = probe_objects(job);
     object["probed_steps"] = job.probed_steps;
   }
+  if (!job.rows.empty()) object["rows"] = preview_objects(job);
   object["memory"] = memory;
   if (!dry_run.disk.needs.empty()) object["disk"] = disk_object(dry_run.disk);
   return to_text(object);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/job/row_preview.h"
 #include "entrypoint/job/token_survey.h"
 #include "entrypoint/memory/memory_text.h"
 #include "entrypoint/report/dry_run.h"
@@ -78,6 +79,17 @@ void survey(const TrainingInputs& inputs, TrainingData& data, TrainingPlan& plan
   warn_of_tokens(rows.train.name, {plan.report.cut_texts, unknown_texts(found)});
 }
 
+// Shows the first rows in the log, and keeps them for --dry-run and the report. A probe's rows are
+// not of the job.
+void preview(const Job& job, const TrainingInputs& inputs, TrainingData& data, TrainingPlan& plan) {
+  const CommandLine& asked = job.command_line;
+  if (!asked.row_preview || asked.parent_process > 0 || !job.leads()) return;
+  const TrainingRows& rows = inputs.rows;
+  plan.report.rows = preview_rows(rows.train, data.train(), rows.labels, inputs.settings(),
+                                  *inputs.model.tokenizer);
+  for (const ShownRow& row : plan.report.rows) log_info(row_text(row));
+}
+
 // The memory of the largest probe. They run on the CPU, whatever computes the job.
 size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
   if (!inputs.probes) return 0;
@@ -121,6 +133,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   if (!plan.disk.needs.empty()) log_info("disk: " + disk_text(plan.disk));
   plan.report = make_report(job, inputs, data, plan.updates, device);
   survey(inputs, data, plan);
+  preview(job, inputs, data, plan);
   if (inputs.probes) {
     plan.report.probes = inputs.probes->facts();
     plan.report.probed_steps = ProbeRule(settings.probes, settings.training, plan.updates).count();

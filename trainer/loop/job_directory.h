@@ -34,6 +34,7 @@ inline constexpr std::string_view kGeneratorFolderName = "generator";
 //     model/              the finished model                     (or --export-dir)
 //     model/generator/    the generator beside which it learnt   (--task electra)
 //     metrics.json        written last of all; says "finished": true
+//     evaluation.json     written by --mode eval, where there are many classes
 //     predictions.tsv     written by --mode predict
 //     embeddings.npy      written by --mode embed, or .parquet or .jsonl
 //     test_results.tsv    the same in the tutorial's format, if flags ask for it
@@ -62,6 +63,7 @@ class JobDirectory {
   Uri profile() const { return root_ / "profile.pftrace"; }
   Uri report() const { return root_ / "report.html"; }
   Uri metrics() const { return root_ / "metrics.json"; }
+  Uri evaluation() const { return root_ / "evaluation.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }
   Uri embeddings(EmbeddingsFormat format) const;
   Uri test_results() const { return root_ / "test_results.tsv"; }

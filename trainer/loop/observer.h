@@ -19,6 +19,17 @@ struct ProbeFacts {
   int64_t updates = 0;
 };
 
+// A row of the training data as the model takes it. Texts may hold anything: they are escaped where
+// they are shown.
+struct ShownRow {
+  uint64_t row = 0;                  // its number in the source, from 0
+  std::vector<std::string> texts{};  // as they were read, up to a length; none: rows hold tokens
+  std::string tokens{};              // of all texts, or of the first sequence: "[CLS] a ##b [SEP]"
+  int64_t token_count = 0;
+  std::string label{};  // with its name and its number
+  std::string cut{};    // what the model does not see, or sees in parts; empty: it sees all
+};
+
 // Facts about the job, known after the data were read and the model was built.
 struct JobReport {
   int64_t train_examples = 0, eval_examples = 0;
@@ -34,7 +45,8 @@ struct JobReport {
   std::string kernels{};
   std::string cut_texts{};  // a sentence about those that are cut; empty: at most 5 % are
   std::vector<ProbeFacts> probes{};
-  int64_t probed_steps = 0;  // by an uninterrupted job
+  int64_t probed_steps = 0;      // by an uninterrupted job
+  std::vector<ShownRow> rows{};  // the first of the training data; none: they are not to be shown
 };
 
 // One update. Rates cover the training steps of this process so far, without the time in which an

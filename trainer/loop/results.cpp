@@ -1,5 +1,6 @@
 #include "trainer/loop/results.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/counted.h"
@@ -37,16 +38,40 @@ OrderedJson train_object(const TrainResult& result) {
   return object;
 }
 
-OrderedJson eval_object(const EvaluationResult& evaluation) {
+OrderedJson class_object(const ClassScore& score) {
+  return {{"precision", score.precision},
+          {"recall", score.recall},
+          {"f1", score.f1},
+          {"support", score.support}};
+}
+
+// The metrics, and of the classes the worst ones that occur.
+OrderedJson eval_summary(const EvaluationResult& evaluation) {
+  constexpr size_t kWorst = 10;
+  OrderedJson object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
+  const TaskScores& scores = evaluation.scores;
+  for (const auto& [name, value] : scores.metrics) object[name] = value;
+  if (scores.majority_rate) object["majority_rate"] = *scores.majority_rate;
+  std::vector<ClassScore> classes = scores.classes;
+  object["classes"] = classes.size();
+  std::erase_if(classes, [](const ClassScore& score) { return score.support == 0; });
+  std::ranges::stable_sort(classes, std::ranges::less(), &ClassScore::f1);
+  for (size_t i = 0; i < std::min(kWorst, classes.size()); ++i) {
+    object["worst_classes"][classes[i].name] = class_object(classes[i]);
+  }
+  return object;
+}
+
+OrderedJson eval_object(const EvaluationResult& evaluation, bool is_summary = false) {
+  if (is_summary && evaluation.scores.classes.size() > kMostShownClasses) {
+    return eval_summary(evaluation);
+  }
   OrderedJson object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
   const TaskScores& scores = evaluation.scores;
   for (const auto& [name, value] : scores.metrics) object[name] = value;
   if (scores.majority_rate) object["majority_rate"] = *scores.majority_rate;
   for (const ClassScore& score : scores.classes) {
-    object["per_class"][score.name] = {{"precision", score.precision},
-                                       {"recall", score.recall},
-                                       {"f1", score.f1},
-                                       {"support", score.support}};
+    object["per_class"][score.name] = class_object(score);
   }
   if (!scores.confusion.empty()) object["confusion_matrix"] = scores.confusion;
   return object;
@@ -90,18 +115,22 @@ double probe_share(const TrainResult& result) {
   return result.loop_seconds > 0 ? result.probe_seconds / result.loop_seconds : 0;
 }
 
-std::string to_json(const JobMetrics& metrics) {
+std::string to_json(const JobMetrics& metrics) { return to_summary_json(metrics, ""); }
+
+std::string to_summary_json(const JobMetrics& metrics, const std::string& details) {
+  const bool is_summary = !details.empty();
   OrderedJson object = OrderedJson::object();
   if (metrics.result) object["train"] = train_object(*metrics.result);
   if (metrics.result && !metrics.result->state.probes.empty()) {
     object["probes"] = probes_object(*metrics.result);
   }
-  if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation);
-  if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched);
+  if (metrics.evaluation) object["eval"] = eval_object(*metrics.evaluation, is_summary);
+  if (metrics.mismatched) object["eval_mm"] = eval_object(*metrics.mismatched, is_summary);
   object["task"] = task_name(metrics.task);
-  if (metrics.in_fp32) object["eval_fp32"] = eval_object(*metrics.in_fp32);
+  if (metrics.in_fp32) object["eval_fp32"] = eval_object(*metrics.in_fp32, is_summary);
   object["precision"] = name_of(metrics.precision);
   object["kernels"] = metrics.kernels;
+  if (is_summary) object["details"] = details;
   object["peak_rss_bytes"] = process_usage().peak_resident_bytes;
   object["finished"] = true;
   return to_text(object, 2) + "\n";

@@ -29,6 +29,12 @@ struct JobMetrics {
   std::string dataset{}, base_model{};
 };
 std::string to_json(const JobMetrics& metrics);
+
+// The most classes whose scores fit a screen.
+inline constexpr size_t kMostShownClasses = 20;
+// The same for people who have `details`, a file with all of it: of more classes, only the ten with
+// the lowest F1, and no confusion matrix.
+std::string to_summary_json(const JobMetrics& metrics, const std::string& details);
 // The part of this process's training time that it waited for probes, from 0 to 1.
 double probe_share(const TrainResult& result);
 

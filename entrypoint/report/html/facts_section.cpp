@@ -42,6 +42,30 @@ std::string source_table(const std::vector<Source>& sources) {
   return scrolling("Files that were read", out) + note;
 }
 
+std::string preview_table(const std::vector<ShownRow>& rows) {
+  constexpr size_t kLimit = 1000;
+  if (rows.empty()) return "";
+  std::string out =
+      "<table class=\"words stack\"><caption>The first rows to train on, as the model takes them."
+      "</caption><thead><tr><th scope=\"col\" class=\"num\">row</th><th scope=\"col\">text</th><th "
+      "scope=\"col\">tokens</th><th scope=\"col\">label</th><th "
+      "scope=\"col\">cut</th></tr></thead><tbody>\n";
+  for (const ShownRow& row : rows) {
+    std::string texts;
+    for (const std::string& text : row.texts) {
+      texts += cat(texts.empty() ? "" : "<br/>", isolated(text, kLimit));
+    }
+    out +=
+        cat("<tr><td class=\"num\" data-name=\"row\">", whole_number(static_cast<int64_t>(row.row)),
+            "</td><td class=\"long\" data-name=\"text\">", texts.empty() ? "–" : texts,
+            "</td><td class=\"long\" data-name=\"tokens\">", isolated(row.tokens, kLimit), " (",
+            whole_number(row.token_count), ")</td><td class=\"long\" data-name=\"label\">",
+            isolated(row.label, kLimit), "</td><td data-name=\"cut\">",
+            row.cut.empty() ? "–" : isolated(row.cut), "</td></tr>\n");
+  }
+  return scrolling("The first rows to train on", out + "</tbody></table>");
+}
+
 std::string length_figure(const TokenLengths& found) {
   Histogram histogram = histogram_of(found.lengths, /*least_width=*/1);
   histogram.title = found.are_windows ? "Tokens of each sequence" : "Tokens of each text";
@@ -83,6 +107,7 @@ std::string data_section(const JobFacts& facts) {
                    whole_number(facts.plan.num_labels));
   }
   std::string out = cat("<table><caption>Examples</caption><tbody>\n", rows, "</tbody></table>\n");
+  out += preview_table(facts.plan.rows);
   if (facts.lengths) out += length_figure(*facts.lengths);
   return section("Data", out + source_table(facts.record.sources));
 }

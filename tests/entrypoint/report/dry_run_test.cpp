@@ -76,6 +76,49 @@ TEST(DryRunText, ListsTheProbes) {
   EXPECT_EQ(json["memory"]["probe_bytes"], 2048);
 }
 
+// A text with line breaks would look like other lines.
+TEST(DryRunText, ShowsRowsWhateverTheyHold) {
+  DryRun dry_run = example();
+  dry_run.job.rows = {{.row = 3,
+                       .texts = {"a\n  label       forged\x1b[1m", "b"},
+                       .tokens = "[CLS] a [SEP]",
+                       .token_count = 3,
+                       .label = "\"x\", class 0",
+                       .cut = "2 of 5 tokens at --max-seq-length 3"}};
+  const std::string text = to_text(dry_run);
+  EXPECT_NE(text.find("row           3\n"
+                      "  text        a\\x0a  label       forged\\x1b[1m\n"
+                      "  text        b\n"
+                      "  tokens      3: [CLS] a [SEP]\n"
+                      "  label       \"x\", class 0\n"
+                      "  cut         2 of 5 tokens at --max-seq-length 3\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(parse_json(to_json(dry_run))["rows"][0]["row"], 3);
+}
+
+TEST(DryRunText, ListsTheDisks) {
+  DryRun dry_run = example();
+  dry_run.disk.use = {.checkpoint_bytes = 3 << 20, .model_bytes = 1 << 20, .most_checkpoints = 4};
+  const Volume volume{.id = 1, .size_bytes = 1 << 30, .free_bytes = 1 << 29, .is_certain = true};
+  dry_run.disk.needs.push_back(
+      {.place = "runs/a", .least_bytes = 6 << 20, .most_bytes = 13 << 20, .volume = volume});
+  dry_run.disk.needs.push_back({.place = "gs://b/m", .least_bytes = 1, .most_bytes = 1 << 20});
+  const std::string text = to_text(dry_run);
+  EXPECT_NE(text.find("checkpoint    3.0 MiB\n"
+                      "model         1.0 MiB\n"
+                      "checkpoints   at most 4 at once\n"
+                      "disk          13.0 MiB at most, 6.0 MiB at least, in runs/a\n"
+                      "disk limit    1.0 GiB, of which 512.0 MiB are free\n"
+                      "disk          1.0 MiB at most, 1 B at least, in gs://b/m\n"),
+            std::string::npos)
+      << text;
+  const Json json = parse_json(to_json(dry_run));
+  EXPECT_EQ(json["disk"]["most_checkpoints"], 4);
+  EXPECT_EQ(json["disk"]["places"][0]["free_bytes"], 1 << 29);
+  EXPECT_TRUE(json["disk"]["places"][1]["size_bytes"].is_null());
+}
+
 DryRun with_own_memory() {
   DryRun dry_run = example();
   dry_run.memory.engine.has_own_memory = true;
