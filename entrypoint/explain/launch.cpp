@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "entrypoint/explain/launch_prefix.h"
 #include "entrypoint/flags/mode_flags.h"
 #include "storage/base/text.h"
 
@@ -15,34 +16,72 @@ constexpr std::array<std::string_view, 3> kLauncherModules = {
 constexpr std::array<std::string_view, 5> kProcessOptions = {"nproc_per_node", "num_processes",
                                                              "num_gpus", "num_cores", "nproc"};
 constexpr std::array<std::string_view, 3> kMachineOptions = {"nnodes", "num_nodes", "num_machines"};
+// Options of launchers that take no value. Others take the next word, unless it is an option.
+constexpr std::array<std::string_view, 24> kSwitches = {"standalone",
+                                                        "use_env",
+                                                        "multi_gpu",
+                                                        "cpu",
+                                                        "tpu",
+                                                        "use_deepspeed",
+                                                        "use_fsdp",
+                                                        "use_megatron_lm",
+                                                        "no_python",
+                                                        "run_path",
+                                                        "quiet",
+                                                        "q",
+                                                        "debug",
+                                                        "same_network",
+                                                        "no_local_rank",
+                                                        "use_mps_device",
+                                                        "u",
+                                                        "s",
+                                                        "B",
+                                                        "E",
+                                                        "O",
+                                                        "I",
+                                                        "v",
+                                                        "use_xpu"};
+constexpr std::string_view kSplitModel =
+    "splits the model between devices; berth keeps all of it on each, which gives the same updates "
+    "where it fits";
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool is_script(const std::string& word) { return !word.starts_with('-') && word.ends_with(".py"); }
+bool is_script(const std::string& word) { return is_script_name(word); }
 
 bool is_starter(const std::string& word) {
   const std::string_view name = last_part(word);
   return name.starts_with("python") || name == "torchrun" || name == "accelerate" ||
-         name == "deepspeed" || name == "berth" || is_script(word);
+         name == "accelerate-launch" || name == "deepspeed" || name == "berth" || is_script(word);
+}
+
+std::string_view launcher_of(std::string_view name) {
+  if (name == "torchrun" || name.starts_with("torch.distributed")) return "torchrun";
+  if (name.starts_with("accelerate")) return "accelerate";
+  return name == "deepspeed" ? name : "";
 }
 
 // Reads the options of interpreters and launchers up to the script.
 class LaunchReader {
  public:
-  explicit LaunchReader(std::span<const std::string> words) : words_(words) {}
+  LaunchReader(std::span<const std::string> words, Launch launch)
+      : words_(words), launch_(std::move(launch)) {}
 
   std::optional<Launch> read() {
     while (at_ < words_.size()) {
       const std::string& word = words_[at_++];
+      const std::string_view launcher = launcher_of(last_part(word));
       if (word == "-m" || word == "--module") {
         if (at_ < words_.size() && starts_module(words_[at_++])) return finished();
       } else if (word.starts_with('-')) {
         read_option(word);
-      } else if (is_script(word) && starts_script(last_part(word))) {
+      } else if (is_script(word) && starts_script(word)) {
         return finished();
+      } else if (!launcher.empty()) {
+        launch_.launcher = launcher;
       }
     }
     return std::nullopt;
@@ -56,36 +95,76 @@ class LaunchReader {
   }
 
   bool starts_module(const std::string& module) {
-    if (is_one_of(kLauncherModules, module)) return false;
+    if (is_one_of(kLauncherModules, module)) {
+      launch_.launcher = launcher_of(module);
+      return false;
+    }
+    launch_.path = module;
     launch_.script = module.substr(module.rfind('.') + 1) + ".py";
     return true;
   }
 
-  bool starts_script(std::string_view name) {
-    if (name == "xla_spawn.py") {
-      launch_.uses_tpu = true;
+  bool starts_script(const std::string& path) {
+    if (last_part(path) == "xla_spawn.py") {
+      launch_.device = AskedDevice::kTpu;
+      launch_.launcher = "xla_spawn.py";
       return false;
     }
-    launch_.script = name;
+    launch_.path = path;
+    launch_.script = last_part(path);
     return true;
   }
 
-  // An option takes the next word, unless that is another option or the script.
   void read_option(const std::string& word) {
     const size_t equals = word.find('=');
     std::string name = word.substr(0, equals), value;
-    if (equals != std::string::npos) {
-      value = word.substr(equals + 1);
-    } else if (at_ < words_.size() && !words_[at_].starts_with('-') && !is_script(words_[at_])) {
-      value = words_[at_++];
-    }
     name.erase(0, name.find_first_not_of('-'));
     std::ranges::replace(name, '-', '_');
+    const bool is_switch = is_one_of(kSwitches, name);
+    if (equals != std::string::npos) {
+      value = word.substr(equals + 1);
+    } else if (!is_switch && at_ < words_.size() && !words_[at_].starts_with('-') &&
+               !is_script(words_[at_])) {
+      value = words_[at_++];
+    }
+    take_option(word.substr(0, equals), name, value);
+  }
+
+  void take_option(const std::string& typed, const std::string& name, const std::string& value) {
+    const bool is_accelerate = launch_.launcher == "accelerate";
     if (is_one_of(kProcessOptions, name)) {
       launch_.processes = value;
       launch_.counts_all = name == "num_processes";  // of accelerate
     }
     if (is_one_of(kMachineOptions, name)) launch_.machines = value;
+    if (name == "num_gpus" || name == "multi_gpu") launch_.device = AskedDevice::kGpu;
+    if (name == "include" && launch_.launcher == "deepspeed") {
+      launch_.processes = counted_devices(value.substr(value.rfind(':') + 1));
+    }
+    if (!is_accelerate) return;
+    if (name == "cpu") launch_.device = AskedDevice::kCpu;
+    if (name == "tpu") launch_.device = AskedDevice::kTpu;
+    if (name == "mixed_precision") launch_.precision = value;
+    if (name == "config_file") launch_.config_file = value;
+    if (name == "gpu_ids" && value != "all" && launch_.processes.empty()) {
+      launch_.processes = counted_devices(value);
+      launch_.counts_all = true;
+      launch_.device = AskedDevice::kGpu;
+    }
+    if (name.starts_with("use_fsdp") || name.starts_with("use_deepspeed")) {
+      launch_.remarks.push_back({typed, std::string(kSplitModel), false});
+    }
+    if (name == "use_megatron_lm" || name == "use_mps_device" || name == "use_xpu") {
+      launch_.remarks.push_back(
+          {typed, "has no counterpart; berth trains on CPUs, TPUs and GPUs of NVIDIA", true});
+    }
+    if (name == "gradient_accumulation_steps" || name == "gradient_clipping" ||
+        name == "deepspeed_config_file") {
+      launch_.remarks.push_back({typed,
+                                 "is a setting of DeepSpeed, which may change the batch: name its "
+                                 "value among the script's own flags, and leave this one out",
+                                 true});
+    }
   }
 
   std::span<const std::string> words_;
@@ -95,21 +174,45 @@ class LaunchReader {
 
 }  // namespace
 
+bool is_script_name(std::string_view word) {
+  return !word.starts_with('-') && word.ends_with(".py");
+}
+
+void read_environment(std::span<const std::string> environment, Launch& launch) {
+  for (const std::string& setting : environment) {
+    const size_t equals = setting.find('=');
+    const std::string name = setting.substr(0, equals);
+    if (name != "CUDA_VISIBLE_DEVICES" || equals == std::string::npos) continue;
+    const std::string value = setting.substr(equals + 1);
+    const bool has_none = value.empty() || value == "-1" || value == "\"\"";
+    launch.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
+    launch.visible = has_none ? "" : counted_devices(value);
+  }
+}
+
 std::optional<Launch> find_launch(std::span<const std::string> words) {
   if (words.empty()) return std::nullopt;
   if (words[0].starts_with("--")) {
     return Launch{.flags = {words.begin(), words.end()}};
   }
+  Launch launch;
   const auto starter = std::ranges::find_if(words, is_starter);
-  if (starter == words.end()) return std::nullopt;
+  const auto skipped = static_cast<size_t>(starter - words.begin());
+  read_prefix(words.first(skipped), launch);
+  if (starter == words.end()) {
+    const auto arguments = container_arguments(words);
+    if (arguments.empty() || !arguments[0].starts_with("--")) return std::nullopt;
+    launch.flags.assign(arguments.begin(), arguments.end());
+    return launch;
+  }
   if (last_part(*starter) == "berth") {
-    Launch launch{.flags = {starter + 1, words.end()}};
+    launch.is_berth = true;
+    launch.flags.assign(starter + 1, words.end());
     const std::string mode = launch.flags.empty() ? "" : mode_of_word(launch.flags[0]);
     if (!mode.empty()) launch.flags[0] = "--mode=" + mode;
     return launch;
   }
-  const auto skipped = static_cast<size_t>(starter - words.begin());
-  return LaunchReader(words.subspan(is_script(*starter) ? skipped : skipped + 1)).read();
+  return LaunchReader(words.subspan(skipped), std::move(launch)).read();
 }
 
 }  // namespace berth

@@ -7,19 +7,44 @@
 
 namespace berth {
 
-// How a command starts a training script.
+// The kind of device that a command line asks for.
+enum class AskedDevice { kNotSaid, kCpu, kGpu, kTpu };
+
+// What a launcher says of the job that berth has no flag for: a word of the line, and a sentence.
+struct LaunchRemark {
+  std::string word, text;
+  bool refused;
+};
+
+// How a command starts a training script, and on which devices.
 struct Launch {
   std::string script{};  // "run_glue.py", or the last part of a module's name; empty: only flags
+  std::string path{};    // the script or module as it was typed
   std::vector<std::string> flags{};
-  std::string processes{};  // how many run at the same time, as typed: "8"; empty: one
+  std::string launcher{};   // "torchrun", "accelerate", "deepspeed", "mpirun"; empty: none
+  std::string processes{};  // how many run at the same time, as typed: "8"; empty: not said
   std::string machines{};   // likewise, on how many machines
   bool counts_all = false;  // whether `processes` are those of all machines, not of each
-  bool uses_tpu = false;
+  bool is_berth = false;    // the line runs berth itself
+
+  AskedDevice device = AskedDevice::kNotSaid;
+  std::string visible{};  // how many GPUs the process sees, as typed: "2", "all"; empty: not said
+
+  std::string config_file{};  // of accelerate launch, as typed
+  std::string precision{};    // "fp16", "bf16" or "no", of accelerate's --mixed_precision
+  std::vector<LaunchRemark> remarks{};
 };
 
 // Finds the script behind python, torchrun, accelerate launch, deepspeed, `python -m
-// torch.distributed.launch` or xla_spawn.py, whatever stands before these. Words that begin with
-// flags are the flags of no script, and so are those behind `berth`. nullopt: no script is started.
+// torch.distributed.launch` or xla_spawn.py, and reads what docker, mpirun, srun and horovodrun say
+// before these. Words that begin with flags are the flags of no script, and so are the words behind
+// `berth`. nullopt: no script is started.
 std::optional<Launch> find_launch(std::span<const std::string> words);
+
+// Reads the setting of a variable in front of a command, such as CUDA_VISIBLE_DEVICES=0,1.
+void read_environment(std::span<const std::string> environment, Launch& launch);
+
+// Whether a file of this name is a Python script: "a/run_glue.py".
+bool is_script_name(std::string_view word);
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/explain/hub_data_set.h"
 #include "storage/base/text.h"
 #include "trainer/tasks/glue.h"
 
@@ -13,11 +14,11 @@ bool names_files(const OwnCommand& own) {
          own.has("data-dir");
 }
 
-// A data set as load_dataset() finds it, and the folder for it.
-struct DataSet {
-  std::string flag;       // that names it, as typed
-  std::string arguments;  // of load_dataset(): '"wikitext", "wikitext-2-raw-v1"'
-  std::string folder;
+// The data set that a flag asks for. Rows to evaluate on may lie elsewhere.
+struct WantedDataSet {
+  std::string flag;  // that names it, as typed
+  HubDataSet rows;
+  std::string other_rows{};  // to evaluate on; empty: the same place
 };
 
 // The flag as it was typed: one of berth's, or an alias of it, or one of another program.
@@ -29,41 +30,48 @@ std::string typed_name(const TypedCommand& typed, std::string_view name) {
   return "";
 }
 
-std::optional<DataSet> wanted_data_set(const TypedCommand& typed, const OwnCommand& own) {
+std::optional<WantedDataSet> wanted_data_set(std::string_view script, const TypedCommand& typed,
+                                             const OwnCommand& own) {
   if (const auto name = typed.value("dataset_name")) {
-    const std::optional<std::string> config = typed.value("dataset_config_name");
-    return DataSet{typed_name(typed, "dataset_name"),
-                   cat("\"", *name, "\"", config ? cat(", \"", *config, "\"") : ""),
-                   std::string(last_part(*name))};
+    return WantedDataSet{typed_name(typed, "dataset_name"),
+                         find_hub_data_set(*name, typed.value("dataset_config_name").value_or(""))};
+  }
+  if (const auto language = typed.value("language"); language && script == "run_xnli.py") {
+    const std::string trained = typed.value("train_language").value_or(*language);
+    const std::string scored = find_hub_data_set("xnli", *language).place;
+    return WantedDataSet{typed_name(typed, "language"), find_hub_data_set("xnli", trained),
+                         trained == *language ? "" : scored};
   }
   const GlueTask* task = find_glue_task(own.value("task").value_or(""));
   if (task == nullptr) return std::nullopt;
-  return DataSet{typed_name(typed, "task"), cat("\"nyu-mll/glue\", \"", task->name, "\""),
-                 cat("glue/", task->name)};
+  return WantedDataSet{typed_name(typed, "task"), find_hub_data_set("glue", task->name)};
 }
 
 bool is_of_data_set(const Remark& remark) {
-  return remark.refused && remark.flag.starts_with("--dataset");
+  return remark.refused &&
+         (remark.flag.starts_with("--dataset") || remark.flag.ends_with("language"));
 }
 
 }  // namespace
 
-void name_data_files(const TypedCommand& typed, bool predicts_afterwards, OwnCommand& own,
-                     std::vector<Remark>& remarks) {
+void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
+                     OwnCommand& own, std::vector<Remark>& remarks) {
   if (names_files(own)) return;
-  const std::optional<DataSet> data_set = wanted_data_set(typed, own);
-  if (!data_set) return;
+  const std::optional<WantedDataSet> wanted = wanted_data_set(script, typed, own);
+  if (!wanted) return;
+  const std::string& place = wanted->rows.place;
+  const std::string& scored = wanted->other_rows.empty() ? place : wanted->other_rows;
   const std::string mode = own.value("mode").value_or("train_and_eval");
-  // Training evaluates on the folder's own split.
-  if (own.trains()) own.set("train-data-file", data_set->folder);
-  if (mode == "eval") own.set("eval-data-file", data_set->folder);
-  if (mode == "predict" || predicts_afterwards) own.set("predict-data-file", data_set->folder);
+  // Training evaluates on the data set's own split.
+  if (own.trains()) own.set("train-data-file", place);
+  if (mode == "eval" || (mode == "train_and_eval" && !wanted->other_rows.empty())) {
+    own.set("eval-data-file", scored);
+  }
+  if (mode == "predict" || predicts_afterwards) own.set("predict-data-file", scored);
   std::erase_if(remarks, is_of_data_set);
-  remarks.push_back({data_set->flag,
-                     cat("is a folder here, which this writes: python -c 'import datasets; "
-                         "datasets.load_dataset(",
-                         data_set->arguments, ").save_to_disk(\"", data_set->folder, "\")'"),
-                     false});
+  if (!wanted->rows.remark.empty()) {
+    remarks.push_back({wanted->flag, wanted->rows.remark, false});
+  }
 }
 
 }  // namespace berth

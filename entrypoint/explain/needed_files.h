@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "entrypoint/explain/own_command.h"
@@ -7,10 +8,10 @@
 
 namespace berth {
 
-// Other programs download data sets by their names. If `typed` asks for one, and no flag names
-// files, names the folder in `own` that `datasets` would write of it, and says in `remarks` how.
-// Removes the remarks that refuse the name.
-void name_data_files(const TypedCommand& typed, bool predicts_afterwards, OwnCommand& own,
-                     std::vector<Remark>& remarks);
+// Other programs download data sets by their names. If `typed`, which are the flags of `script`,
+// asks for one and no flag names files, names it in `own` by its place on the hub, which berth
+// reads itself, and says so in `remarks`. Removes the remarks that refuse the name.
+void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
+                     OwnCommand& own, std::vector<Remark>& remarks);
 
 }  // namespace berth

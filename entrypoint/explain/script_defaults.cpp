@@ -9,77 +9,107 @@ namespace {
 constexpr ScriptDefault kRate = {"learning-rate", "5e-5", true};
 constexpr ScriptDefault kNoDecay = {"weight-decay", "0", true};
 constexpr ScriptDefault kNoWarmup = {"warmup-ratio", "0", true};
+constexpr ScriptDefault kNoClipping = {"max-grad-norm", "0", true};
+constexpr ScriptDefault kDropLast = {"drop-remainder", "", true};
 constexpr ScriptDefault kBertEpsilon = {"adam-epsilon", "1e-6", true};
 constexpr ScriptDefault kBertBatch = {"batch-size", "32", true};
 constexpr ScriptDefault kLowerCase = {"do-lower-case", "", false};
 constexpr ScriptDefault kLong = {"max-seq-length", "384", false};
 constexpr ScriptDefault kWhole = {"max-seq-length", "512", false};
+constexpr ScriptDefault kNerTask = {"task", "ner", false};
+constexpr ScriptDefault kMaskedTask = {"task", "mlm", false};
+constexpr ScriptDefault kJoined = {"attend-across-documents", "", true};
+constexpr ScriptDefault kTwentieth = {"validation-split", "0.05", true};
 
+// With Trainer.
 constexpr ScriptDefault kTrainer[] = {kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kNer[] = {{"task", "ner", false}, kWhole, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kShortNer[] = {{"task", "ner", false}, kRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kMasked[] = {{"task", "mlm", false},
-                                     kWhole,
-                                     {"attend-across-documents", "", true},
-                                     {"validation-split", "0.05", true},
-                                     kRate,
-                                     kNoDecay,
-                                     kNoWarmup};
+constexpr ScriptDefault kMasked[] = {kMaskedTask, kWhole,   kJoined,  kTwentieth,
+                                     kRate,       kNoDecay, kNoWarmup};
+constexpr ScriptDefault kMaskedLines[] = {kMaskedTask,
+                                          kWhole,
+                                          {"line-by-line", "", true},
+                                          {"whole-word-masking", "", true},
+                                          kTwentieth,
+                                          kRate,
+                                          kNoDecay,
+                                          kNoWarmup};
+// The scripts named *_no_trainer.py do not clip gradients.
+constexpr ScriptDefault kBare[] = {kRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareNer[] = {kNerTask, kRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareMasked[] = {kMaskedTask, kWhole,   kJoined,   kTwentieth,
+                                         kRate,       kNoDecay, kNoWarmup, kNoClipping};
+// With Flax: no clipping, and rows that do not fill a batch are left out.
+constexpr ScriptDefault kFlax[] = {kRate,        kNoDecay,    kNoWarmup,
+                                   kBertEpsilon, kNoClipping, kDropLast};
+constexpr ScriptDefault kFlaxNer[] = {kNerTask,     kRate,       kNoDecay, kNoWarmup,
+                                      kBertEpsilon, kNoClipping, kDropLast};
+constexpr ScriptDefault kFlaxQuestions[] = {kLong,        kRate,       kNoDecay, kNoWarmup,
+                                            kBertEpsilon, kNoClipping, kDropLast};
+constexpr ScriptDefault kFlaxMasked[] = {kMaskedTask, kWhole,    kJoined,     kTwentieth, kRate,
+                                         kNoDecay,    kNoWarmup, kNoClipping, kDropLast};
+// google-research/bert and Model Garden.
 constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kBertEpsilon};
-constexpr ScriptDefault kBertPretraining[] = {
-    {"task", "mlm", false}, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kGarden[] = {kBertBatch, kRate, kBertEpsilon};
 
-constexpr std::string_view kDecoder = "this script trains decoders, and berth trains encoders";
-constexpr std::string_view kBeams =
-    "berth finds answers without a beam: run_qa.py is what --task question_answering does";
-constexpr std::string_view kPrepares =
-    "berth masks texts as it trains; --mode prepare --task mlm cleans and tokenizes them before";
-constexpr std::string_view kFeatures = "berth trains models; it writes no features of texts";
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
-
 constexpr std::string_view kNoCorrection =
     "does not correct the bias of Adam's means as berth does, so the first updates differ";
 
+constexpr auto kGpus = ScriptDevices::kAllGpus;
+constexpr auto kAll = ScriptDevices::kAll;
+
 constexpr TrainingScript kTrainerScripts[] = {
-    {"run_glue.py", kTrainer},
-    {"run_glue_no_trainer.py", kTrainer},
-    {"run_classification.py", kTrainer},
-    {"run_ner.py", kNer},
-    {"run_ner_no_trainer.py", kShortNer},
-    {"run_qa.py", kQuestions},
-    {"run_qa_no_trainer.py", kQuestions},
-    {"run_squad.py", kQuestions},
-    {"run_mlm.py", kMasked},
-    {"run_mlm_no_trainer.py", kMasked},
-    {"run_xnli.py", kTrainer},
-    {"run_clm.py", {}, kDecoder},
-    {"run_clm_no_trainer.py", {}, kDecoder},
-    {"run_fim.py", {}, kDecoder},
-    {"run_fim_no_trainer.py", {}, kDecoder},
-    {"run_plm.py", {}, kDecoder},
-    {"run_seq2seq_qa.py", {}, kDecoder},
-    {"run_summarization.py", {}, kDecoder},
-    {"run_translation.py", {}, kDecoder},
-    {"run_qa_beam_search.py", {}, kBeams},
-    {"run_qa_beam_search_no_trainer.py", {}, kBeams},
+    {"run_glue.py", kTrainer, kGpus},
+    {"run_glue_no_trainer.py", kBare},
+    {"run_classification.py", kTrainer, kGpus},
+    {"run_ner.py", kNer, kGpus},
+    {"run_ner_no_trainer.py", kBareNer},
+    {"run_qa.py", kQuestions, kGpus},
+    {"run_qa_no_trainer.py", kBareQuestions},
+    {.name = "run_squad.py",
+     .defaults = kQuestions,
+     .devices = kGpus,
+     .doc_stride = kStep,
+     .dev_file = "predict_file"},
+    {"run_squad_trainer.py", kQuestions, kGpus},
+    {"run_mlm.py", kMasked, kGpus},
+    {"run_mlm_no_trainer.py", kBareMasked},
+    {"run_mlm_wwm.py", kMaskedLines, kGpus},
+    {"run_language_modeling.py", kMasked, kGpus},
+    {"run_lm_finetuning.py", kMasked, kGpus},
+    {"run_xnli.py", kTrainer, kGpus},
+};
+
+constexpr TrainingScript kFlaxScripts[] = {
+    {"run_mlm_flax.py", kFlaxMasked, kAll},
+    {"run_flax_glue.py", kFlax, kAll},
+    {"run_flax_ner.py", kFlaxNer, kAll},
+    {"run_qa.py", kFlaxQuestions, kAll},
 };
 
 constexpr TrainingScript kBertScripts[] = {
-    {.name = "run_classifier.py", .defaults = kBertClassifier, .note = kNoCorrection},
-    {.name = "run_squad.py", .defaults = kBertSquad, .doc_stride = kStep, .note = kNoCorrection},
-    {.name = "run_pretraining.py", .defaults = kBertPretraining, .note = kNoCorrection},
-    {.name = "create_pretraining_data.py", .defaults = {}, .refused = kPrepares},
-    {.name = "extract_features.py", .defaults = {}, .refused = kFeatures},
+    {.name = "run_classifier.py",
+     .defaults = kBertClassifier,
+     .note = kNoCorrection,
+     .counts_each_device = false},
+    {.name = "run_squad.py",
+     .defaults = kBertSquad,
+     .doc_stride = kStep,
+     .note = kNoCorrection,
+     .counts_each_device = false},
 };
 
 constexpr TrainingScript kGardenScripts[] = {
-    {"run_classifier.py", kGarden},
-    {"run_squad.py", kGarden},
-    {"run_pretraining.py", kBertPretraining},
+    {.name = "run_classifier.py", .defaults = kGarden, .counts_each_device = false},
+    {.name = "run_squad.py",
+     .defaults = kGarden,
+     .dev_file = "predict_file",
+     .counts_each_device = false},
 };
 
 bool types_any(const TypedCommand& command, std::initializer_list<std::string_view> names) {
@@ -91,7 +121,8 @@ bool types_any(const TypedCommand& command, std::initializer_list<std::string_vi
 
 }  // namespace
 
-const TrainingScript* find_script(std::string_view name, const TypedCommand& command) {
+const TrainingScript* find_script(std::string_view name, std::string_view path,
+                                  const TypedCommand& command) {
   const auto among = [&](std::span<const TrainingScript> scripts) {
     const auto found = std::ranges::find(scripts, name, &TrainingScript::name);
     return found == scripts.end() ? nullptr : &*found;
@@ -100,6 +131,10 @@ const TrainingScript* find_script(std::string_view name, const TypedCommand& com
       types_any(command, {"mode", "model_dir", "train_data_path", "input_meta_data_path"});
   if (is_garden) {
     if (const TrainingScript* script = among(kGardenScripts)) return script;
+  }
+  const bool is_flax = path.find("flax") != std::string_view::npos;
+  if (is_flax) {
+    if (const TrainingScript* script = among(kFlaxScripts)) return script;
   }
   if (!types_any(command, {"model_name_or_path"})) {
     if (const TrainingScript* script = among(kBertScripts)) return script;

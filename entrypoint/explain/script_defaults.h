@@ -14,17 +14,32 @@ struct ScriptDefault {
   bool trains;                   // it matters in training only
 };
 
+// On which devices a script trains when no launcher says so.
+enum class ScriptDevices {
+  kOne,      // on one device
+  kAllGpus,  // on all GPUs that it sees, as Trainer does by DataParallel, else on the CPU
+  kAll,      // on all devices of the machine, as JAX does
+};
+
 // What a script does besides what its flags say.
 struct TrainingScript {
   std::string_view name;  // "run_glue.py"
   std::span<const ScriptDefault> defaults;
+  ScriptDevices devices = ScriptDevices::kOne;
   std::string_view refused{};     // what helps, where berth does not do the script's task
   std::string_view doc_stride{};  // where --doc_stride means something else: what
   std::string_view note{};        // another difference, in training
+  std::string_view dev_file{};  // the flag, as its program writes it, of rows that it evaluates on
+  bool counts_each_device = true;  // its batch flags count the examples of one device
 };
 
 // The script of this name. Scripts of google-research/bert, Model Garden and early transformers
-// share names, and are told apart by the flags. nullptr: it is unknown.
-const TrainingScript* find_script(std::string_view name, const TypedCommand& command);
+// share names, and are told apart by the flags; scripts for Flax by the `path`. nullptr: it is
+// unknown.
+const TrainingScript* find_script(std::string_view name, std::string_view path,
+                                  const TypedCommand& command);
+
+// Scripts of other projects whose task berth does not have: what helps; empty: it is none of them.
+std::string_view refused_script(std::string_view name);
 
 }  // namespace berth

@@ -78,11 +78,11 @@ AIP_MODEL_DIR=out expect 2 '--train-data-file is missing'
 [ -s out.txt ] && fail "a job of a platform gets a greeting: $(cat out.txt)"
 
 # Lines for other programs are explained, and run as they are where nothing stands in the way.
-line='run_glue.py --train_file good.csv --output_dir run --do_train --do_eval --max_steps 2 --fp16'
-expect 2 '"where":"--fp16"' explain "python $line"
+line='run_glue.py --train_file good.csv --output_dir run --do_train --do_eval --max_steps 2 --adafactor'
+expect 2 '"where":"--adafactor"' explain "python $line"
 grep -q '^berth --train-data-file good.csv --job-dir run ' out.txt || fail "no line for berth: $(cat out.txt)"
-grep -q -- '--fp16 is left out: .*--precision auto' out.txt || fail "does not say what helps: $(cat out.txt)"
-printf 'python %s' "${line% --fp16}" | timeout 60 "$berth" explain - >out.txt 2>err.txt || fail "explain: $(tail -n 1 err.txt)"
+grep -q -- '--adafactor is left out: .*--optimizer adamw' out.txt || fail "does not say what helps: $(cat out.txt)"
+printf 'python %s' "${line% --adafactor}" | timeout 60 "$berth" explain - >out.txt 2>err.txt || fail "explain: $(tail -n 1 err.txt)"
 [ -s err.txt ] && fail "an explanation that is all says more: $(cat err.txt)"
 timeout 60 bash -c "PATH=$(dirname "$berth"):\$PATH; $(sed '/^$/,$d' out.txt)" >/dev/null 2>err.txt || fail "its line: $(tail -n 1 err.txt)"
 [ -f run/metrics.json ] || fail "the explained line trained nothing"

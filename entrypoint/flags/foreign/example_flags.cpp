@@ -13,7 +13,12 @@ std::span<const ForeignFlag> example_flags() {
   static constexpr std::string_view kReads = "berth reads and tokenizes the rows anew in every job";
   static constexpr std::string_view kTokenizer =
       "berth has one tokenizer of each kind, and it is fast";
-  static constexpr std::string_view kAllRows = "berth uses all rows of the file";
+  static constexpr std::string_view kAllRows =
+      "berth evaluates on all rows; name a file that holds the first rows only";
+  static constexpr std::string_view kNoReferences =
+      "berth finds the words of a text itself, and reads no file of their places";
+  static constexpr std::string_view kLanguages =
+      "name the rows of a language: --train-data-file hf://datasets/facebook/xnli/de";
   static constexpr std::string_view kDType =
       "parameters are fp32; --precision is the type of products";
   static constexpr std::string_view kMemory =
@@ -45,8 +50,13 @@ std::span<const ForeignFlag> example_flags() {
       {"text_column_names", Form::kValue, Fate::kRule},
       {"text_column_delimiter", Form::kValue, Fate::kIgnored,
        "texts of two columns are a pair, with the separator of the tokenizer between them"},
-      {"max_eval_samples", Form::kValue, Fate::kIgnored, kAllRows},
-      {"max_predict_samples", Form::kValue, Fate::kIgnored, kAllRows},
+      {"max_eval_samples", Form::kValue, Fate::kRefused, kAllRows},
+      {"max_predict_samples", Form::kValue, Fate::kRefused, kAllRows},
+      {"block_size", Form::kValue, Fate::kRule},
+      {"train_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
+      {"validation_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
+      {"language", Form::kValue, Fate::kRefused, kLanguages},
+      {"train_language", Form::kValue, Fate::kRefused, kLanguages},
       {"validation_split_percentage", Form::kValue, Fate::kRule},
       {"shuffle_train_dataset", Form::kSwitch, Fate::kIgnored,
        "the rows are shuffled anew in every epoch"},
@@ -57,9 +67,11 @@ std::span<const ForeignFlag> example_flags() {
       {"preprocessing_num_workers", Form::kValue, Fate::kIgnored, kReads},
       {"pad_to_max_length", Form::kSwitch, Fate::kIgnored, "batches have no padding"},
       // The task.
+      {"mlm", Form::kSwitch, Fate::kMeans, "--task=masked_lm"},
       {"do_regression", Form::kSwitch, Fate::kMeans, "--task=regression"},
-      {"metric_name", Form::kValue, Fate::kIgnored,
-       "the task has its metrics; --metric-for-best-model chooses one"},
+      {"metric_name", Form::kValue, Fate::kRefused,
+       "the task has its metrics; --metric-for-best-model chooses one",
+       "accuracy,f1,precision,recall,matthews_correlation,pearsonr,spearmanr,mse,glue"},
       {"label_all_tokens", Form::kSwitch, Fate::kRefused,
        "the first token of a word carries its tag; leave the flag out"},
       {"return_entity_level_metrics", Form::kSwitch, Fate::kIgnored,

@@ -144,6 +144,19 @@ void split_percentage(const Rule& rule) {
   rule.translation.add("--validation-split=" + real_text(percent / 100));
 }
 
+// The length of joined blocks; -1 means the longest input of the model.
+void name_block(const Rule& rule) {
+  if (!rule.value().starts_with('-')) rule.translation.add("--max-seq-length=" + rule.value());
+}
+
+// fp16 and tf32 are types that berth does not compute in.
+void leave_precision(const Rule& rule) {
+  if (!parse_switch(rule.value())) return;
+  rule.translation.note(rule.argument(),
+                        "counts as --precision auto, the default: berth multiplies in bf16 where "
+                        "the device can, and else in fp32");
+}
+
 void checkpoint_steps(const Rule& rule) {
   if (lower_ascii(rule.value()) == "epoch") return choose_saves(rule);
   rule.translation.add("--save-steps=" + rule.value());
@@ -168,6 +181,10 @@ const std::map<std::string_view, Apply>& rules() {
       {"text_column_names", name_columns},
       {"validation_split_percentage", split_percentage},
       {"checkpointing_steps", checkpoint_steps},
+      {"block_size", name_block},
+      {"fp16", leave_precision},
+      {"fp16_full_eval", leave_precision},
+      {"tf32", leave_precision},
   };
   return all;
 }

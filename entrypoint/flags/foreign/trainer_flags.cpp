@@ -3,9 +3,6 @@
 namespace berth {
 
 std::span<const ForeignFlag> trainer_flags() {
-  static constexpr std::string_view kNoFp16 =
-      "berth has no fp16; with --precision auto, its default, it multiplies in bf16 where the "
-      "device can, and else in fp32";
   static constexpr std::string_view kNoScaling = "berth has no fp16, and bf16 needs no scaling";
   static constexpr std::string_view kCompiles = "--device decides whether programs are compiled";
   static constexpr std::string_view kMetrics =
@@ -55,12 +52,12 @@ std::span<const ForeignFlag> trainer_flags() {
       // Precision.
       {"bf16", Form::kSwitch, Fate::kMeans, "--precision=bf16"},
       {"bf16_full_eval", Form::kSwitch, Fate::kIgnored, "--precision holds for evaluation, too"},
-      {"fp16", Form::kSwitch, Fate::kRefused, kNoFp16},
-      {"fp16_full_eval", Form::kSwitch, Fate::kRefused, kNoFp16},
+      {"fp16", Form::kSwitch, Fate::kRule},
+      {"fp16_full_eval", Form::kSwitch, Fate::kRule},
       {"fp16_backend", Form::kValue, Fate::kIgnored, kNoScaling},
       {"fp16_opt_level", Form::kValue, Fate::kIgnored, kNoScaling},
       {"half_precision_backend", Form::kValue, Fate::kIgnored, kNoScaling},
-      {"tf32", Form::kSwitch, Fate::kIgnored, "--precision decides how products are rounded"},
+      {"tf32", Form::kSwitch, Fate::kRule},
       // The model, the loss and the optimizer.
       {"activation_checkpointing", Form::kSwitch, Fate::kMeans, "--recompute"},
       {"activation_checkpointing_kwargs", Form::kValue, Fate::kIgnored,

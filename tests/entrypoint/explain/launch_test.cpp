@@ -38,7 +38,11 @@ TEST(Launch, ProcessesAreCounted) {
   EXPECT_EQ(launched("torchrun --nproc-per-node=8 --nnodes 2 a.py").machines, "2");
   EXPECT_FALSE(launched("torchrun --nproc-per-node=8 a.py").counts_all);
   EXPECT_TRUE(launched("accelerate launch --num_processes 4 a.py").counts_all);
-  EXPECT_TRUE(launched("python xla_spawn.py --num_cores 8 a.py").uses_tpu);
+  EXPECT_EQ(launched("python xla_spawn.py --num_cores 8 a.py").device, AskedDevice::kTpu);
+  EXPECT_EQ(launched("mpirun -np 4 python a.py").processes, "4");
+  EXPECT_EQ(launched("srun -n4 -N 2 python a.py").machines, "2");
+  EXPECT_EQ(launched("docker run --gpus=all x python a.py").visible, "all");
+  EXPECT_EQ(launched("docker run -e CUDA_VISIBLE_DEVICES=1,2 x python a.py").visible, "2");
   EXPECT_EQ(launched("python xla_spawn.py --num_cores 8 a.py").script, "a.py");
 }
 
@@ -46,6 +50,7 @@ TEST(Launch, FlagsMayStandAlone) {
   EXPECT_THAT(launched("--do_train --x").flags, ElementsAre("--do_train", "--x"));
   EXPECT_THAT(launched("berth --do_train").flags, ElementsAre("--do_train"));
   EXPECT_EQ(launched("berth --do_train").script, "");
+  EXPECT_THAT(launched("docker run --rm -v a:b image --do_train").flags, ElementsAre("--do_train"));
 }
 
 TEST(Launch, OtherCommandsStartNoScript) {
