@@ -129,6 +129,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   plan.memory.reading = peak - std::min(peak, plan.memory.on_host());
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
+  plan.block_rows = data.train().block_size();
   plan.disk = plan_disk(job, inputs, data, plan.updates, plan.data.most_examples);
   if (!plan.disk.needs.empty()) log_info("disk: " + disk_text(plan.disk));
   plan.report = make_report(job, inputs, data, plan.updates, device);

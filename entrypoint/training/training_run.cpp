@@ -173,7 +173,9 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
 // Restores the engine from the newest checkpoint and returns its state. Without a checkpoint,
 // returns the state of a new job.
 TrainingState TrainingRun::restore() {
-  std::optional<TrainingState> state = checkpoints_.restore(*engine_);
+  Sampler sampler(plan_.report.train_examples, plan_.block_rows, plan_.options.seed);
+  std::optional<TrainingState> state = checkpoints_.restore(
+      *engine_, [&](const TrainingState& found) { return has_places(found, sampler); });
   if (!state) return {};
   const std::string where = checkpoints_.step_directory(state->step).to_string();
   job_.progress.set_step(state->step);

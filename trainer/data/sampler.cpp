@@ -26,6 +26,18 @@ void Sampler::order_blocks(int64_t epoch) {
   blocks_epoch_ = epoch;
 }
 
+int64_t Sampler::size_of(int64_t block) const {
+  return std::min(block_rows_, rows_ - block * block_rows_);
+}
+
+bool Sampler::holds(const DataCursor& cursor) {
+  if (cursor.epoch < 0 || cursor.block < 0 || cursor.block >= blocks_ || cursor.index < 0) {
+    return false;
+  }
+  order_blocks(cursor.epoch);
+  return cursor.index < size_of(order_of_blocks_[static_cast<size_t>(cursor.block)]);
+}
+
 double Sampler::epochs_until(const DataCursor& cursor) {
   order_blocks(cursor.epoch);
   int64_t rows = cursor.block * block_rows_ + cursor.index;
@@ -39,7 +51,7 @@ double Sampler::epochs_until(const DataCursor& cursor) {
 int64_t Sampler::next(DataCursor& cursor) {
   order_blocks(cursor.epoch);
   const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
-  const int64_t size = std::min(block_rows_, rows_ - block * block_rows_);
+  const int64_t size = size_of(block);
   if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
     permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
     rows_epoch_ = cursor.epoch;

@@ -24,11 +24,15 @@ class Sampler {
   // epoch is the first of the next epoch.
   int64_t next(DataCursor& cursor);
 
+  // Whether the data have a row at `cursor`. The other functions need one that they have.
+  bool holds(const DataCursor& cursor);
+
   // The number of passes over the data up to `cursor`. A part of a pass is counted by its rows.
   double epochs_until(const DataCursor& cursor);
 
  private:
   void order_blocks(int64_t epoch);
+  int64_t size_of(int64_t block) const;
 
   int64_t rows_, block_rows_, blocks_;
   uint64_t seed_;

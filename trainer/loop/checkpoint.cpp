@@ -74,8 +74,12 @@ class CompleteCheckpoint {
   }
 
   // `step` is what the directory's name says. Throws kCorrupt if the state is of another one.
-  TrainingState restore(Engine& engine, int64_t step) const {
+  TrainingState restore(Engine& engine, int64_t step,
+                        const CheckpointStore::FitsState& fits) const {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
+    if (fits && !fits(state)) {
+      throw Error(Code::kCorrupt, "its place in the data is none that the data have", kStateFile);
+    }
     if (state.step != step) {
       throw Error(Code::kCorrupt, cat("was renamed: it is the state after update ", state.step),
                   kStateFile);
@@ -300,13 +304,14 @@ void CheckpointStore::remove_step(int64_t step) {
   }
 }
 
-std::optional<TrainingState> CheckpointStore::restore(Engine& engine) {
+std::optional<TrainingState> CheckpointStore::restore(Engine& engine, const FitsState& fits) {
   std::optional<TrainingState> state;
-  if (leads()) state = restore_newest(engine);
+  if (leads()) state = restore_newest(engine, fits);
   return ranks_ == nullptr ? state : share_state(*ranks_, engine, state);
 }
 
-std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine) {
+std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine,
+                                                             const FitsState& fits) {
   constexpr int kMostWarnings = 3;
   remove_unfinished_checkpoints(directory_);
   const std::map<int64_t, FoundCheckpoint> found = find_checkpoints(storage_, directory_);
@@ -316,7 +321,7 @@ std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine) {
     const Uri directory = step_directory(step->first);
     try {
       const CompleteCheckpoint checkpoint(storage_, directory);
-      state = checkpoint.restore(engine, step->first);
+      state = checkpoint.restore(engine, step->first, fits);
       if (checkpoint.is_being_replaced()) finish_replacement(*state);
     } catch (const Error& error) {
       if (error.code() != Code::kCorrupt && error.code() != Code::kNotFound) {

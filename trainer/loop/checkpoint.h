@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -73,9 +74,11 @@ class CheckpointStore {
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
   // over incomplete and damaged ones with a warning. Removes the checkpoint that the loaded one
-  // replaces, and ends a replacement of its state, if the process that was at it was killed. Throws
+  // replaces, and ends a replacement of its state, if the process that was at it was killed. `fits`
+  // says whether the job can go on from a state; one that does not fit counts as damaged. Throws
   // kIncompatible if the tensors belong to another model.
-  std::optional<TrainingState> restore(Engine& engine);
+  using FitsState = std::function<bool(const TrainingState& state)>;
+  std::optional<TrainingState> restore(Engine& engine, const FitsState& fits = {});
 
   // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
   // or kNotFound if the checkpoint is not complete.
@@ -97,7 +100,7 @@ class CheckpointStore {
 
  private:
   bool leads() const { return ranks_ == nullptr || ranks_->rank() == 0; }
-  std::optional<TrainingState> restore_newest(Engine& engine);
+  std::optional<TrainingState> restore_newest(Engine& engine, const FitsState& fits);
   std::optional<SaveOutcome> take_outcome();
   void save();
   void write_files(const TrainingState& state);

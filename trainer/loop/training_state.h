@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,5 +41,13 @@ struct TrainingState {
   std::string kernels{};  // the kernels; with the same ones, results repeat bit for bit
   std::string job{};      // job_identity() of the job; empty if unknown
 };
+
+// Whether the data have every place that the state names.
+inline bool has_places(const TrainingState& state, Sampler& sampler) {
+  return sampler.holds(state.cursor) &&
+         std::ranges::all_of(state.skipped, [&](const SkippedData& skipped) {
+           return sampler.holds(skipped.from) && sampler.holds(skipped.to);
+         });
+}
 
 }  // namespace berth

@@ -106,6 +106,22 @@ TEST(Sampler, ContinuesFromAnyCursor) {
   }
 }
 
+TEST(Sampler, HoldsThePlacesOfItsRows) {
+  Sampler sampler(10, 4, 1);  // blocks of 4, 4 and 2 rows, in another order each epoch
+  for (int64_t epoch = 0; epoch < 5; ++epoch) {
+    int64_t held = 0;
+    for (int64_t block = -1; block < 5; ++block) {
+      for (int64_t index = -1; index < 6; ++index) {
+        held += sampler.holds({.epoch = epoch, .block = block, .index = index});
+      }
+    }
+    EXPECT_EQ(held, 10);
+  }
+  EXPECT_FALSE(sampler.holds({.epoch = -1}));
+  EXPECT_FALSE(sampler.holds({.block = INT64_MAX}));
+  EXPECT_FALSE(sampler.holds({.index = INT64_MAX}));
+}
+
 TEST(Sampler, CountsEpochsByRows) {
   Sampler sampler(10, 4, 7);  // the last block has two
   DataCursor cursor;

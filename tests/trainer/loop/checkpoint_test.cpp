@@ -238,6 +238,16 @@ TEST_F(CheckpointTest, ARenamedCheckpointIsPassedOver) {
   EXPECT_THAT(log.warnings(), HasSubstr("was renamed: it is the state after update 8"));
 }
 
+TEST_F(CheckpointTest, AStateThatDoesNotFitIsPassedOver) {
+  const Learned right = save(4);
+  save(8);
+  const CapturedLog log;
+  const auto fits = [](const TrainingState& state) { return state.step != 8; };
+  EXPECT_EQ(store().restore(*tiny_.engine, fits).value().step, 4);
+  EXPECT_EQ(tiny_.learned(), right);
+  EXPECT_THAT(log.warnings(), HasSubstr("its place in the data is none that the data have"));
+}
+
 TEST_F(CheckpointTest, ManyIncompleteCheckpointsGiveFewWarnings) {
   save(4);
   for (int step = 10; step < 110; ++step) {
