@@ -118,6 +118,9 @@ def evaluate(data: Any, job: Any = None, *, progress: bool = True, **flags: Any)
     """Scores the model of `job` on labelled rows. Returns the number of examples, the loss and the metrics of the task."""
     with tempfile.TemporaryDirectory(prefix="berth-") as folder:
         metrics = json.loads(_run(_rows_of(data, job, flags, folder, flag="eval_data_file")[0], progress, mode="eval"))
+    if os.path.isfile(metrics.get("details", "")):  # of many classes the program prints a summary
+        with open(metrics["details"], encoding="utf-8") as file:
+            metrics = json.load(file)
     return {**metrics["eval"], **{name: value for name, value in metrics.items() if name == "eval_mm"}}
 
 

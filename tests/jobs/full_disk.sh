@@ -3,6 +3,21 @@
 #   full_disk.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
+# The volume of the manifests holds BERT-base and BERT-large, as its comment says, without giving up a checkpoint.
+volume=$(sed -n 's/.*requests: {storage: \([0-9]*\)Gi}.*/\1/p' "$repository/k8s/volume/volume.yaml")
+for shape in 'base 768 12 12 3072' 'large 1024 24 16 4096'; do
+  read -r name hidden layers heads intermediate <<<"$shape"
+  cat >bert.json <<JSON
+{"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 30522, "hidden_size": $hidden, "num_hidden_layers": $layers,
+ "num_attention_heads": $heads, "intermediate_size": $intermediate, "max_position_embeddings": 512, "type_vocab_size": 2}
+JSON
+  # A machine without memory for the model says 14 after it has printed the plan.
+  "$berth" --train-data-file "$sample" --model-config bert.json --vocab-file "$tiny/vocab.txt" --init random --save-steps 50 --job-dir planned \
+    --dry-run --log-format json >plan.json 2>err.txt
+  most=$(grep -o '"most_bytes": *[0-9]*' plan.json | grep -o '[0-9]*$')
+  [ -n "$most" ] && [ "$most" -lt $((volume << 30)) ] || fail "BERT-$name writes $most bytes, and k8s/volume has $volume GiB: $(tail -n 1 err.txt)"
+done
+
 if [ "$(id -u)" != 0 ] || ! mkdir mount || ! mount -t tmpfs -o size=1m none mount 2>/dev/null; then
   echo "SKIPPED: small disks (mounting one takes root)"
   exit 0

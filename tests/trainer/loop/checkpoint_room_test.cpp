@@ -112,6 +112,31 @@ TEST_P(CheckpointRoomTest, IncompleteOnesGoBeforeAllOthers) {
   EXPECT_THAT(steps(), ElementsAre(10, 20));
 }
 
+// After a loss of power, a manifest may be there again without all of the files that it names.
+TEST_P(CheckpointRoomTest, AHalfRemovedOneIsNeverTakenForComplete) {
+  add(10);
+  add(20);
+  fs::remove(fs::path(scratch_ / "job/step-00000020") / kMomentsFile);
+  write_model(2.5, 1.2);
+  EXPECT_THAT(steps(), ElementsAre(10));
+}
+
+// A kill before the folder is empty leaves no checkpoint, and what it leaves is removed later.
+TEST_P(CheckpointRoomTest, ARemovalThatIsInterruptedLeavesNoCheckpoint) {
+  add(10);
+  add(20);
+  const Uri job = Uri::parse(scratch_ / "job");
+  for (const char* name : {kManifestFile, kParametersFile}) {
+    local_->remove(step_directory(job, 20) / name);
+    EXPECT_FALSE(find_checkpoints(*local_, job).at(20).is_complete) << name;
+  }
+  const std::string left = (step_directory(job, 20) / ".optimizer.safetensors.abcdef.part").path();
+  write_text(fs::path(left), "left by a killed save");
+  remove_checkpoint(*local_, job, 20);
+  EXPECT_FALSE(fs::exists(step_directory(job, 20).path()));
+  EXPECT_THAT(steps(), ElementsAre(10));
+}
+
 // The step at hand is being saved, and later ones were passed over.
 TEST_P(CheckpointRoomTest, WhatIsBeingWrittenAndLaterStepsStay) {
   add(10);
