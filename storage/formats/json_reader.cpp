@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/json_nesting.h"
 #include "storage/base/text.h"
 #include "storage/formats/joined_source.h"
+#include "storage/formats/json_members.h"
 #include "storage/formats/json_texts.h"
 #include "storage/formats/json_tree.h"
 #include "storage/formats/row_readers.h"
@@ -57,131 +61,218 @@ bool begins_pair(ByteSource& source, std::string& text, size_t begin) {
   return false;
 }
 
-// Whether a value is an object or array of `kind`.
-bool is_all(const JsonTree& values, JsonTree::Kind kind) {
-  return !values.members.empty() &&
-         std::ranges::all_of(values.members, [&](const auto& value) { return value.kind == kind; });
-}
-
-// A table that was one JSON object.
-class WholeTable final : public RowReader {
+// A table that is one JSON object. Holds its text, and of each row or cell the place.
+class WholeTable : public RowReader {
  public:
-  // A row for each member of `rows`, which are objects.
-  explicit WholeTable(std::vector<JsonTree> rows) {
-    std::unordered_map<std::string, size_t> index;
-    for (const std::string& name : rows.front().keys) {
-      if (index.emplace(name, columns_.size()).second) columns_.push_back({name, {}});
-    }
-    for (JsonTree& object : rows) {
-      Row& row = rows_.emplace_back(columns_.size());
-      for (size_t i = 0; i < object.keys.size(); ++i) {
-        const auto found = index.find(object.keys[i]);
-        if (found != index.end()) row[found->second] = cell_of(object.members[i], found->second);
-      }
-    }
-  }
-
-  // `names` are the columns, and `rows` has an array of cells for each row.
-  WholeTable(std::vector<JsonTree> names, std::vector<JsonTree> rows) {
-    for (JsonTree& name : names) {
-      Cell cell = std::move(name).to_cell();
-      const auto* text = std::get_if<std::string>(&cell);
-      columns_.push_back({text != nullptr ? *text : cat(columns_.size()), {}});
-    }
-    for (JsonTree& cells : rows) {
-      if (cells.members.size() != columns_.size()) {
-        throw Error(Code::kBadData,
-                    cat("has ", cells.members.size(), " cells for ", columns_.size(), " columns"),
-                    cat("row ", rows_.size()));
-      }
-      Row& row = rows_.emplace_back();
-      for (JsonTree& cell : cells.members) row.push_back(cell_of(cell, row.size()));
-    }
-  }
-
-  // Each member of `columns` has the cells of a column, as an array, or as an object whose keys are
-  // those of the rows.
-  explicit WholeTable(JsonTree columns) {
-    rows_.resize(columns.members.front().members.size());
-    for (size_t i = 0; i < columns.members.size(); ++i) {
-      std::vector<JsonTree>& cells = columns.members[i].members;
-      if (columns.members[i].keys != columns.members.front().keys) {
-        throw Error(
-            Code::kBadData,
-            cat("column ", quoted(columns.keys[i]),
-                " has its rows in another order, or under other keys, than the first column"),
-            "", "write it as rows, as to_json(orient=\"records\") of pandas does");
-      }
-      if (cells.size() != rows_.size()) {
-        throw Error(Code::kBadData, cat("column ", quoted(columns.keys[i]), " has ", cells.size(),
-                                        " cells, the first column ", rows_.size()));
-      }
-      columns_.push_back({std::move(columns.keys[i]), {}});
-      for (size_t row = 0; row < cells.size(); ++row) {
-        rows_[row].push_back(cell_of(cells[row], i));
-      }
-    }
-  }
-
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return cat("row ", next_ - 1); }
   bool next(Row& row) override {
-    if (next_ == rows_.size()) return false;
-    row = std::move(rows_[next_++]);
+    if (next_ == count_) return false;
+    ++next_;
+    try {
+      read(next_ - 1, row);
+    } catch (const Error& error) {
+      throw error.at(position());
+    }
     return true;
   }
 
- private:
-  Cell cell_of(JsonTree& value, size_t column) {
+ protected:
+  explicit WholeTable(std::string text) : text_(std::move(text)) {}
+
+  virtual void read(size_t place, Row& row) = 0;
+
+  Cell cell_of(JsonTree value, size_t column) {
     columns_[column].is_nested |= value.kind != JsonTree::Kind::kScalar;
     return std::move(value).to_cell();
   }
 
+  const std::string text_;
   std::vector<Column> columns_;
-  std::vector<Row> rows_;
-  size_t next_ = 0;
+  size_t count_ = 0, next_ = 0;  // rows
 };
 
-// The keys of pandas' rows are numbers, unless its index has names.
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+// A row for each member, which is an object, or a pair that becomes one.
+class ObjectRows final : public WholeTable {
+ public:
+  ObjectRows(std::string text, JsonMembers rows)
+      : WholeTable(std::move(text)), rows_(std::move(rows)) {
+    count_ = rows_.begins.size();
+    for (const std::string& name : object_at(0).keys) {
+      if (index_.emplace(name, columns_.size()).second) columns_.push_back({name, {}});
+    }
+  }
 
-// One row of words, and not a table with a column of words.
-bool is_sentence(const JsonTree& object) {
-  return object.find("tokens") != nullptr || object.find("words") != nullptr;
-}
+ private:
+  JsonTree object_at(size_t place) const {
+    JsonTree row = parse_json_tree(member_at(text_, rows_.begins[place], rows_.is_object).value);
+    become_object(row);
+    return row;
+  }
 
-std::unique_ptr<RowReader> read_table(JsonTree object) {
-  using Kind = JsonTree::Kind;
+  void read(size_t place, Row& row) override {
+    JsonTree object = object_at(place);
+    row.assign(columns_.size(), {});
+    for (size_t i = 0; i < object.keys.size(); ++i) {
+      const auto found = index_.find(object.keys[i]);
+      if (found == index_.end()) continue;
+      row[found->second] = cell_of(std::move(object.members[i]), found->second);
+    }
+  }
+
+  const JsonMembers rows_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
+// A row for each element, which is an array of cells. `names` are the columns.
+class ArrayRows final : public WholeTable {
+ public:
+  ArrayRows(std::string text, std::string_view names, JsonMembers rows)
+      : WholeTable(std::move(text)), rows_(std::move(rows)) {
+    count_ = rows_.begins.size();
+    for (JsonTree& name : parse_json_tree(names).members) {
+      const Cell cell = std::move(name).to_cell();
+      const auto* text_name = std::get_if<std::string>(&cell);
+      columns_.push_back({text_name != nullptr ? *text_name : cat(columns_.size()), {}});
+    }
+  }
+
+ private:
+  void read(size_t place, Row& row) override {
+    JsonTree cells = parse_json_tree(member_at(text_, rows_.begins[place], false).value);
+    if (cells.members.size() != columns_.size()) {
+      throw Error(Code::kBadData,
+                  cat("has ", cells.members.size(), " cells for ", columns_.size(), " columns"));
+    }
+    row.clear();
+    for (JsonTree& cell : cells.members) row.push_back(cell_of(std::move(cell), row.size()));
+  }
+
+  const JsonMembers rows_;
+};
+
+// Each member of the object has the cells of a column, as an array, or as an object whose keys are
+// those of the rows.
+class ColumnCells final : public WholeTable {
+ public:
+  ColumnCells(std::string text, const JsonMembers& columns) : WholeTable(std::move(text)) {
+    for (const uint32_t begin : columns.begins) {
+      const JsonMember column = member_at(text_, begin, true);
+      const Cell name = parse_json_tree(column.key).to_cell();
+      columns_.push_back({std::get<std::string>(name), {}});
+      cells_.push_back(
+          find_members(text_, static_cast<size_t>(column.value.data() - text_.data())));
+      const size_t count = cells_.back().begins.size();
+      if (cells_.size() == 1) count_ = count;
+      if (count == count_) continue;
+      throw Error(Code::kBadData, cat("column ", quoted(columns_.back().name), " has ", count,
+                                      " cells, the first column ", count_));
+    }
+  }
+
+ private:
+  void read(size_t place, Row& row) override {
+    row.clear();
+    std::string_view key;
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      const JsonMember cell = member_at(text_, cells_[i].begins[place], cells_[i].is_object);
+      if (i > 0 && cell.key != key) {
+        throw Error(
+            Code::kBadData,
+            cat("column ", quoted(columns_[i].name),
+                " has its rows in another order, or under other keys, than the first column"),
+            "", "write it as rows, as to_json(orient=\"records\") of pandas does");
+      }
+      key = cell.key;
+      row.push_back(cell_of(parse_json_tree(cell.value), i));
+    }
+  }
+
+  std::vector<JsonMembers> cells_;
+};
+
+// One JSON object, as far as it must be known to see what table it is.
+class WholeObject {
+ public:
+  WholeObject(std::string text, size_t begin)
+      : text_(std::move(text)), members_(find_members(text_, begin)) {}
+
+  // Null: it is no table.
+  std::unique_ptr<RowReader> table() {
+    if (auto rows = annotated_pairs()) {
+      return std::make_unique<ObjectRows>(std::move(text_), std::move(*rows));
+    }
+    const std::string_view data = value_of("data"), names = value_of("columns");
+    if (data.starts_with('[')) {
+      JsonMembers rows = find_members(text_, place_of(data));
+      if (is_all(rows, '{')) return std::make_unique<ObjectRows>(std::move(text_), std::move(rows));
+      if (is_all(rows, '[') && names.starts_with('[')) {
+        const std::string list(names);
+        return std::make_unique<ArrayRows>(std::move(text_), list, std::move(rows));
+      }
+    }
+    // One row of words is no table with a column of words.
+    const bool is_sentence = !value_of("tokens").empty() || !value_of("words").empty();
+    const bool has_numbers = std::ranges::all_of(members_.begins, [this](uint32_t begin) {
+      return is_number(member_at(text_, begin, true).key);
+    });
+    if ((is_all(members_, '[') && !is_sentence) || (is_all(members_, '{') && !has_numbers)) {
+      return std::make_unique<ColumnCells>(std::move(text_), members_);
+    }
+    if (!is_all(members_, '{')) return nullptr;
+    return std::make_unique<ObjectRows>(std::move(text_), std::move(members_));
+  }
+
+  std::string text() && { return std::move(text_); }
+
+ private:
+  // The keys of pandas' rows are numbers, unless its index has names.
+  static bool is_number(std::string_view key) {
+    return key.size() > 2 &&
+           key.substr(1, key.size() - 2).find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  size_t place_of(std::string_view part) const {
+    return static_cast<size_t>(part.data() - text_.data());
+  }
+
+  // The first member of this name; empty: there is none.
+  std::string_view value_of(std::string_view name) const {
+    for (const uint32_t begin : members_.begins) {
+      if (text_.compare(begin + 1, name.size(), name) != 0) continue;
+      const JsonMember member = member_at(text_, begin, true);
+      if (member.key.size() == name.size() + 2) return member.value;
+    }
+    return {};
+  }
+
+  // Whether all members, of which there are some, begin so.
+  bool is_all(const JsonMembers& members, char beginning) const {
+    return !members.begins.empty() && std::ranges::all_of(members.begins, [&](uint32_t begin) {
+      return member_at(text_, begin, members.is_object).value.starts_with(beginning);
+    });
+  }
+
   // What programs write to annotate texts for spaCy: {"classes": [...], "annotations": [pairs]}. A
   // text that was passed over is null.
-  JsonTree* const pairs = object.find("annotations");
-  if (pairs != nullptr && pairs->kind == Kind::kArray && object.find("classes") != nullptr) {
-    std::erase_if(pairs->members, [](const JsonTree& pair) {
-      return pair.kind == Kind::kScalar && std::holds_alternative<std::monostate>(pair.scalar);
+  std::optional<JsonMembers> annotated_pairs() const {
+    const std::string_view pairs = value_of("annotations");
+    if (!pairs.starts_with('[') || value_of("classes").empty()) return std::nullopt;
+    JsonMembers found = find_members(text_, place_of(pairs));
+    std::erase_if(found.begins, [this](uint32_t begin) {
+      return member_at(text_, begin, false).value == "null";
     });
-    if (!pairs->members.empty() && std::ranges::all_of(pairs->members, become_object)) {
-      return std::make_unique<WholeTable>(std::move(pairs->members));
-    }
+    const bool are_pairs = std::ranges::all_of(found.begins, [this](uint32_t begin) {
+      JsonTree pair = parse_json_tree(member_at(text_, begin, false).value);
+      return become_object(pair);
+    });
+    if (found.begins.empty() || !are_pairs) return std::nullopt;
+    return found;
   }
-  JsonTree* const data = object.find("data");
-  if (data != nullptr && data->kind == Kind::kArray) {
-    if (is_all(*data, Kind::kObject)) return std::make_unique<WholeTable>(std::move(data->members));
-    JsonTree* const names = object.find("columns");
-    if (is_all(*data, Kind::kArray) && names != nullptr && names->kind == Kind::kArray) {
-      return std::make_unique<WholeTable>(std::move(names->members), std::move(data->members));
-    }
-  }
-  if (is_all(object, Kind::kArray) && !is_sentence(object)) {
-    return std::make_unique<WholeTable>(std::move(object));
-  }
-  if (!is_all(object, Kind::kObject)) return nullptr;
-  if (!std::ranges::all_of(object.keys, is_number)) {
-    return std::make_unique<WholeTable>(std::move(object));
-  }
-  return std::make_unique<WholeTable>(std::move(object.members));
-}
+
+  std::string text_;
+  JsonMembers members_;
+};
 
 }  // namespace
 
@@ -207,8 +298,10 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source) 
   const bool is_alone =
       end != std::string::npos && first_character(*source, text, end) == std::string::npos;
   if (!is_alone) return make_jsonl_reader(joined());
-  auto table = read_table(parse_json_tree(text));
-  return table ? std::move(table) : make_jsonl_reader(joined());
+  WholeObject object(std::move(text), begin);
+  if (auto table = object.table()) return table;
+  text = std::move(object).text();
+  return make_jsonl_reader(joined());
 }
 
 }  // namespace berth

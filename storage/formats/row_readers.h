@@ -80,9 +80,9 @@ std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source)
 //   programs
 //   {"classes": [...], "annotations": [["a", {...}], ...]}         pairs, as spaCy's annotators
 //   write
-// Arrays are read element by element, and an object of the last four forms as a whole. Throws what
-// the reader of JSON lines throws, kMemory where an object is larger than 1 GiB, and kCorrupt where
-// an array does not end.
+// Arrays are read element by element. Of an object of these forms, memory holds the text and four
+// bytes for each row or cell. Throws what the reader of JSON lines throws, kMemory where an object
+// is larger than 1 GiB, and kCorrupt where an array does not end.
 std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
 
 // Reads Apache Parquet (parquet.apache.org/docs/file-format), as pandas, pyarrow, polars, datasets
