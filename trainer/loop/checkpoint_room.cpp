@@ -62,7 +62,7 @@ void CheckpointRoom::add_candidates(const Uri& directory, int64_t step,
   const bool needs_best = options_.needs_best && std::ranges::any_of(complete, is_best);
   const int64_t stays = needs_best ? *best : complete.back().step;
   std::erase_if(complete, [&](const Candidate& candidate) { return candidate.step == stays; });
-  std::ranges::stable_partition(complete, std::not_fn(is_best));
+  std::stable_partition(complete.begin(), complete.end(), std::not_fn(is_best));
   candidates.insert(candidates.end(), complete.begin(), complete.end());
 }
 
