@@ -9,6 +9,7 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/data/label_form_record.h"
+#include "trainer/loop/file_format.h"
 #include "trainer/loop/load_model.h"
 
 namespace berth {
@@ -33,6 +34,11 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   const Json record = parse_json(job_json);
   require(record.is_object() && record.contains("settings") && record.contains("labels") &&
           record["settings"].is_object() && record["labels"].is_array());
+  try {
+    require_known_format(record);
+  } catch (const Error& error) {
+    throw error.at(directory_.record().to_string());
+  }
   for (const auto& [name, value] : record["settings"].items()) {
     if (value.is_string()) settings_[name] = value;
   }

@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "trainer/loop/file_format.h"
 
 namespace berth {
 namespace {
@@ -57,7 +58,7 @@ ProbeReport probe_of(const OrderedJson& object) {
 }  // namespace
 
 std::string to_json(const TrainingState& state) {
-  OrderedJson object = {{"format", 1},
+  OrderedJson object = {{"format", kFileFormat},
                         {"step", state.step},
                         {"cursor", cursor_object(state.cursor)},
                         {"examples", state.examples},
@@ -82,6 +83,7 @@ std::string to_json(const TrainingState& state) {
 
 TrainingState parse_training_state(std::string_view json) {
   return parsing(json, [](const OrderedJson& object) {
+    require_known_format(object);
     TrainingState state{
         .step = object.at("step"),
         .cursor = cursor_of(object.at("cursor")),

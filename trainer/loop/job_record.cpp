@@ -11,6 +11,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/data/label_form_record.h"
+#include "trainer/loop/file_format.h"
 
 namespace berth {
 namespace {
@@ -50,6 +51,7 @@ OrderedJson parse(std::string_view json) {
     throw Error(Code::kIncompatible, "is not a job.json of berth", "",
                 "use another --job-dir, or remove it");
   }
+  require_known_format(object);
   return object;
 }
 
@@ -220,7 +222,7 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
 std::string to_json(const JobRecord& record) {
   OrderedJson settings = OrderedJson::object();
   for (const auto& [name, value] : record.settings) settings[name] = value;
-  OrderedJson object = {{"format", 1},
+  OrderedJson object = {{"format", kFileFormat},
                         {"version", record.version},
                         {"settings", settings},
                         {"sources", source_objects(record)},

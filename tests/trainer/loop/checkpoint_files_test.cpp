@@ -69,6 +69,15 @@ TEST(StateJson, AFlippedBitIsAnErrorOrAnotherState) {
   accepted_flips(as_bytes(json), read_state);
 }
 
+TEST(StateJson, OfANewerFormatIsIncompatible) {
+  std::string json = to_json(TrainingState{.step = 1});
+  const size_t place = json.find("\"format\": 1");
+  ASSERT_NE(place, std::string::npos);
+  json.replace(place, 11, "\"format\": 2");
+  EXPECT_THAT([&] { parse_training_state(json); },
+              ThrowsCode(Code::kIncompatible, "newer version of berth"));
+}
+
 TEST(StateJson, OtherJsonIsCorrupt) {
   for (const char* json : {"", "[]", "{}", "null", "{\"step\": \"x\"}", "{\"step\": 1}"}) {
     EXPECT_THAT([&] { parse_training_state(json); }, ThrowsCode(Code::kCorrupt)) << json;

@@ -341,6 +341,15 @@ TEST(JobRecord, AMissingSourceIsIncompatible) {
               ThrowsCode(Code::kIncompatible));
 }
 
+TEST(JobRecord, ANewerFormatIsIncompatible) {
+  for (const char* format : {"2", "\"1\"", "null"}) {
+    const std::string json =
+        std::string(R"({"settings": {}, "sources": [], "format": )") + format + "}";
+    EXPECT_THAT([&] { check_settings_match(json, record()); },
+                ThrowsCode(Code::kIncompatible, "newer version of berth"));
+  }
+}
+
 TEST(JobRecord, ADamagedOneIsIncompatible) {
   for (const char* json :
        {"", "[]", "{", R"({"settings": {}})", R"({"settings": 1, "sources": []})",
