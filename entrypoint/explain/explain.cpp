@@ -1,5 +1,6 @@
 #include "entrypoint/explain/explain.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -7,7 +8,11 @@
 
 #include "entrypoint/explain/explainer.h"
 #include "entrypoint/explain/launch.h"
+#include "entrypoint/explain/manifest.h"
 #include "entrypoint/explain/option_files.h"
+#include "entrypoint/explain/python_job.h"
+#include "entrypoint/explain/python_reader.h"
+#include "entrypoint/explain/script_defaults.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -63,12 +68,62 @@ void append(Explanation part, Explanation& whole) {
   for (std::string& flag : part.refused) whole.refused.push_back(std::move(flag));
 }
 
+// Whether the line has a flag that the sentence asks for: "add --model NAME to the line".
+bool is_answered(const std::string& sentence, const std::vector<std::string>& flags) {
+  return std::ranges::any_of(flags, [&](const std::string& word) {
+    if (!word.starts_with("--")) return false;
+    std::string flag = word.substr(0, word.find('='));
+    std::ranges::replace(flag, '_', '-');
+    const size_t at = sentence.find(flag);
+    const size_t end = at + flag.size();
+    return at != std::string::npos &&
+           (end == sentence.size() ||
+            std::string_view(" ,;").find(sentence[end]) != std::string::npos);
+  });
+}
+
+// A program that is no known script may be a file here, which says what it trains. Flags of the
+// line follow what the file says. Leaves other launches as they are.
+void read_program(const ExplainOptions& options, Launch& launch) {
+  if (!options.read_file || launch.path.empty() || is_known_script(launch.script)) return;
+  const std::optional<std::string> text = options.read_file(launch.path);
+  if (!text) return;
+  const bool is_notebook = launch.path.ends_with(".ipynb");
+  std::optional<Launch> job = find_python_job(is_notebook ? notebook_program(*text) : *text);
+  if (!job) return;
+  launch.script = job->script;
+  for (LaunchRemark& remark : job->remarks) {
+    if (!is_answered(remark.text, launch.flags)) launch.remarks.push_back(std::move(remark));
+  }
+  std::vector<std::string> flags = std::move(job->flags);
+  flags.insert(flags.end(), launch.flags.begin(), launch.flags.end());
+  launch.flags = std::move(flags);
+}
+
+// The explanation of each container, and its args for the manifest.
+Explanation explain_manifest(const std::vector<ManifestLaunch>& jobs,
+                             const ExplainOptions& options) {
+  Explanation explanation;
+  for (ManifestLaunch job : jobs) {
+    read_program(options, job.launch);
+    read_option_files(options.read_file, job.launch);
+    Explanation part = explain_launch(job.command, job.launch, true, options);
+    part.text += manifest_args(part.text);
+    append(std::move(part), explanation);
+  }
+  return explanation;
+}
+
 }  // namespace
 
 Explanation explain(std::span<const std::string> words, const ExplainOptions& given) {
   ExplainOptions options = given;
   words = without_options(words, options);
   const bool is_text = words.size() == 1 && words[0].find_first_of(" \t\n") != std::string::npos;
+  if (const std::vector<ManifestLaunch> jobs = find_manifest_jobs(words, is_text, options);
+      !jobs.empty()) {
+    return explain_manifest(jobs, options);
+  }
   std::vector<ShellCommand> commands;
   if (is_text) {
     commands = shell_commands(words[0]);
@@ -81,6 +136,7 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
     std::optional<Launch> launch = find_launch(command.words);
     if (!launch) continue;
     read_environment(command.environment, *launch);
+    read_program(options, *launch);
     read_option_files(options.read_file, *launch);
     append(explain_launch(command, *launch, is_text, options), explanation);
   }

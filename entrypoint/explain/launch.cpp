@@ -175,7 +175,7 @@ class LaunchReader {
 }  // namespace
 
 bool is_script_name(std::string_view word) {
-  return !word.starts_with('-') && word.ends_with(".py");
+  return !word.starts_with('-') && (word.ends_with(".py") || word.ends_with(".ipynb"));
 }
 
 void read_environment(std::span<const std::string> environment, Launch& launch) {

@@ -50,6 +50,8 @@ constexpr ScriptDefault kFlaxQuestions[] = {kLong,        kRate,       kNoDecay,
                                             kBertEpsilon, kNoClipping, kDropLast};
 constexpr ScriptDefault kFlaxMasked[] = {kMaskedTask, kWhole,    kJoined,     kTwentieth, kRate,
                                          kNoDecay,    kNoWarmup, kNoClipping, kDropLast};
+// model.fit() of sentence-transformers before version 3.
+constexpr ScriptDefault kFit[] = {{"learning-rate", "2e-5", true}, {"epochs", "1", true}};
 // google-research/bert and Model Garden.
 constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kBertEpsilon};
@@ -83,6 +85,8 @@ constexpr TrainingScript kTrainerScripts[] = {
     {"run_language_modeling.py", kMasked, kGpus},
     {"run_lm_finetuning.py", kMasked, kGpus},
     {"run_xnli.py", kTrainer, kGpus},
+    {"Trainer", kTrainer, kGpus},
+    {.name = "fit", .defaults = kFit, .counts_each_device = false},
 };
 
 constexpr TrainingScript kFlaxScripts[] = {
@@ -120,6 +124,14 @@ bool types_any(const TypedCommand& command, std::initializer_list<std::string_vi
 }
 
 }  // namespace
+
+bool is_known_script(std::string_view name) {
+  const auto is_among = [&](std::span<const TrainingScript> scripts) {
+    return std::ranges::find(scripts, name, &TrainingScript::name) != scripts.end();
+  };
+  return is_among(kTrainerScripts) || is_among(kFlaxScripts) || is_among(kBertScripts) ||
+         is_among(kGardenScripts) || !refused_script(name).empty();
+}
 
 const TrainingScript* find_script(std::string_view name, std::string_view path,
                                   const TypedCommand& command) {

@@ -39,6 +39,9 @@ struct TrainingScript {
 const TrainingScript* find_script(std::string_view name, std::string_view path,
                                   const TypedCommand& command);
 
+// Whether one of the scripts above has this name.
+bool is_known_script(std::string_view name);
+
 // Scripts of other projects whose task berth does not have: what helps; empty: it is none of them.
 std::string_view refused_script(std::string_view name);
 

@@ -106,6 +106,9 @@ class FlowReader {
     if (std::string_view("&*!%@`").find(next()) != std::string_view::npos && next() != 0) {
       refuse_line(number_, "an anchor, an alias or a tag is not read");
     }
+    if (next() == '?' && (at_ + 1 == text_.size() || text_[at_ + 1] == ' ')) {
+      refuse_line(number_, "a complex key is not read");
+    }
     return read_plain(in_flow);
   }
 

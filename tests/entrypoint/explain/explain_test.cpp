@@ -65,8 +65,8 @@ struct ExplainedCommand {
   std::vector<std::string> has, lacks;
 };
 
-std::vector<ExplainedCommand> explained_commands() {
-  std::ifstream file(BERTH_TESTDATA "/explained_commands.txt");
+std::vector<ExplainedCommand> explained_commands(const std::string& name) {
+  std::ifstream file(std::string(BERTH_TESTDATA "/") + name);
   std::vector<ExplainedCommand> all;
   bool in_command = false;
   for (std::string line; std::getline(file, line);) {
@@ -97,20 +97,36 @@ std::string joined_lines(std::string text) {
   return text;
 }
 
-TEST(Explain, CommandsAreTheSameJobOrRefused) {
-  const std::vector<ExplainedCommand> commands = explained_commands();
-  ASSERT_GE(commands.size() + peer_commands().size(), 120u);
+void check_commands(const std::vector<ExplainedCommand>& commands, const ReadFile& read_file) {
   for (const ExplainedCommand& command : commands) {
     std::vector<std::string> words = {command.command};
     if (!command.devices.empty()) words = {"--devices", command.devices, command.command};
-    const Explanation explanation = explained(words);
+    const Explanation explanation = explain(words, {.devices = {}, .read_file = read_file});
     const std::string text = joined_lines(explanation.text);
     EXPECT_EQ(explanation.refused.empty(), command.succeeds) << command.name << "\n" << text;
-    for (const std::string& part : command.has) EXPECT_THAT(text, HasSubstr(part)) << command.name;
+    for (const std::string& part : command.has) {
+      EXPECT_THAT(text, HasSubstr(part)) << command.name << ": " << part;
+    }
     for (const std::string& part : command.lacks) {
       EXPECT_THAT(text, Not(HasSubstr(part))) << command.name;
     }
   }
+}
+
+TEST(Explain, CommandsAreTheSameJobOrRefused) {
+  const std::vector<ExplainedCommand> commands = explained_commands("explained_commands.txt");
+  ASSERT_GE(commands.size() + peer_commands().size(), 120u);
+  check_commands(commands, {});
+}
+
+TEST(Explain, FilesThatALineNamesAreRead) {
+  const std::vector<ExplainedCommand> commands = explained_commands("explained_files.txt");
+  ASSERT_GE(commands.size(), 10u);
+  check_commands(commands, [](const std::string& path) -> std::optional<std::string> {
+    std::ifstream file(BERTH_TESTDATA "/explain_files/" + path);
+    if (!file) return std::nullopt;
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  });
 }
 
 // What is printed as the line that does the same must be one that berth accepts.

@@ -1,0 +1,245 @@
+#include "entrypoint/explain/manifest.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "entrypoint/explain/option_files.h"
+#include "entrypoint/explain/yaml.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+bool is_manifest_name(std::string_view word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml");
+}
+
+const OrderedJson* member_of(const OrderedJson& object, const char* key) {
+  return object.is_object() && object.contains(key) ? &object.at(key) : nullptr;
+}
+
+std::vector<std::string> words_of(const OrderedJson& container, const char* key) {
+  std::vector<std::string> words;
+  const OrderedJson* list = member_of(container, key);
+  if (list == nullptr) return words;
+  if (!list->is_array()) return {option_text(*list)};
+  for (const OrderedJson& word : *list) words.push_back(option_text(word));
+  return words;
+}
+
+// Finds the containers in documents, whatever the kind of workload.
+class ManifestReader {
+ public:
+  // What stands above a container and says how often and with what it runs.
+  struct Surroundings {
+    int64_t replicas = 1;
+    std::string gpus{}, tpus{};
+  };
+
+  void read(const OrderedJson& value, Surroundings around) {
+    if (value.is_array()) {
+      for (const OrderedJson& item : value) read(item, around);
+    }
+    if (!value.is_object()) return;
+    for (const char* key : {"replicas", "replicaCount", "completions"}) {
+      if (const OrderedJson* count = member_of(value, key)) {
+        if (const auto number = parse_number(option_text(*count))) {
+          around.replicas = static_cast<int64_t>(std::min<uint64_t>(*number, 100'000));
+        }
+      }
+    }
+    if (const OrderedJson* machine = member_of(value, "machineSpec")) {
+      const OrderedJson* count = member_of(*machine, "acceleratorCount");
+      if (count != nullptr) around.gpus = option_text(*count);
+    }
+    if (const OrderedJson* spec = member_of(value, "containerSpec")) take(*spec, around);
+    for (const auto& [key, item] : value.items()) {
+      if (key == "containers" && item.is_array()) {
+        for (const OrderedJson& container : item) take(container, around);
+      } else if (key != "initContainers" && key != "containerSpec") {
+        read(item, around);
+      }
+    }
+  }
+
+  void take_words(std::vector<std::string> words, const Surroundings& around) {
+    ShellCommand command{.words = std::move(words)};
+    const bool is_shell = command.words.size() >= 3 && command.words[1].starts_with("-") &&
+                          command.words[1].ends_with("c") && command.words[0].ends_with("sh");
+    std::vector<ShellCommand> commands = {command};
+    if (is_shell) commands = shell_commands(command.words[2]);
+    for (ShellCommand& one : commands) {
+      std::optional<Launch> launch = find_launch(one.words);
+      if (!launch) continue;
+      read_environment(one.environment, *launch);
+      add(std::move(one), std::move(*launch), around);
+    }
+  }
+
+  std::vector<ManifestLaunch> jobs() {
+    std::vector<ManifestLaunch> all;
+    for (auto& [key, job] : jobs_) {
+      const int64_t machines = replicas_[key];
+      if (machines > 1 && job.launch.machines.empty()) {
+        job.launch.machines = std::to_string(machines);
+        if (job.launch.launcher.empty()) job.launch.launcher = "torchrun";
+        if (job.launch.processes.empty()) job.launch.processes = "1";
+      }
+      all.push_back(std::move(job));
+    }
+    return all;
+  }
+
+ private:
+  void take(const OrderedJson& container, Surroundings around) {
+    if (const OrderedJson* resources = member_of(container, "resources")) {
+      for (const char* kind : {"requests", "limits"}) {
+        const OrderedJson* amounts = member_of(*resources, kind);
+        if (amounts == nullptr) continue;
+        if (const OrderedJson* gpus = member_of(*amounts, "nvidia.com/gpu")) {
+          around.gpus = option_text(*gpus);
+        }
+        if (const OrderedJson* tpus = member_of(*amounts, "google.com/tpu")) {
+          around.tpus = option_text(*tpus);
+        }
+      }
+    }
+    std::vector<std::string> words = words_of(container, "command");
+    const std::vector<std::string> arguments = words_of(container, "args");
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    if (!words.empty()) take_words(std::move(words), around);
+  }
+
+  // Replicas that run the same words, such as Master and Worker, are machines of one job.
+  void add(ShellCommand command, Launch launch, const Surroundings& around) {
+    std::string key;
+    for (const std::string& word : command.words) key += word + '\n';
+    const bool has_gpus = !around.gpus.empty() && around.gpus != "0";
+    if (has_gpus) {
+      launch.device = AskedDevice::kGpu;
+      launch.visible = around.gpus;
+    } else if (!around.tpus.empty()) {
+      launch.device = AskedDevice::kTpu;
+    }
+    replicas_[key] += around.replicas;
+    jobs_.try_emplace(key, ManifestLaunch{std::move(command), std::move(launch)});
+  }
+
+  std::map<std::string, ManifestLaunch> jobs_;
+  std::map<std::string, int64_t> replicas_;
+};
+
+// The value of an option of gcloud, "--args=a,b" and "--args a,b" alike; empty: it is not there.
+std::vector<std::string> options_of(std::span<const std::string> words, std::string_view name) {
+  std::vector<std::string> values;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == name && i + 1 < words.size()) values.push_back(words[i + 1]);
+    if (words[i].starts_with(cat(name, "="))) values.push_back(words[i].substr(name.size() + 1));
+  }
+  return values;
+}
+
+// Cuts a list of gcloud: at commas, or at the characters between two ^ at its beginning.
+std::vector<std::string> cut_list(std::string text) {
+  std::string separator = ",";
+  if (text.starts_with('^')) {
+    const size_t end = text.find('^', 1);
+    if (end != std::string::npos && end > 1) {
+      separator = text.substr(1, end - 1);
+      text.erase(0, end + 1);
+    }
+  }
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + separator.size();
+  }
+  return parts;
+}
+
+void read_gcloud(std::span<const std::string> words, const ExplainOptions& options,
+                 ManifestReader& reader) {
+  for (const std::string& path : options_of(words, "--config")) {
+    const auto text = options.read_file ? options.read_file(path) : std::nullopt;
+    if (!text) {
+      throw Error(Code::kUsage, "the file of --config is not here", path,
+                  "run berth explain where the file is");
+    }
+    for (const OrderedJson& document : parse_yaml(*text)) reader.read(document, {});
+  }
+  std::vector<std::string> arguments;
+  for (const std::string& list : options_of(words, "--args")) {
+    for (std::string& part : cut_list(list)) arguments.push_back(std::move(part));
+  }
+  for (const std::string& list : options_of(words, "--worker-pool-spec")) {
+    ManifestReader::Surroundings around;
+    std::vector<std::string> line;
+    for (const std::string& part : cut_list(list)) {
+      const size_t equals = part.find('=');
+      const std::string key = part.substr(0, equals);
+      const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
+      if (key == "accelerator-count") around.gpus = value;
+      if (key == "accelerator-type" && around.gpus.empty()) around.gpus = "1";
+      if (key == "replica-count") {
+        around.replicas =
+            static_cast<int64_t>(std::min<uint64_t>(parse_number(value).value_or(1), 100'000));
+      }
+      if (key == "script") line = {"python", value};
+      if (key == "python-module") line = {"python", "-m", value};
+    }
+    for (const std::string& command : options_of(words, "--command")) line = cut_list(command);
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    if (!line.empty()) reader.take_words(std::move(line), around);
+  }
+}
+
+}  // namespace
+
+std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> words, bool is_text,
+                                               const ExplainOptions& options) {
+  std::vector<std::string> line(words.begin(), words.end());
+  if (is_text) {
+    const std::vector<ShellCommand> commands = shell_commands(words[0]);
+    if (commands.empty()) return {};
+    line = commands[0].words;
+  }
+  if (line.empty()) return {};
+  ManifestReader reader;
+  const bool is_manifest = line.size() == 1 && is_manifest_name(line[0]);
+  if (is_manifest && options.read_file) {
+    const std::optional<std::string> text = options.read_file(line[0]);
+    if (!text) throw Error(Code::kNotFound, "no such file", line[0], "name a manifest");
+    for (const OrderedJson& document : parse_yaml(*text)) reader.read(document, {});
+  } else if (line[0] == "gcloud") {
+    read_gcloud(line, options, reader);
+  } else {
+    return {};
+  }
+  std::vector<ManifestLaunch> jobs = reader.jobs();
+  if (jobs.empty()) {
+    throw Error(Code::kUsage, "no container starts a training script", line[0],
+                "name a container whose command and args start one");
+  }
+  return jobs;
+}
+
+std::string manifest_args(const std::string& explanation) {
+  const std::string first = explanation.substr(0, explanation.find("\n\n"));
+  if (first.find("berth --") == std::string::npos) return "";
+  std::string text = "\nargs:\n";
+  const std::vector<ShellCommand> lines = shell_commands(first);
+  for (const ShellCommand& line : lines) {
+    const auto program = std::ranges::find(line.words, "berth");
+    if (program == line.words.end()) continue;
+    for (auto word = program + 1; word != line.words.end(); ++word) {
+      text += cat("- ", to_text(Json(*word)), "\n");
+    }
+    break;
+  }
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,377 @@
+#include "entrypoint/explain/python_reader.h"
+
+#include <algorithm>
+#include <map>
+
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr size_t kMostProgramBytes = size_t{1} << 20, kDeepestBracket = 64;
+
+struct PythonToken {
+  enum class Kind { kName, kNumber, kText, kUnknownText, kSign, kLineEnd, kEnd };
+  Kind kind = Kind::kEnd;
+  std::string text{};
+  size_t line = 0;
+};
+
+bool begins_name(char c) {
+  return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Cuts a program into tokens. Ends of lines inside brackets are none.
+class PythonScanner {
+ public:
+  explicit PythonScanner(std::string_view text) : text_(text) {}
+
+  std::vector<PythonToken> scan() {
+    while (at_ < text_.size()) scan_next();
+    add(PythonToken::Kind::kLineEnd, "");
+    add(PythonToken::Kind::kEnd, "");
+    return std::move(tokens_);
+  }
+
+ private:
+  using Kind = PythonToken::Kind;
+
+  char next(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : 0; }
+  void add(Kind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
+
+  void scan_next() {
+    const char c = next();
+    if (c == '\n') {
+      if (open_ == 0) add(Kind::kLineEnd, "");
+      ++line_;
+      ++at_;
+    } else if (c == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (c == '\\' && (next(1) == '\n' || next(1) == '\r')) {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+      if (at_ < text_.size()) ++at_, ++line_;
+    } else if (c == '"' || c == '\'') {
+      scan_text(false, false);
+    } else if (begins_name(c)) {
+      scan_name();
+    } else if (is_digit(c) || (c == '.' && is_digit(next(1)))) {
+      scan_number();
+    } else {
+      if (c == '(' || c == '[' || c == '{') ++open_;
+      if ((c == ')' || c == ']' || c == '}') && open_ > 0) --open_;
+      if (open_ > kDeepestBracket) {
+        throw Error(Code::kUsage, "brackets nest deeper than 64 levels", cat("line ", line_),
+                    "give the options as flags");
+      }
+      if (c != ' ' && c != '\t' && c != '\r') add(Kind::kSign, std::string(1, c));
+      ++at_;
+    }
+  }
+
+  void scan_name() {
+    const size_t begin = at_;
+    while (at_ < text_.size() && (begins_name(next()) || is_digit(next()))) ++at_;
+    std::string name(text_.substr(begin, at_ - begin));
+    const bool is_prefix = (next() == '"' || next() == '\'') && name.size() <= 2;
+    if (!is_prefix) return add(Kind::kName, std::move(name));
+    const std::string prefix = lower_ascii(name);
+    scan_text(prefix.find('f') != std::string::npos, prefix.find('r') != std::string::npos);
+  }
+
+  void scan_number() {
+    const size_t begin = at_;
+    while (at_ < text_.size() && (begins_name(next()) || is_digit(next()) || next() == '.' ||
+                                  ((next() == '-' || next() == '+') &&
+                                   (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E')))) {
+      ++at_;
+    }
+    std::string number(text_.substr(begin, at_ - begin));
+    std::erase(number, '_');
+    add(Kind::kNumber, std::move(number));
+  }
+
+  void scan_text(bool is_formatted, bool is_raw) {
+    const char quote = next();
+    const bool is_long = next(1) == quote && next(2) == quote;
+    at_ += is_long ? 3 : 1;
+    std::string text;
+    while (at_ < text_.size()) {
+      const char c = next();
+      if (c == quote && (!is_long || (next(1) == quote && next(2) == quote))) break;
+      if (c == '\n') {
+        if (!is_long) break;  // an error in Python
+        ++line_;
+      }
+      if (c == '\\' && !is_raw && at_ + 1 < text_.size()) {
+        ++at_;
+        text += next() == 'n' ? '\n' : next() == 't' ? '\t' : next();
+      } else {
+        text += c;
+      }
+      ++at_;
+    }
+    at_ = std::min(at_ + (is_long ? 3 : 1), text_.size());
+    const bool is_unknown = is_formatted && text.find('{') != std::string::npos;
+    add(is_unknown ? Kind::kUnknownText : Kind::kText, std::move(text));
+  }
+
+  std::string_view text_;
+  size_t at_ = 0, line_ = 1, open_ = 0;
+  std::vector<PythonToken> tokens_;
+};
+
+// The bytes that a copy of the value takes, or more than `limit`.
+size_t copied_bytes(const PythonValue& value, size_t limit) {
+  size_t bytes = sizeof(PythonValue) + value.text.size();
+  for (const std::string& key : value.keys) bytes += key.size() + sizeof key;
+  for (const PythonValue& item : value.items) {
+    if (bytes > limit) break;
+    bytes += copied_bytes(item, limit - bytes);
+  }
+  return bytes;
+}
+
+class PythonParser {
+ public:
+  explicit PythonParser(std::vector<PythonToken> tokens) : tokens_(std::move(tokens)) {}
+
+  PythonProgram read() {
+    while (peek().kind != Kind::kEnd) read_statement();
+    return std::move(program_);
+  }
+
+ private:
+  using Kind = PythonToken::Kind;
+
+  const PythonToken& peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
+  bool is_sign(char sign, size_t ahead = 0) const {
+    return peek(ahead).kind == Kind::kSign && peek(ahead).text[0] == sign;
+  }
+  void advance() {
+    if (at_ + 1 < tokens_.size()) ++at_;
+  }
+
+  void read_statement() {
+    if (peek().kind == Kind::kName && peek().text == "class" && peek(1).kind == Kind::kName) {
+      program_.classes.emplace_back(peek(1).text, "");
+      if (is_sign('(', 2) && peek(3).kind == Kind::kName) {
+        program_.classes.back().second = peek(3).text;
+      }
+    }
+    if (peek().kind == Kind::kName && peek().text == "def" && peek(1).kind == Kind::kName) {
+      program_.functions.insert(peek(1).text);
+      advance();
+      advance();  // what follows is no call
+    }
+    std::string name;
+    size_t ahead = 0;
+    if (peek().kind == Kind::kName) name = dotted_name(ahead);
+    const bool is_assignment = !name.empty() && is_sign('=', ahead) && !is_sign('=', ahead + 1);
+    if (is_assignment) {
+      for (size_t i = 0; i <= ahead; ++i) advance();
+      assign(name, read_value());
+    }
+    while (peek().kind != Kind::kLineEnd && peek().kind != Kind::kEnd) skip_one();
+    advance();
+  }
+
+  void assign(const std::string& name, PythonValue value) {
+    const auto known = variables_.find(name);
+    if (known == variables_.end()) {
+      variables_[name] = program_.assignments.size();
+      program_.assignments.emplace_back(name, std::move(value));
+      return;
+    }
+    PythonValue& first = program_.assignments[known->second].second;
+    const bool is_same = first.kind == value.kind && first.text == value.text &&
+                         first.items.empty() && value.items.empty();
+    if (!is_same) first = PythonValue();
+  }
+
+  // A name may stand in lists that stand in others, so that copies are limited.
+  PythonValue value_of(const std::string& name) {
+    const auto known = variables_.find(name);
+    if (known == variables_.end()) return {};
+    const PythonValue& value = program_.assignments[known->second].second;
+    const size_t bytes = copied_bytes(value, copies_left_);
+    if (bytes > copies_left_) return {};
+    copies_left_ -= bytes;
+    return value;
+  }
+
+  // The name that begins here, with its dots; `ahead` is then how many tokens it takes.
+  std::string dotted_name(size_t& ahead) const {
+    std::string name = peek().text;
+    ahead = 1;
+    while (is_sign('.', ahead) && peek(ahead + 1).kind == Kind::kName) {
+      name += "." + peek(ahead + 1).text;
+      ahead += 2;
+    }
+    return name;
+  }
+
+  bool ends_value() const {
+    return peek().kind == Kind::kLineEnd || peek().kind == Kind::kEnd || is_sign(',') ||
+           is_sign(')') || is_sign(']') || is_sign('}') || is_sign(':');
+  }
+
+  // Counts how deep brackets nest, which need not match.
+  class Level {
+   public:
+    explicit Level(PythonParser& parser) : parser_(parser) {
+      if (++parser_.level_ <= 4 * kDeepestBracket) return;
+      throw Error(Code::kUsage, "brackets nest deeper than 64 levels",
+                  cat("line ", parser_.peek().line), "give the options as flags");
+    }
+    ~Level() { --parser_.level_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    PythonParser& parser_;
+  };
+
+  // Passes over one token, or a call or brackets that begin with it. Calls are noted.
+  void skip_one() {
+    const Level level(*this);
+    if (peek().kind == Kind::kName) {
+      size_t ahead = 0;
+      const std::string name = dotted_name(ahead);
+      const size_t line = peek().line;
+      const bool is_method =
+          at_ > 0 && tokens_[at_ - 1].kind == Kind::kSign && tokens_[at_ - 1].text == ".";
+      for (size_t i = 0; i < ahead; ++i) advance();
+      if (is_sign('(')) read_call(is_method ? "." + name : name, line);
+      return;
+    }
+    if (is_sign('[') && peek(1).kind == Kind::kText) program_.subscripts.insert(peek(1).text);
+    if (is_sign('(') || is_sign('[') || is_sign('{')) {
+      const char open = peek().text[0];
+      advance();
+      return skip_to(open == '(' ? ')' : open == '[' ? ']' : '}');
+    }
+    advance();
+  }
+
+  void skip_to(char close) {
+    while (!is_sign(close) && peek().kind != Kind::kEnd) skip_one();
+    advance();
+  }
+
+  void read_call(const std::string& name, size_t line) {
+    advance();  // "("
+    PythonCall call{.name = name, .line = line};
+    while (!is_sign(')') && peek().kind != Kind::kEnd && peek().kind != Kind::kLineEnd) {
+      const bool is_keyword = peek().kind == Kind::kName && is_sign('=', 1) && !is_sign('=', 2);
+      if (is_keyword) {
+        const std::string keyword = peek().text;
+        advance();
+        advance();
+        call.keywords.emplace_back(keyword, read_value());
+      } else {
+        call.positional.push_back(read_value());
+      }
+      if (!is_sign(')') && peek().kind != Kind::kEnd) advance();  // ","
+    }
+    if (is_sign(')')) advance();
+    program_.calls.push_back(std::move(call));
+  }
+
+  PythonValue read_value() {
+    const Level level(*this);
+    PythonValue value = read_primary();
+    if (ends_value()) return value;
+    while (!ends_value()) skip_one();
+    return PythonValue();
+  }
+
+  PythonValue read_primary() {
+    const PythonToken token = peek();
+    PythonValue value;
+    if (token.kind == Kind::kText) {
+      value.kind = PythonValue::Kind::kText;
+      for (; peek().kind == Kind::kText; advance()) value.text += peek().text;
+    } else if (token.kind == Kind::kNumber) {
+      value = {.kind = PythonValue::Kind::kWord, .text = token.text};
+      advance();
+    } else if (is_sign('-') && peek(1).kind == Kind::kNumber) {
+      value = {.kind = PythonValue::Kind::kWord, .text = "-" + peek(1).text};
+      advance();
+      advance();
+    } else if (is_sign('[') || is_sign('(') || is_sign('{')) {
+      value = read_items();
+    } else if (token.kind == Kind::kName) {
+      if (token.text == "True" || token.text == "False" || token.text == "None") {
+        value = {.kind = PythonValue::Kind::kWord, .text = token.text};
+        advance();
+        return value;
+      }
+      size_t ahead = 0;
+      const std::string name = dotted_name(ahead);
+      if (!is_sign('(', ahead)) {
+        for (size_t i = 0; i < ahead; ++i) advance();
+        return value_of(name);
+      }
+      skip_one();
+    } else if (!ends_value()) {
+      skip_one();
+    }
+    return value;
+  }
+
+  PythonValue read_items() {
+    const char open = peek().text[0];
+    const char close = open == '(' ? ')' : open == '[' ? ']' : '}';
+    PythonValue list{.kind = open == '{' ? PythonValue::Kind::kMapping : PythonValue::Kind::kList};
+    bool is_known = true;
+    advance();
+    while (!is_sign(close) && peek().kind != Kind::kEnd) {
+      PythonValue item = read_value();
+      if (open == '{' && is_sign(':')) {
+        advance();
+        list.keys.push_back(item.text);
+        is_known = is_known && item.is_known();
+        item = read_value();
+      }
+      list.items.push_back(std::move(item));
+      if (!is_sign(close) && peek().kind != Kind::kEnd) advance();  // ","
+    }
+    advance();
+    if (open == '{' && list.keys.size() != list.items.size()) is_known = false;
+    return is_known ? list : PythonValue();
+  }
+
+  std::vector<PythonToken> tokens_;
+  size_t at_ = 0, level_ = 0, copies_left_ = size_t{16} << 20;
+  PythonProgram program_;
+  std::map<std::string, size_t> variables_;  // to program_.assignments
+};
+
+}  // namespace
+
+const PythonValue* PythonCall::find(std::string_view keyword) const {
+  for (const auto& [known, value] : keywords) {
+    if (known == keyword) return &value;
+  }
+  return nullptr;
+}
+
+const PythonValue* PythonProgram::assigned(std::string_view name) const {
+  for (const auto& [known, value] : assignments) {
+    if (known == name) return &value;
+  }
+  return nullptr;
+}
+
+PythonProgram read_python(std::string_view text) {
+  if (text.size() > kMostProgramBytes) {
+    throw Error(Code::kUsage, "the program is larger than 1 MiB", "", "give its options as flags");
+  }
+  return PythonParser(PythonScanner(text).scan()).read();
+}
+
+}  // namespace berth

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+// A literal in a Python program, or the value of a name that was assigned one.
+struct PythonValue {
+  enum class Kind { kText, kWord, kList, kMapping, kUnknown };  // kWord: a number, True, None
+
+  Kind kind = Kind::kUnknown;
+  std::string text{};                // of a text or a word
+  std::vector<std::string> keys{};   // of a mapping
+  std::vector<PythonValue> items{};  // of a list, a tuple or a mapping
+
+  bool is_known() const { return kind != Kind::kUnknown; }
+};
+
+// A call with its arguments: "load_dataset", "AutoModel.from_pretrained", or ".select" of a value
+// that has no name.
+struct PythonCall {
+  std::string name{};
+  size_t line = 0;
+  std::vector<PythonValue> positional{};
+  std::vector<std::pair<std::string, PythonValue>> keywords{};
+
+  // Its keyword argument of this name; nullptr: it has none.
+  const PythonValue* find(std::string_view keyword) const;
+};
+
+struct PythonProgram {
+  std::vector<PythonCall> calls{};
+  std::vector<std::pair<std::string, std::string>> classes{};      // with their first base
+  std::vector<std::pair<std::string, PythonValue>> assignments{};  // "model.max_seq_length"
+  std::set<std::string> functions{}, subscripts{};                 // names; texts in brackets
+
+  const PythonValue* assigned(std::string_view name) const;
+};
+
+// Reads the calls and literals of a Python program and runs nothing. A name that is assigned
+// several values, or a value that is computed, is unknown. Any bytes are read. Throws kUsage on a
+// text of more than 1 MiB, or with brackets nested deeper than 64 levels.
+PythonProgram read_python(std::string_view text);
+
+// The program in the code cells of a Jupyter notebook, without its magic commands. Throws kUsage
+// where the text is no notebook.
+std::string notebook_program(std::string_view json);
+
+}  // namespace berth
