@@ -2,6 +2,8 @@
 #include <string_view>
 
 #include "entrypoint/cluster/message.h"
+#include "entrypoint/explain/python_reader.h"
+#include "entrypoint/explain/yaml.h"
 #include "entrypoint/report/html/compare_page.h"
 #include "entrypoint/report/html/job_page.h"
 #include "entrypoint/report/html/markup.h"
@@ -42,7 +44,19 @@ void worker_message(Bytes input) {
   });
 }
 
-const FuzzTargets kEntrypointTargets = {{"report", report}, {"worker_message", worker_message}};
+// 0: YAML, 1: a Python program, 2: a notebook.
+void read_options(uint8_t kind, Bytes input) {
+  may_refuse([&] {
+    if (kind % 3 == 0) parse_yaml(as_text(input));
+    if (kind % 3 == 1) read_python(as_text(input));
+    if (kind % 3 == 2) read_python(notebook_program(as_text(input)));
+  });
+}
+
+void explained_file(Bytes input) { read_chosen(input, read_options); }
+
+const FuzzTargets kEntrypointTargets = {
+    {"explained_file", explained_file}, {"report", report}, {"worker_message", worker_message}};
 
 }  // namespace
 }  // namespace berth
