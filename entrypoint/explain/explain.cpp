@@ -135,6 +135,10 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
   for (const ShellCommand& command : commands) {
     std::optional<Launch> launch = find_launch(command.words);
     if (!launch) continue;
+    if (command.visible_devices) {
+      const std::string setting[] = {cat("CUDA_VISIBLE_DEVICES=", *command.visible_devices)};
+      read_environment(setting, *launch);
+    }
     read_environment(command.environment, *launch);
     read_program(options, *launch);
     read_option_files(options.read_file, *launch);

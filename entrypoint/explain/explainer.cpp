@@ -104,6 +104,15 @@ class Explainer {
                           "front of the flags: berth explain 'run_glue.py ...'",
                           true});
     }
+    const bool is_trainer = script_ != nullptr && script_->devices == ScriptDevices::kAllGpus;
+    if (is_trainer && !typed_.value("do_train") && !typed_.value("do_eval") &&
+        !typed_.value("do_predict")) {
+      remarks_.push_back(
+          {launch_.script,
+           "has no --do_train, --do_eval or --do_predict in this line, without which "
+           "the script of transformers does nothing; add what is meant",
+           true});
+    }
     for (const LaunchRemark& remark : launch_.remarks) {
       remarks_.push_back({remark.word, remark.text, remark.refused});
     }

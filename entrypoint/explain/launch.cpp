@@ -186,7 +186,8 @@ void read_environment(std::span<const std::string> environment, Launch& launch) 
     const std::string value = setting.substr(equals + 1);
     const bool has_none = value.empty() || value == "-1" || value == "\"\"";
     launch.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
-    launch.visible = has_none ? "" : counted_devices(value);
+    const bool is_variable = value.find('$') != std::string::npos;
+    launch.visible = has_none ? "" : is_variable ? "all" : counted_devices(value);
   }
 }
 

@@ -149,6 +149,8 @@ class ShellReader {
     std::vector<std::string>& words = command.words;
     if (!words.empty() && words[0] == "export") words.erase(words.begin());
     split_environment(command);
+    const auto devices = variables_.find("CUDA_VISIBLE_DEVICES");
+    if (devices != variables_.end()) command.visible_devices = devices->second;
     if (!words.empty()) return commands_.push_back(std::move(command));
     for (const std::string& setting : command.environment) {
       const size_t equals = setting.find('=');

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@ struct ShellCommand {
   std::vector<std::string> environment{};  // "CUDA_VISIBLE_DEVICES=0", in front of the program
   std::vector<std::string> words{};
   std::string redirections{};  // "> log.txt", as it was typed
+  // CUDA_VISIBLE_DEVICES as an earlier command of the text set it: "0,1"; nullopt: none did.
+  std::optional<std::string> visible_devices{};
 };
 
 // Cuts text as someone pastes it from a page or a script into commands, as a POSIX shell would:

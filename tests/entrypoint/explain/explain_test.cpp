@@ -194,16 +194,18 @@ TEST(Explain, InputsOfSomeModesBelongToNoFlag) {
 }
 
 TEST(Explain, VariablesAreLeftToTheShell) {
-  const std::string line = "python run_glue.py --train_file $T --output_dir out --learning_rate $R";
+  const std::string line =
+      "python run_glue.py --do_train --train_file $T --output_dir out --learning_rate $R";
   EXPECT_THAT(explained({line}).text, HasSubstr("--learning-rate \"$R\""));
   EXPECT_THAT(explained({line}).refused, IsEmpty());
   // Among words, the shell has replaced them, and "$R" is what was meant.
-  EXPECT_THAT(explained({"run_glue.py", "--learning_rate", "$R"}).refused,
+  EXPECT_THAT(explained({"run_glue.py", "--do_train", "--learning_rate", "$R"}).refused,
               ElementsAre("--learning-rate"));
 }
 
 TEST(Explain, WhatStandsInTheWayIsTold) {
-  const Explanation unknown = explained({"run_glue.py --langauge de --epochs=0 --train_file t x"});
+  const Explanation unknown =
+      explained({"run_glue.py --do_train --langauge de --epochs=0 --train_file t x"});
   EXPECT_THAT(unknown.refused, ElementsAre("--langauge", "x", "--epochs"));
   EXPECT_THAT(explained({"run_glue.py absent.json"}).text, HasSubstr("there is no such file"));
   EXPECT_THAT(explained({"train.py --do_train"}).text, HasSubstr("train.py is unknown here"));
