@@ -71,8 +71,10 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    return remark.text.starts_with("is ") || remark.text.starts_with("names ") ||
-           remark.text.starts_with("has ");
+    constexpr std::array<std::string_view, 9> kVerbs = {
+        "is", "are", "has", "names", "takes", "leaves", "divides", "joins", "changes"};
+    const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
+    return std::ranges::find(kVerbs, first) != kVerbs.end();
   }
 
   bool note_refused_script() {
