@@ -174,7 +174,7 @@ TEST_P(CheckpointRoomTest, WhereAllAreKeptTheErrorSaysSo) {
 TEST_P(CheckpointRoomTest, NothingGoesForWhatLiesOnAnotherFileSystem) {
   add(10);
   add(20);
-  options_.volume = [this](const Uri& place) {
+  options_.volume = [](const Uri& place) {
     const bool is_model = place.path().ends_with("model");
     return std::optional(Volume{.id = is_model ? 7u : 8u, .is_certain = GetParam()});
   };
