@@ -107,6 +107,22 @@ for scenario in fresh resumed; do
   begin $scenario
   run_job FAILING_AT=0 || fail "a $scenario run in which nothing fails: $(tail -n 1 err.txt)"
   mv calls.txt $scenario.txt
+  # The bytes of a file are on disk before it gets its name, and the name is after it.
+  python3 - $scenario.txt <<'PYTHON' || fail "a $scenario run: a file that is not synced"
+import os, sys
+synced, unnamed = set(), set()
+for line in open(sys.argv[1]):
+    kind, _, path = line.rstrip("\n").split(" ", 2)
+    folder, name = os.path.split(path)
+    if kind == "sync":
+        synced.add(f"{folder}/{name[1:].rsplit('.', 2)[0]}" if name.endswith(".part") else None)
+        unnamed.discard(path)
+    elif kind == "rename":
+        assert path in synced, f"{path} gets its name before its bytes are synced"
+        synced.remove(path)
+        unnamed.add(folder)
+assert not unnamed, f"names in {unnamed} are not synced"
+PYTHON
 done
 
 printf '%-8s %-8s %-8s %6s %6s  %-8s  %s\n' job call error calls tried expected 'seen (exit code: times)'
