@@ -64,6 +64,10 @@ JsonMembers find_members(std::string_view text, size_t begin) {
   return members;
 }
 
+size_t value_place(std::string_view text, size_t begin, bool is_object) {
+  return is_object ? value_behind(text, end_of_value(text, begin)) : begin;
+}
+
 JsonMember member_at(std::string_view text, size_t begin, bool is_object) {
   JsonMember member;
   if (is_object) {

@@ -23,6 +23,10 @@ struct JsonMember {
 // where `text` is no JSON there.
 JsonMembers find_members(std::string_view text, size_t begin);
 
+// Where the value begins of the member that begins at one of the places that find_members() has
+// found.
+size_t value_place(std::string_view text, size_t begin, bool is_object);
+
 // The member that begins at one of the places that find_members() has found.
 JsonMember member_at(std::string_view text, size_t begin, bool is_object);
 

@@ -151,8 +151,8 @@ class ArrayRows final : public WholeTable {
   const JsonMembers rows_;
 };
 
-// Each member of the object has the cells of a column, as an array, or as an object whose keys are
-// those of the rows.
+// Each member of the object has the cells of a column, as an array, or as an object whose keys name
+// the rows.
 class ColumnCells final : public WholeTable {
  public:
   ColumnCells(std::string text, const JsonMembers& columns) : WholeTable(std::move(text)) {
@@ -191,7 +191,7 @@ class ColumnCells final : public WholeTable {
   std::vector<JsonMembers> cells_;
 };
 
-// One JSON object, as far as it must be known to see what table it is.
+// One JSON object. Finds out what table it is, if it is one.
 class WholeObject {
  public:
   WholeObject(std::string text, size_t begin)
@@ -213,13 +213,11 @@ class WholeObject {
     }
     // One row of words is no table with a column of words.
     const bool is_sentence = !value_of("tokens").empty() || !value_of("words").empty();
-    const bool has_numbers = std::ranges::all_of(members_.begins, [this](uint32_t begin) {
-      return is_number(member_at(text_, begin, true).key);
-    });
-    if ((is_all(members_, '[') && !is_sentence) || (is_all(members_, '{') && !has_numbers)) {
+    const bool are_objects = is_all(members_, '{');
+    if (are_objects ? !has_numbers() : is_all(members_, '[') && !is_sentence) {
       return std::make_unique<ColumnCells>(std::move(text_), members_);
     }
-    if (!is_all(members_, '{')) return nullptr;
+    if (!are_objects) return nullptr;
     return std::make_unique<ObjectRows>(std::move(text_), std::move(members_));
   }
 
@@ -230,6 +228,12 @@ class WholeObject {
   static bool is_number(std::string_view key) {
     return key.size() > 2 &&
            key.substr(1, key.size() - 2).find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  bool has_numbers() const {
+    return std::ranges::all_of(members_.begins, [this](uint32_t begin) {
+      return is_number(member_at(text_, begin, true).key);
+    });
   }
 
   size_t place_of(std::string_view part) const {
@@ -249,7 +253,7 @@ class WholeObject {
   // Whether all members, of which there are some, begin so.
   bool is_all(const JsonMembers& members, char beginning) const {
     return !members.begins.empty() && std::ranges::all_of(members.begins, [&](uint32_t begin) {
-      return member_at(text_, begin, members.is_object).value.starts_with(beginning);
+      return text_[value_place(text_, begin, members.is_object)] == beginning;
     });
   }
 

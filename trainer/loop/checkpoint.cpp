@@ -185,7 +185,7 @@ void CheckpointStore::save() {
 void CheckpointStore::write_files(const TrainingState& state) {
   const Uri directory = step_directory(state.step);
   std::vector<ManifestEntry> entries;
-  // `left_bytes` are those of this file and of the files after it.
+  // `left_bytes` is the size of this file and of the files after it.
   const auto write = [&](const char* name, uint64_t about_bytes, uint64_t left_bytes,
                          const std::function<void(ByteSink&)>& fill) {
     Checksum checksum;

@@ -45,7 +45,7 @@ class CheckpointRoomTest : public testing::TestWithParam<bool> {
     write_text(scratch_ / "job/best.json", to_json(Best{.step = step, .metric = "loss"}));
   }
 
-  // Writes a model of so many MiB while the job stands at `step`.
+  // Writes a model of that many MiB while the job stands at `step`.
   void write_model(double disk_mib, double model_mib, int64_t step = 100) {
     FullStorage disk(*local_, scratch_.path(), static_cast<uint64_t>(disk_mib * kMiB));
     options_.directory = Uri::parse(scratch_ / "job");

@@ -82,7 +82,7 @@ TEST(Gradients, OfBf16FactorsAreRoundedToBf16) {
   EXPECT_NE(found.numbers[1], 0.3333);
 }
 
-// The gradient of the weights y is whole, and that of x is rounded as the result is.
+// The gradient of the weights y is not rounded. The gradient of x is rounded as the result is.
 TEST(Gradients, OfRoundedProductsAreRoundedButForWeights) {
   Graph graph;
   const Value x = graph.parameter(ElementType::kF32, {2, 1});
