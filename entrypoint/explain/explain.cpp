@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "entrypoint/explain/explainer.h"
+#include "entrypoint/explain/garden_experiment.h"
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/manifest.h"
 #include "entrypoint/explain/option_files.h"
@@ -100,13 +101,18 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   launch.flags = std::move(flags);
 }
 
+void read_files(const ExplainOptions& options, Launch& launch) {
+  read_experiment(options.read_file, launch);
+  read_program(options, launch);
+  read_option_files(options.read_file, launch);
+}
+
 // The explanation of each container, and its args for the manifest.
 Explanation explain_manifest(const std::vector<ManifestLaunch>& jobs,
                              const ExplainOptions& options) {
   Explanation explanation;
   for (ManifestLaunch job : jobs) {
-    read_program(options, job.launch);
-    read_option_files(options.read_file, job.launch);
+    read_files(options, job.launch);
     Explanation part = explain_launch(job.command, job.launch, true, options);
     part.text += manifest_args(part.text);
     append(std::move(part), explanation);
@@ -140,8 +146,7 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
       read_environment(setting, *launch);
     }
     read_environment(command.environment, *launch);
-    read_program(options, *launch);
-    read_option_files(options.read_file, *launch);
+    read_files(options, *launch);
     append(explain_launch(command, *launch, is_text, options), explanation);
   }
   if (explanation.text.empty()) {

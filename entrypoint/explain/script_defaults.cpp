@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "entrypoint/explain/garden_experiment.h"
+
 namespace berth {
 namespace {
 
@@ -87,6 +89,7 @@ constexpr TrainingScript kTrainerScripts[] = {
     {"run_xnli.py", kTrainer, kGpus},
     {"Trainer", kTrainer, kGpus},
     {.name = "fit", .defaults = kFit, .counts_each_device = false},
+    {.name = kExperimentScript, .defaults = {}, .doc_stride = kStep, .counts_each_device = false},
 };
 
 constexpr TrainingScript kFlaxScripts[] = {

@@ -9,8 +9,8 @@ std::span<const ForeignFlag> garden_flags() {
   static constexpr std::string_view kReader =
       "berth prepares batches on one thread beside training";
   static constexpr std::string_view kNoConfig =
-      "berth reads no configuration of an experiment; every option is a flag, and --help lists "
-      "them";
+      "every option is a flag: berth explain 'python train.py --experiment=...' turns the "
+      "configuration of an experiment into flags";
   static constexpr std::string_view kNoGin = "berth reads no gin files; every option is a flag";
   static constexpr std::string_view kNoHubModule =
       "berth reads checkpoints and model folders: name one with --model";
