@@ -214,6 +214,12 @@ class WholeObject {
     // One row of words is no table with a column of words.
     const bool is_sentence = !value_of("tokens").empty() || !value_of("words").empty();
     const bool are_objects = is_all(members_, '{');
+    if (are_tables()) {
+      if (members_.begins.size() > 1) refuse_tables();
+      JsonMembers rows =
+          find_members(text_, place_of(member_at(text_, members_.begins[0], true).value));
+      return std::make_unique<ObjectRows>(std::move(text_), std::move(rows));
+    }
     if (are_objects ? !has_numbers() : is_all(members_, '[') && !is_sentence) {
       return std::make_unique<ColumnCells>(std::move(text_), members_);
     }
@@ -255,6 +261,27 @@ class WholeObject {
     return !members.begins.empty() && std::ranges::all_of(members.begins, [&](uint32_t begin) {
       return text_[value_place(text_, begin, members.is_object)] == beginning;
     });
+  }
+
+  // Whether each member is an array of objects: {"train": [{...}], "test": [{...}]}.
+  bool are_tables() const {
+    return is_all(members_, '[') && std::ranges::all_of(members_.begins, [this](uint32_t begin) {
+             const size_t first =
+                 text_.find_first_not_of(kJsonBlanks, value_place(text_, begin, true) + 1);
+             return first != std::string::npos && text_[first] == '{';
+           });
+  }
+
+  [[noreturn]] void refuse_tables() const {
+    std::string names;
+    for (const uint32_t begin :
+         std::span(members_.begins).first(std::min<size_t>(members_.begins.size(), 4))) {
+      const Cell name = parse_json_tree(member_at(text_, begin, true).key).to_cell();
+      names += (names.empty() ? "" : ", ") + quoted(std::get<std::string>(name));
+    }
+    throw Error(Code::kBadData, cat("holds ", members_.begins.size(), " tables: ", names), "",
+                "write each into a file of its own, and name them with --train-data-file and "
+                "--eval-data-file");
   }
 
   // What programs write to annotate texts for spaCy: {"classes": [...], "annotations": [pairs]}. A

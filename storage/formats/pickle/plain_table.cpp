@@ -44,20 +44,48 @@ std::string key_name(const PickleGraph& graph, NodeId key) {
   return cell_text(name);
 }
 
+// Whether an object is a table itself: a DataFrame, or a list of dicts.
+bool is_inner_table(const PickleGraph& graph, NodeId id) {
+  return is_data_frame(graph, id) || (graph.is(id, NodeKind::kList) && is_plain_table(graph, id));
+}
+
+// Refuses {"train": DataFrame, "test": DataFrame}.
+void check_is_one_table(const PickleGraph& graph, std::span<const NodeId> pairs) {
+  std::string names;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    if (!is_inner_table(graph, pairs[i + 1])) return;
+    if (i < 8) names += (i == 0 ? "" : ", ") + quoted(key_name(graph, pairs[i]));
+  }
+  throw Error(Code::kBadData, cat("is a dict of tables: ", names), "",
+              "pickle each into a file of its own, and name them with --train-data-file and "
+              "--eval-data-file");
+}
+
+// The cells of a list or an array of NumPy. Null: it is neither.
+std::unique_ptr<CellSource> list_cells(const PickleGraph& graph, NodeId id) {
+  if (graph.is_sequence(id)) return object_cells(graph, graph.items(id));
+  if (!is_numpy_array(graph, id)) return nullptr;
+  NumpyArray array = read_numpy_array(graph, id);
+  const uint64_t length = length_of(array);
+  return array_cells(graph, std::move(array), 0, 1, length);
+}
+
 Table read_dict_of_lists(const PickleGraph& graph, NodeId top) {
   Table table;
   const auto pairs = graph.items(top);
+  check_is_one_table(graph, pairs);
   std::unordered_set<NodeId> keys;
   for (size_t i = 0; i < pairs.size(); i += 2) {
     std::string name = key_name(graph, pairs[i]);
     if (!keys.insert(pairs[i]).second) {
       throw Error(Code::kCorrupt, cat("is a dict with two keys ", quoted(name)));
     }
-    if (!graph.is_sequence(pairs[i + 1])) {
+    auto cells = list_cells(graph, pairs[i + 1]);
+    if (!cells) {
       throw Error(Code::kBadData, cat("is a dict whose ", quoted(name), " is ",
-                                      graph.describe(pairs[i + 1]), ", not a list"));
+                                      graph.describe(pairs[i + 1]), ", not a list or an array"));
     }
-    table.values.push_back(object_cells(graph, graph.items(pairs[i + 1])));
+    table.values.push_back(std::move(cells));
     const uint64_t rows = table.values.back()->size();
     if (i > 0 && rows != table.rows) {
       throw Error(Code::kBadData, cat("is a dict of lists whose ", quoted(name), " holds ", rows,

@@ -35,6 +35,15 @@ TEST(JsonReader, ReadsEveryOrientOfPandas) {
 
 TEST(JsonReader, ReadsAnObjectOfLists) { expect_table(R"({"a":["x","y"],"b":[1,2]})"); }
 
+TEST(JsonReader, ReadsTheOneArrayOfRowsInAnObject) {
+  expect_table(R"({"rows": [ {"a":"x","b":1},{"a":"y","b":2}]})");
+}
+
+TEST(JsonReader, RefusesSeveralTablesInOneObject) {
+  EXPECT_THAT([] { make_json_reader(source_of(R"({"train":[{"a":"x"}],"test":[ {"a":"y"}]})")); },
+              ThrowsCode(Code::kBadData, "holds 2 tables: \"train\", \"test\""));
+}
+
 TEST(JsonReader, WhiteSpaceAndAByteOrderMarkChangeNothing) {
   expect_table(
       "\xEF\xBB\xBF [\n  {\"a\": \"x\",\n   \"b\": 1} ,\n  {\"a\": \"y\", \"b\": 2}\n]\n\n");

@@ -178,6 +178,26 @@ TEST(PickleTable, ADictOfListsIsATable) {
                                               ElementsAre(kMissing, Cell(int64_t{2}))));
 }
 
+TEST(PickleTable, ADictOfArraysIsATable) {
+  const auto reader =
+      read(dict(unicode("text"), array(tuple(number(2)), dtype("S1", "|"), bytes("ab")),
+                unicode("label"), array(tuple(number(2)), dtype("i1", "|"), bytes("\1\2"))));
+  EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("a"), Cell(int64_t{1})),
+                                              ElementsAre(text("b"), Cell(int64_t{2}))));
+  EXPECT_THAT(
+      [] {
+        read(dict(unicode("a"),
+                  array(tuple(number(1), number(2)), dtype("i1", "|"), bytes("\1\2"))));
+      },
+      ThrowsCode(Code::kBadData, "an array of 2 dimensions, not 1"));
+}
+
+TEST(PickleTable, RefusesADictOfTables) {
+  const std::string rows = list(dict(unicode("text"), unicode("a")));
+  EXPECT_THAT([&] { read(dict(unicode("train"), rows, unicode("test"), rows)); },
+              ThrowsCode(Code::kBadData, "is a dict of tables: \"train\", \"test\""));
+}
+
 TEST(PickleTable, ListsOfUnlikeLengthAreBadData) {
   EXPECT_THAT(
       [] { read(dict(unicode("a"), list("N"), unicode("b"), list())); },
