@@ -35,13 +35,15 @@ class LocalSource final : public ByteSource {
     struct ::stat status;
     if (::fstat(fd_.get(), &status) != 0) throw file_error(errno, "look it up", path_);
     if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path_);
-    if (S_ISFIFO(status.st_mode)) {
+    if (!S_ISREG(status.st_mode)) {
+      const bool is_pipe = S_ISFIFO(status.st_mode);
       if (!path.starts_with("/dev/") && !path.starts_with("/proc/") &&
           !pipes.contains(id_of(status))) {
-        throw Error(Code::kBadData, "is a named pipe, where a file is expected", path_,
-                    "remove it, or name it on the command line if it is an input");
+        throw Error(Code::kBadData,
+                    cat("is a ", is_pipe ? "named pipe" : "device", ", where a file is expected"),
+                    path_, "remove it, or name it on the command line if it is an input");
       }
-      fd_ = open_to_read(path, 0);  // waits for a writer
+      if (is_pipe) fd_ = open_to_read(path, 0);  // waits for a writer
     }
     if (options.generation && generation_of(status) != *options.generation) {
       throw Error(Code::kNotFound, "was replaced since it was looked up", path_,

@@ -87,6 +87,13 @@ TEST_F(LocalStorageTest, ReadsOnlyPipesThatAreNamed) {
   EXPECT_EQ(get("pipe"), "text");
 }
 
+TEST_F(LocalStorageTest, ReadsOnlyDevicesThatAreNamed) {
+  std::filesystem::create_symlink("/dev/null", at("link").path());
+  EXPECT_THAT([&] { get("link"); }, ThrowsCode(Code::kBadData, "is a device"));
+  storage_ = make_local_storage({at("link").path()});
+  EXPECT_EQ(get("link"), "");
+}
+
 TEST_F(LocalStorageTest, MakesMissingDirectories) {
   put("a/b/c.txt", "x");
   EXPECT_EQ(get("a/b/c.txt"), "x");

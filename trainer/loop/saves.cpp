@@ -17,6 +17,18 @@ namespace {
 // A save in a hurry must fit so many times into the time that is left, and leave a second.
 constexpr double kHurryMargin = 1.2, kHurryRest_s = 1;
 
+// The place could be written when the job began. So a restart may find that it can be written
+// again, as after a volume turned read-only. Where it cannot, the restart ends at once.
+[[noreturn]] void throw_last_failure(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (error.code() != Code::kNotPermitted) throw;
+    throw Error(Code::kUnavailable, error.problem(), error.where(),
+                "start the job again where it can be written; it goes on from its last checkpoint");
+  }
+}
+
 }  // namespace
 
 Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engine& engine,
@@ -162,7 +174,7 @@ void Saves::settle(const std::optional<SaveOutcome>& outcome) {
 void Saves::finish() {
   if (saving_) observer_.on_saving(saved_step_);
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
-  if (outcome && outcome->failure) std::rethrow_exception(outcome->failure);
+  if (outcome && outcome->failure) throw_last_failure(outcome->failure);
   settle(outcome);
   wait_for_rank_0();
 }

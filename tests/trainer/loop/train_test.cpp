@@ -349,6 +349,12 @@ TEST_F(SavingTest, AFailureAtTheEndIsThrown) {
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(1, 2, 3, 4));
 }
 
+// It could be written when the job began.
+TEST_F(SavingTest, APlaceThatTurnsReadOnlyIsTriedAgainByARestart) {
+  const auto job = make_job({5}, Code::kNotPermitted);
+  EXPECT_THAT([&] { job->run(); }, ThrowsCode(Code::kUnavailable, "start the job again"));
+}
+
 TEST_F(SavingTest, AFailureOfAStoppedJobIsThrown) {
   const auto job = make_job({3});
   job->observer.when_step = [&](int64_t step) { job->stop = step == 3; };
