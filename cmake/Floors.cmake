@@ -71,11 +71,14 @@ if(BERTH_FUZZ)
   target_compile_options(berth_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# berth_floor(NAME SOURCES ... [USES other floors ...] [LIBRARIES third-party ...])
+# berth_floor(NAME [HOT] SOURCES ... [USES other floors ...] [LIBRARIES third-party ...])
 # Makes a static library from one folder. USES lists the floors that it may include, as the floor table of ARCHITECTURE.md does.
-# LIBRARIES are private to it.
+# LIBRARIES are private to it. Debug builds optimize only a floor that is HOT: in the others, compiling takes longer than running the tests.
 function(berth_floor name)
-  cmake_parse_arguments(FLOOR "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(FLOOR "HOT" "" "SOURCES;USES;LIBRARIES" ${ARGN})
   add_library(${name} STATIC ${FLOOR_SOURCES})
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT FLOOR_HOT)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   target_link_libraries(${name} PUBLIC berth_options ${FLOOR_USES} PRIVATE ${FLOOR_LIBRARIES})
 endfunction()

@@ -1,5 +1,6 @@
 // Replaces libFuzzer when the compiler has none. It feeds a fixed number of damaged copies of the
-// seeds to the fuzz target. Every run uses the same copies.
+// seeds to the fuzz target. Every run uses the same copies, if BERTH_TEST_SEED does not ask for
+// others.
 //
 //     fuzz_targets TARGET RUNS SEED...
 //
@@ -17,6 +18,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/drawn_seed.h"
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -101,7 +104,7 @@ class Mutator {
   }
 
   const std::vector<std::string>& seeds_;
-  std::mt19937_64 random_{20261121};
+  std::mt19937_64 random_{20261121 + berth::drawn_seed()};
 };
 
 void feed(const std::string& input) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "storage/formats/pickle.h"
+#include "tests/support/drawn_seed.h"
 #include "tests/support/pickle_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
@@ -16,8 +17,13 @@ bool is_data_error(const Error& error) {
 
 // The recorded files of one version of pandas. Each version is a case of its own, so that the cases
 // can run at the same time.
+// A case takes every third place of a file, which is drawn_seed()'s third. All places of all files
+// take two minutes with AddressSanitizer.
 class PickleDamage : public testing::TestWithParam<const char*> {
  protected:
+  static constexpr size_t kStride = 3;
+  const size_t first_ = drawn_seed() % kStride;
+
   static std::vector<std::filesystem::path> files() {
     auto paths = recorded_pickles();
     std::erase_if(paths, [](const auto& path) {
@@ -27,10 +33,10 @@ class PickleDamage : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(PickleDamage, EveryPrefixIsAnError) {
+TEST_P(PickleDamage, PrefixesAreErrors) {
   for (const auto& path : files()) {
     const std::string pickle = file_content(path);
-    for (size_t size = 0; size < pickle.size(); ++size) {
+    for (size_t size = first_; size < pickle.size(); size += kStride) {
       try {
         read_pickle(as_bytes(std::string_view(pickle).substr(0, size)));
         ADD_FAILURE() << path << " cut to " << size;
@@ -51,12 +57,13 @@ void read_flipped(const std::string& pickle, const std::filesystem::path& path, 
   }
 }
 
-TEST_P(PickleDamage, EveryFlippedByteReadsOrIsAnError) {
+TEST_P(PickleDamage, FlippedBytesReadOrAreErrors) {
   for (const auto& path : files()) {
     std::string pickle = file_content(path);
-    for (size_t at = 0; at < pickle.size(); ++at) {
+    for (size_t at = first_; at < pickle.size(); at += kStride) {
       const char whole = pickle[at];
-      pickle[at] = static_cast<char>(whole ^ (at % 9 == 8 ? 0xFF : 1 << (at % 9)));
+      const size_t damage = at / kStride % 9;
+      pickle[at] = static_cast<char>(whole ^ (damage == 8 ? 0xFF : 1 << damage));
       read_flipped(pickle, path, at);
       pickle[at] = whole;
     }
