@@ -16,10 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Empty where there is none. A named pipe would wait for a writer.
 std::string read_line(const fs::path& path) {
   std::string line;
-  std::ifstream in(path);
-  std::getline(in, line);
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) std::getline(std::ifstream(path), line);
   return std::string(trimmed(line));
 }
 

@@ -1,6 +1,7 @@
 #include "storage/hub/hub_storage.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -219,6 +220,15 @@ TEST_F(HubStorageTest, IsReadWithoutANetworkFromTheCache) {
   EXPECT_THAT([&] { get(*offline, "hf://org/other/config.json"); },
               ThrowsCode(Code::kNotFound, "hf download org/other"));
   EXPECT_EQ(asked_.size(), asked);
+}
+
+TEST_F(HubStorageTest, ANamedPipeInTheCacheStopsNothing) {
+  get(*storage(), "hf://org/name/config.json");
+  const fs::path pipe = fs::path(options_.hub.cache_dir) / "models--org--name/refs/waits";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  options_.hub.offline = true;
+  EXPECT_THAT([&] { get(*storage(), "hf://org/name@waits/config.json"); },
+              ThrowsCode(Code::kNotFound, "hf download org/name"));
 }
 
 TEST_F(HubStorageTest, FallsBackToTheCacheIfTheHubIsDown) {

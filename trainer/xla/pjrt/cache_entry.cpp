@@ -36,7 +36,7 @@ void put(std::string& out, T value) {
 
 std::optional<std::string> read_cache_entry(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(Code::kNotPermitted, "cannot be read", path);
   std::string content{std::istreambuf_iterator<char>(file), {}};
