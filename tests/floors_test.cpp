@@ -97,7 +97,8 @@ const std::vector<Library> kLibraries = {
     {"cxxopts", {"entrypoint/flags/flags.cpp"}},
     {"lz4.h", {kBlockCodec}},
     {"lz4frame.h", {kBlockCodec}},
-    {"openssl/", {"storage/google/jwt.cpp", "storage/hub/content_hash.cpp"}},
+    {"openssl/",
+     {"entrypoint/cluster/proof.cpp", "storage/google/jwt.cpp", "storage/hub/content_hash.cpp"}},
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
     // "storage/gzip_": gzip_source.cpp, gzip_writer.cpp

@@ -9,6 +9,7 @@
 #include "storage/base/clock.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
+#include "storage/base/secrets.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/distributed/gloo_communicator.h"
@@ -31,6 +32,31 @@ std::string agreement(const CommandLine& command_line) {
   return cat(version_text(), " ", common_settings(settings_table(settings)));
 }
 
+constexpr size_t kLeastSecretBytes = 16, kMostSecretBytes = 4096;
+
+// The secret that the workers were given; empty: none. Throws kNotFound where its file is absent,
+// and kUsage where it is too short to be one.
+std::string given_secret(const Job& job) {
+  const ClusterOptions& asked = job.command_line.cluster;
+  std::string secret = asked.secret, where = "BERTH_CLUSTER_SECRET";
+  if (!asked.secret_file.empty()) {
+    where = cat("--cluster-secret-file ", asked.secret_file);
+    const auto text = read_text(job.storage, Uri::parse(asked.secret_file));
+    if (!text) throw Error(Code::kNotFound, "the file is absent", where);
+    secret = *text;
+  }
+  secret = std::string(trimmed(secret));
+  if (secret.empty() && asked.secret_file.empty()) return secret;
+  if (secret.size() < kLeastSecretBytes || secret.size() > kMostSecretBytes) {
+    throw Error(Code::kUsage,
+                cat("the secret of the workers has ", secret.size(), " bytes, and it must have ",
+                    kLeastSecretBytes, " to ", kMostSecretBytes),
+                where, "make one by openssl rand -hex 32");
+  }
+  remember_secret(secret);
+  return secret;
+}
+
 }  // namespace
 
 Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
@@ -42,25 +68,42 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
                .last_call_s = 2.0 * static_cast<double>(job.command_line.cluster.peer_timeout_s),
                .host = host_name(),
                .job = agreement(job.command_line),
+               .secret = given_secret(job),
                .patience_s = static_cast<double>(job.command_line.cluster.rendezvous_timeout_s),
                .silence_s = static_cast<double>(job.command_line.cluster.peer_timeout_s),
                .is_finished = std::move(is_finished),
                .on_lost = job.end_process} {
   const ClusterOptions& asked = job.command_line.cluster;
   const bool through_storage = asked.leader_host.empty();
+  if (!through_storage && options_.secret.empty()) {
+    log_warning(
+        "the workers have no secret, so whoever reaches their ports can take part in the job; give "
+        "all of them the same --cluster-secret-file");
+  }
   std::string own_address = asked.worker_address;
   KeyValueStore* store = nullptr;
   GatheredPlace gathered;
   if (options_.rank == 0) {
+    std::string shared_secret;  // in rendezvous.json
+    if (through_storage) {
+      require_no_other_leader();
+      if (options_.secret.empty()) {
+        options_.secret = shared_secret = random_digits();
+        remember_secret(shared_secret);
+      }
+    }
     leader_ = std::make_unique<Leader>(options_, asked.leader_port.value_or(0));
     store = leader_.get();
     if (through_storage) {
       const Json place = {{"host", own_address.empty() ? address_of_this_host() : own_address},
                           {"port", leader_->port()},
-                          {"attempt", leader_->attempt()}};
+                          {"attempt", leader_->attempt()},
+                          {"secret", shared_secret}};
       write_text(job.storage, rendezvous(), to_text(place) + "\n");
     }
-    gathered.size = leader_->gather(job.stop);
+    gathered = {.size = leader_->gather(job.stop),
+                .attempt = leader_->attempt(),
+                .secret = options_.secret};
     if (own_address.empty()) own_address = leader_->own_address();
     if (own_address.empty()) own_address = address_of_this_host();  // no other worker has come
   } else {
@@ -77,10 +120,15 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
         sleep_s(silence_s + kVerdict_s);
         end(error);
       });
-  ranks_ = connect_ranks({.rank = static_cast<int>(gathered.rank),
-                          .size = static_cast<int>(gathered.size),
-                          .address = own_address},
-                         *store);
+  ranks_ = connect_ranks(
+      {.rank = static_cast<int>(gathered.rank),
+       .size = static_cast<int>(gathered.size),
+       .address = own_address,
+       .proof =
+           [&](int from, int to) {
+             return fingerprint(gathered.secret, cat(gathered.attempt, " from ", from, " to ", to));
+           }},
+      *store);
   log_info(cat("worker ", gathered.rank, " of ", gathered.size, ": all of them are connected"));
 }
 
@@ -105,7 +153,9 @@ Uri Cluster::rendezvous() const {
 std::optional<LeaderPlace> Cluster::leader_place() const {
   const ClusterOptions& asked = job_.command_line.cluster;
   if (!asked.leader_host.empty()) {
-    return LeaderPlace{.host = asked.leader_host, .port = asked.leader_port.value_or(0)};
+    return LeaderPlace{.host = asked.leader_host,
+                       .port = asked.leader_port.value_or(0),
+                       .secret = options_.secret};
   }
   const std::optional<std::string> text = read_text(job_.storage, rendezvous());
   if (!text) return std::nullopt;
@@ -117,9 +167,23 @@ std::optional<LeaderPlace> Cluster::leader_place() const {
       !place["port"].is_number_integer()) {
     return std::nullopt;
   }
-  return LeaderPlace{.host = place["host"].get<std::string>(),
+  LeaderPlace leader{.host = place["host"].get<std::string>(),
                      .port = place["port"].get<int64_t>(),
-                     .attempt = place["attempt"].get<std::string>()};
+                     .attempt = place["attempt"].get<std::string>(),
+                     .secret = options_.secret};
+  if (leader.secret.empty() && has_text("secret")) {
+    leader.secret = place["secret"].get<std::string>();
+    remember_secret(leader.secret);
+  }
+  return leader;
+}
+
+void Cluster::require_no_other_leader() const {
+  const std::optional<LeaderPlace> other = leader_place();
+  if (!other || other->secret.empty() || !is_led(*other)) return;
+  throw Error(Code::kInUse,
+              cat("another worker 0 leads this job, at ", other->host, ":", other->port),
+              rendezvous().to_string(), "wait until it ends, stop it, or use another directory");
 }
 
 void Cluster::finish() {

@@ -22,10 +22,12 @@ class Cluster {
 
   // Gathers the workers and connects them with each other. They find worker 0 by the address that
   // the platform or --master-addr tells; without one, worker 0 leaves its address in
-  // JOB_DIR/rendezvous.json, which the others must be able to read. While they wait for it, they
-  // ask `is_finished`, unless it is empty, whether the job was finished without them. Where a
-  // worker is lost later, `job.end_process` is called. Throws what Leader::gather(),
-  // Follower::join() and `is_finished` throw. Borrows `job`.
+  // JOB_DIR/rendezvous.json, with a secret that it makes unless one was given. The others must be
+  // able to read that. While they wait for it, they ask `is_finished`, unless it is empty, whether
+  // the job was finished without them. Where a worker is lost later, `job.end_process` is called.
+  // Throws kInUse where another worker 0 has left its address there and still answers, kUsage where
+  // the secret that was given is too short, and what Leader::gather(), Follower::join() and
+  // `is_finished` throw. Borrows `job`.
   Cluster(const Job& job, std::function<bool()> is_finished);
   ~Cluster();
   Cluster(const Cluster&) = delete;
@@ -48,6 +50,7 @@ class Cluster {
  private:
   Uri rendezvous() const;
   std::optional<LeaderPlace> leader_place() const;
+  void require_no_other_leader() const;
 
   const Job& job_;
   GatheringOptions options_;

@@ -75,31 +75,35 @@ void Connection::flush() {
   }
 }
 
-std::vector<Message> Connection::receive() {
-  std::vector<Message> messages;
+void Connection::receive(const std::function<void(Message)>& handle) {
+  if (!is_open() || is_behind()) return;
   std::byte buffer[16384];
+  const ssize_t got =
+      uninterrupted([&] { return ::recv(fd(), buffer, sizeof buffer, MSG_DONTWAIT); });
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  if (got <= 0) return close();
+  heard_s_ = steady_clock_s();
+  reader_.add(Bytes(buffer, static_cast<size_t>(got)));
   while (is_open()) {
-    const ssize_t got =
-        uninterrupted([&] { return ::recv(fd(), buffer, sizeof buffer, MSG_DONTWAIT); });
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (got <= 0) {
-      close();
-      break;
-    }
-    heard_s_ = steady_clock_s();
+    std::optional<Message> message;
     try {
-      reader_.add(Bytes(buffer, static_cast<size_t>(got)));
-      while (auto message = reader_.next()) messages.push_back(std::move(*message));
+      message = reader_.next();
     } catch (const Error&) {  // somebody who is no worker
-      close();
+      return close();
     }
+    if (!message) return;
+    handle(std::move(*message));
   }
-  return messages;
 }
 
 std::string Connection::own_address() const {
   return address_by(
       [&](::sockaddr* to, ::socklen_t* size) { return ::getsockname(fd(), to, size); });
+}
+
+std::string Connection::other_address() const {
+  return address_by(
+      [&](::sockaddr* to, ::socklen_t* size) { return ::getpeername(fd(), to, size); });
 }
 
 std::optional<FileDescriptor> connect_to(const std::string& host, int64_t port, double within_s) {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "entrypoint/cluster/message.h"
 #include "storage/base/clock.h"
@@ -10,7 +10,8 @@
 
 namespace berth {
 
-// One end of a TCP connection that carries messages. It never blocks. Not thread-safe.
+// One end of a TCP connection that carries messages. It never blocks, and holds at most one message
+// that has not arrived whole. Not thread-safe.
 class Connection {
  public:
   explicit Connection(FileDescriptor fd);
@@ -24,18 +25,27 @@ class Connection {
   // Whether something waits to be sent, and sends what the system takes.
   bool wants_to_send() const { return !unsent_.empty(); }
   void flush();
-  // What has arrived. Closes the connection where the other side has, or where it sends what is no
-  // message.
-  std::vector<Message> receive();
+  // Whether the other side does not read what it asks for. Nothing more is then received from it.
+  bool is_behind() const { return unsent_.size() > kMostUnsentBytes; }
 
-  // The IP address of this end. Empty where it is not known.
+  // Calls `handle` with each message of the next bytes that have arrived, at most 16 KiB. Closes
+  // the connection where the other side has, or where it sends what is no message. Passes on what
+  // `handle` throws.
+  void receive(const std::function<void(Message)>& handle);
+  // From now on, a message may have MessageReader::kMostBytes in place of kMostBytesAtFirst.
+  void trust() { reader_.set_most_bytes(MessageReader::kMostBytes); }
+
+  // The IP addresses of this end and of the other. Empty where they are not known.
   std::string own_address() const;
+  std::string other_address() const;
   // How long nothing has arrived.
   double silent_s() const { return steady_clock_s() - heard_s_; }
 
  private:
+  static constexpr size_t kMostUnsentBytes = size_t{64} << 20;
+
   FileDescriptor fd_;
-  MessageReader reader_;
+  MessageReader reader_{MessageReader::kMostBytesAtFirst};
   std::string unsent_;
   double heard_s_ = steady_clock_s();
 };

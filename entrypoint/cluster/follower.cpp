@@ -25,6 +25,30 @@ void wait_for_input(int fd) {
 
 }  // namespace
 
+bool is_led(const LeaderPlace& place) {
+  auto fd = connect_to(place.host, place.port, kConnect_s);
+  if (!fd) return false;
+  Connection connection(std::move(*fd));
+  Handshake handshake{.secret = place.secret, .worker_nonce = random_digits()};
+  bool is_proven = false;
+  const double end_s = steady_clock_s() + kConnect_s;
+  while (connection.is_open() && !is_proven && steady_clock_s() < end_s) {
+    wait_for_input(connection.fd());
+    connection.receive([&](const Message& message) {
+      if (message.kind == Message::Kind::kChallenge) {
+        handshake.leader_nonce = message.nonce;
+        // There is no other worker 0, so this one is turned away.
+        connection.send(
+            handshake.proven(Handshake::Speaker::kWorker,
+                             {.kind = Message::Kind::kHello, .nonce = handshake.worker_nonce}));
+      } else {
+        is_proven = handshake.is_proven(Handshake::Speaker::kLeader, message);
+      }
+    });
+  }
+  return is_proven;
+}
+
 Follower::Follower(GatheringOptions options, Find find)
     : options_(std::move(options)), find_(std::move(find)) {}
 
@@ -81,31 +105,62 @@ Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>
   }
   Connection& connection = connection_.emplace(std::move(*fd));
   own_address_ = connection.own_address();
-  connection.send({.kind = Message::Kind::kHello,
-                   .rank = options_.rank,
-                   .size = options_.size,
-                   .host = options_.host,
-                   .job = options_.job,
-                   .attempt = place.attempt});
+  Handshake handshake{.secret = place.secret, .worker_nonce = random_digits()};
+  std::optional<Answer> answer;
   double told_s = steady_clock_s();
   while (connection.is_open() && !stop && steady_clock_s() < ends_s_ &&
          connection.silent_s() < options_.silence_s) {
     wait_for_input(connection.fd());
-    for (const Message& message : connection.receive()) {
-      if (const auto answer = answer_to(message)) return *answer;
-    }
-    if (steady_clock_s() - told_s < kAlive_s) continue;
+    connection.receive([&](Message message) {
+      if (answer) return handle(std::move(message));
+      answer = answer_to(message, place, handshake);
+      if (answer == Answer::kWelcome) connection.trust();
+    });
+    if (answer) return *answer;
+    if (handshake.leader_nonce.empty() || steady_clock_s() - told_s < kAlive_s) continue;
     told_s = steady_clock_s();
     connection.send({.kind = Message::Kind::kAlive});
     say_once("worker 0 waits for other workers");
   }
+  if (handshake.leader_nonce.empty() && !stop) {
+    say_once(cat("whoever listens at ", place.host, ":", place.port,
+                 " does not answer as worker 0 of this version does"));
+  }
   return Answer::kAgain;
 }
 
-std::optional<Follower::Answer> Follower::answer_to(const Message& message) {
+// nullopt where the message is no answer. Throws kIncompatible where the leader refuses this
+// worker.
+std::optional<Follower::Answer> Follower::answer_to(const Message& message,
+                                                    const LeaderPlace& place,
+                                                    Handshake& handshake) {
+  if (message.kind == Message::Kind::kAlive) return std::nullopt;
+  if (message.kind == Message::Kind::kChallenge && handshake.leader_nonce.empty()) {
+    handshake.leader_nonce = message.nonce;
+    connection_->send(handshake.proven(Handshake::Speaker::kWorker,
+                                       {.kind = Message::Kind::kHello,
+                                        .rank = options_.rank,
+                                        .size = options_.size,
+                                        .host = options_.host,
+                                        .job = fingerprint(place.secret, options_.job),
+                                        .attempt = place.attempt,
+                                        .nonce = handshake.worker_nonce}));
+    return std::nullopt;
+  }
+  if (!handshake.is_proven(Handshake::Speaker::kLeader, message)) {
+    if (message.kind == Message::Kind::kRefused && place.secret.empty()) {
+      throw Error(Code::kIncompatible,
+                  "worker 0 refuses this worker: it has a secret, and this one has none", "",
+                  "give all workers the same --cluster-secret-file");
+    }
+    say_once(cat("whoever listens at ", place.host, ":", place.port,
+                 " does not know the secret of this worker, so it is not believed"));
+    return Answer::kAgain;
+  }
   switch (message.kind) {
     case Message::Kind::kWelcome:
-      place_ = {.rank = message.rank, .size = message.size};
+      place_ = place_in(message);
+      place_.secret = place.secret;
       return Answer::kWelcome;
     case Message::Kind::kDone:
       return Answer::kDone;
@@ -113,11 +168,25 @@ std::optional<Follower::Answer> Follower::answer_to(const Message& message) {
       say_once(cat("worker 0 asks to come later: ", message.text));
       return Answer::kAgain;
     case Message::Kind::kRefused:
-      throw Error(Code::kIncompatible, cat("worker 0 refuses this worker: ", message.text), "",
-                  "start all workers with the same image, flags and --world-size");
+      throw Error(Code::kIncompatible,
+                  cat("worker 0 refuses this worker: ",
+                      message.text.empty() ? "it has another version of berth or other flags"
+                                           : message.text),
+                  "", "start all workers with the same image, flags and --world-size");
     default:
       return std::nullopt;
   }
+}
+
+// Throws kPeerLost where no worker has such a place: who said so is no worker 0.
+GatheredPlace Follower::place_in(const Message& welcome) const {
+  if (welcome.rank < 1 || welcome.rank >= welcome.size || welcome.size > options_.size) {
+    throw Error(Code::kPeerLost,
+                cat("what answers as worker 0 calls this one worker ", welcome.rank, " of ",
+                    welcome.size, ", and there are ", options_.size),
+                "", "look what listens at the address of worker 0, and start the workers again");
+  }
+  return {.rank = welcome.rank, .size = welcome.size, .attempt = welcome.attempt};
 }
 
 void Follower::run(const std::stop_token& stop) {
@@ -136,7 +205,7 @@ void Follower::run(const std::stop_token& stop) {
     std::optional<Error> lost;
     {
       const std::scoped_lock lock(mutex_);
-      for (Message& message : connection_->receive()) handle(std::move(message));
+      connection_->receive([this](Message message) { handle(std::move(message)); });
       if (steady_clock_s() - told_s >= kAlive_s) {
         told_s = steady_clock_s();
         connection_->send({.kind = Message::Kind::kAlive});
@@ -160,7 +229,7 @@ void Follower::run(const std::stop_token& stop) {
 void Follower::handle(Message message) {
   switch (message.kind) {
     case Message::Kind::kValue:
-      values_[message.key] = std::move(message.value);
+      if (asked_.contains(message.key)) values_[message.key] = std::move(message.value);
       return;
     case Message::Kind::kDone:
       is_finished_ = true;
@@ -187,6 +256,7 @@ void Follower::set(const std::string& key, Bytes value) {
 
 std::vector<std::byte> Follower::get(const std::string& key) {
   std::unique_lock lock(mutex_);
+  asked_.insert(key);
   if (!values_.contains(key)) connection_->send({.kind = Message::Kind::kGet, .key = key});
   changed_.wait_for(lock, std::chrono::duration<double>(options_.patience_s),
                     [&] { return values_.contains(key) || lost_; });

@@ -6,11 +6,13 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "entrypoint/cluster/connection.h"
 #include "entrypoint/cluster/gathering.h"
+#include "entrypoint/cluster/proof.h"
 #include "trainer/distributed/key_value_store.h"
 
 namespace berth {
@@ -20,7 +22,11 @@ struct LeaderPlace {
   std::string host{};
   int64_t port = 0;
   std::string attempt{};  // Leader::attempt(), where it is known; empty: any
+  std::string secret{};   // of the job
 };
+
+// Whether a Leader who knows the secret listens there.
+bool is_led(const LeaderPlace& place);
 
 // A worker of another rank than 0, connected to the Leader. The store is thread-safe; one thread
 // calls the rest.
@@ -53,7 +59,9 @@ class Follower final : public KeyValueStore {
  private:
   enum class Answer { kWelcome, kDone, kAgain };
 
-  std::optional<Answer> answer_to(const Message& message);
+  std::optional<Answer> answer_to(const Message& message, const LeaderPlace& place,
+                                  Handshake& handshake);
+  GatheredPlace place_in(const Message& welcome) const;
   Answer ask(const LeaderPlace& place, const std::atomic<bool>& stop);
   static void pause(double seconds, const std::atomic<bool>& stop);
   void say_once(const std::string& what);
@@ -70,6 +78,7 @@ class Follower final : public KeyValueStore {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::optional<Connection> connection_;
+  std::set<std::string> asked_;  // the keys
   std::map<std::string, std::vector<std::byte>> values_;
   bool is_finished_ = false, is_leaving_ = false, is_told_ = false;  // told: on_lost is called
   std::optional<Error> lost_;

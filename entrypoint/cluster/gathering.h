@@ -19,8 +19,10 @@ struct GatheringOptions {
   double last_call_s = 30;
   std::string host{};       // host_name() of this worker, for messages
   std::string job{};        // what all workers must agree on
+  std::string secret{};     // which they share; empty: whoever knows the job belongs to it
   double patience_s = 600;  // how long a worker waits for the others to start
   double silence_s = 15;    // after which another worker counts as lost
+  double hello_s = 10;      // after which a connection that has proved nothing is closed
   // Asked while this worker waits for worker 0: whether the job was finished without it, so that
   // nobody will come. Empty: never.
   std::function<bool()> is_finished{};
@@ -35,6 +37,8 @@ inline constexpr int kTick_ms = 200;   // for which a thread waits at once
 // Where a worker stands among those that have come.
 struct GatheredPlace {
   int64_t rank = 0, size = 1;
+  std::string attempt{};  // Leader::attempt()
+  std::string secret{};   // of the job, by which the leader has proved itself
 };
 
 // "worker 2 (berth-2) has ended": who is lost, and why.

@@ -14,10 +14,22 @@
 namespace berth {
 namespace {
 
-constexpr double kGoodbye_s = 5;  // for the others to go
-constexpr double kNews_s = 10;    // between two lines that say for whom it waits
+constexpr double kGoodbye_s = 5;            // for the others to go
+constexpr double kNews_s = 10;              // between two lines that say for whom it waits
+constexpr double kBetweenStrangers_s = 60;  // between two lines that count them
+// Connections beyond the workers'. The oldest one goes where more come.
+constexpr size_t kMostUnknown = 64;
+// What one worker may leave in the store, and for how many keys it may wait at once.
+constexpr size_t kMostStoredBytes = 4 * MessageReader::kMostBytes;
+constexpr size_t kMostWanted = 16384;
+constexpr size_t kMostHostBytes = 255, kMostTextBytes = 4096;  // which the log shows
 
 }  // namespace
+
+Leader::Peer::Peer(FileDescriptor fd, const std::string& secret)
+    : connection(std::move(fd)), handshake{.secret = secret, .leader_nonce = random_digits()} {
+  connection.send({.kind = Message::Kind::kChallenge, .nonce = handshake.leader_nonce});
+}
 
 Leader::Leader(GatheringOptions options, int64_t port)
     : options_(std::move(options)),
@@ -41,10 +53,11 @@ void Leader::run(const std::stop_token& stop) {
       const std::scoped_lock lock(mutex_);
       accept_all();
       for (Peer& peer : peers_) {
-        for (Message& message : peer.connection.receive()) handle(peer, std::move(message));
+        peer.connection.receive([&](Message message) { handle(peer, std::move(message)); });
         peer.connection.flush();
       }
       check_peers();
+      tell_strangers(/*at_end=*/false);
       lost = std::exchange(lost_, std::nullopt);
     }
     changed_.notify_all();
@@ -58,7 +71,8 @@ void Leader::wait_for_events() {
   {
     const std::scoped_lock lock(mutex_);
     for (const Peer& peer : peers_) {
-      const int events = peer.connection.wants_to_send() ? POLLIN | POLLOUT : POLLIN;
+      const int events = (peer.connection.wants_to_send() ? POLLOUT : 0) |
+                         (peer.connection.is_behind() ? 0 : POLLIN);
       waiting.push_back(
           {.fd = peer.connection.fd(), .events = static_cast<short>(events), .revents = 0});
     }
@@ -69,44 +83,70 @@ void Leader::wait_for_events() {
 }
 
 void Leader::accept_all() {
-  constexpr size_t kMostUnknown = 64;  // connections beyond the workers'
-  while (true) {
+  const auto is_unknown = [](const Peer& peer) {
+    return peer.rank < 0 && peer.connection.is_open();
+  };
+  auto unknown = static_cast<size_t>(std::ranges::count_if(peers_, is_unknown));
+  for (size_t i = 0; i < kMostUnknown; ++i) {
     FileDescriptor fd(
         ::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) return;
-    if (peers_.size() < static_cast<size_t>(options_.size) + kMostUnknown) {
-      peers_.emplace_back(std::move(fd));
+    if (unknown == kMostUnknown) {
+      std::ranges::find_if(peers_, is_unknown)->connection.close();
+    } else {
+      ++unknown;
     }
+    peers_.emplace_back(std::move(fd), options_.secret);
   }
 }
 
 void Leader::handle(Peer& peer, Message message) {
   using Kind = Message::Kind;
-  if (message.kind == Kind::kHello) return greet(peer, message);
-  if (peer.rank < 0) return peer.connection.close();  // whoever it is
+  if (peer.rank < 0) {
+    if (peer.has_answer) return;
+    if (message.kind == Kind::kHello) return greet(peer, message);
+    return peer.connection.close();
+  }
   switch (message.kind) {
     case Kind::kSet:
+      peer.stored_bytes += message.key.size() + message.value.size();
+      if (peer.stored_bytes > kMostStoredBytes) return peer.connection.close();
       values_[message.key] = std::move(message.value);
       for (Peer& each : peers_) give(each);
       return;
     case Kind::kGet:
+      if (peer.wanted.size() == kMostWanted) return peer.connection.close();
       peer.wanted.push_back(message.key);
       return give(peer);
     case Kind::kLeave:
       peer.may_go = true;
       if (message.code == exit_code(Code::kStopped)) return;
-      return lose(peer.rank, peer.host, cat("has ended with ", message.code, ": ", message.text));
+      return lose(
+          peer.rank, peer.host,
+          cat("has ended with ", message.code, ": ", message.text.substr(0, kMostTextBytes)));
     default:
       return;
   }
 }
 
 void Leader::greet(Peer& peer, const Message& hello) {
-  const auto turn_away = [&](Message::Kind kind, const std::string& why) {
-    peer.connection.send({.kind = kind, .text = why});
-  };
   using Kind = Message::Kind;
-  if (peer.rank >= 0) return;
+  const auto turn_away = [&](Kind kind, const std::string& why) {
+    peer.connection.send(
+        peer.handshake.proven(Handshake::Speaker::kLeader, {.kind = kind, .text = why}));
+  };
+  peer.has_answer = true;
+  peer.handshake.worker_nonce = hello.nonce;
+  if (!peer.handshake.is_proven(Handshake::Speaker::kWorker, hello)) {
+    count_stranger(peer);
+    return peer.connection.send({.kind = Kind::kRefused});
+  }
+  const bool is_same_job = hello.job == fingerprint(options_.secret, options_.job);
+  if (!is_same_job && options_.secret.empty()) {
+    count_stranger(peer);
+    return turn_away(Kind::kRefused, "");
+  }
+  // It belongs to the job, so it may hear what is wrong.
   if (hello.size != options_.size) {
     return turn_away(Kind::kRefused, cat("worker 0 expects ", options_.size,
                                          " workers, and this one expects ", hello.size));
@@ -114,7 +154,7 @@ void Leader::greet(Peer& peer, const Message& hello) {
   if (hello.rank < 1 || hello.rank >= options_.size) {
     return turn_away(Kind::kRefused, cat("there is no worker ", hello.rank, " of ", options_.size));
   }
-  if (hello.job != options_.job) {
+  if (!is_same_job) {
     return turn_away(Kind::kRefused, "worker 0 has another version of berth or other flags");
   }
   if (!hello.attempt.empty() && hello.attempt != attempt_) {
@@ -128,10 +168,28 @@ void Leader::greet(Peer& peer, const Message& hello) {
                      cat("worker ", hello.rank, " is there already, on ", other.host));
   }
   peer.rank = hello.rank;
-  peer.host = hello.host;
+  peer.host = hello.host.substr(0, kMostHostBytes);
+  peer.connection.trust();
   if (own_address_.empty()) own_address_ = peer.connection.own_address();
   last_came_s_ = steady_clock_s();
   if (come() == options_.size) begin();
+}
+
+void Leader::count_stranger(const Peer& peer) {
+  ++strangers_;
+  last_stranger_ = peer.address;
+}
+
+// Says at once that one came, and how many there are from time to time.
+void Leader::tell_strangers(bool at_end) {
+  if (strangers_ == strangers_told_) return;
+  const double now_s = steady_clock_s();
+  if (strangers_told_ > 0 && !at_end && now_s - told_strangers_s_ < kBetweenStrangers_s) return;
+  strangers_told_ = strangers_;
+  told_strangers_s_ = now_s;
+  log_warning(cat("of those who connected to port ", port(), ", ", strangers_,
+                  strangers_ == 1 ? " was a stranger" : " were strangers",
+                  " and no worker of this job, the last one from ", last_stranger_));
 }
 
 // Gives those who have come their numbers, in the order of those that they were started with.
@@ -144,8 +202,9 @@ void Leader::begin() {
   }
   int64_t rank = 0;
   for (const auto& [asked, peer] : by_rank) {
-    peer->connection.send(
-        {.kind = Message::Kind::kWelcome, .rank = ++rank, .size = gathered_, .attempt = attempt_});
+    peer->connection.send(peer->handshake.proven(
+        Handshake::Speaker::kLeader,
+        {.kind = Message::Kind::kWelcome, .rank = ++rank, .size = gathered_, .attempt = attempt_}));
   }
 }
 
@@ -166,12 +225,15 @@ void Leader::check_peers() {
     tell_all({.kind = Message::Kind::kAlive});
   }
   for (Peer& peer : peers_) {
-    if (peer.connection.is_open() && peer.connection.silent_s() > options_.silence_s) {
+    if (peer.rank < 0) {
+      if (steady_clock_s() - peer.came_s > options_.hello_s) peer.connection.close();
+      if (!peer.connection.is_open() && !peer.has_answer) count_stranger(peer);
+    } else if (peer.connection.is_open() && peer.connection.silent_s() > options_.silence_s) {
       peer.connection.close();
-      if (is_gathered_ && peer.rank >= 0 && !peer.may_go) {
+      if (is_gathered_ && !peer.may_go) {
         lose(peer.rank, peer.host, cat("has been silent for ", options_.silence_s, " s"));
       }
-    } else if (!peer.connection.is_open() && is_gathered_ && peer.rank >= 0 && !peer.may_go) {
+    } else if (!peer.connection.is_open() && is_gathered_ && !peer.may_go) {
       lose(peer.rank, peer.host, "has ended without a word");
     }
   }
@@ -284,16 +346,18 @@ void Leader::finish() {
   const double end_s = steady_clock_s() + kGoodbye_s;
   std::unique_lock lock(mutex_);
   is_over_ = true;
+  tell_strangers(/*at_end=*/true);
   for (Peer& peer : peers_) peer.may_go = true;
   tell_all({.kind = Message::Kind::kDone});
   wake();
-  while (!peers_.empty() && steady_clock_s() < end_s) {
+  while (come() > 1 && steady_clock_s() < end_s) {
     changed_.wait_for(lock, std::chrono::milliseconds(kTick_ms));
   }
 }
 
 void Leader::leave(int code, const std::string& why) {
   const std::scoped_lock lock(mutex_);
+  tell_strangers(/*at_end=*/true);
   if (is_over_) return;
   is_over_ = true;
   // Where all stop together, the others end in their own time.

@@ -11,6 +11,7 @@
 
 #include "entrypoint/cluster/connection.h"
 #include "entrypoint/cluster/gathering.h"
+#include "entrypoint/cluster/proof.h"
 #include "trainer/distributed/key_value_store.h"
 
 namespace berth {
@@ -18,6 +19,10 @@ namespace berth {
 // The worker of rank 0: it listens for the others, keeps the keys by which they connect to each
 // other, and tells all of them when one is lost. A thread of its own does that. The store is
 // thread-safe; one thread calls the rest.
+//
+// Anybody may connect. Whoever does not prove with the first message that it belongs to the job
+// (proof.h) is a stranger: it learns nothing, nothing that it sends is kept, and it is only counted
+// in the log.
 class Leader final : public KeyValueStore {
  public:
   // Listens from now on. Port 0: any that is free. Throws what listen_on() throws.
@@ -47,11 +52,16 @@ class Leader final : public KeyValueStore {
 
  private:
   struct Peer {
-    explicit Peer(FileDescriptor fd) : connection(std::move(fd)) {}
+    Peer(FileDescriptor fd, const std::string& secret);
     Connection connection;
-    int64_t rank = -1;  // -1: it has not said hello
+    const std::string address = connection.other_address();
+    const double came_s = steady_clock_s();
+    Handshake handshake;
+    bool has_answer = false;  // it has said hello, and was accepted or turned away
+    int64_t rank = -1;        // -1: it is none of the workers
     std::string host{};
-    bool may_go = false;  // it has said that it stops, or was told that the job is finished
+    size_t stored_bytes = 0;  // of all values that it has set
+    bool may_go = false;      // it has said that it stops, or was told that the job is finished
     std::vector<std::string> wanted{};  // the keys that it waits for
   };
 
@@ -60,6 +70,8 @@ class Leader final : public KeyValueStore {
   void accept_all();
   void handle(Peer& peer, Message message);
   void greet(Peer& peer, const Message& hello);
+  void count_stranger(const Peer& peer);
+  void tell_strangers(bool at_end);
   void give(Peer& peer);
   void check_peers();
   void lose(int64_t rank, const std::string& host, const std::string& why);
@@ -82,6 +94,9 @@ class Leader final : public KeyValueStore {
   std::string own_address_;
   double told_alive_s_ = 0;
   double last_came_s_ = 0;
+  int64_t strangers_ = 0, strangers_told_ = 0;
+  std::string last_stranger_;  // its address
+  double told_strangers_s_ = 0;
   int64_t gathered_ = 0;       // workers, once they are gathered
   std::optional<Error> lost_;  // for on_lost, which is called without the mutex
   std::jthread thread_;        // declared last: it uses the members above

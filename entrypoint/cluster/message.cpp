@@ -11,22 +11,11 @@ namespace {
 
 constexpr size_t kLengthBytes = 4;
 
-constexpr std::array<std::string_view, 11> kKinds = {"hello", "welcome", "later", "refused",
-                                                     "set",   "get",     "value", "alive",
-                                                     "leave", "lost",    "done"};
+constexpr std::array<std::string_view, 12> kKinds = {"challenge", "hello", "welcome", "later",
+                                                     "refused",   "set",   "get",     "value",
+                                                     "alive",     "leave", "lost",    "done"};
 
 Error corrupt() { return Error(Code::kCorrupt, "a message that no worker of berth sends"); }
-
-std::string hex(const std::vector<std::byte>& bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<size_t>(byte >> 4)];
-    text += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
-  }
-  return text;
-}
 
 uint8_t digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<uint8_t>(c - '0');
@@ -73,12 +62,25 @@ Message parse(std::string_view json) {
           .host = text_of(object, "host"),
           .job = text_of(object, "job"),
           .attempt = text_of(object, "attempt"),
+          .nonce = text_of(object, "nonce"),
+          .proof = text_of(object, "proof"),
           .key = text_of(object, "key"),
           .text = text_of(object, "text"),
           .value = from_hex(text_of(object, "value"))};
 }
 
 }  // namespace
+
+std::string hex(Bytes bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<size_t>(byte >> 4)];
+    text += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
+  }
+  return text;
+}
 
 std::string encode(const Message& message) {
   Json object = {{"kind", kKinds[static_cast<size_t>(message.kind)]},
@@ -87,7 +89,8 @@ std::string encode(const Message& message) {
                  {"code", message.code}};
   for (const auto& [name, text] :
        {std::pair("host", &message.host), std::pair("job", &message.job),
-        std::pair("attempt", &message.attempt), std::pair("key", &message.key),
+        std::pair("attempt", &message.attempt), std::pair("nonce", &message.nonce),
+        std::pair("proof", &message.proof), std::pair("key", &message.key),
         std::pair("text", &message.text)}) {
     if (!text->empty()) object[name] = *text;
   }
@@ -106,7 +109,7 @@ std::optional<Message> MessageReader::next() {
   for (size_t i = 0; i < kLengthBytes; ++i) {
     length |= static_cast<size_t>(static_cast<uint8_t>(buffer_[i])) << (8 * i);
   }
-  if (length > kMostBytes) throw corrupt();
+  if (length > most_bytes_) throw corrupt();
   if (buffer_.size() < kLengthBytes + length) return std::nullopt;
   Message message = parse(std::string_view(buffer_).substr(kLengthBytes, length));
   buffer_.erase(0, kLengthBytes + length);

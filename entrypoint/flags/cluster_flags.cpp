@@ -73,6 +73,16 @@ std::vector<Flag> cluster_flags() {
        .value = text_value("HOST", cluster(&ClusterOptions::worker_address)),
        .default_text = "that of its way to worker 0",
        .in_settings = false},
+      {.name = "cluster-secret-file",
+       .aliases = {},
+       .group = kMachine,
+       .help =
+           "A file with a secret of at least 16 bytes, by which the workers prove to each other "
+           "that they belong to this job. All of them have the same.",
+       .value = path_value("FILE", cluster(&ClusterOptions::secret_file)),
+       .default_text = "BERTH_CLUSTER_SECRET, else one that worker 0 writes to JOB_DIR where they "
+                       "meet there, else none",
+       .in_settings = false},
       {.name = "elastic",
        .aliases = {},
        .group = kMachine,

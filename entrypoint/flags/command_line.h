@@ -66,6 +66,8 @@ struct ClusterOptions {
   std::string leader_host{};              // of worker 0; empty: it says so in the job directory
   std::optional<int64_t> leader_port{};
   std::string worker_address{};  // of this worker; empty: that of its way to worker 0
+  // What all workers know and nobody else, or the file that holds it, which outranks it.
+  std::string secret{}, secret_file{};
   // The fewest workers that go on after others were lost, and the most that there are. 0: none goes
   // on without the others.
   int64_t least = 0, most = 0;

@@ -84,6 +84,7 @@ void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
                 "--elastic", "leave --world-size out");
   }
   if (options.size.value_or(1) == 1) return;
+  options.secret = platform.secret;
   if (!options.rank) options.rank = platform.rank;
   if (options.leader_host.empty()) options.leader_host = platform.leader_host;
   if (!options.leader_port) options.leader_port = platform.leader_port;

@@ -7,6 +7,7 @@
 #include "entrypoint/job/checkpoint_limit.h"
 #include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/job_results.h"
+#include "entrypoint/job/output_locks.h"
 #include "entrypoint/job/precision_choice.h"
 #include "entrypoint/training/finished_job.h"
 #include "entrypoint/training/removed_model.h"
@@ -92,6 +93,7 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
     job.output.keep_observers(0);
   }
   Job worker = job.with(line);
+  worker.has_leases = cluster.leads();
   worker.ranks = cluster.ranks();
   worker.without_bf16 = shared.without_bf16;
   worker.hosts = {.rank = place.rank, .size = place.size, .store = &cluster.store()};
@@ -115,6 +117,9 @@ void run_training(Job& asked) {
   }
   const bool is_alone = !Cluster::is_wanted(job.command_line) || job.command_line.dry_run;
   if (is_alone) return train_and_write(job, directory);
+  // A second worker 0 ends here, before it says where it listens.
+  std::optional<OutputLocks> leases;
+  if (job.command_line.cluster.rank == 0) leases.emplace(directory, job.fences, job.stop);
   work_together(
       job, [&](Cluster& cluster) { train_in(cluster, job, directory); }, finished);
 }

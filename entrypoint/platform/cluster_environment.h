@@ -13,6 +13,7 @@ struct ClusterPlace {
   std::optional<int64_t> leader_port{};  // on which it listens
   // What the process is for, where that is no training: "ps" or "evaluator".
   std::string other_role{};
+  std::string secret{};  // BERTH_CLUSTER_SECRET: what all workers know, and nobody else
 };
 
 // The cluster that TF_CONFIG (TensorFlow) or CLUSTER_SPEC (Vertex AI) describes in JSON. The chief,

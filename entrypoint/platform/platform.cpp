@@ -136,6 +136,7 @@ Platform read_platform(const Environment& environment) {
                                  .completion_index = text("JOB_COMPLETION_INDEX"),
                                  .tf_config = text("TF_CONFIG"),
                                  .cluster_spec = text("CLUSTER_SPEC")});
+  platform.cluster.secret = text("BERTH_CLUSTER_SECRET");
   platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.home = text("HOME");
   platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");

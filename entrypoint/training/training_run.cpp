@@ -142,7 +142,8 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       inputs_(inputs),
       plan_(plan),
       device_(device),
-      locks_(directory, job.fences, job.stop),
+      locks_(job.has_leases ? nullptr
+                            : std::make_unique<const OutputLocks>(directory, job.fences, job.stop)),
       heartbeat_(job.output, job.storage,
                  {.file = directory.heartbeat(),
                   .host = host_name(),

@@ -22,10 +22,10 @@ namespace berth {
 // keeps heartbeat.json current, as long as it lives. Borrows all arguments of its constructor.
 class TrainingRun {
  public:
-  // The third phase: takes the directories, makes the engine, and fills it from the newest
-  // checkpoint or, in a new job, from the model. Then writes job.json or, in a resumed job,
-  // compares it with what was read. Throws kInUse where another process holds one of them, and
-  // kIncompatible where the directory or its checkpoints belong to another job.
+  // The third phase: takes the directories unless Job::has_leases, makes the engine, and fills it
+  // from the newest checkpoint or, in a new job, from the model. Then writes job.json or, in a
+  // resumed job, compares it with what was read. Throws kInUse where another process holds one of
+  // them, and kIncompatible where the directory or its checkpoints belong to another job.
   TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
               const TrainingPlan& plan, Device& device);
   // Takes the observers of the job away, which store what they still have while it is held.
@@ -66,7 +66,7 @@ class TrainingRun {
   TrainingInputs& inputs_;
   const TrainingPlan& plan_;
   Device& device_;
-  const OutputLocks locks_;
+  const std::unique_ptr<const OutputLocks> locks_;  // null: Job::has_leases
   Heartbeat heartbeat_;  // after the locks, because only their holder writes it
   const std::unique_ptr<Engine> engine_;
   CheckpointStore checkpoints_;

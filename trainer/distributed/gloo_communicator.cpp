@@ -7,9 +7,11 @@
 #include <gloo/common/logging.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/address.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,13 +49,34 @@ void guarded(const Collective& collective) {
   }
 }
 
+// A rank's addresses as Gloo writes them: for each other rank a sockaddr_storage and a number. Gloo
+// copies memory into them that nothing has written, behind what the address's family uses. Clears
+// that. Leaves bytes of another layout alone.
+std::vector<char> without_unwritten_bytes(std::vector<char> addresses) {
+  constexpr size_t kNumberBytes = sizeof(::gloo::transport::tcp::sequence_number_t);
+  constexpr size_t kAddressBytes = sizeof(::sockaddr_storage) + kNumberBytes;
+  if (addresses.size() % kAddressBytes != 0) return addresses;
+  std::vector<char> cleared(addresses.size());
+  for (size_t at = 0; at < addresses.size(); at += kAddressBytes) {
+    ::sa_family_t family = 0;
+    std::memcpy(&family, &addresses[at], sizeof family);
+    if (family != AF_INET && family != AF_INET6) return addresses;
+    const size_t used = family == AF_INET ? sizeof(::sockaddr_in) : sizeof(::sockaddr_in6);
+    std::memcpy(&cleared[at], &addresses[at], used);
+    const size_t number = at + sizeof(::sockaddr_storage);
+    std::memcpy(&cleared[number], &addresses[number], kNumberBytes);
+  }
+  return cleared;
+}
+
 // Our store as Gloo asks for one.
 class GlooStore final : public ::gloo::rendezvous::Store {
  public:
   explicit GlooStore(KeyValueStore& store) : store_(store) {}
 
   void set(const std::string& key, const std::vector<char>& data) override {
-    store_.set(key, std::as_bytes(std::span(data)));
+    const std::vector<char> cleared = without_unwritten_bytes(data);
+    store_.set(key, std::as_bytes(std::span(cleared)));
   }
 
   std::vector<char> get(const std::string& key) override {
@@ -221,6 +244,27 @@ void connect_mesh(Context& context, const std::shared_ptr<GlooStore>& addresses,
   }
 }
 
+// Shows all ranks their proofs, and looks at theirs. It waits only as long as for a connection,
+// because a stranger may say nothing.
+void exchange_proofs(const std::shared_ptr<::gloo::Context>& context,
+                     const std::function<std::string(int from, int to)>& proof) {
+  std::string shown, expected;
+  for (int rank = 0; rank < context->size; ++rank) {
+    shown += proof(context->rank, rank);
+    expected += proof(rank, context->rank);
+  }
+  std::string seen(expected.size(), '\0');
+  ::gloo::AlltoallOptions options(context);
+  options.setInput(shown.data(), shown.size());
+  options.setOutput(seen.data(), seen.size());
+  options.setTimeout(kConnect);
+  ::gloo::alltoall(options);
+  if (seen != expected) {
+    throw Error(Code::kPeerLost, "a stranger has taken the connection of another worker", "",
+                "let only the workers reach each other, and start the job again");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValueStore& store) {
@@ -233,6 +277,7 @@ std::unique_ptr<Communicator> connect_ranks(const GlooOptions& options, KeyValue
     std::shared_ptr<::gloo::transport::Device> device =
         ::gloo::transport::tcp::CreateDevice(attributes);
     connect_mesh(*context, std::make_shared<GlooStore>(store), device);
+    if (options.proof) exchange_proofs(context, options.proof);
   });
   return std::make_unique<GlooCommunicator>(std::move(context));
 }

@@ -258,7 +258,16 @@ TEST_F(GatheringTest, SilenceIsALoss) {
   auto fd = connect_to("127.0.0.1", leader_->port(), 5);
   ASSERT_TRUE(fd);
   Connection mute(std::move(*fd));
-  mute.send({.kind = Message::Kind::kHello, .rank = 1, .size = 2, .host = "mute", .job = "job"});
+  Handshake handshake{.worker_nonce = random_digits()};
+  while (handshake.leader_nonce.empty() && mute.is_open()) {
+    mute.receive([&](const Message& challenge) { handshake.leader_nonce = challenge.nonce; });
+  }
+  mute.send(handshake.proven(Handshake::Speaker::kWorker, {.kind = Message::Kind::kHello,
+                                                           .rank = 1,
+                                                           .size = 2,
+                                                           .host = "mute",
+                                                           .job = fingerprint("", "job"),
+                                                           .nonce = handshake.worker_nonce}));
   leader_->gather(stop_);
   ASSERT_TRUE(losses_.wait_for(1));
   EXPECT_THAT(losses_.told()[0], HasSubstr("worker 1 (mute) has been silent for 1.5 s"));

@@ -16,7 +16,10 @@ const std::vector<Message> kMessages = {
      .size = 8,
      .host = "berth-3",
      .job = "0.1 1234",
-     .attempt = "x"},
+     .attempt = "x",
+     .nonce = "0123",
+     .proof = "4567"},
+    {.kind = Kind::kChallenge, .nonce = "89ab"},
     {.kind = Kind::kWelcome, .attempt = "abcdefghijkl"},
     {.kind = Kind::kLater, .text = "worker 3 is there already"},
     {.kind = Kind::kRefused, .text = "no"},
@@ -79,8 +82,19 @@ TEST(Message, RefusesWhatNoWorkerSends) {
   }
 }
 
+TEST(Message, RefusesMoreBytesThanMayBe) {
+  const std::string bytes = encode({.kind = Kind::kSet, .text = std::string(5000, 'x')});
+  MessageReader stranger(MessageReader::kMostBytesAtFirst);
+  stranger.add(as_bytes(bytes).first(4));  // the length is enough
+  EXPECT_THAT([&] { stranger.next(); }, ThrowsCode(Code::kCorrupt));
+  MessageReader worker(MessageReader::kMostBytesAtFirst);
+  worker.set_most_bytes(MessageReader::kMostBytes);
+  worker.add(as_bytes(bytes));
+  EXPECT_TRUE(worker.next());
+}
+
 TEST(Message, SurvivesEveryFlippedBit) {
-  const std::string bytes = encode(kMessages[4]);
+  const std::string bytes = encode(kMessages[5]);
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);

@@ -56,6 +56,17 @@ TEST(ClusterFlags, FlagsOutrankThePlatform) {
             29500);
 }
 
+TEST(ClusterFlags, TakeTheSecretOfTheEnvironmentAndAFile) {
+  ClusterPlace place = kSecondOfFour;
+  place.secret = "a secret of the workers";
+  const CommandLine line = parse_workers({"--cluster-secret-file=secret"}, place);
+  EXPECT_EQ(line.cluster.secret, "a secret of the workers");
+  EXPECT_EQ(line.cluster.secret_file, "secret");
+  // No setting of the job, which job.json and the report would show.
+  for (const auto& [name, value] : settings_table(line.settings))
+    EXPECT_NE(name, "cluster-secret-file");
+}
+
 TEST(ClusterFlags, OtherModesAndRunsInsideAJobHaveNoWorkers) {
   for (const char* mode : {"--mode=heartbeat", "--mode=bench"}) {
     EXPECT_EQ(parse_workers({mode}, kSecondOfFour).settings.training.place.size, 1) << mode;

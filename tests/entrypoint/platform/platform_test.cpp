@@ -14,6 +14,7 @@ TEST(Platform, IsReadOnceFromTheEnvironment) {
     const std::string_view wanted = name;
     if (wanted == "AIP_MODEL_DIR") return "gs://b/model/";
     if (wanted == "COLUMNS") return "132";
+    if (wanted == "BERTH_CLUSTER_SECRET") return "a secret of the workers";
     if (wanted == "XLA_FLAGS") return "--xla_a=1";
     if (wanted == "LIBTPU_INIT_ARGS") return "--xla_b=2";
     if (wanted == "XLA_PYTHON_CLIENT_PREALLOCATE") return "false";
@@ -27,6 +28,7 @@ TEST(Platform, IsReadOnceFromTheEnvironment) {
   EXPECT_EQ(platform.model_dir, "gs://b/model/");
   EXPECT_EQ(platform.checkpoint_dir, "");
   EXPECT_EQ(platform.columns, 132);
+  EXPECT_EQ(platform.cluster.secret, "a secret of the workers");
   EXPECT_EQ(read_platform([](const char*) { return "wide"; }).columns, std::nullopt);
 }
 

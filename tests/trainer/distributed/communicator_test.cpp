@@ -2,8 +2,11 @@
 
 #include <gloo/common/logging.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <exception>
 #include <latch>
 #include <numeric>
 #include <thread>
@@ -108,6 +111,56 @@ TEST(CommunicatorDeathTest, EndsTheProcessWhereAThreadOfGlooThrows) {
         }).join();
       },
       testing::ExitedWithCode(11), "");
+}
+
+// Connects two ranks, whose proofs are the texts of `proof` for (rank, from, to).
+void connect_two(StoreInMemory& store,
+                 const std::function<std::string(int rank, int from, int to)>& proof) {
+  std::vector<std::exception_ptr> failures(2);
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          const auto ranks =
+              connect_ranks({.rank = rank,
+                             .size = 2,
+                             .proof = [&](int from, int to) { return proof(rank, from, to); }},
+                            store);
+        } catch (...) {
+          failures[static_cast<size_t>(rank)] = std::current_exception();
+        }
+      });
+    }
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+TEST(Communicator, RanksShowThatTheyAreThemselves) {
+  StoreInMemory store, again;
+  connect_two(store, [](int, int from, int to) { return std::to_string(10 * from + to + 10); });
+  EXPECT_THAT(
+      [&] {
+        connect_two(again, [](int rank, int from, int) {
+          return std::to_string(rank == 1 && from == 1 ? 8 : from);
+        });
+      },
+      ThrowsCode(Code::kPeerLost, "a stranger"));
+}
+
+// Gloo copies a whole sockaddr_storage, of which the system fills the first bytes.
+TEST(Communicator, TellsNoMemoryThatNothingHasWritten) {
+  StoreInMemory store;
+  connect_two(store, [](int, int, int) { return "proof"; });
+  for (const char* rank : {"0", "1"}) {
+    const std::vector<std::byte> address = store.get(rank);
+    ASSERT_EQ(address.size(), sizeof(::sockaddr_storage) + 8) << "Gloo has another layout";
+    for (size_t i = sizeof(::sockaddr_in); i < sizeof(::sockaddr_storage); ++i) {
+      EXPECT_EQ(address[i], std::byte{0}) << i;
+    }
+  }
 }
 
 TEST(Communicator, RefusesAnAddressOfAnotherHost) {
