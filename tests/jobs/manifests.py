@@ -99,6 +99,18 @@ def check_policy(test, folder, policy, objects):
     test.check(spec["ingress"] == [{"from": [{"podSelector": labels}]}], folder, "lets others connect:", spec["ingress"])
 
 
+def check_workers(test, folder, job):
+    """Where a worker is lost, all others end with 11. So restarts count, and the limit grows with the number of workers."""
+    codes = [code for rule in job["podFailurePolicy"]["rules"] for code in rule.get("onExitCodes", {"values": []})["values"]]
+    test.check(11 not in codes, folder, "has a rule for 11:", job["podFailurePolicy"])
+    test.check(job["backoffLimit"] == 20 * job["completions"], folder, "restarts", job["backoffLimit"], "times")
+    (container,) = job["template"]["spec"]["containers"]
+    (secret,) = [each["valueFrom"]["secretKeyRef"] for each in container["env"] if each["name"] == "BERTH_CLUSTER_SECRET"]
+    with open(os.path.join(REPOSITORY, folder, "kustomization.yaml")) as file:
+        makes = "kubectl create secret generic %s --from-file=%s=" % (secret["name"], secret["key"])
+        test.check(makes in file.read(), folder, "does not say how to make", secret)
+
+
 def command_lines(objects):
     """The arguments of each pod: of an Indexed Job those of each index, with the flags in its file."""
     maps = {each["metadata"]["name"]: each["data"] for each in objects if each["kind"] == "ConfigMap"}
@@ -151,6 +163,8 @@ def main():
             test.check(len(found) == 1, folder, "has", len(found), "jobs")
             for job in found:
                 check_job(test, folder, job, objects)
+                if folder == "k8s/overlays/workers":
+                    check_workers(test, folder, job)
             # berth explain parses the line as berth would, and reads no file.
             for line in command_lines(objects):
                 run = subprocess.run(
