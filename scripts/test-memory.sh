@@ -148,6 +148,6 @@ cmake -G Ninja -S . -B "$here/berth" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUIL
   -DBERTH_ZSTD="$libraries/libzstd.a" -DBERTH_LZ4="$libraries/liblz4.a" -DBERTH_LIBARCHIVE="$libraries/libarchive.a" \
   -DBERTH_UTF8PROC="$libraries/libutf8proc.a" >/dev/null
 # Under MemorySanitizer, tests/fuzz/CMakeLists.txt leaves out the targets that need more of the program than its readers:
-# annotated_words, example, report, text_list and worker_message.
+# annotated_words, example, explained_file, report and text_list.
 cmake --build "$here/berth" --target fuzz_targets
 ctest --test-dir "$here/berth/tests/fuzz" --output-on-failure --no-tests=error --parallel "$jobs"

@@ -2,7 +2,6 @@
 #include <string>
 #include <string_view>
 
-#include "entrypoint/cluster/message.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/yaml.h"
 #include "entrypoint/report/html/compare_page.h"
@@ -32,19 +31,6 @@ void read_report(uint8_t kind, Bytes input) {
 
 void report(Bytes input) { read_chosen(input, read_report); }
 
-void worker_message(Bytes input) {
-  MessageReader reader;
-  may_refuse([&] {
-    reader.add(input);
-    while (const auto message = reader.next()) {
-      // What was understood is understood again.
-      MessageReader again;
-      again.add(as_bytes(encode(*message)));
-      require(again.next().has_value());
-    }
-  });
-}
-
 // 0: YAML, 1: a Python program, 2: a notebook.
 void read_options(uint8_t kind, Bytes input) {
   may_refuse([&] {
@@ -56,8 +42,7 @@ void read_options(uint8_t kind, Bytes input) {
 
 void explained_file(Bytes input) { read_chosen(input, read_options); }
 
-const FuzzTargets kEntrypointTargets = {
-    {"explained_file", explained_file}, {"report", report}, {"worker_message", worker_message}};
+const FuzzTargets kEntrypointTargets = {{"explained_file", explained_file}, {"report", report}};
 
 }  // namespace
 }  // namespace berth
