@@ -120,15 +120,21 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
         sleep_s(silence_s + kVerdict_s);
         end(error);
       });
-  ranks_ = connect_ranks(
-      {.rank = static_cast<int>(gathered.rank),
-       .size = static_cast<int>(gathered.size),
-       .address = own_address,
-       .proof =
-           [&](int from, int to) {
-             return fingerprint(gathered.secret, cat(gathered.attempt, " from ", from, " to ", to));
-           }},
-      *store);
+  try {
+    ranks_ =
+        connect_ranks({.rank = static_cast<int>(gathered.rank),
+                       .size = static_cast<int>(gathered.size),
+                       .address = own_address,
+                       .proof =
+                           [&](int from, int to) {
+                             return fingerprint(gathered.secret,
+                                                cat(gathered.attempt, " from ", from, " to ", to));
+                           }},
+                      *store);
+  } catch (const Error& error) {
+    leave(error);  // the others have come and wait for this one
+    throw;
+  }
   log_info(cat("worker ", gathered.rank, " of ", gathered.size, ": all of them are connected"));
 }
 

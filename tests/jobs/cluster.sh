@@ -77,6 +77,10 @@ start_leader 2 --job-dir differs
 [ $? = 5 ] && grep -q 'expects 2 workers' err.txt || fail "another number of workers: $(tail -n 1 err.txt)"
 kill -TERM "${pids[0]}"
 end_with 143 'a worker 0 that waits'
+start_leader 2 --job-dir address
+begin 1 2 --job-dir address --worker-address 192.0.2.1
+end_with '11 2' 'an address of another host'
+tail -n 1 worker0.txt | says 'has ended with 2: 192.0.2.1' || fail "worker 0 does not say why worker 1 has ended"
 
 # A worker that waits while the others finish the job without it has nothing to do.
 pids=()
