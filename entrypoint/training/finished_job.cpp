@@ -9,9 +9,11 @@
 #include "entrypoint/training/training_inputs.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/checkpoint.h"
+#include "trainer/loop/checkpoint_folder.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/onnx_files.h"
 #include "trainer/loop/parameter_files.h"
@@ -19,9 +21,15 @@
 namespace berth {
 namespace {
 
-// The number of updates that metrics.json reports. nullopt if the file is absent or does not say
-// that the job is finished. Throws kIncompatible if it reports several seeds.
-std::optional<int64_t> steps_in_metrics(Storage& storage, const Uri& metrics_file) {
+// What metrics.json says of a finished job.
+struct FinishedMetrics {
+  int64_t steps = 0;
+  std::map<std::string, uint64_t> model_bytes{};  // empty: an earlier version wrote it
+};
+
+// nullopt if metrics.json is absent or does not say that the job is finished. Throws kIncompatible
+// if it reports several seeds.
+std::optional<FinishedMetrics> read_metrics(Storage& storage, const Uri& metrics_file) {
   const std::optional<std::string> text = read_text(storage, metrics_file);
   if (!text) return std::nullopt;
   const auto metrics = parse_json(*text);
@@ -34,7 +42,13 @@ std::optional<int64_t> steps_in_metrics(Storage& storage, const Uri& metrics_fil
       !metrics.at(steps).is_number_integer()) {
     return std::nullopt;
   }
-  return metrics.at(steps).get<int64_t>();
+  FinishedMetrics finished_job{.steps = metrics.at(steps).get<int64_t>()};
+  const auto sizes = metrics.find("model_bytes");
+  if (sizes == metrics.end() || !sizes->is_object()) return finished_job;
+  for (const auto& [name, size] : sizes->items()) {
+    if (size.is_number_unsigned()) finished_job.model_bytes[name] = size.get<uint64_t>();
+  }
+  return finished_job;
 }
 
 // Throws kIncompatible if `asked` wants something that the finished job has not done.
@@ -52,8 +66,10 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   }
 }
 
-// Whether `folder` has a configuration, parameters and, where the job exports one, an ONNX graph.
-bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job) {
+// Whether `folder` has a configuration, parameters and, where the job exports one, an ONNX graph,
+// and whether the files of parameters have as many bytes as they had.
+bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job,
+              const FinishedMetrics& metrics) {
   bool has_config = false, has_parameters = false, has_graph = false;
   for (const Stat& file : storage.list(folder)) {
     const std::string_view name = last_part(file.name);
@@ -62,17 +78,38 @@ bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job) {
     has_graph = has_graph || name == kOnnxModelFile;
   }
   const bool wants_graph = job.setting("export-format") == "onnx";
-  return has_config && has_parameters && (has_graph || !wants_graph);
+  if (!has_config || !has_parameters || (wants_graph && !has_graph)) return false;
+  std::map<std::string, uint64_t> found = model_bytes(storage, folder);
+  for (const auto& [name, bytes] : metrics.model_bytes) {
+    if (found[name] == bytes) continue;
+    log_warning(cat((folder / name).to_string(), " has ", found[name], " bytes, and not the ",
+                    bytes, " with which the job wrote it"));
+    return false;
+  }
+  return true;
 }
 
-// Whether the model of the finished job is there. Throws kNotFound where its checkpoints are not
-// there either, because it would have to train again.
-bool has_model(Storage& storage, const JobDirectory& directory, const EarlierJob& job) {
-  if (is_model(storage, directory.model(), job)) return true;
-  if (CheckpointStore(storage, directory.checkpoints(), /*limit=*/0).preferred_step()) return false;
+// Whether the model of the finished job is there. Throws kNotFound where the checkpoint that it can
+// be written from is not there either, because the job would have to train again. `takes_best`:
+// that is the best one.
+bool has_model(Storage& storage, const JobDirectory& directory, const EarlierJob& job,
+               const FinishedMetrics& metrics, bool takes_best) {
+  if (is_model(storage, directory.model(), job, metrics)) return true;
+  CheckpointStore checkpoints(storage, directory.checkpoints(), /*limit=*/0);
+  const std::optional<int64_t> preferred = checkpoints.preferred_step();
+  if (!preferred) {
+    throw Error(Code::kNotFound,
+                "the job is finished, and its model and its checkpoints are not there any more",
+                directory.root().to_string(), "use another --job-dir to train again");
+  }
+  const auto complete = find_checkpoints(storage, directory.checkpoints());
+  const auto last = complete.find(metrics.steps);
+  if (takes_best || (last != complete.end() && last->second.is_complete)) return false;
   throw Error(Code::kNotFound,
-              "the job is finished, and its model and its checkpoints are not there any more",
-              directory.root().to_string(), "use another --job-dir to train again");
+              "the job is finished, and its model and its last checkpoint are not there any more",
+              directory.root().to_string(),
+              cat("--mode export_only with --export-dir writes the model of an older checkpoint, ",
+                  checkpoints.step_directory(*preferred).to_string()));
 }
 
 // A finished job that is to become longer goes on from its last checkpoint.
@@ -89,7 +126,7 @@ void require_checkpoint(Storage& storage, const JobDirectory& directory) {
 
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory) {
-  const std::optional<int64_t> steps = steps_in_metrics(storage, directory.metrics());
+  const std::optional<FinishedMetrics> metrics = read_metrics(storage, directory.metrics());
   const std::optional<std::string> record = read_text(storage, directory.record());
   if (!record) return std::nullopt;
   const Settings& settings = asked.settings;
@@ -103,19 +140,33 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
     is_as_long = has_length_of(*record, now);
     // A finished job does not read its inputs again.
     check_settings_match(*record, as_known_to(*record, now, unnamed_settings()),
-                         steps && is_as_long ? InputPlaces::kMustMatch : InputPlaces::kMayDiffer);
+                         metrics && is_as_long ? InputPlaces::kMustMatch : InputPlaces::kMayDiffer);
   } catch (const Error& error) {
     throw error.at(directory.root().to_string());
   }
-  if (!steps) return std::nullopt;
+  if (!metrics) return std::nullopt;
   if (!is_as_long) {
     require_checkpoint(storage, directory);
     return std::nullopt;
   }
   const EarlierJob earlier(directory.root(), *record);
   require_nothing_new(earlier, settings);
-  return FinishedJob{
-      .steps = *steps, .has_model = has_model(storage, directory, earlier), .task = earlier.task()};
+  const bool takes_best = settings.training.load_best_model_at_end;
+  return FinishedJob{.steps = metrics->steps,
+                     .has_model = has_model(storage, directory, earlier, *metrics, takes_best),
+                     .task = earlier.task()};
+}
+
+std::map<std::string, uint64_t> model_bytes(Storage& storage, const Uri& model) {
+  std::map<std::string, uint64_t> found;
+  const size_t begin = (model / "x").to_string().size() - 1;
+  for (const Stat& file : storage.list(model)) {
+    const std::string_view name = last_part(file.name);
+    const bool is_graph = name == kOnnxModelFile || name == kOnnxDataFile;
+    if (!is_graph && !names_parameters(name) && !name.starts_with("bert_model.ckpt.")) continue;
+    found[file.name.substr(begin)] = file.size;
+  }
+  return found;
 }
 
 void require_same_reading(Storage& storage, const JobDirectory& directory,

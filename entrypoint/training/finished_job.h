@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/job/labelled_data.h"
@@ -15,7 +17,7 @@ struct TrainingInputs;
 
 struct FinishedJob {
   int64_t steps = 0;  // the updates that it made
-  // false: its model, or a part of it, was removed, and can be written again
+  // false: a part of its model was removed, or has lost bytes, and can be written again
   bool has_model = true;
   Task task = kDefaultTask;
 };
@@ -25,9 +27,13 @@ struct FinishedJob {
 // kIncompatible where the directory cannot be used: it belongs to a job with other settings or with
 // several seeds, it was used before and --no-reuse-job-dir was given, or the finished job lacks
 // something that is asked for now. Throws kNotFound where the checkpoints of the finished job
-// were removed and its model was, too, or is to be trained further.
+// were removed and its model was, too, or is to be trained further. Where only the last checkpoint
+// was removed, the error names an older one.
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory);
+
+// The bytes of each file in `model` that holds parameters: JobMetrics::model_bytes.
+std::map<std::string, uint64_t> model_bytes(Storage& storage, const Uri& model);
 
 // Throws kIncompatible if a version that reads rows or tokenizers otherwise began the job in
 // `directory`, or if the files of its tables had other contents.

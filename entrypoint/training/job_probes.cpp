@@ -155,7 +155,8 @@ std::optional<ProbeReport> JobProbes::report_of(const ProbePlan& plan, int64_t s
     return node ? node.mapped() : 0.0;
   };
   report.loss = take("loss");
-  report.examples = static_cast<int64_t>(take("examples"));
+  constexpr double kMostExamples = 1e15;
+  report.examples = static_cast<int64_t>(std::clamp(take("examples"), 0.0, kMostExamples));
   if (!report.metrics.contains(report.metric)) return std::nullopt;
   return report;
 }

@@ -7,6 +7,7 @@
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/hub_model.h"
 #include "entrypoint/job/job_results.h"
+#include "entrypoint/training/finished_job.h"
 #include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -94,6 +95,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
       export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
                      engine.tensors(StateTensors::kValues), metrics);
     });
+    metrics.model_bytes = model_bytes(job.storage, directory.model());
   }
   job.output.on_finish();
   if (result.evaluation) {

@@ -132,6 +132,17 @@ for part in model.safetensors config.json; do
   expect 0 finished "${flags[@]}" --job-dir job
   diff -r before job/model >diff.txt || fail "a model without $part is written again otherwise: $(head -n 5 diff.txt)"
 done
+truncate -s -100 job/model/model.safetensors
+expect 0 finished "${flags[@]}" --job-dir job
+diff -r before job/model >diff.txt || fail "a model that lost bytes is written again otherwise: $(head -n 5 diff.txt)"
+cmp -s before.json job/metrics.json || fail "metrics.json changes where a model that lost bytes is written again"
+
+# Without its model and its last checkpoint, an older checkpoint is named.
+cp -r job older
+rm -r older/model older/checkpoints/step-00000024
+expect 4 'older/checkpoints/step-000000' "${flags[@]}" --job-dir older
+expect 0 finished --mode export_only --job-dir older --export-dir older/model
+[ -s older/model/model.safetensors ] || fail "an older checkpoint was not exported"
 expect 5 '--learning-rate' "${flags[@]}" --job-dir job --learning-rate 2e-3
 expect 5 'used before' "${flags[@]}" --job-dir job --reuse-job-dir=false
 

@@ -131,6 +131,7 @@ std::string to_summary_json(const JobMetrics& metrics, const std::string& detail
   object["precision"] = name_of(metrics.precision);
   object["kernels"] = metrics.kernels;
   if (is_summary) object["details"] = details;
+  if (!metrics.model_bytes.empty()) object["model_bytes"] = metrics.model_bytes;
   object["peak_rss_bytes"] = process_usage().peak_resident_bytes;
   object["finished"] = true;
   return to_text(object, 2) + "\n";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -27,6 +29,8 @@ struct JobMetrics {
   // For the model card: the file or folder of the evaluation's rows, and the model that the
   // training began with, as the job names them. Empty: not known.
   std::string dataset{}, base_model{};
+  // The bytes of the files that hold the exported model's parameters, by their names in its folder.
+  std::map<std::string, uint64_t> model_bytes{};
 };
 std::string to_json(const JobMetrics& metrics);
 

@@ -32,9 +32,18 @@ class FinishedJobTest : public testing::Test {
                to_json(JobRecord{.settings = settings_table(command.settings)}));
   }
   void finish() {
-    write_text(*storage_, directory().metrics(), R"({"train": {"steps": 7}, "finished": true})");
+    write_text(*storage_, directory().metrics(),
+               R"({"train": {"steps": 7}, "model_bytes": {"model.safetensors": 9, "a/x.bin": 2},
+                   "finished": true})");
     write_text(*storage_, directory().model() / "config.json", "{}");
-    write_text(*storage_, directory().model() / "model.safetensors", "");
+    write_text(*storage_, directory().model() / "model.safetensors", "nine byte");
+    write_text(*storage_, directory().model() / "a/x.bin", "22");
+  }
+  void save(const char* checkpoint) {
+    for (const char* name :
+         {"model.safetensors", "optimizer.safetensors", "state.json", "MANIFEST.json"}) {
+      write_text(*storage_, directory().checkpoints() / checkpoint / name, "{}");
+    }
   }
   JobDirectory directory() const { return JobDirectory(Uri::parse(scratch_ / "job")); }
   std::optional<FinishedJob> look(const CommandLine& command) {
@@ -76,11 +85,30 @@ TEST_F(FinishedJobTest, AModelThatWasRemovedCanBeWrittenFromACheckpoint) {
   finish();
   std::filesystem::remove_all(scratch_ / "job/model");
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "its checkpoints"));
-  for (const char* name :
-       {"model.safetensors", "optimizer.safetensors", "state.json", "MANIFEST.json"}) {
-    write_text(*storage_, directory().checkpoints() / "step-00000007" / name, "{}");
-  }
+  save("step-00000007");
   EXPECT_FALSE(look(command()).value().has_model);
+}
+
+TEST_F(FinishedJobTest, AModelThatLostBytesIsNoModel) {
+  begin(command());
+  for (const char* file : {"model.safetensors", "a/x.bin"}) {
+    finish();
+    save("step-00000007");
+    EXPECT_TRUE(look(command()).value().has_model);
+    write_text(*storage_, directory().model() / file, "1");
+    EXPECT_FALSE(look(command()).value().has_model) << file;
+  }
+}
+
+TEST_F(FinishedJobTest, AnOlderCheckpointIsNamedWhereTheLastOneIsGone) {
+  begin(command());
+  finish();
+  save("step-00000004");
+  EXPECT_TRUE(look(command()).value().has_model);
+  std::filesystem::remove_all(scratch_ / "job/model");
+  EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "its last checkpoint"));
+  EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "step-00000004"));
+  EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "--mode export_only"));
 }
 
 TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {
