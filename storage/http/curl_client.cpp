@@ -2,12 +2,14 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/http/curl_failure.h"
 #include "storage/http/curl_library.h"
 #include "storage/http/http_client.h"
+#include "storage/http/idle_connections.h"
+#include "storage/http/redirects.h"
 
 namespace berth {
 namespace {
@@ -20,7 +22,6 @@ constexpr CURLoption kProtocols = CURLOPT_PROTOCOLS;
 constexpr CURLoption kRedirectProtocols = CURLOPT_REDIR_PROTOCOLS;
 #pragma GCC diagnostic pop
 
-constexpr size_t kIdleConnections = 32;
 constexpr int kLongestPoll_ms = 200;
 constexpr uint64_t kLeastBytes =
     1024;  // fewer bytes than this within the stall timeout are a stall
@@ -33,70 +34,9 @@ std::string host_of(const std::string& url) {
   return user_info == std::string::npos ? authority : authority.substr(user_info + 1);
 }
 
-struct Multi {
-  Multi() : handle(curl_library().multi_init()) {
-    if (handle == nullptr) throw Error(Code::kMemory, "libcurl cannot make a handle");
-  }
-  ~Multi() { curl_library().multi_cleanup(handle); }
-  Multi(const Multi&) = delete;
-  Multi& operator=(const Multi&) = delete;
-
-  CURLM* handle;  // runs one request at a time and keeps its connection for the next
-};
-
-// Connections that are not in use. Thread-safe.
-class IdleConnections {
- public:
-  std::unique_ptr<Multi> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<Multi>();
-    std::unique_ptr<Multi> multi = std::move(idle_.back());
-    idle_.pop_back();
-    return multi;
-  }
-
-  void give_back(std::unique_ptr<Multi> multi) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleConnections) idle_.push_back(std::move(multi));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Multi>> idle_;
-};
-
-std::string authorities_hint(const CertificateAuthorities& authorities) {
-  const std::string& named = authorities.file.empty() ? authorities.folder : authorities.file;
-  return cat("its certificate must be signed by an authority in ",
-             named.empty() ? "/etc/ssl/certs" : named,
-             "; the environment variable SSL_CERT_FILE names another file of authorities");
-}
-
-// Converts a failure of libcurl to an Error.
-Error failure(CURLcode code, const std::string& detail, const std::string& host,
-              const CertificateAuthorities& authorities) {
-  const std::string problem =
-      cat("no answer (", detail.empty() ? curl_library().easy_strerror(code) : detail, ")");
-  // libcurl takes an answer without a status line for HTTP/0.9, which it does not support.
-  if (detail.find("HTTP/0.9") != std::string::npos) return Error(Code::kUnavailable, problem, host);
-  switch (code) {
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-      return Error(Code::kUsage, problem, host, "check the URL");
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_CERTPROBLEM:
-      return Error(Code::kNotPermitted, problem, host, authorities_hint(authorities));
-    case CURLE_TOO_MANY_REDIRECTS:
-      return Error(Code::kNotFound, problem, host);
-    case CURLE_COULDNT_RESOLVE_HOST:
-      return Error(Code::kUnavailable, cat("no answer (", kUnknownHost, ")"), host);
-    case CURLE_OUT_OF_MEMORY:
-      return Error(Code::kMemory, problem, host);
-    default:
-      return Error(Code::kUnavailable, problem, host);
-  }
+Error not_followed(const std::string& what, const std::string& host) {
+  return Error(Code::kNotPermitted, cat("the server redirects to ", what, ", and is not followed"),
+               host);
 }
 
 class CurlStream final : public HttpStream {
@@ -106,6 +46,7 @@ class CurlStream final : public HttpStream {
         options_(options),
         request_(request),
         host_(host_of(request.url)),
+        is_redirected_(request.is_redirected),
         multi_(pool.take()),
         easy_(curl_library().easy_init()) {
     try {
@@ -114,7 +55,7 @@ class CurlStream final : public HttpStream {
       is_added_ = true;
       while (!has_headers_ && !is_done_) pump();
       if (!has_headers_)
-        throw failure_.value_or(failure(CURLE_GOT_NOTHING, "", host_, options_.authorities));
+        throw failure_.value_or(curl_failure(CURLE_GOT_NOTHING, "", host_, options_.authorities));
     } catch (...) {
       let_go();
       throw;
@@ -164,6 +105,9 @@ class CurlStream final : public HttpStream {
     return static_cast<CurlStream*>(self)->give_body(
         {reinterpret_cast<std::byte*>(data), size * count});
   }
+  static curl_socket_t on_socket(void* self, curlsocktype, curl_sockaddr* to) {
+    return static_cast<CurlStream*>(self)->make_socket(*to);
+  }
   void check(CURLMcode code) const {
     if (code != CURLM_OK) throw Error(Code::kInternal, curl_library().multi_strerror(code), host_);
   }
@@ -206,6 +150,8 @@ class CurlStream final : public HttpStream {
     set(CURLOPT_HEADERDATA, this);
     set(CURLOPT_WRITEFUNCTION, &CurlStream::on_body);
     set(CURLOPT_WRITEDATA, this);
+    set(CURLOPT_OPENSOCKETFUNCTION, &CurlStream::on_socket);
+    set(CURLOPT_OPENSOCKETDATA, this);
     set_method();
     add_field("Expect:");
     for (const auto& [name, value] : request_.headers.fields()) {
@@ -259,9 +205,13 @@ class CurlStream final : public HttpStream {
     while (const CURLMsg* message = curl_library().multi_info_read(multi_->handle, &queued)) {
       if (message->msg != CURLMSG_DONE) continue;
       is_done_ = true;
-      if (message->data.result != CURLE_OK) {
-        failure_ = failure(message->data.result, error_text_, host_, options_.authorities);
+      const CURLcode result = message->data.result;
+      if (result == CURLE_OK) continue;
+      if (is_redirected_ &&
+          (result == CURLE_URL_MALFORMAT || result == CURLE_UNSUPPORTED_PROTOCOL)) {
+        refuse_redirect("an address that is malformed or of another protocol");
       }
+      failure_ = refusal_.value_or(curl_failure(result, error_text_, host_, options_.authorities));
     }
     if (is_done_ || is_paused_ || moved_ != before) return;
     const auto start = std::chrono::steady_clock::now();
@@ -294,14 +244,40 @@ class CurlStream final : public HttpStream {
       std::from_chars(line.data() + space + 1, line.data() + line.size(), status_);
       headers_ = {};
     } else if (line.empty()) {
-      const bool is_redirect = request_.follow_redirects && status_ >= 300 && status_ < 400 &&
-                               headers_.find("location").has_value();
+      const bool is_redirect = !has_headers_ && names_another_address();
+      if (refusal_) return 0;
       has_headers_ = has_headers_ || (status_ >= 200 && !is_redirect);
     } else if (colon != std::string_view::npos && !has_headers_) {
-      const size_t value = std::min(line.find_first_not_of(" \t", colon + 1), line.size());
-      headers_.add(std::string(line.substr(0, colon)), std::string(line.substr(value)));
+      headers_.add(std::string(line.substr(0, colon)),
+                   std::string(trimmed(line.substr(colon + 1))));
     }
     return size;
+  }
+
+  // Whether the header that has arrived makes libcurl go on to another address.
+  bool names_another_address() {
+    if (!request_.follow_redirects || status_ < 300 || status_ >= 400) return false;
+    bool is_redirect = false;
+    for (const std::string& location : headers_.find_all("location")) {
+      is_redirect = is_redirect || !location.empty();
+      if (const std::string what = refused_redirect(location); !what.empty()) refuse_redirect(what);
+    }
+    is_redirected_ = is_redirected_ || is_redirect;
+    return is_redirect;
+  }
+
+  void refuse_redirect(const std::string& what) { refusal_ = not_followed(what, host_); }
+
+  // A later redirect must not find a connection to a link-local address, so none is kept.
+  curl_socket_t make_socket(const curl_sockaddr& to) {
+    if (is_link_local(to.addr)) {
+      if (is_redirected_) {
+        refuse_redirect("a link-local address");
+        return CURL_SOCKET_BAD;
+      }
+      keeps_connection_ = false;
+    }
+    return ::socket(to.family, to.socktype | SOCK_CLOEXEC, to.protocol);
   }
 
   // Copies into the reader's buffer. Bytes that do not fit go to pending_; after that, libcurl is
@@ -343,13 +319,16 @@ class CurlStream final : public HttpStream {
     curl_library().easy_cleanup(easy_);
     curl_library().slist_free_all(fields_);
     fields_ = nullptr;
-    pool_.give_back(std::move(multi_));
+    if (keeps_connection_) pool_.give_back(std::move(multi_));
   }
 
   IdleConnections& pool_;
   const HttpClientOptions& options_;
   HttpRequest request_;
   const std::string host_;
+  bool is_redirected_;
+  bool keeps_connection_ = true;
+  std::optional<Error> refusal_;  // why a redirect was not followed
   std::unique_ptr<Multi> multi_;
   CURL* const easy_;
   curl_slist* fields_ = nullptr;
@@ -375,6 +354,10 @@ class CurlClient final : public HttpClient {
 
   std::unique_ptr<HttpStream> open(const HttpRequest& request) override {
     require_private_credentials(request, host_of(request.url));
+    if (request.is_redirected) {
+      const std::string what = refused_redirect(request.url);
+      if (!what.empty()) throw not_followed(what, host_of(request.url));
+    }
     return std::make_unique<CurlStream>(pool_, options_, request);
   }
 

@@ -45,8 +45,10 @@ struct HttpRequest {
   std::vector<Bytes> body{};  // sent one after the other; borrowed until the call returns
   double timeout_s = 0;       // for the whole exchange; 0: only the stall timeout applies
   bool bypass_proxy = false;
-  bool follow_redirects = false;  // only to http(s), and never from https to http
-  std::stop_token stop{};         // open() and read() throw kStopped soon after a request
+  // Only to http(s), never from https to http, and never where refused_redirect() says so.
+  bool follow_redirects = false;
+  bool is_redirected = false;  // the caller follows redirects, and a server named this URL
+  std::stop_token stop{};      // open() and read() throw kStopped soon after a request
 };
 
 struct HttpAnswer {
@@ -70,9 +72,9 @@ class HttpStream : public ByteSource {
 //
 // Every answer is returned, whatever its status. If no answer arrives, throws kUnavailable if
 // another attempt may help (name resolution, connection refused or reset, truncated or stalled
-// transfer), kNotPermitted if the certificate cannot be verified, and kUsage if the URL is
-// malformed or a credential would be sent unencrypted. Errors name only the host, because paths and
-// queries may contain secrets.
+// transfer), kNotPermitted if the certificate cannot be verified or a redirect is not followed, and
+// kUsage if the URL is malformed or a credential would be sent unencrypted. Errors name only the
+// host, because paths and queries may contain secrets.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;

@@ -116,7 +116,10 @@ std::unique_ptr<HttpStream> HubRequests::get(std::string url, const std::string&
                                              const std::stop_token& stop) {
   const std::string origin(origin_of(options_.endpoint));
   for (int redirects = 0; redirects <= kMostRedirects; ++redirects) {
-    HttpRequest request{.url = url, .headers = {{"Accept-Encoding", "identity"}}, .stop = stop};
+    HttpRequest request{.url = url,
+                        .headers = {{"Accept-Encoding", "identity"}},
+                        .is_redirected = redirects > 0,
+                        .stop = stop};
     if (!range.empty()) request.headers.add("Range", range);
     if (!token_.empty() && origin_of(url) == origin) {
       if (travels_in_the_clear(url)) {
@@ -128,7 +131,7 @@ std::unique_ptr<HttpStream> HubRequests::get(std::string url, const std::string&
     }
     std::unique_ptr<HttpStream> answer = http_.open(request);
     const std::optional<std::string> location = answer->headers().find("location");
-    if (!is_redirect(answer->status()) || !location) return answer;
+    if (!is_redirect(answer->status()) || location.value_or("").empty()) return answer;
     const std::string next = resolved(*location, url);
     if (url.starts_with("https://") && !next.starts_with("https://")) {
       throw Error(Code::kNotPermitted, "the hub redirects from https to http", options_.endpoint);

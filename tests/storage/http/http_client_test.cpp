@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <ctime>
 
 #include "storage/base/clock.h"
@@ -147,6 +148,62 @@ TEST_F(HttpClientTest, RedirectsToOtherProtocolsOrWithoutEndAreRefused) {
     return ServedAnswer{.status = 302, .headers = {{"Location", "/again"}}};
   });
   EXPECT_THROW(client_->send({.url = server_->url(), .follow_redirects = true}), Error);
+}
+
+TEST_F(HttpClientTest, RedirectsToLinkLocalAddressesAreNotFollowed) {
+  for (const char* location :
+       {"http://169.254.169.254/latest/meta-data", "http://metadata.google.internal/",
+        "http://2852039166/", "//[fe80::1]/", "http:/169.254.0.1"}) {
+    serve([&](const ServedRequest&) {
+      return ServedAnswer{.status = 302, .headers = {{"Location", location}}};
+    });
+    EXPECT_THAT([&] { client_->send({.url = server_->url(), .follow_redirects = true}); },
+                ThrowsCode(Code::kNotPermitted, "link-local"))
+        << location;
+    EXPECT_EQ(get("/").status, 302) << "a caller that does not follow it";
+  }
+  EXPECT_THAT([&] { client_->send({.url = "http://169.254.169.254/", .is_redirected = true}); },
+              ThrowsCode(Code::kNotPermitted, "link-local"));
+}
+
+// A proxy has the address here that a name may have elsewhere.
+TEST_F(HttpClientTest, NoSocketLeadsFromARedirectToALinkLocalAddress) {
+  serve([&](const ServedRequest&) {
+    return ServedAnswer{.status = 302, .headers = {{"Location", "http://name.invalid/"}}};
+  });
+  ::setenv("http_proxy", "http://169.254.1.1:9", 1);
+  ::setenv("no_proxy", "127.0.0.1", 1);
+  EXPECT_THAT([&] { client_->send({.url = server_->url(), .follow_redirects = true}); },
+              ThrowsCode(Code::kNotPermitted, "link-local"));
+  ::unsetenv("http_proxy");
+  ::unsetenv("no_proxy");
+}
+
+TEST_F(HttpClientTest, AMalformedLocationIsTheServersFault) {
+  for (const char* location : {"http://a b/", "http://a b", "http://%31/", "http://a:b:c/"}) {
+    serve([&](const ServedRequest&) {
+      return ServedAnswer{.status = 302, .headers = {{"Location", location}}};
+    });
+    EXPECT_THAT([&] { client_->send({.url = server_->url(), .follow_redirects = true}); },
+                ThrowsCode(Code::kNotPermitted, "the server redirects to"))
+        << location;
+  }
+  EXPECT_THAT([&] { client_->send({.url = "http://127.0.0.1/a b", .is_redirected = true}); },
+              ThrowsCode(Code::kNotPermitted, "the server redirects to"));
+}
+
+TEST_F(HttpClientTest, BlanksAroundALocationDoNotCount) {
+  serve([&](const ServedRequest& request) {
+    if (request.path == "/end") return ServedAnswer{.body = "here"};
+    return ServedAnswer{.status = 302, .headers = {{"Location", "  /end \t"}}};
+  });
+  EXPECT_EQ(client_->send({.url = server_->url(), .follow_redirects = true}).body, "here");
+  serve([&](const ServedRequest&) {
+    return ServedAnswer{.status = 302, .headers = {{"Location", "  "}}, .body = "nowhere"};
+  });
+  const HttpAnswer answer = client_->send({.url = server_->url(), .follow_redirects = true});
+  EXPECT_EQ(answer.status, 302);
+  EXPECT_EQ(answer.body, "nowhere");
 }
 
 TEST_F(HttpClientTest, AFieldWithALineBreakIsRefused) {
