@@ -19,6 +19,9 @@ constexpr size_t kFirst = 5;           // how many rows are shown
 constexpr size_t kWholeCell = 200;     // the characters of a cell for machines
 constexpr size_t kShownCell = 60;      // the characters of a cell for people
 constexpr size_t kShownElements = 12;  // the elements of an array for people
+// Rows that take next to no bytes are counted, and not read: a file of 300 bytes may say that it
+// has 2^62 rows of nulls.
+constexpr uint64_t kReadRows = 1'000'000, kReadRowsOfByte = 64;
 
 OrderedJson to_json(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return cut_text(*text, kWholeCell);
@@ -30,11 +33,14 @@ OrderedJson to_json(const Cell& cell) {
   return nullptr;
 }
 
-// The object for machines. Each row is an array in the order of the columns.
+// The object for machines. Each row is an array in the order of the columns. `counted` rows of
+// `rows` were not read.
 std::string json_text(const std::string& format, uint64_t rows,
-                      const std::vector<std::string>& columns, const OrderedJson& first) {
-  return to_text(
-      OrderedJson({{"format", format}, {"rows", rows}, {"columns", columns}, {"first", first}}));
+                      const std::vector<std::string>& columns, const OrderedJson& first,
+                      uint64_t counted = 0) {
+  OrderedJson object = {{"format", format}, {"rows", rows}, {"columns", columns}, {"first", first}};
+  if (counted > 0) object["rows_read"] = rows - counted;
+  return to_text(object);
 }
 
 std::string heading(const Uri& uri, const std::string& format, uint64_t rows, size_t columns) {
@@ -97,9 +103,17 @@ Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form) {
   std::vector<ColumnSummary> summaries(names.size());
   OrderedJson first = OrderedJson::array();
   std::string shown;
-  uint64_t rows = 0;
+  const uint64_t bytes = storage.stat(uri).value_or(Stat()).size;
+  uint64_t rows = 0, counted = 0;
   for (Row row; reader->next(row); ++rows) {
     for (size_t i = 0; i < row.size(); ++i) summaries[i].add(row[i]);
+    if (rows >= kReadRows && (rows - kReadRows) / kReadRowsOfByte >= bytes) {
+      if (const auto left = reader->rows_left(); left && *left > 0) {
+        counted = *left;
+        rows += counted + 1;
+        break;
+      }
+    }
     if (rows >= kFirst) continue;
     OrderedJson cells = OrderedJson::array();
     for (const Cell& cell : row) {
@@ -110,9 +124,10 @@ Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form) {
     first.push_back(cells);
   }
   const std::string format = table_format(uri);
-  return {.text = cat(heading(uri, format, rows, names.size()), column_lines(names, summaries),
-                      rows > 0 ? "first rows\n" : "", shown),
-          .json = json_text(format, rows, names, first)};
+  const std::string unread = cat("only the first ", grouped(rows - counted), " rows were read\n");
+  return {.text = cat(heading(uri, format, rows, names.size()), counted > 0 ? unread : "",
+                      column_lines(names, summaries), rows > 0 ? "first rows\n" : "", shown),
+          .json = json_text(format, rows, names, first, counted)};
 }
 
 Inspection inspect_records(Storage& storage, const Uri& uri) {

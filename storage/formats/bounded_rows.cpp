@@ -18,6 +18,7 @@ class BoundedRows final : public RowReader {
   void select(std::span<const size_t> columns) override { rows_->select(columns); }
   std::string position() const override { return rows_->position(); }
   bool is_of_texts() const override { return rows_->is_of_texts(); }
+  std::optional<uint64_t> rows_left() const override { return rows_->rows_left(); }
 
   bool next(Row& row) override {
     if (!rows_->next(row)) return false;

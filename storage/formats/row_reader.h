@@ -68,6 +68,9 @@ class RowReader {
   // values are then known by what the texts say.
   virtual bool is_of_texts() const { return false; }
 
+  // How many rows are left, where the file says so. Rows that take no bytes may be any number.
+  virtual std::optional<uint64_t> rows_left() const { return std::nullopt; }
+
   // What the reader has found out until now; complete after the last row.
   virtual std::vector<Finding> findings() const { return {}; }
 };

@@ -50,6 +50,10 @@ stops 0.4 --mode tokenize --model "$tiny" --input - <&9
 awk 'BEGIN { for (i = 0; i < 3000000; ++i) print "A ball, kicked" }' >many.txt
 stops 0.4 --mode tokenize --model "$tiny" --input many.txt
 
+printf '1\n%.0s' {1..1000000} | gzip >member.gz
+for i in {1..2000}; do cat member.gz; done >many.csv.gz
+stops 0.4 --mode inspect many.csv.gz
+
 # A job that trains saves first, also under timeout, which sends its signal to the process and to its group.
 timeout 600 "$berth" --train-data-file "$sample" --max-steps 100000 --batch-size 4 --save-steps 2 --save-total-limit 100 --threads 1 --job-dir job >/dev/null 2>err.txt &
 pid=$!

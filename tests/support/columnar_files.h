@@ -46,7 +46,11 @@ inline void expect_as_recorded(const std::string& format, MakeReader make_reader
     try {
       const std::string file = file_content(path);
       const auto reader = make_reader(std::make_unique<BytesInMemory>(as_bytes(file)));
-      EXPECT_EQ(to_text(json_of(*reader)), to_text(expected[path.filename().string()])) << path;
+      const std::optional<uint64_t> rows = reader->rows_left();
+      const OrderedJson table = json_of(*reader);
+      EXPECT_EQ(to_text(table), to_text(expected[path.filename().string()])) << path;
+      EXPECT_EQ(rows, table.front().at("cells").size()) << path;
+      EXPECT_EQ(reader->rows_left(), 0u) << path;
     } catch (const Error& error) {
       ADD_FAILURE() << path << ": " << error.what();
     }

@@ -1,5 +1,7 @@
 #include "storage/formats/arrow/arrow_arrays.h"
 
+#include <bit>
+
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
@@ -22,6 +24,21 @@ Codec codec_of(const FlatTable& record_batch) {
                 "", "write it with lz4 or zstd");
   }
   return codec == 0 ? Codec::kLz4Frame : Codec::kZstd;
+}
+
+// Refuses a number of nulls that the bits do not have. A negative one means that it is not known.
+void require_nulls(Bytes validity, uint64_t length, int64_t nulls) {
+  if (validity.empty() || nulls < 0) return;
+  uint64_t valid = 0;
+  for (const std::byte bits : validity.first(length / 8)) {
+    valid += static_cast<uint64_t>(std::popcount(std::to_integer<unsigned>(bits)));
+  }
+  if (const uint64_t rest = length % 8; rest != 0) {
+    const unsigned bits = std::to_integer<unsigned>(validity[length / 8]) & ((1U << rest) - 1);
+    valid += static_cast<uint64_t>(std::popcount(bits));
+  }
+  if (length - valid == static_cast<uint64_t>(nulls)) return;
+  fail_damaged(cat("an array of ", nulls, " nulls, whose bits say ", length - valid));
 }
 
 bool has_validity(Layout layout) {
@@ -86,6 +103,7 @@ Array BatchLoader::array(const Field& field, bool is_decoded, bool is_wanted) {
     if (!array.validity.empty() && array.validity.size() < (array.length + 7) / 8) {
       fail_damaged(cat("validity of ", array.validity.size(), " bytes for ", length, " values"));
     }
+    require_nulls(array.validity, array.length, nulls);
   }
   if (is_encoded) {
     array.values = next_buffer(is_wanted, array.length, field.dictionary->width);

@@ -60,6 +60,21 @@ class ArrowReader final : public RowReader {
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return cat("row ", row_ - 1); }
 
+  std::optional<uint64_t> rows_left() const override {
+    uint64_t rows = batch_.rows - next_;
+    const auto add = [&](const Message& message) {
+      const auto more = message.header.number<int64_t>(0, 0);
+      if (message.type != MessageType::kRecordBatch) return;
+      if (more < 0 || __builtin_add_overflow(rows, static_cast<uint64_t>(more), &rows)) {
+        fail_damaged(cat("a batch of ", more, " rows"));
+      }
+    };
+    if (!read_ && coming_) add(*coming_);
+    Messages ahead = messages_;
+    while (const std::optional<Message> message = ahead.next()) add(*message);
+    return rows;
+  }
+
   void select(std::span<const size_t> columns) override {
     is_selected_.assign(columns_.size(), false);
     for (const size_t column : columns) is_selected_.at(column) = true;

@@ -35,6 +35,8 @@ uint64_t largest_growth(Codec codec) {
   switch (codec) {
     case Codec::kGzip:
       return 1'032;
+    case Codec::kSnappy:
+      return 22;
     case Codec::kLz4Raw:
     case Codec::kLz4Hadoop:
     case Codec::kLz4Frame:
@@ -122,6 +124,10 @@ bool is_hadoop_lz4(Bytes bytes, std::span<std::byte> out) {
 void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>& out) {
   if (codec == Codec::kLzo) fail_unknown("LZO");
   if (codec == Codec::kBrotli) fail_unknown("Brotli");
+  if (size > bytes.size() * largest_growth(codec)) {
+    throw Error(Code::kCorrupt, cat("a block of ", bytes.size(), " bytes claims to hold ", size),
+                "", kFetchAgain);
+  }
   if (size > kLargestBlock || bytes.size() > kLargestBlock) {
     throw Error(Code::kMemory,
                 cat("has a block of ", std::max<uint64_t>(size, bytes.size()), " bytes"), "",
@@ -132,10 +138,6 @@ void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>&
     snappy_decode(bytes, out);
     if (out.size() != size) fail_codec("snappy", "has another size than its header says");
     return;
-  }
-  if (size > bytes.size() * largest_growth(codec)) {
-    throw Error(Code::kCorrupt, cat("a block of ", bytes.size(), " bytes claims to hold ", size),
-                "", kFetchAgain);
   }
   if (codec == Codec::kZstd) require_zstd_size(bytes, size);
   out.resize(size);

@@ -43,6 +43,7 @@ class NumpyReader final : public RowReader {
 
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return cat("row ", row_ == 0 ? 0 : row_ - 1); }
+  std::optional<uint64_t> rows_left() const override { return rows_ - row_; }
 
   void select(std::span<const size_t> columns) override {
     for (Member& member : members_) {

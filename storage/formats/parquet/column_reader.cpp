@@ -49,7 +49,11 @@ void ColumnReader::open_dictionary(const PageHeader& header, Bytes content) {
 
 // The levels of a data page follow their size.
 Bytes ColumnReader::take_levels(Bytes& content, Encoding encoding) const {
-  if (encoding != Encoding::kRle) {
+  if (encoding != Encoding::kRle && encoding != Encoding::kBitPacked) {
+    fail_damaged(cat("levels in encoding ", int{static_cast<uint8_t>(encoding)},
+                     ", which levels cannot have"));
+  }
+  if (encoding == Encoding::kBitPacked) {
     throw Error(Code::kBadData, "has levels in the deprecated encoding BIT_PACKED", "",
                 "write it anew with a current version of its writer");
   }

@@ -41,6 +41,9 @@ class ParquetReader final : public RowReader {
 
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return cat("row ", row_ - 1); }
+  std::optional<uint64_t> rows_left() const override {
+    return static_cast<uint64_t>(metadata_.rows) - row_;
+  }
 
   void select(std::span<const size_t> columns) override {
     is_selected_.assign(columns_.size(), false);

@@ -7,6 +7,7 @@
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/gzipped.h"
+#include "tests/support/null_rows.h"
 #include "tests/support/pickle_text.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/stored_zip_bytes.h"
@@ -59,6 +60,28 @@ TEST_F(InspectTest, LooksIntoEachPartOfAFolder) {
                        "\n"
                        R"({"format":"csv","rows":1,"columns":["c"],"first":[["7"]]})");
   EXPECT_THAT(seen.text, HasSubstr("part-1.csv.gz: csv, 1 row, 1 column"));
+}
+
+TEST_F(InspectTest, RowsThatTakeNoBytesAreCounted) {
+  const std::string path = put("nulls.arrows", null_rows(uint64_t{1} << 62));
+  const Inspection seen = inspect(*storage_, path);
+  EXPECT_THAT(seen.text, HasSubstr("4,611,686,018,427,387,904 rows, 1 column\nonly the first 1,0"));
+  EXPECT_THAT(seen.text, HasSubstr("rows were read\n  n  nothing, 1,0"));
+  EXPECT_THAT(seen.json, HasSubstr(R"("rows":4611686018427387904,"columns":["n"])"));
+  EXPECT_THAT(seen.json, HasSubstr(R"(,"rows_read":10)"));
+  EXPECT_EQ(inspect(*storage_, put("few.arrows", null_rows(7))).json,
+            R"({"format":"arrows","rows":7,"columns":["n"],"first":[[null],[null],[null],[null],)"
+            R"([null]]})");
+}
+
+TEST_F(InspectTest, ZerosThatTakeNextToNoBytesAreCounted) {
+  std::string header = "{'descr': '|i1', 'fortran_order': False, 'shape': (9000000,), }";
+  header.resize(117, ' ');
+  const std::string npy = "\x93NUMPY" + std::string("\1\0v\0", 4) + header + "\n";
+  const std::string path = put("zeros.npy.gz", gzipped(npy + std::string(9'000'000, '\0')));
+  const Inspection seen = inspect(*storage_, path);
+  EXPECT_THAT(seen.text, HasSubstr("npy, 9,000,000 rows, 1 column\nonly the first 1,"));
+  EXPECT_THAT(seen.text, HasSubstr("integers, 1 value: 0 (1,"));
 }
 
 TEST_F(InspectTest, NamesThePartThatIsDamaged) {

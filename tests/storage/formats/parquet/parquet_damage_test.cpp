@@ -31,6 +31,17 @@ TEST(ParquetDamage, AChecksumFindsEveryFlipOfAPage) {
   EXPECT_THAT([&] { read(as_bytes(flipped)); }, ThrowsCode(Code::kCorrupt, "checksum"));
 }
 
+// A page says how its values are encoded, and then twice that its levels are runs.
+TEST(ParquetDamage, LevelsInAnUnknownEncodingAreCorrupt) {
+  std::string file = recorded_file("parquet", "deltas.parquet");
+  const size_t at = file.find("\x15\x06\x15\x06");
+  ASSERT_NE(at, std::string::npos);
+  file[at + 1] = '\x04';
+  EXPECT_THAT([&] { read(as_bytes(file)); }, ThrowsCode(Code::kCorrupt, "levels in encoding 2"));
+  file[at + 1] = '\x08';
+  EXPECT_THAT([&] { read(as_bytes(file)); }, ThrowsCode(Code::kBadData, "BIT_PACKED"));
+}
+
 // The texts of a dictionary are checked together, those of other pages one by one.
 TEST(ParquetDamage, ErrorsNameTheRowAndTheColumn) {
   for (const char* name : {"deltas.parquet", "flat_none.parquet"}) {
