@@ -40,6 +40,11 @@ std::string version_of(const Stat& stat) {
 
 Uri checksum_file(const Uri& file) { return Uri::parse(file.to_string() + ".sum"); }
 
+// Whether a checksum file says what the copy holds, because the object does not.
+bool needs_checksum_file(const Stat& stat) {
+  return !stat.content_encoding.empty() || !stat.crc32c;
+}
+
 bool fits(const Checksum& checksum, const Stat& stat) {
   return checksum.size == stat.size && (!stat.crc32c || checksum.crc == *stat.crc32c);
 }
@@ -85,10 +90,10 @@ class CachedStorage final : public Storage {
 
  private:
   // The size and CRC-32C that the cached copy must have. They are those of the stored object,
-  // unless it has a Content-Encoding. Such an object may be decompressed while it is read, so a
-  // checksum file records what the copy holds.
+  // unless it has a Content-Encoding or no CRC-32C. An object with a Content-Encoding may be
+  // decompressed while it is read.
   std::optional<Stat> content_of(const Uri& file, Stat stat) {
-    if (stat.content_encoding.empty()) return stat;
+    if (!needs_checksum_file(stat)) return stat;
     const std::optional<std::string> text = read_text(local_, checksum_file(file));
     unsigned long long size = 0;
     unsigned crc = 0;
@@ -116,7 +121,9 @@ class CachedStorage final : public Storage {
         log_debug(cat("read from the cache: ", stat.name));
         return local_.open(file, {.generation = cached->generation});
       }
-      log_info(cat("the cached copy of ", stat.name, " is damaged and is fetched again"));
+      log_warning(cat("the cached copy of ", stat.name, " is damaged, and is removed and fetched ",
+                      "again: ", file.to_string()));
+      local_.remove(file);
     } catch (const Error& error) {
       log_debug(cat("reading without the cache: ", error.what()));
     }
@@ -153,7 +160,7 @@ class CachedStorage final : public Storage {
     }
     return try_writing([&] {
       sink->close();
-      if (!is_encoded) return;
+      if (!needs_checksum_file(stat)) return;
       write_text(local_, checksum_file(file), cat(checksum.size, " ", crc_text(checksum.crc)));
     });
   }

@@ -15,8 +15,9 @@ namespace berth {
 //
 // If the cache cannot be written, a warning is logged once and objects are read directly. An object
 // without a CRC-32C is identified by its generation alone. An object with neither is not cached. An
-// object stored with a Content-Encoding is cached as it is read; a file NAME.sum beside the copy
-// records the size and CRC-32C of these bytes. Other verbs and reads of a range pass through.
+// object stored with a Content-Encoding is cached as it is read. For these two kinds, a file
+// NAME.sum beside the copy records the size and CRC-32C of the copy. A damaged copy is named in a
+// warning, removed and fetched again. Other verbs and reads of a range pass through.
 std::unique_ptr<Storage> make_cached_storage(std::unique_ptr<Storage> inner, Storage& local,
                                              const std::filesystem::path& cache_dir);
 

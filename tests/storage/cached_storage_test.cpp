@@ -115,16 +115,33 @@ TEST_F(CachedStorageTest, OtherObjectsStay) {
   write_text(scratch_ / "b/o+csv", "alike");
   has_crc_ = false;
   EXPECT_EQ(read_text(*start(), Uri::parse("gs://b/o+csv")), "alike");
-  EXPECT_EQ(cached().size(), 2u);
+  EXPECT_EQ(cached().size(), 3u);  // two copies, and the checksum of the second one
 }
 
-TEST_F(CachedStorageTest, DamageIsFetchedAgain) {
-  for (const char* damage : {"some bytez", "some byte", "some bytes and more", ""}) {
-    read();
-    write_text(cached().at(0), damage);
-    EXPECT_EQ(read(), "some bytes") << damage;
-    EXPECT_EQ(read_text(cached().at(0)), "some bytes") << damage;
+TEST_F(CachedStorageTest, DamageIsNamedAndFetchedAgain) {
+  for (const bool has_crc : {true, false}) {
+    has_crc_ = has_crc;
+    for (const char* damage : {"some bytez", "some byte", "some bytes and more", ""}) {
+      read();
+      std::vector<fs::path> copies = cached();
+      std::erase_if(copies, [](const fs::path& file) { return file.extension() == ".sum"; });
+      ASSERT_EQ(copies.size(), 1u);
+      write_text(copies[0], damage);
+      const CapturedLog log;
+      EXPECT_EQ(read(), "some bytes") << damage;
+      EXPECT_THAT(log.warnings(),
+                  testing::AllOf(HasSubstr("gs://b/o.csv"), HasSubstr(copies[0].string())));
+      EXPECT_EQ(read_text(copies[0]), "some bytes") << damage;
+    }
   }
+}
+
+TEST_F(CachedStorageTest, ADamagedCopyIsRemovedWhereNoneCanBeWritten) {
+  read();
+  write_text(cached().at(0), "some bytez");
+  disk_.when = FailingDisk::When::kCreate;
+  EXPECT_EQ(read(), "some bytes");
+  EXPECT_TRUE(cached().empty());
 }
 
 TEST_F(CachedStorageTest, WithoutACrcTheGenerationDecides) {
