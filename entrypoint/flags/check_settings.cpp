@@ -52,8 +52,9 @@ void check_files(const CommandLine& command_line) {
     if (predicts || settings.mode == Mode::kEmbed || !command_line.gives(flag)) continue;
     throw Error(Code::kUsage, "the flag is only for --mode predict and embed", cat("--", flag));
   }
-  if (command_line.gives("predictions-with-text") && !predicts) {
-    throw Error(Code::kUsage, "the flag is only for --mode predict", "--predictions-with-text");
+  for (const char* flag : {"predictions-with-text", "predictions-safe-for-spreadsheets"}) {
+    if (predicts || !command_line.gives(flag)) continue;
+    throw Error(Code::kUsage, "the flag is only for --mode predict", cat("--", flag));
   }
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;

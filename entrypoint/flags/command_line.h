@@ -30,6 +30,8 @@ struct PreparedFileOptions {
 struct ToolOptions {
   std::string predictions_file{};      // --mode predict; "-": standard output; empty: by --job-dir
   bool predictions_with_text = false;  // --mode predict: each line has its text, too
+  // --mode predict: no field is one that a spreadsheet computes.
+  bool predictions_safe_for_spreadsheets = false;
   std::string id_column{};             // --mode predict; empty: found by its name
   // inspect, tokenize, fetch: a file. tokenize: "-" is standard input. report: a job directory.
   std::string input{};

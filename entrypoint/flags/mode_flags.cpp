@@ -55,7 +55,7 @@ bool inference_uses(const CommandLine& command_line, const Flag& flag) {
       return is_among(flag.name, {"mode", "eval-batch-size"});
     case FlagGroup::kOutput:
       return is_among(flag.name, {"job-dir", "log-format", "log-level", "predictions-file",
-                                  "predictions-with-text"});
+                                  "predictions-with-text", "predictions-safe-for-spreadsheets"});
     case FlagGroup::kOptimization:
     case FlagGroup::kTools:
       return false;

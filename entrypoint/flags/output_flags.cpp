@@ -43,6 +43,14 @@ std::vector<Flag> output_flags() {
        .help = "For --mode predict: add the texts of the row, or the word, to each line.",
        .value = switch_value(place(&CommandLine::tool, &ToolOptions::predictions_with_text)),
        .in_settings = false},
+      {.name = "predictions-safe-for-spreadsheets",
+       .aliases = {},
+       .group = kOutput,
+       .help = "For --mode predict: put an apostrophe before a text that begins with =, +, - or @, "
+               "so that a spreadsheet does not compute it.",
+       .value =
+           switch_value(place(&CommandLine::tool, &ToolOptions::predictions_safe_for_spreadsheets)),
+       .in_settings = false},
       {"checkpoint-dir",
        {},
        kOutput,

@@ -18,6 +18,7 @@
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/predict.h"
 #include "trainer/tasks/empty_rows.h"
+#include "trainer/tasks/spreadsheet_cells.h"
 #include "trainer/tasks/task_results.h"
 #include "trainer/tasks/text_columns.h"
 
@@ -44,7 +45,9 @@ class Predictions {
                                        answer_options(finished_.settings().data));
     const bool with_text = job_.command_line.tool.predictions_with_text;
     if (with_text) lines = with_text_columns(std::move(lines), data_);
-    return with_empty_rows(std::move(lines), data_);
+    lines = with_empty_rows(std::move(lines), data_);
+    const bool is_safe = job_.command_line.tool.predictions_safe_for_spreadsheets;
+    return is_safe ? with_spreadsheet_cells(std::move(lines)) : std::move(lines);
   }
   // The same in the format of run_classifier.py.
   std::unique_ptr<PredictionLines> test_results() const {

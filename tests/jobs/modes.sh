@@ -62,6 +62,15 @@ cut -f 2- out.txt | rev | cut -f 2- | rev >bare.txt
 cut -f 2- predictions-rows.csv.txt | cmp -s - bare.txt || fail "--predictions-with-text changes predictions"
 [ "$(awk -F '\t' '{print $NF}' out.txt | sed -n 1p)" = text ] || fail "no column text"
 awk -F '\t' '{print $NF}' out.txt | says -xF '"Bread, with ""butter"""' || fail "another text"
+# Nothing in them acts on a terminal, and nothing is computed by a spreadsheet where that is asked for. berth reads them back.
+printf 'text\n=1+1\n"a \e[31mred\u202e ball"\n-0.5\n' >hostile.csv
+hostile=(--mode predict --predict-data-file hostile.csv --job-dir job --predictions-with-text)
+expect 0 'finished' "${hostile[@]}" --predictions-file plain.tsv
+[ "$(awk -F '\t' '{print $NF}' plain.tsv | tr '\n' ';')" = 'text;=1+1;a \x1b[31mred\u202e ball;-0.5;' ] || fail "texts: $(cat -v plain.tsv)"
+expect 0 'finished' "${hostile[@]}" --predictions-file safe.tsv --predictions-safe-for-spreadsheets
+sed "s/=1+1/'=1+1/" plain.tsv | cmp -s - safe.tsv || fail "texts for spreadsheets: $(cat -v safe.tsv)"
+"$berth" --mode inspect --json safe.tsv | says '"rows":3,.*1+1' || fail "safe.tsv is not read back"
+expect 2 'only for --mode predict' --mode eval --eval-data-file rows.csv --job-dir job --predictions-safe-for-spreadsheets
 expect 0 'finished' --mode predict --predict-data-file named.csv --job-dir job --predictions-file - --id-column key
 [ "$(cut -f 1 out.txt | tr '\n' ' ')" = 'id x1 x2 x3 ' ] || fail "--id-column: $(cat out.txt)"
 mkdir two && cp named.csv two/a.csv && cp named.csv two/b.csv

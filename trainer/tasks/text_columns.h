@@ -8,10 +8,8 @@
 namespace berth {
 
 // Adds to each of `lines` the texts that it is about, as further columns: the text, with the second
-// one of a pair, the question with its context, or the word. Tabs and line ends become blanks. A
-// text that holds a quotation mark is put in such marks and has its own doubled, as pandas and
-// Python's csv module read it. Borrows the data set. Throws kUsage where the rows hold token ids
-// and no texts.
+// one of a pair, the question with its context, or the word (one_field()). Borrows the data set.
+// Throws kUsage where the rows hold token ids and no texts.
 std::unique_ptr<PredictionLines> with_text_columns(std::unique_ptr<PredictionLines> lines,
                                                    Dataset& data);
 

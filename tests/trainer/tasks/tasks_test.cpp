@@ -10,7 +10,6 @@
 #include "trainer/tasks/empty_rows.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/glue.h"
-#include "trainer/tasks/line_fields.h"
 #include "trainer/tasks/metric_names.h"
 #include "trainer/tasks/predictions.h"
 #include "trainer/tasks/task_results.h"
@@ -382,16 +381,6 @@ TEST(TestResults, HoldOnlyProbabilities) {
   const auto results = results_of(Task::kSequenceClassification).test_results();
   EXPECT_EQ(results->header(), "");
   EXPECT_EQ(results->add(0, std::vector<float>{0, 0}), "0.500000000\t0.500000000\n");
-}
-
-// pandas.read_csv(sep="\t") reads them back.
-TEST(PredictionFields, AreQuotedWhereTheyHoldQuotesTabsOrLineEnds) {
-  EXPECT_EQ(one_field("a b"), "a b");
-  EXPECT_EQ(one_field("a\tb"), "\"a\tb\"");
-  EXPECT_EQ(one_field("a\nb"), "\"a\nb\"");
-  EXPECT_EQ(one_field("say \"a\""), "\"say \"\"a\"\"\"");
-  EXPECT_EQ(end_of_line("0\t\"a\nb\"\tx\n1\n", 0), 10u);
-  EXPECT_EQ(end_of_line("0\n1\n", 2), 4u);
 }
 
 }  // namespace
