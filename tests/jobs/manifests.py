@@ -95,8 +95,19 @@ def check_policy(test, folder, policy, objects):
     labels = {"matchLabels": {"batch.kubernetes.io/job-name": "berth"}}
     spec = policy["spec"]
     test.check(("Job", "berth") in {(each["kind"], each["metadata"]["name"]) for each in objects}, folder, "has another Job than its policy")
-    test.check(spec["podSelector"] == labels and spec["policyTypes"] == ["Ingress"], folder, "has a policy for others:", spec)
-    test.check(spec["ingress"] == [{"from": [{"podSelector": labels}]}], folder, "lets others connect:", spec["ingress"])
+    test.check(spec["podSelector"] == labels, folder, "has a policy for others:", spec)
+    if policy["metadata"]["name"] == "berth-workers":
+        test.check(spec["policyTypes"] == ["Ingress"], folder, "says more than who may connect:", spec)
+        test.check(spec["ingress"] == [{"from": [{"podSelector": labels}]}], folder, "lets others connect:", spec["ingress"])
+        return
+    test.check(spec["policyTypes"] == ["Ingress", "Egress"] and "ingress" not in spec, folder, "lets others connect:", spec)
+    reached = set()
+    for rule in spec["egress"]:
+        for to in rule.get("to", ["everywhere"]):
+            to = to["ipBlock"]["cidr"] if "ipBlock" in to else "workers" if to == {"podSelector": labels} else to
+            reached |= {(to, port["port"]) for port in rule.get("ports", [{"port": "all"}])}
+    needed = {("everywhere", 53), ("everywhere", 443), ("workers", "all"), ("169.254.169.254/32", 80), ("169.254.169.252/32", 988)}
+    test.check(reached == needed, folder, "reaches", reached)
 
 
 def check_workers(test, folder, job):
@@ -159,6 +170,9 @@ def main():
                     test.check(False, folder, each["kind"], complaint)
                 if each["kind"] == "NetworkPolicy":
                     check_policy(test, folder, each, objects)
+            of_base = folder not in ("k8s/overlays/jobset", "k8s/overlays/trainjob")
+            policies = [each["metadata"]["name"] for each in objects if each["kind"] == "NetworkPolicy"]
+            test.check(("berth" in policies) == of_base, folder, "has the policies", policies)
             found = list(jobs(objects))
             test.check(len(found) == 1, folder, "has", len(found), "jobs")
             for job in found:
@@ -183,6 +197,10 @@ def main():
             same = json.loads(json.dumps(job).replace('"node"', '"train"'))
             (container,) = same["template"]["spec"]["containers"]
             container.setdefault("args", base["template"]["spec"]["containers"][0]["args"])
+            if folder.endswith("/trainjob"):
+                # No registry can have it, so nobody runs another image by mistake.
+                test.check(container["image"] == "REGISTRY/nlp@sha256:DIGEST", folder, "runs", container["image"])
+                container["image"] = base["template"]["spec"]["containers"][0]["image"]
             expected = {key: value for key, value in base.items() if key != "ttlSecondsAfterFinished"}
             test.check(same == expected, folder, "has another pod than k8s/base")
         check_schemas_are_strict(test, rendered["k8s/base"][0])
