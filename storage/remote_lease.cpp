@@ -17,24 +17,6 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-struct LeaseText {
-  std::string holder = "another process", process{};
-};
-
-// nullopt: somebody keeps other data under the name of a lease.
-std::optional<LeaseText> parse_lease(const std::string& text) {
-  const Json object = parse_json(text);
-  if (!object.is_object() || !object.contains("holder")) return std::nullopt;
-  LeaseText parsed;
-  for (const auto& [key, value] :
-       {std::pair("holder", &parsed.holder), std::pair("process", &parsed.process)}) {
-    if (const auto found = object.find(key); found != object.end() && found->is_string()) {
-      *value = found->get<std::string>();
-    }
-  }
-  return parsed;
-}
-
 void pause(double seconds, const std::atomic<bool>& stop) {
   constexpr double kStep = 0.05;
   for (double left = seconds; left > 0 && !stop; left -= kStep) {
@@ -47,6 +29,19 @@ void pause(double seconds, const std::atomic<bool>& stop) {
 }
 
 }  // namespace
+
+std::optional<LeaseText> parse_lease(const std::string& text) {
+  const Json object = parse_json(text);
+  if (!object.is_object() || !object.contains("holder")) return std::nullopt;
+  LeaseText parsed;
+  for (const auto& [key, value] :
+       {std::pair("holder", &parsed.holder), std::pair("process", &parsed.process)}) {
+    if (const auto found = object.find(key); found != object.end() && found->is_string()) {
+      *value = found->get<std::string>();
+    }
+  }
+  return parsed;
+}
 
 RemoteLease::RemoteLease(Storage& storage, Uri object, LeaseHolder holder,
                          const std::atomic<bool>& stop, const LeaseTimes& times)

@@ -30,6 +30,13 @@ struct LeaseTimes {
   double margin_s = 5;  // the holder stops writing so long before the lease could be taken
 };
 
+// Who holds a lease, as its object says.
+struct LeaseText {
+  std::string holder = "another process", process{};
+};
+// nullopt: somebody keeps other data under the name of a lease.
+std::optional<LeaseText> parse_lease(const std::string& text);
+
 // A directory in remote storage, held by one process. The lease is an object there which names its
 // holder (Gray and Cheriton 1989: Leases). It is written with preconditions on the object's
 // generation, so of two processes one gets it, and a thread of this class renews it. If the process

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "entrypoint/report/html/compare_page.h"
 #include "entrypoint/report/standard_output.h"
 #include "storage/base/clock.h"
 #include "storage/base/counted.h"
@@ -66,7 +65,9 @@ void read_metrics(const std::string& text, ComparedJob& job) {
   }
 }
 
-ComparedJob read_job(Storage& storage, const std::string& name) {
+}  // namespace
+
+ComparedJob compared_job(Storage& storage, const std::string& name) {
   const JobDirectory directory(Uri::parse(name));
   ComparedJob job{.name = directory.root().to_string()};
   const std::optional<std::string> record = read_text(storage, directory.record());
@@ -86,8 +87,6 @@ ComparedJob read_job(Storage& storage, const std::string& name) {
   return job;
 }
 
-}  // namespace
-
 void run_comparison(Job& job) {
   const ToolOptions& tool = job.command_line.tool;
   std::vector<std::string> names = {tool.input};
@@ -99,7 +98,7 @@ void run_comparison(Job& job) {
   std::vector<ComparedJob> jobs;
   for (const std::string& name : names) {
     job.stop_point();
-    jobs.push_back(read_job(job.storage, name));
+    jobs.push_back(compared_job(job.storage, name));
   }
   const std::string page = compare_page(jobs, wall_clock_s());
   if (tool.report_file == "-") {

@@ -1,8 +1,16 @@
 #pragma once
 
+#include <string>
+
 #include "entrypoint/job/job.h"
+#include "entrypoint/report/html/compare_page.h"
+#include "storage/storage.h"
 
 namespace berth {
+
+// What the job in the directory `name` has left there: job.json, metrics.json and report.html.
+// Throws kNotFound where there is no job.json, and kIncompatible where that is none of berth.
+ComparedJob compared_job(Storage& storage, const std::string& name);
 
 // --mode report: writes a page that compares the jobs in several directories, from their job.json,
 // metrics.json and report.html, to --report-file. Throws kNotFound, naming the directory, where one

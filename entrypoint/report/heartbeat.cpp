@@ -138,18 +138,19 @@ void Heartbeat::write() noexcept {
   }
 }
 
-// Continues the count of the process that was here before. The file is only for information, so
-// one that says nothing useful begins a new count.
-std::optional<int64_t> Heartbeat::next_attempt() {
+int64_t attempt_after(std::string_view heartbeat) {
   constexpr uint64_t kMostAttempts = 1'000'000'000;
+  const Json earlier = parse_json(heartbeat);
+  if (!earlier.is_object() || !earlier.contains("attempt")) return 1;
+  const Json& count = earlier["attempt"];
+  const bool is_count = count.is_number_unsigned() && count.get<uint64_t>() < kMostAttempts;
+  return is_count ? count.get<int64_t>() + 1 : 1;
+}
+
+std::optional<int64_t> Heartbeat::next_attempt() {
   try {
     const std::optional<std::string> before = read_text(storage_, options_.file);
-    if (!before) return 1;
-    const Json earlier = parse_json(*before);
-    if (!earlier.is_object() || !earlier.contains("attempt")) return 1;
-    const Json& count = earlier["attempt"];
-    const bool is_count = count.is_number_unsigned() && count.get<uint64_t>() < kMostAttempts;
-    return is_count ? count.get<int64_t>() + 1 : 1;
+    return before ? attempt_after(*before) : 1;
   } catch (const Error& error) {
     log_debug(cat("the attempts before this one are not known: ", error.what()));
     return std::nullopt;

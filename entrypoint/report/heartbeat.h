@@ -33,6 +33,10 @@ enum class JobPhase {
 // The phase's name in the file: "training".
 std::string_view phase_name(JobPhase phase);
 
+// The number of the process that follows the one which left this heartbeat.json. The file is only
+// for information, so one that says nothing useful begins a new count.
+int64_t attempt_after(std::string_view heartbeat);
+
 struct HeartbeatOptions {
   Uri file;               // JOB_DIR/heartbeat.json
   std::string host{};     // host_name()

@@ -29,7 +29,7 @@ struct FinishedMetrics {
 
 // nullopt if metrics.json is absent or does not say that the job is finished. Throws kIncompatible
 // if it reports several seeds.
-std::optional<FinishedMetrics> read_metrics(Storage& storage, const Uri& metrics_file) {
+std::optional<FinishedMetrics> find_metrics(Storage& storage, const Uri& metrics_file) {
   const std::optional<std::string> text = read_text(storage, metrics_file);
   if (!text) return std::nullopt;
   const auto metrics = parse_json(*text);
@@ -126,7 +126,7 @@ void require_checkpoint(Storage& storage, const JobDirectory& directory) {
 
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory) {
-  const std::optional<FinishedMetrics> metrics = read_metrics(storage, directory.metrics());
+  const std::optional<FinishedMetrics> metrics = find_metrics(storage, directory.metrics());
   const std::optional<std::string> record = read_text(storage, directory.record());
   if (!record) return std::nullopt;
   const Settings& settings = asked.settings;

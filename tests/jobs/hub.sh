@@ -43,6 +43,17 @@ expect 0 finished "${train[@]}" --job-dir local --model org/tiny
 expect 4 'did you mean' "${train[@]}" --job-dir none --model org/tin
 rm -r org
 
+# A job's own folder is no name of the hub, also where the hub has a model of that name.
+cp -a $repository $HF_HOME/hub/models--runs--model
+expect 0 finished --mode embed --predict-data-file "$sample" --model runs/model --predictions-file named.npy
+mkdir runs
+for mode in 'embed --predict-data-file' 'predict --predict-data-file' 'eval --eval-data-file'; do
+  expect 4 'runs' --mode $mode "$sample" --job-dir runs
+  ! grep -q 'hf://\|pooling' err.txt || fail "asks the hub for the model of a job: $(cat err.txt)"
+done
+expect 4 'there is no job.json' --mode export_only --job-dir runs --export-dir exported
+[ -z "$(ls -A runs)" ] && [ ! -e exported ] || fail "wrote something for a job that is not there: $(ls -A runs exported)"
+
 expect 4 'no such folder here' "${train[@]}" --job-dir none --model org/other
 expect 4 'hf download org/other' "${train[@]}" --job-dir none --model org/other
 expect 4 'HF_HUB_OFFLINE' "${train[@]}" --job-dir none --model hf://org/other

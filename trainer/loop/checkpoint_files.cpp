@@ -21,12 +21,22 @@ auto parsing(std::string_view json, const Read& read) {
   }
 }
 
+// A whole number. The library would also take a fraction, or wrap a number that is too large.
+int64_t whole(const OrderedJson& value) {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
+  if (!fits) throw Error(Code::kCorrupt, "a count that is no whole number");
+  return value.get<int64_t>();
+}
+
 OrderedJson cursor_object(const DataCursor& cursor) {
   return {{"epoch", cursor.epoch}, {"block", cursor.block}, {"index", cursor.index}};
 }
 
 DataCursor cursor_of(const OrderedJson& object) {
-  return {.epoch = object.at("epoch"), .block = object.at("block"), .index = object.at("index")};
+  return {.epoch = whole(object.at("epoch")),
+          .block = whole(object.at("block")),
+          .index = whole(object.at("index"))};
 }
 
 OrderedJson best_object(const Best& best) {
@@ -34,7 +44,8 @@ OrderedJson best_object(const Best& best) {
 }
 
 Best best_of(const OrderedJson& object) {
-  return {.step = object.at("step"), .metric = object.at("metric"), .value = object.at("value")};
+  return {
+      .step = whole(object.at("step")), .metric = object.at("metric"), .value = object.at("value")};
 }
 
 OrderedJson probe_object(const ProbeReport& probe) {
@@ -44,12 +55,12 @@ OrderedJson probe_object(const ProbeReport& probe) {
 }
 
 ProbeReport probe_of(const OrderedJson& object) {
-  ProbeReport probe{.step = object.at("step"),
+  ProbeReport probe{.step = whole(object.at("step")),
                     .name = object.at("name"),
                     .metric = object.at("metric"),
                     .metrics = object.at("metrics").get<std::map<std::string, double>>(),
                     .loss = object.at("loss"),
-                    .examples = object.at("examples"),
+                    .examples = whole(object.at("examples")),
                     .seconds = object.at("seconds")};
   if (!probe.metrics.contains(probe.metric)) throw Error(Code::kCorrupt, "a probe without a score");
   return probe;
@@ -85,18 +96,18 @@ TrainingState parse_training_state(std::string_view json) {
   return parsing(json, [](const OrderedJson& object) {
     require_known_format(object);
     TrainingState state{
-        .step = object.at("step"),
+        .step = whole(object.at("step")),
         .cursor = cursor_of(object.at("cursor")),
-        .examples = object.at("examples"),
-        .tokens = object.at("tokens"),
+        .examples = whole(object.at("examples")),
+        .tokens = whole(object.at("tokens")),
         .loss_sum = object.at("loss_sum"),
         .loss_weight = object.at(object.contains("loss_weight") ? "loss_weight" : "examples"),
-        .evaluated_step = object.at("evaluated_step"),
-        .probed_step = object.value("probed_step", int64_t{-1}),
+        .evaluated_step = whole(object.at("evaluated_step")),
+        .probed_step = whole(object.value("probed_step", OrderedJson(-1))),
         .is_interim = object.value("is_interim", false),
         .kernels = object.at("kernels"),
         .job = object.value("job", "")};
-    if (object.contains("replaces")) state.replaces = object.at("replaces").get<int64_t>();
+    if (object.contains("replaces")) state.replaces = whole(object.at("replaces"));
     if (object.contains("probes")) {
       for (const OrderedJson& probe : object.at("probes")) state.probes.push_back(probe_of(probe));
     }
@@ -132,7 +143,7 @@ std::vector<ManifestEntry> parse_manifest(std::string_view json) {
         throw Error(Code::kCorrupt, "a crc32c that is not eight hexadecimal digits");
       }
       entries.push_back({.name = file.at("name"),
-                         .checksum = {.size = file.at("size"),
+                         .checksum = {.size = static_cast<uint64_t>(whole(file.at("size"))),
                                       .crc = static_cast<uint32_t>(std::stoul(crc, nullptr, 16))}});
     }
     return entries;

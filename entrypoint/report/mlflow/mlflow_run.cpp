@@ -106,7 +106,11 @@ void MlflowRun::send(std::optional<MlflowStatus> status) {
 // Finds the run of the job, or begins one, and sends the settings.
 void MlflowRun::begin() {
   const std::string& given = options_.server.run_id;
-  std::string run = given.empty() ? recorded_run() : given;
+  std::string run = given;
+  if (given.empty()) {
+    run =
+        recorded_run(read_text(storage_, options_.file).value_or(""), options_.server.tracking_uri);
+  }
   if (!run.empty()) {
     client_.set_status(run, MlflowStatus::kRunning, now_ms());
   } else {
@@ -124,13 +128,11 @@ void MlflowRun::begin() {
   log_info(cat("MLflow's run ", run_, " receives the metrics"));
 }
 
-// The run that an earlier process of the job began on this server; empty: there is none.
-std::string MlflowRun::recorded_run() {
-  const std::optional<std::string> text = read_text(storage_, options_.file);
-  const Json json = text ? parse_json(*text) : Json();
+std::string recorded_run(std::string_view mlflow_json, const std::string& tracking_uri) {
+  const Json json = parse_json(mlflow_json);
   if (!json.is_object()) return "";
   const Json run = json.value("run_id", Json()), server = json.value("tracking_uri", Json());
-  if (server != Uri::parse(options_.server.tracking_uri).to_string()) return "";
+  if (server != Uri::parse(tracking_uri).to_string()) return "";
   return run.is_string() ? run.get<std::string>() : "";
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct MlflowRunOptions {
 
 // Whether the address is one that MlflowRun can reach: http:// or https://.
 bool is_tracking_server(const std::string& uri);
+
+// The run that an earlier process of the job began on this server, as mlflow.json says; empty:
+// there is none.
+std::string recorded_run(std::string_view mlflow_json, const std::string& tracking_uri);
 
 // Sends the settings and the metrics of a job to an MLflow tracking server: loss, learning_rate,
 // grad_norm and examples_per_second at logged steps, and eval_loss, eval_accuracy and so on, as
@@ -54,7 +59,6 @@ class MlflowRun final : public Observer {
   // These run on the thread of their own.
   void send(std::optional<MlflowStatus> status);
   void begin();
-  std::string recorded_run();
   int64_t now_ms() const { return static_cast<int64_t>(options_.wall_clock() * 1000); }
 
   Storage& storage_;
