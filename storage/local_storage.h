@@ -15,7 +15,8 @@ namespace berth {
 //
 // A named pipe or a device is opened where it is among `pipes` or lies in /dev or /proc: the user
 // named it, and a pipe waits until somebody writes. Any other is refused with kBadData, because
-// whoever may write to a directory of jobs could stop them with a pipe, or with a link to /dev/zero.
+// whoever may write to a directory of jobs could stop them with a pipe, or with a link to
+// /dev/zero.
 std::unique_ptr<Storage> make_local_storage(const std::vector<std::string>& pipes = {});
 
 // Maps a file into memory, read-only. Throws kNotFound, kNotPermitted, or kBadData if it is not a

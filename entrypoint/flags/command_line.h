@@ -32,7 +32,7 @@ struct ToolOptions {
   bool predictions_with_text = false;  // --mode predict: each line has its text, too
   // --mode predict: no field is one that a spreadsheet computes.
   bool predictions_safe_for_spreadsheets = false;
-  std::string id_column{};             // --mode predict; empty: found by its name
+  std::string id_column{};  // --mode predict; empty: found by its name
   // inspect, tokenize, fetch: a file. tokenize: "-" is standard input. report: a job directory.
   std::string input{};
   std::vector<std::string> further_inputs{};    // inspect, fetch, report: what follows `input`
