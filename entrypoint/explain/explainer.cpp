@@ -4,6 +4,7 @@
 #include <array>
 
 #include "entrypoint/explain/devices.h"
+#include "entrypoint/explain/hub_data_set.h"
 #include "entrypoint/explain/line_check.h"
 #include "entrypoint/explain/needed_files.h"
 #include "entrypoint/explain/own_command.h"
@@ -71,8 +72,8 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 9> kVerbs = {
-        "is", "are", "has", "names", "takes", "leaves", "divides", "joins", "changes"};
+    constexpr std::array<std::string_view, 10> kVerbs = {
+        "is", "are", "has", "names", "takes", "leaves", "divides", "joins", "changes", "makes"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return std::ranges::find(kVerbs, first) != kVerbs.end();
   }
@@ -190,8 +191,12 @@ class Explainer {
   void score_dev_file() {
     if (script_ == nullptr || script_->dev_file.empty()) return;
     const std::optional<std::string> file = typed_.value(script_->dev_file);
-    const std::string mode = own_.value("mode").value_or("train_and_eval");
+    std::string mode = own_.value("mode").value_or("train_and_eval");
     if (!file || mode == "predict") return;
+    if (mode == "train" && typed_.is_on("evaluate_during_training")) {
+      mode = "train_and_eval";
+      own_.set("mode", mode);
+    }
     if (!predicts_afterwards_) own_.remove("predict-data-file");
     if (mode != "train" && !own_.has("eval-data-file")) own_.set("eval-data-file", *file);
   }
@@ -203,8 +208,9 @@ class Explainer {
     if (flag == "attend-across-documents") return !own_.has("line-by-line");
     if (flag == "do-lower-case") return own_.has("vocab-file");
     if (flag != "validation-split") return true;
-    const bool has_rows = own_.has("eval-data-file") || typed_.value("dataset_name");
-    return !has_rows && own_.value("mode") != "train";
+    if (own_.has("eval-data-file") || own_.value("mode") == "train") return false;
+    const std::optional<std::string> data_set = typed_.value("dataset_name");
+    return !data_set || find_hub_data_set(*data_set, "").has_only_train;
   }
 
   // Adds the script's defaults where they are not berth's.

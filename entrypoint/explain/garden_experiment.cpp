@@ -294,6 +294,9 @@ class ExperimentReader {
     } else {
       add_polynomial(below, *updates, warm);
     }
+    for (const char* read : {"initial_learning_rate", "end_learning_rate", "power"}) {
+      take(below + read);
+    }
     keep_only(kRate, type);
     keep_only(kWarmup, warmup);
   }

@@ -53,6 +53,10 @@ constexpr KnownDataSet kKnown[] = {
     {"yelp_review_full", "Yelp/yelp_review_full"},
 };
 
+// Those whose only split is train.
+constexpr std::string_view kOnlyTrain[] = {"bookcorpus/bookcorpus", "oscar-corpus/oscar",
+                                           "vblagoje/cc_news", "wikimedia/wikipedia"};
+
 // Whether load_dataset() would find files here, and nothing on the hub.
 bool is_local(std::string_view name) {
   return name.starts_with('.') || name.starts_with('/') || name.starts_with('~') ||
@@ -77,6 +81,8 @@ HubDataSet find_hub_data_set(std::string_view name, std::string_view config) {
   const bool is_known = known != std::end(kKnown);
   std::string place = cat("hf://datasets/", is_known ? known->repository : name);
   const Kept kept = is_known ? known->kept : Kept::kTables;
+  const bool has_only_train =
+      is_known && std::ranges::find(kOnlyTrain, known->repository) != std::end(kOnlyTrain);
   if (config.empty() && is_known) config = known->config;
   const bool is_alone = name.find('/') == std::string_view::npos && !is_known;
   if (kept == Kept::kScript) {
@@ -85,11 +91,14 @@ HubDataSet find_hub_data_set(std::string_view name, std::string_view config) {
     place += "@main";  // a path may follow this
   }
   if (!config.empty()) place += cat("/", config);
-  if (kept == Kept::kTables) return {place, "is read from the hub by the job itself"};
-  if (kept == Kept::kAbroad) return {place, script_remark(name, config)};
+  if (kept == Kept::kTables) {
+    return {place, "is read from the hub by the job itself", has_only_train};
+  }
+  if (kept == Kept::kAbroad) return {place, script_remark(name, config), has_only_train};
   return {place,
           "is a Python script on the hub, which berth does not run: the job reads the copy in "
-          "Parquet that the hub keeps"};
+          "Parquet that the hub keeps",
+          has_only_train};
 }
 
 }  // namespace berth

@@ -7,8 +7,9 @@ namespace berth {
 
 // A data set of the Hugging Face Hub as berth reads it.
 struct HubDataSet {
-  std::string place;   // "hf://datasets/nyu-mll/glue/mrpc", or a local folder
-  std::string remark;  // what is to be known of it
+  std::string place;            // "hf://datasets/nyu-mll/glue/mrpc", or a local folder
+  std::string remark;           // what is to be known of it
+  bool has_only_train = false;  // it is known to have no rows to evaluate on
 };
 
 // What load_dataset(name, config) reads. `config` may be empty. Names without an organisation are

@@ -52,10 +52,28 @@ bool is_of_data_set(const Remark& remark) {
          (remark.flag.starts_with("--dataset") || remark.flag.ends_with("language"));
 }
 
+// run_glue.py takes the rows of a task that it is told from the hub, whatever files are named.
+void note_unread_files(std::string_view script, const TypedCommand& typed, const OwnCommand& own,
+                       std::vector<Remark>& remarks) {
+  if (!script.starts_with("run_glue") ||
+      find_glue_task(own.value("task").value_or("")) == nullptr) {
+    return;
+  }
+  for (const char* flag : {"train_file", "validation_file"}) {
+    if (!typed.value(flag)) continue;
+    remarks.push_back({typed_name(typed, "task"),
+                       cat("makes ", script, " read the task's rows from the hub, and not --", flag,
+                           "; leave one of the two flags out"),
+                       true});
+    return;
+  }
+}
+
 }  // namespace
 
 void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
                      OwnCommand& own, std::vector<Remark>& remarks) {
+  note_unread_files(script, typed, own, remarks);
   if (names_files(own)) return;
   const std::optional<WantedDataSet> wanted = wanted_data_set(script, typed, own);
   if (!wanted) return;
