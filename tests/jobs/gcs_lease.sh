@@ -19,11 +19,11 @@ code=$?
 for n in 1 2; do kill -0 "${pids[n]}" 2>/dev/null && left=$n; done
 [ $code = 6 ] || fail "one of two jobs ends with $code: $(tail -n 1 one-1.txt) $(tail -n 1 one-2.txt)"
 grep -q 'holds the lease' one-$((3 - left)).txt || fail "the job that leaves does not say why: $(tail -n 1 one-$((3 - left)).txt)"
-# The other one is suspended until a third one has taken its lease. It then leaves without writing anything.
+# The other one is suspended until a third one has taken both of its leases. It then leaves without writing anything.
 kill -STOP "${pids[left]}"
 start_one 3
-for _ in $(seq 600); do
-  grep -q 'took over the lease' one-3.txt && break
+for _ in $(seq 900); do
+  [ "$(grep -c 'took over the lease' one-3.txt)" -ge 2 ] && break
   sleep 0.1
 done
 grep -q 'took over the lease' one-3.txt || fail "the lease of a suspended job is not taken: $(tail -n 1 one-3.txt)"

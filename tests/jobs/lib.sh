@@ -95,7 +95,7 @@ survives_kills() {
 expect() {
   local code=$1 says=$2
   shift 2
-  timeout 60 "$berth" "$@" >out.txt 2>err.txt
+  timeout 240 "$berth" "$@" >out.txt 2>err.txt
   local got=$?
   [ "$got" = "$code" ] || fail "exit $got instead of $code: berth $* ($(tail -n 1 err.txt))"
   tail -n 1 err.txt | says "^{\"code\":$code," || fail "no final report: berth $*"
