@@ -59,10 +59,11 @@ void note_unread_files(std::string_view script, const TypedCommand& typed, const
       find_glue_task(own.value("task").value_or("")) == nullptr) {
     return;
   }
-  for (const char* flag : {"train_file", "validation_file"}) {
-    if (!typed.value(flag)) continue;
+  for (const char* flag : {"train-data-file", "eval-data-file"}) {
+    const std::string name = typed_name(typed, flag);
+    if (name.empty()) continue;
     remarks.push_back({typed_name(typed, "task"),
-                       cat("makes ", script, " read the task's rows from the hub, and not --", flag,
+                       cat("makes ", script, " read the task's rows from the hub, and not ", name,
                            "; leave one of the two flags out"),
                        true});
     return;
