@@ -101,7 +101,7 @@ class Flood:
         self.port, self.ends = port, threading.Event()
         body = b'{"kind":"alive"}'
         self.frames = (struct.pack("<I", len(body)) + body) * 100000
-        self.threads = [threading.Thread(target=self.send) for _ in range(2)]
+        self.threads = [threading.Thread(target=self.send, daemon=True) for _ in range(2)]
         for each in self.threads:
             each.start()
 
@@ -121,8 +121,9 @@ class Flood:
 
 
 def memory_kib(process):
+    """0 where the process has just ended."""
     with open("/proc/%d/status" % process.pid) as status:
-        return int(next(line for line in status if line.startswith("VmRSS")).split()[1])
+        return int(next((line for line in status if line.startswith("VmRSS")), "VmRSS: 0").split()[1])
 
 
 def free_port():
