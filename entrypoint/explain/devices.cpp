@@ -25,7 +25,10 @@ class DeviceFinder {
   TrainingDevices find() {
     choice_.kind = launch_.device;
     if (typed_.is_on("no_cuda") || typed_.is_on("use_cpu")) choice_.kind = AskedDevice::kCpu;
-    if (typed_.is_on("use_tpu") || typed_.value("tpu_num_cores")) choice_.kind = AskedDevice::kTpu;
+    const bool names_tpu = typed_.value("tpu") && script_ != nullptr && script_->counts_each_device;
+    if (typed_.is_on("use_tpu") || typed_.value("tpu_num_cores") || names_tpu) {
+      choice_.kind = AskedDevice::kTpu;
+    }
     find_machines();
     if (launch_.launcher.empty()) {
       see_devices();
@@ -109,6 +112,8 @@ class DeviceFinder {
         take_count(*cores);
       } else if (said_) {
         take_count(*said_);
+      } else if (script_ != nullptr && script_->counts_each_device) {
+        refuse_unknown_count(cat(": ", script_->name, " takes all cores of the TPU"));
       }
       return;
     }
