@@ -42,7 +42,7 @@ struct Job {
   // Ends the process from another thread than the job's, which may be blocked: the error is its
   // last words. Does nothing where the process ends already.
   std::function<void(const Error& error)> end_process{};
-  bool has_leases = false;        // this process holds those of the job's directories already
+  bool has_leases = false;        // this process holds the leases of its directories already
   Communicator* ranks = nullptr;  // the workers that do the job together; null: this process alone
   PjrtHosts hosts{};              // the same workers, where their TPUs or GPUs compute together
   WithoutBf16 without_bf16{};     // which of them keep the others from bf16

@@ -11,7 +11,7 @@ namespace berth {
 // the metadata servers of clouds give credentials to whoever asks.
 
 // Whether the address is link-local (169.254.0.0/16, fe80::/10), also as an IPv4 address in IPv6,
-// or is that of a metadata server in IPv6.
+// or is the one of a metadata server in IPv6.
 bool is_link_local(const sockaddr& address);
 
 // Why a redirect to this value of a Location field is not followed; empty: it may be. It is no

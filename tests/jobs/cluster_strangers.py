@@ -3,7 +3,7 @@
 cluster_strangers.py BERTH [FRAMES] [CONNECTIONS] [SEED]
 
 The job must end with the bits that it has without them, and worker 0 must need no more memory. FRAMES is how many frames the strangers
-send, over so many CONNECTIONS at once.
+send. CONNECTIONS is how many of them are connected at once.
 """
 
 import json

@@ -12,7 +12,7 @@ inline std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 
-// A stream of Arrow with the column "n" of so many nulls, which take no bytes (Schema.fbs and
+// A stream of Arrow whose column "n" has `rows` nulls, which take no bytes (Schema.fbs and
 // Message.fbs). A table of FlatBuffers is written as the sizes of its vtable and of itself, the
 // offsets of its fields, the offset back to them, and the fields.
 inline std::string null_rows(uint64_t rows) {
