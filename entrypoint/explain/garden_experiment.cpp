@@ -1,7 +1,6 @@
 #include "entrypoint/explain/garden_experiment.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "entrypoint/explain/garden_options.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/cell_text.h"
 
 namespace berth {
 namespace {
@@ -48,14 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kDefaults[] = {
     {"trainer.validation_interval", "1000"},
 };
 
-std::optional<double> parse_double(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-std::string number_text(double number) {
+std::string rate_text(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", number);
   return text;
@@ -260,8 +253,8 @@ class ExperimentReader {
   // warm-up w and T updates, e + (rate - e) * (1 - w / T)^power.
   void add_schedule() {
     const std::string steps = take("trainer.train_steps");
-    const std::optional<double> updates = parse_double(steps);
-    if (!updates || *updates < 1) {
+    const std::optional<double> updates = parse_real(steps);
+    if (!updates || !std::isfinite(*updates) || *updates < 1) {
       keep_only(kRate, "");
       keep_only(kWarmup, "");
       return refuse("trainer.train_steps", "is not said; add trainer.train_steps=N");
@@ -273,7 +266,7 @@ class ExperimentReader {
     if (warmup != "polynomial" && warmup != "linear" && !is_off(warmup)) {
       refuse(kWarmup + ".type", cat("is ", quoted(warmup), "; berth's warm-up is linear"));
     }
-    const double warm = parse_double(warmup_steps).value_or(0);
+    const double warm = parse_real(warmup_steps).value_or(0);
     add("warmup-steps", is_off(warmup_steps) ? "0" : warmup_steps);
     const std::string below = cat(kRate, ".", type, ".");
     std::string decay_steps = take(below + "decay_steps");
@@ -284,7 +277,7 @@ class ExperimentReader {
     } else if (type != "polynomial" && (type != "cosine" || warm > 0)) {
       refuse(kRate + ".type", cat("is ", quoted(type), warm > 0 ? " with a warm-up" : "",
                                   "; --lr-scheduler-type says which berth has"));
-    } else if (parse_double(decay_steps) != updates) {
+    } else if (parse_real(decay_steps) != updates) {
       refuse(below + "decay_steps", cat("is ", decay_steps, " and train_steps ", steps,
                                         "; in berth the rate falls until "
                                         "the training ends"));
@@ -305,14 +298,16 @@ class ExperimentReader {
     const std::string typed = take(below + "initial_learning_rate");
     const std::string end_text = take(below + "end_learning_rate");
     const std::string power_text = take(below + "power");
-    const std::optional<double> rate = parse_double(typed), end = parse_double(end_text),
-                                power = parse_double(power_text);
-    if (!rate || !end || !power || warm < 0 || warm >= updates) {
+    const std::optional<double> rate = parse_real(typed), end = parse_real(end_text),
+                                power = parse_real(power_text);
+    const bool is_schedule = rate && end && power && warm >= 0 && warm < updates;
+    const double peak =
+        is_schedule ? *end + (*rate - *end) * std::pow(1 - warm / updates, *power) : NAN;
+    if (!std::isfinite(peak)) {
       return refuse(below + "initial_learning_rate",
                     "is no learning rate together with the other numbers of the schedule");
     }
-    const double peak = *end + (*rate - *end) * std::pow(1 - warm / updates, *power);
-    add("learning-rate", warm > 0 ? number_text(peak) : typed);
+    add("learning-rate", warm > 0 ? rate_text(peak) : typed);
     if (warm > 0) {
       remark(below + "initial_learning_rate",
              cat("is ", typed,

@@ -52,7 +52,7 @@ bool is_of_data_set(const Remark& remark) {
          (remark.flag.starts_with("--dataset") || remark.flag.ends_with("language"));
 }
 
-// run_glue.py takes the rows of a task that it is told from the hub, whatever files are named.
+// Where run_glue.py is told a task, it reads the task's rows from the hub, and ignores other files.
 void note_unread_files(std::string_view script, const TypedCommand& typed, const OwnCommand& own,
                        std::vector<Remark>& remarks) {
   if (!script.starts_with("run_glue") ||

@@ -66,12 +66,26 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   }
 }
 
+// The bytes of each file of parameters. `files` are all files below `model`.
+std::map<std::string, uint64_t> parameter_bytes(const std::vector<Stat>& files, const Uri& model) {
+  std::map<std::string, uint64_t> found;
+  const size_t begin = (model / "x").to_string().size() - 1;
+  for (const Stat& file : files) {
+    const std::string_view name = last_part(file.name);
+    const bool is_graph = name == kOnnxModelFile || name == kOnnxDataFile;
+    if (!is_graph && !names_parameters(name) && !name.starts_with("bert_model.ckpt.")) continue;
+    found[file.name.substr(begin)] = file.size;
+  }
+  return found;
+}
+
 // Whether `folder` has a configuration, parameters and, where the job exports one, an ONNX graph,
 // and whether the files of parameters have as many bytes as they had.
 bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job,
               const FinishedMetrics& metrics) {
   bool has_config = false, has_parameters = false, has_graph = false;
-  for (const Stat& file : storage.list(folder)) {
+  const std::vector<Stat> files = storage.list(folder);
+  for (const Stat& file : files) {
     const std::string_view name = last_part(file.name);
     has_config = has_config || name == "config.json" || name == "adapter_config.json";
     has_parameters = has_parameters || names_parameters(name);
@@ -79,7 +93,7 @@ bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job,
   }
   const bool wants_graph = job.setting("export-format") == "onnx";
   if (!has_config || !has_parameters || (wants_graph && !has_graph)) return false;
-  std::map<std::string, uint64_t> found = model_bytes(storage, folder);
+  std::map<std::string, uint64_t> found = parameter_bytes(files, folder);
   for (const auto& [name, bytes] : metrics.model_bytes) {
     if (found[name] == bytes) continue;
     log_warning(cat((folder / name).to_string(), " has ", found[name], " bytes, and not the ",
@@ -158,15 +172,7 @@ std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine
 }
 
 std::map<std::string, uint64_t> model_bytes(Storage& storage, const Uri& model) {
-  std::map<std::string, uint64_t> found;
-  const size_t begin = (model / "x").to_string().size() - 1;
-  for (const Stat& file : storage.list(model)) {
-    const std::string_view name = last_part(file.name);
-    const bool is_graph = name == kOnnxModelFile || name == kOnnxDataFile;
-    if (!is_graph && !names_parameters(name) && !name.starts_with("bert_model.ckpt.")) continue;
-    found[file.name.substr(begin)] = file.size;
-  }
-  return found;
+  return parameter_bytes(storage.list(model), model);
 }
 
 void require_same_reading(Storage& storage, const JobDirectory& directory,

@@ -10,14 +10,14 @@
 
 namespace berth {
 
-// What metrics.json says of the last evaluation, as far as the model's README.md tells it.
+// The result of the last evaluation in metrics.json: the part that the model's README.md shows.
 std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics);
 
-// Writes the model of a finished job of `steps` updates again, which was removed or has lost bytes:
-// that of its last checkpoint or, with --load-best-model-at-end, of the best one. Rows are not read
-// and no teacher is asked. metrics.json stays as it is, but for the bytes of the files. Throws
-// kNotFound where that checkpoint is not there, kInUse where another process holds the directory,
-// and what CheckpointExport throws.
+// Writes the model of a finished job of `steps` updates again, which was removed or has lost bytes.
+// It comes from the last checkpoint or, with --load-best-model-at-end, from the best one. No rows
+// are read, and no teacher is asked. metrics.json stays as it is, but for the bytes of the files.
+// Throws kNotFound where that checkpoint is not there, kInUse where another process holds the
+// directory, and what CheckpointExport throws.
 void write_removed_model(Job& job, const JobDirectory& directory, int64_t steps);
 
 }  // namespace berth

@@ -19,7 +19,8 @@ inline std::string null_rows(uint64_t rows) {
   const auto u16 = [](uint64_t value) { return little_endian(value, 2); };
   const auto u32 = [](uint64_t value) { return little_endian(value, 4); };
   const auto u64 = [](uint64_t value) { return little_endian(value, 8); };
-  // A message with a version, the type of its header, and the header so many bytes behind.
+  // A message: a version, the type of its header, and the header, which begins `header_offset`
+  // bytes behind its field.
   const auto message = [&](uint64_t type, uint64_t header_offset, const std::string& header) {
     const std::string flat = u32(16) + u16(12) + u16(12) + u16(4) + u16(6) + u16(8) + u16(0) +
                              u32(12) + u16(4) + u16(type) + u32(header_offset) + header;
