@@ -32,7 +32,10 @@ COPY storage storage
 COPY trainer trainer
 COPY third_party third_party
 COPY entrypoint entrypoint
-RUN cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
+# The folder of a compiler cache, if a build mounts one, as scripts/test-container.sh does.
+ARG CCACHE_DIR=
+RUN if [ -n "${CCACHE_DIR}" ]; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=/src CCACHE_SLOPPINESS=locale CCACHE_COMPILERCHECK=content; fi \
+ && cmake --preset release -DBUILD_TESTING=OFF -DBERTH_BENCH=OFF \
  && cmake --build --preset release --target berth
 COPY LICENSE ./
 COPY scripts/collect-image.sh scripts/collect-program.sh scripts/write-sbom.sh scripts/

@@ -25,9 +25,9 @@ build=(g++ cmake ninja-build
 test=(libgtest-dev libgmock-dev clang-format git procps python3-venv python3-yaml python3-jsonschema)
 sanitizers=(clang-16 libclang-rt-16-dev lld)
 lint=(clang-tidy)
-image=(ca-certificates)
+image=(ca-certificates ccache)
 package=(ca-certificates python3 xz-utils mmdebstrap openssl)
-container=(podman buildah runc mmdebstrap)
+container=(podman buildah runc mmdebstrap ccache)
 aarch64=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
 memory=(clang-14 libclang-rt-14-dev make bzip2 xz-utils)
 

@@ -44,6 +44,14 @@ import_base() {
   podman "${storage[@]}" import --quiet "$work/base.tar" $base >/dev/null
 }
 
+# buildah shares the compiler cache of this machine, where the tests may have compiled the same sources.
+cache=()
+if [ $engine = podman ]; then
+  cache_folder=$(ccache --get-config cache_dir)
+  mkdir -p "$cache_folder"
+  cache=(--build-arg CCACHE_DIR=/ccache --volume "$cache_folder:/ccache")
+fi
+
 # build_image TAG ARGUMENTS...: builds the image, or only the stages that have changed since it was built last.
 build_image() {
   local tag=$1 epoch
@@ -55,7 +63,8 @@ build_image() {
   if [ $engine = docker ]; then
     DOCKER_BUILDKIT=1 docker build --progress plain "${arguments[@]}" .
   else
-    buildah "${storage[@]}" bud --isolation chroot --pull-never --layers --timestamp "$epoch" --build-arg BASE=$base "${arguments[@]}" .
+    buildah "${storage[@]}" bud --isolation chroot --pull-never --layers --timestamp "$epoch" --build-arg BASE=$base "${cache[@]}" \
+      "${arguments[@]}" .
   fi >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; return 1; }
 }
 

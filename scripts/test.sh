@@ -117,13 +117,17 @@ train_twice() {
 # The archive and the wheel, and the archive in bare roots of other systems.
 package() { bash scripts/package.sh && bash scripts/test-package.sh empty musl bullseye; }
 
-if command -v ccache >/dev/null; then
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=time_macros,pch_defines
-fi
+use_ccache() {
+  ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=time_macros,pch_defines,locale
+}
+
+use_ccache
 if [ $all = yes ]; then
   export BERTH_TEST_SEED=${BERTH_TEST_SEED:-$RANDOM}
   summary+=("        the random series were drawn from BERTH_TEST_SEED=$BERTH_TEST_SEED")
-  step "dependencies" bash scripts/install-dependencies.sh --build --test --sanitizers
+  groups=(--build --test --sanitizers --package)
+  [ $container = no ] || groups+=(--container)
+  step "dependencies" bash scripts/install-dependencies.sh "${groups[@]}"
   step "XLA plugins" bash scripts/install-xla-plugin.sh
 else
   step "dependencies" bash scripts/install-dependencies.sh --build --test
@@ -142,6 +146,9 @@ else
   step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins \
     --exclude-regex '^job\.(precision|task_flags)|_without_bf16$'
   unset GTEST_FILTER
+  # The container's build finds the objects of this step in the cache. There, other folders, times of files and -Werror do not count.
+  use_ccache
+  export CCACHE_BASEDIR=$PWD CCACHE_COMPILERCHECK=content CCACHE_IGNOREOPTIONS=-Werror
   step "release: what depends on optimization, and XLA plugins" build_and_test release optimized_tests --label-regex optimized
   step "benches build" build release benches
   step "the binary's protections and size" check_binary
@@ -151,7 +158,7 @@ else
   if [ $tsan = yes ]; then
     # A pool of one thread has no data races. Most seeds of random faults, statistics over ten million tokens, bf16 and tiles that are
     # emulated, and damaged files would find no more races. The dev step above has run all of these.
-    export GTEST_FILTER='-*_1_threads:*RandomFaults.*/1:*RandomFaults.*/2:*RandomFaults.*/3:Masking.Chooses*'
+    export GTEST_FILTER='-*_1_threads:*RandomFaults.*/1:Masking.Chooses*'
     GTEST_FILTER+=':*Bf16Attention*/baseline_*:*Bf16Linear*/baseline_*:*/EmulatedTiles:NoSecretsTest.*:SquadExamples.MayNotRepeat*'
     step "tsan: the threaded tests" build_and_test tsan threaded_tests --label-regex threaded
     unset GTEST_FILTER
