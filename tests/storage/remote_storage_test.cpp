@@ -216,7 +216,7 @@ TEST_F(RemoteStorageTest, NoLogLineShowsASession) {
 // Reads, writes, lists and removes objects under random faults of every kind. Each result must be
 // right or an error, and no half-written object may ever be visible. The last series is drawn anew
 // by CI.
-constexpr uint64_t kDrawnSeries = 3;
+constexpr uint64_t kDrawnSeries = 1;
 
 class RandomFaults : public testing::TestWithParam<uint64_t> {};
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
@@ -11,5 +12,10 @@ inline uint64_t drawn_seed() {
   const char* const seed = std::getenv("BERTH_TEST_SEED");
   return seed ? std::strtoull(seed, nullptr, 10) : 0;
 }
+
+// Where every place of many files would take minutes, a test takes each kDrawnStride-th place, from
+// first_drawn() on.
+inline constexpr size_t kDrawnStride = 3;
+inline size_t first_drawn() { return drawn_seed() % kDrawnStride; }
 
 }  // namespace berth

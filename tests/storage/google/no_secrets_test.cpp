@@ -8,6 +8,7 @@
 #include "storage/google/credential_types.h"
 #include "storage/google/credentials.h"
 #include "tests/support/captured_log.h"
+#include "tests/support/drawn_seed.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/fake_accounts.h"
 #include "tests/support/rsa_key.h"
@@ -153,7 +154,7 @@ TEST_F(NoSecretsTest, IfAFieldHasAnotherType) {
 }
 
 // This case only reads the files, because a request for every byte would take minutes.
-TEST_F(NoSecretsTest, IfAnyByteOfAFileIsWrongOrItsEndIsMissing) {
+TEST_F(NoSecretsTest, IfAByteOfAFileIsWrongOrItsEndIsMissing) {
   const TokenContext context{*http, wall_clock_s, ""};
   const auto read = [&](Bytes bytes) {
     try {
@@ -166,7 +167,7 @@ TEST_F(NoSecretsTest, IfAnyByteOfAFileIsWrongOrItsEndIsMissing) {
   for (const Json& file : files()) {
     const std::string text = to_text(file);
     EXPECT_EQ(accepted_prefixes(as_bytes(text), read), std::vector<size_t>());
-    for (size_t i = 0; i < text.size(); ++i) {
+    for (size_t i = first_drawn(); i < text.size(); i += kDrawnStride) {
       std::string wrong = text;
       wrong[i] = static_cast<char>(wrong[i] ^ 1 << i % 8);
       accepts(read, as_bytes(wrong));

@@ -6,6 +6,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "tests/support/drawn_seed.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 
@@ -168,11 +169,11 @@ TEST(LoadTokenizerTest, EveryPrefixOfASavedFileIsSafe) {
   }
 }
 
-TEST(LoadTokenizerTest, EveryFlippedByteOfASavedFileIsSafe) {
+TEST(LoadTokenizerTest, AFlippedByteOfASavedFileIsSafe) {
   Files saved;
   for (const auto& [name, content] : load(with_config("{}"))->files()) saved[name] = content;
   for (const auto& [name, content] : saved) {
-    for (size_t i = 0; i < content.size(); ++i) {
+    for (size_t i = first_drawn(); i < content.size(); i += kDrawnStride) {
       Files changed = saved;
       if (name == "tokenizer.json") changed.erase("vocab.txt");
       changed[name] = content;
