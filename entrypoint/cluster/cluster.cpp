@@ -1,13 +1,11 @@
 #include "entrypoint/cluster/cluster.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/platform/process_name.h"
 #include "storage/base/clock.h"
-#include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/secrets.h"
 #include "storage/base/text.h"
@@ -95,11 +93,11 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
     leader_ = std::make_unique<Leader>(options_, asked.leader_port.value_or(0));
     store = leader_.get();
     if (through_storage) {
-      const Json place = {{"host", own_address.empty() ? address_of_this_host() : own_address},
-                          {"port", leader_->port()},
-                          {"attempt", leader_->attempt()},
-                          {"secret", shared_secret}};
-      write_text(job.storage, rendezvous(), to_text(place) + "\n");
+      write_text(job.storage, rendezvous(),
+                 to_json({.host = own_address.empty() ? address_of_this_host() : own_address,
+                          .port = leader_->port(),
+                          .attempt = leader_->attempt(),
+                          .secret = shared_secret}));
     }
     gathered = {.size = leader_->gather(job.stop),
                 .attempt = leader_->attempt(),
@@ -164,22 +162,12 @@ std::optional<LeaderPlace> Cluster::leader_place() const {
                        .secret = options_.secret};
   }
   const std::optional<std::string> text = read_text(job_.storage, rendezvous());
-  if (!text) return std::nullopt;
-  const Json place = parse_json(*text);
-  const auto has_text = [&](const char* name) {
-    return place.contains(name) && place[name].is_string();
-  };
-  if (!place.is_object() || !has_text("host") || !has_text("attempt") || !place.contains("port") ||
-      !place["port"].is_number_integer()) {
-    return std::nullopt;
-  }
-  LeaderPlace leader{.host = place["host"].get<std::string>(),
-                     .port = place["port"].get<int64_t>(),
-                     .attempt = place["attempt"].get<std::string>(),
-                     .secret = options_.secret};
-  if (leader.secret.empty() && has_text("secret")) {
-    leader.secret = place["secret"].get<std::string>();
-    remember_secret(leader.secret);
+  std::optional<LeaderPlace> leader = text ? parse_leader_place(*text) : std::nullopt;
+  if (!leader) return std::nullopt;
+  if (!options_.secret.empty()) {
+    leader->secret = options_.secret;
+  } else if (!leader->secret.empty()) {
+    remember_secret(leader->secret);
   }
   return leader;
 }

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
 
+constexpr int64_t kMostPort = 65535;
 constexpr double kConnect_s = 5;
 // Between two attempts to reach worker 0: short ones at first, each twice as long as the last.
 constexpr double kFirstPause_s = 0.1, kLongestPause_s = 1;
@@ -24,6 +27,31 @@ void wait_for_input(int fd) {
 }
 
 }  // namespace
+
+std::string to_json(const LeaderPlace& place) {
+  const Json json = {{"host", place.host},
+                     {"port", place.port},
+                     {"attempt", place.attempt},
+                     {"secret", place.secret}};
+  return to_text(json) + "\n";
+}
+
+std::optional<LeaderPlace> parse_leader_place(std::string_view json) {
+  const Json place = parse_json(json);
+  const auto has_text = [&](const char* name) {
+    return place.contains(name) && place[name].is_string();
+  };
+  if (!has_text("host") || !has_text("attempt") || !place.contains("port") ||
+      !place["port"].is_number_integer()) {
+    return std::nullopt;
+  }
+  const auto port = place["port"].get<int64_t>();
+  if (port < 1 || port > kMostPort) return std::nullopt;
+  return LeaderPlace{.host = place["host"].get<std::string>(),
+                     .port = port,
+                     .attempt = place["attempt"].get<std::string>(),
+                     .secret = has_text("secret") ? place["secret"].get<std::string>() : ""};
+}
 
 bool is_led(const LeaderPlace& place) {
   auto fd = connect_to(place.host, place.port, kConnect_s);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "entrypoint/cluster/connection.h"
@@ -24,6 +25,11 @@ struct LeaderPlace {
   std::string attempt{};  // Leader::attempt(), where it is known; empty: any
   std::string secret{};   // of the job
 };
+
+// JOB_DIR/rendezvous.json. The worker 0 that wrote it may be of another version, or no berth at
+// all: what is not such a place is nullopt.
+std::string to_json(const LeaderPlace& place);
+std::optional<LeaderPlace> parse_leader_place(std::string_view json);
 
 // Whether a Leader who knows the secret listens there.
 bool is_led(const LeaderPlace& place);

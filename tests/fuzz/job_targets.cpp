@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "entrypoint/cluster/follower.h"
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/data_sources.h"
 #include "entrypoint/job/earlier_job.h"
@@ -86,25 +87,46 @@ void job_record(Bytes input) {
   may_refuse([&] { check_sources_known(json, now); });
   ObjectsInMemory storage({{"job/job.json", json}});
   may_refuse([&] { precision_of_job(storage, JobDirectory(Uri::parse("job"))); });
-  may_refuse(
-      [&] { require(xml_problem(compare_page({compared_job(storage, "job")}, 0)).empty()); });
+  may_refuse([&] { compared_job(storage, "job"); });
+}
+
+const std::string& fitting_record() {
+  static const std::string record =
+      to_json(JobRecord{.settings = settings_table(asked().settings)});
+  return record;
 }
 
 // metrics.json beside a job.json that fits.
 void metrics(Bytes input) {
   const std::string json(as_text(input));
-  static const std::string record =
-      to_json(JobRecord{.settings = settings_table(asked().settings)});
-  ObjectsInMemory storage({{"job/job.json", record},
+  ObjectsInMemory storage({{"job/job.json", fitting_record()},
                            {"job/metrics.json", json},
                            {"job/model/config.json", "{}"},
                            {"job/model/model.safetensors", "nine byte"}});
   may_refuse([&] { find_finished_job(storage, asked(), JobDirectory(Uri::parse("job"))); });
-  may_refuse(
-      [&] { require(xml_problem(compare_page({compared_job(storage, "job")}, 0)).empty()); });
+  may_refuse([&] { compared_job(storage, "job"); });
   may_refuse([&] { spreads({seeds_json(0, spreads({json, json}))}); });
   const OrderedJson parsed = parse_ordered_json(json);
   if (parsed.is_object()) evaluation_of(parsed);
+}
+
+// 0: job.json, 1: metrics.json, of a job that stands beside others on a page.
+void read_compared(uint8_t kind, Bytes input) {
+  const std::string json(as_text(input));
+  ObjectsInMemory storage({{"job/job.json", kind == 0 ? json : fitting_record()},
+                           {"job/metrics.json", kind == 0 ? "{}" : json}});
+  require(xml_problem(compare_page({compared_job(storage, "job")}, 0)).empty());
+}
+
+void compared(Bytes input) {
+  may_refuse([&] { read_chosen(input, read_compared); });
+}
+
+void rendezvous(Bytes input) {
+  const auto place = parse_leader_place(as_text(input));
+  if (!place) return;
+  require(place->port > 0);
+  require(to_json(parse_leader_place(to_json(*place)).value()) == to_json(*place));
 }
 
 void lease(Bytes input) {
@@ -161,10 +183,10 @@ void model_file(Bytes input) {
   may_refuse([&] { read_chosen(input, read_model_file); });
 }
 
-const FuzzTargets kJobTargets = {{"checkpoint", checkpoint}, {"heartbeat", heartbeat},
-                                 {"job_record", job_record}, {"lease", lease},
-                                 {"metrics", metrics},       {"mlflow_record", mlflow_record},
-                                 {"model_file", model_file}};
+const FuzzTargets kJobTargets = {
+    {"checkpoint", checkpoint},       {"compared", compared},     {"heartbeat", heartbeat},
+    {"job_record", job_record},       {"lease", lease},           {"metrics", metrics},
+    {"mlflow_record", mlflow_record}, {"model_file", model_file}, {"rendezvous", rendezvous}};
 
 }  // namespace
 }  // namespace berth
