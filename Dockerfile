@@ -8,7 +8,7 @@
 #   REVISION, CREATED, SOURCE_DATE_EPOCH, SOURCE
 #                            the commit, its time twice, and the address of the sources, for the labels and the bill of materials
 #
-# Two other targets add what a TPU or a GPU needs. Neither has been run on such a device yet.
+# Two other targets add what a TPU or a GPU needs. Neither image has been run on such a device yet.
 #   docker build --target runtime-tpu -t nlp-tpu .
 #   docker build --target runtime-gpu -t nlp-gpu .                          CUDA 12, for NVIDIA's drivers from 525 on
 #   docker build --target runtime-gpu --build-arg CUDA=13 -t nlp-gpu .      CUDA 13, for NVIDIA's drivers from 580 on

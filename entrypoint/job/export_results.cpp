@@ -13,7 +13,6 @@
 #include "trainer/model/generator_config.h"
 #include "trainer/model/generator_tensors.h"
 #include "trainer/model/lora.h"
-#include "trainer/onnx/make_graph.h"
 #include "trainer/weights/merge_adapters.h"
 #include "trainer/weights/peft_files.h"
 #include "trainer/weights/write_tensors.h"
@@ -48,10 +47,6 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
                 "TensorFlow checkpoints have no place for a decoder that is not tied to the word "
                 "embeddings (tie_word_embeddings)",
                 "--export-format tensorflow", "leave the flag out");
-  }
-  if (settings.output.export_format == ExportFormat::kOnnx && !onnx::has_graph(config.type)) {
-    throw Error(Code::kUsage, cat("berth has no graph of ", model_type_name(config.type), " yet"),
-                "--export-format onnx", "leave the flag out");
   }
   if (settings.output.export_adapter && config.type == ModelType::kNomicBert) {
     throw Error(Code::kUsage,

@@ -1,8 +1,5 @@
 #include "trainer/onnx/make_graph.h"
 
-#include <algorithm>
-#include <array>
-
 #include "trainer/onnx/network/network.h"
 #include "trainer/onnx/network/ports.h"
 
@@ -20,14 +17,6 @@ bool has_token_types(const ModelConfig& config) {
 }
 
 }  // namespace
-
-bool has_graph(ModelType type) {
-  using enum ModelType;
-  constexpr std::array kKnown = {kBert,       kRoberta, kXlmRoberta, kCamembert,
-                                 kDistilBert, kElectra, kAlbert,     kDebertaV2,
-                                 kModernBert, kMpnet,   kNomicBert};
-  return std::ranges::find(kKnown, type) != kKnown.end();
-}
 
 std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const ParameterSpec> specs,
                                   DType dtype, bool gives_types) {

@@ -10,9 +10,6 @@
 
 namespace berth::onnx {
 
-// Whether make_graph() knows the architecture.
-bool has_graph(ModelType type);
-
 // The graph of a model for inference, with the names that Hugging Face Optimum gives: the inputs
 // input_ids, attention_mask and, where the model has token types (RoBERTa: more than one),
 // token_type_ids, int64 [batch_size, sequence_length]; the output logits, or start_logits and

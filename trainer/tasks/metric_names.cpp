@@ -12,7 +12,7 @@ std::vector<std::string> metric_names(Task task, int64_t num_classes) {
   return results_of(task).metric_names(num_classes);
 }
 
-bool is_error_metric(const std::string& metric) {
+bool is_error_metric(std::string_view metric) {
   return metric == kLossName || metric == "mse" || metric == "perplexity" || metric == "disc_loss";
 }
 

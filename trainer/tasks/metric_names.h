@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/model/task.h"
@@ -15,7 +16,7 @@ inline constexpr const char* kLossName = "loss";
 std::vector<std::string> metric_names(Task task, int64_t num_classes);
 
 // Whether a lower value of the metric is the better one.
-bool is_error_metric(const std::string& metric);
+bool is_error_metric(std::string_view metric);
 
 // A metric that a user asked for: `name` without the "eval_" that Hugging Face puts before it.
 // Throws kUsage, naming `flag`, where it is neither the loss nor one of `metrics`.

@@ -11,6 +11,7 @@
 #include "entrypoint/report/html/training_curves.h"
 #include "storage/base/counted.h"
 #include "storage/base/text.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 namespace {
@@ -53,7 +54,7 @@ std::vector<Column> columns_of(const std::vector<ComparedJob>& jobs) {
                          if (!job.metrics || !job.metrics->contains(name)) return std::nullopt;
                          return job.metrics->at(name);
                        },
-                       is_better_lower(name)});
+                       is_error_metric(name)});
   }
   columns.push_back({"evaluation loss", [](const ComparedJob& job) { return job.loss; }, true});
   columns.push_back(

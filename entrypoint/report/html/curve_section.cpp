@@ -7,6 +7,7 @@
 #include "entrypoint/report/html/page.h"
 #include "entrypoint/report/html/training_curves.h"
 #include "storage/base/text.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 namespace {
@@ -85,7 +86,7 @@ std::vector<LinePlot> metric_plots(const JobHistory& history,
   LinePlot together{.title = "Metrics on the evaluation data"};
   for (const std::string& name : names) {
     PlotSeries series{.name = name, .has_dots = true, .points = evaluation_points(history, name)};
-    if (is_share(series) && !is_better_lower(name)) {
+    if (is_share(series) && !is_error_metric(name)) {
       if (together.series.size() == kMostTogether) continue;
       series.colour = static_cast<int>(together.series.size());
       together.series.push_back(std::move(series));
@@ -117,7 +118,7 @@ std::vector<LinePlot> probe_plots(const JobHistory& history) {
     PlotSeries series{.name = cat(score.first, ", ", score.second),
                       .has_dots = true,
                       .points = probe_points(history, score)};
-    if (is_share(series) && !is_better_lower(score.second)) {
+    if (is_share(series) && !is_error_metric(score.second)) {
       series.colour = static_cast<int>(together.series.size());
       together.series.push_back(std::move(series));
     } else {

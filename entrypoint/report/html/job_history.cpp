@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
+#include "trainer/tasks/metric_names.h"
 
 namespace berth {
 namespace {
@@ -46,10 +47,6 @@ const Json& list(const Json& object, const char* name) {
 }
 
 }  // namespace
-
-bool is_better_lower(std::string_view metric) {
-  return metric == "loss" || metric == "mse" || metric == "perplexity" || metric.ends_with("_loss");
-}
 
 void JobHistory::add(Evaluation evaluation) {
   while (!evaluations.empty() && evaluations.back().step >= evaluation.step) {
@@ -110,7 +107,7 @@ const JobHistory::Evaluation* JobHistory::best() const {
   for (const Evaluation& one : evaluations) {
     const auto now = value(one, metric), before = best ? value(*best, metric) : std::nullopt;
     if (!now) continue;
-    if (!before || (is_better_lower(metric) ? *now < *before : *now > *before)) best = &one;
+    if (!before || (is_error_metric(metric) ? *now < *before : *now > *before)) best = &one;
   }
   return best;
 }

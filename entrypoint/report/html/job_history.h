@@ -67,7 +67,4 @@ inline constexpr std::string_view kHistoryBegin =
     R"(<script type="application/json" id="berth-history">)";
 inline constexpr std::string_view kHistoryEnd = "</script>";
 
-// Whether a smaller value of this metric is the better one.
-bool is_better_lower(std::string_view metric);
-
 }  // namespace berth

@@ -77,8 +77,7 @@ TEST_P(OnnxModels, HoldEveryParameterOnce) {
   EXPECT_EQ(held, total_elements(recorded.values->specs()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, OnnxModels, testing::ValuesIn(cases_with_graphs()),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Architectures, OnnxModels, testing::ValuesIn(kRecordedCases), test_name);
 
 TEST(OnnxModel, SaysWhoWroteItAndForWhichOperators) {
   const ReadModel model = RecordedModel("bert-sequence").written();

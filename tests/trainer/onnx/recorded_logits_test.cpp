@@ -97,7 +97,7 @@ TEST_P(RecordedLogits, SurviveNumbersOf16Bits) {
   EXPECT_LT(difference(logits_of(model_.written(DType::kBF16), inputs)), 0.1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(cases_with_graphs()),
+INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(kRecordedCases),
                          test_name);
 
 // Each text's embedding is made of the hidden states of its own tokens, padding left out.

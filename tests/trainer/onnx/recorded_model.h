@@ -55,12 +55,4 @@ class RecordedModel {
   std::unique_ptr<HostTensors> values;
 };
 
-// The recorded cases of the architectures that can be exported.
-inline std::vector<std::string> cases_with_graphs() {
-  std::vector<std::string> names = kRecordedCases;
-  std::erase_if(
-      names, [](const std::string& name) { return !has_graph(RecordedModel(name).config.type); });
-  return names;
-}
-
 }  // namespace berth::onnx
