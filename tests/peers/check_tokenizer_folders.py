@@ -7,8 +7,8 @@ Each family has three layouts:
 - "bare": config.json and the vocabulary or the .model file,
 - "slow": also tokenizer_config.json and special_tokens_map.json,
 - "fast": also tokenizer.json.
-The reference for ids and offsets is the fast tokenizer of the folder. For a .model file it is libsentencepiece, which the slow
-tokenizer uses. Both exist up to transformers 4, so run this script with 4.40 and with the current version. A current fast tokenizer
+The reference for ids and offsets is the fast tokenizer of the folder, for a .model file that of the current version. For a .model
+file without tokenizer.json it is libsentencepiece, which the slow tokenizer uses. Both exist up to transformers 4, so run this script with 4.40 and with the current version. A current fast tokenizer
 that is made from a .model file may differ from libsentencepiece: the differences are counted and printed but are not failures.
 The SentencePiece models are trained here. TOKENIZE_LINES gives truncated ids. Needs sentencepiece and protobuf.
 """
@@ -219,6 +219,9 @@ def main():
         class_name, _, model_file, _, _ = FAMILIES[name]
         fast_class = getattr(transformers, class_name + "TokenizerFast")
         for layout, folder in make_folders(scratch, data, corpus, name).items():
+            # transformers 5 reads such a tokenizer.json otherwise than 4.40, which wrote it. check_tokenizer_variants.py compares them.
+            if OLD and layout == "fast" and model_file:
+                continue
             what = f"{name}, {layout}"
             fast = fast_class.from_pretrained(folder)
             if layout != "fast" and model_file:
