@@ -69,8 +69,12 @@ void append(Explanation part, Explanation& whole) {
   for (std::string& flag : part.refused) whole.refused.push_back(std::move(flag));
 }
 
-// Whether the line has a flag that the sentence asks for: "add --model NAME to the line".
-bool is_answered(const std::string& sentence, const std::vector<std::string>& flags) {
+// Whether the line has the flag that the remark is about, or one that its sentence asks for: "add
+// --model NAME to the line".
+bool is_answered(const LaunchRemark& remark, const std::vector<std::string>& flags) {
+  std::string name = remark.word;
+  std::ranges::replace(name, '_', '-');
+  const std::string sentence = cat("--", name, " ", remark.text);
   return std::ranges::any_of(flags, [&](const std::string& word) {
     if (!word.starts_with("--")) return false;
     std::string flag = word.substr(0, word.find('='));
@@ -94,7 +98,7 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   if (!job) return;
   launch.script = job->script;
   for (LaunchRemark& remark : job->remarks) {
-    if (!is_answered(remark.text, launch.flags)) launch.remarks.push_back(std::move(remark));
+    if (!is_answered(remark, launch.flags)) launch.remarks.push_back(std::move(remark));
   }
   std::vector<std::string> flags = std::move(job->flags);
   flags.insert(flags.end(), launch.flags.begin(), launch.flags.end());
