@@ -105,6 +105,22 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   launch.flags = std::move(flags);
 }
 
+// The commands, and in place of one that starts no script those in its words.
+std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands) {
+  std::vector<ShellCommand> all;
+  for (ShellCommand& command : commands) {
+    const bool starts = launch_of(command).has_value();
+    std::vector<ShellCommand> inner =
+        starts ? std::vector<ShellCommand>() : inner_commands(command);
+    if (inner.empty()) {
+      all.push_back(std::move(command));
+    } else {
+      std::ranges::move(inner, std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
 void read_files(const ExplainOptions& options, Launch& launch) {
   read_experiment(options.read_file, launch);
   read_program(options, launch);
@@ -142,14 +158,9 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
     split_environment(commands[0]);
   }
   Explanation explanation;
-  for (const ShellCommand& command : commands) {
-    std::optional<Launch> launch = find_launch(command.words);
+  for (const ShellCommand& command : with_inner_commands(std::move(commands))) {
+    std::optional<Launch> launch = launch_of(command);
     if (!launch) continue;
-    if (command.visible_devices) {
-      const std::string setting[] = {cat("CUDA_VISIBLE_DEVICES=", *command.visible_devices)};
-      read_environment(setting, *launch);
-    }
-    read_environment(command.environment, *launch);
     read_files(options, *launch);
     append(explain_launch(command, *launch, is_text, options), explanation);
   }
