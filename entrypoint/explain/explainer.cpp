@@ -42,10 +42,14 @@ class Explainer {
     if (note_refused_script()) return;
     note_launch();
     translate_flags();
+    count_examples_of_processes();
+    check_other_meanings();
+    name_configuration(typed_, own_, remarks_);
     name_scratch_model(typed_, own_, remarks_);
     name_devices(devices_, own_);
     score_dev_file();
     name_data_files(launch_.script, typed_, predicts_afterwards_, own_, remarks_);
+    check_prediction();
     if (script_ != nullptr) add_defaults();
     check_line(own_, expands_, remarks_);
     write_lines();
@@ -72,21 +76,19 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 10> kVerbs = {
-        "is", "are", "has", "names", "takes", "leaves", "divides", "joins", "changes", "makes"};
+    constexpr std::array<std::string_view, 13> kVerbs = {
+        "holds",   "is",    "are",     "has",   "names",  "takes", "leaves",
+        "divides", "joins", "changes", "makes", "counts", "needs"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return std::ranges::find(kVerbs, first) != kVerbs.end();
   }
 
   bool note_refused_script() {
-    std::string_view refused;
-    if (script_ == nullptr) {
-      refused = refused_script(launch_.script);
-    } else if (launch_.script == "run_language_modeling.py" ||
-               launch_.script == "run_lm_finetuning.py") {
-      if (!typed_.is_on("mlm")) {
-        refused = "without --mlm this script trains decoders, and berth trains encoders";
-      }
+    std::string_view refused = refused_script(launch_.script, launch_.path);
+    const bool may_decode =
+        launch_.script == "run_language_modeling.py" || launch_.script == "run_lm_finetuning.py";
+    if (may_decode && !typed_.is_on("mlm")) {
+      refused = "without --mlm this script trains decoders, and berth trains encoders";
     }
     if (refused.empty()) return false;
     remarks_.push_back({launch_.script, std::string(refused), true});
@@ -164,6 +166,8 @@ class Explainer {
       refuse(first);
     } else if (argument.values.empty()) {
       remarks_.push_back({argument.typed, "the flag needs a value", true});
+    } else if (argument.own->name == "threads" && script_ != nullptr && !script_->threads.empty()) {
+      remarks_.push_back({argument.typed, std::string(script_->threads), false});
     } else {
       own_.set(argument.own->name, argument.values[0]);
     }
@@ -191,14 +195,87 @@ class Explainer {
   void score_dev_file() {
     if (script_ == nullptr || script_->dev_file.empty()) return;
     const std::optional<std::string> file = typed_.value(script_->dev_file);
-    std::string mode = own_.value("mode").value_or("train_and_eval");
+    const std::string mode = own_.value("mode").value_or("train_and_eval");
     if (!file || mode == "predict") return;
-    if (mode == "train" && typed_.is_on("evaluate_during_training")) {
-      mode = "train_and_eval";
-      own_.set("mode", mode);
-    }
     if (!predicts_afterwards_) own_.remove("predict-data-file");
     if (mode != "train" && !own_.has("eval-data-file")) own_.set("eval-data-file", *file);
+  }
+
+  // Where a launcher starts several processes, each takes a whole batch.
+  void count_examples_of_processes() {
+    const bool counts = script_ != nullptr && script_->batch == BatchOf::kProcess &&
+                        devices_.processes > 1 && own_.trains();
+    if (!counts) return;
+    constexpr uint64_t kMostExamples = 1'000'000;
+    const std::optional<uint64_t> examples = parse_number(own_.value("batch-size").value_or("32"));
+    if (!examples || *examples > kMostExamples) {
+      remarks_.push_back({"--train_batch_size",
+                          "counts the examples of one process, and its number is not in the line",
+                          true});
+      return;
+    }
+    const std::string product =
+        std::to_string(*examples * static_cast<uint64_t>(devices_.processes));
+    own_.set("batch-size", product);
+    remarks_.push_back({"--train_batch_size",
+                        cat("counts the examples of one process: ", *examples, " x ",
+                            devices_.processes, " = --batch-size ", product),
+                        false});
+  }
+
+  // Early scripts, which have --model_type, keep capitals unless --do_lower_case is there.
+  void check_capitals() {
+    constexpr std::array<std::string_view, 4> kScripts = {"run_glue.py", "run_ner.py",
+                                                          "run_squad.py", "run_xnli.py"};
+    const bool is_early =
+        typed_.value("model_type") && std::ranges::find(kScripts, script_->name) != kScripts.end();
+    const std::string model = own_.value("model").value_or("");
+    if (!is_early || own_.has("do-lower-case") || model.find("uncased") == std::string::npos)
+      return;
+    own_.set("do-lower-case", "false");
+    remarks_.push_back({"--no-do-lower-case",
+                        cat("is what ", script_->name,
+                            " does without --do_lower_case: it keeps capitals, which an uncased "
+                            "vocabulary does not have"),
+                        false});
+  }
+
+  // What Trainer or its scripts do with these flags is not what berth does.
+  void check_other_meanings() {
+    if (script_ == nullptr || script_->batch != BatchOf::kDevice) return;
+    check_capitals();
+    const std::optional<std::string> columns = typed_.value("text_column_names");
+    if (columns && columns->find(',') != std::string::npos && own_.has("text-pair-column")) {
+      remarks_.push_back({"--text_column_names",
+                          "joins two columns into one text there; join them in the file, or name "
+                          "a pair with --text_column and --text_pair_column",
+                          true});
+    }
+    const bool has_strategy = typed_.value("eval_strategy") ||
+                              typed_.value("evaluation_strategy") ||
+                              typed_.value("evaluate_during_training");
+    if (script_->devices != ScriptDevices::kAllGpus || has_strategy) return;
+    if (!typed_.value("eval-steps") || !own_.has("eval-steps")) return;
+    own_.remove("eval-steps");
+    remarks_.push_back({"--eval_steps", "has no effect without --eval_strategy steps", false});
+  }
+
+  // A prediction needs rows, and a script that masks texts makes none.
+  void check_prediction() {
+    if (!predicts_afterwards_) return;
+    const std::string_view script = launch_.script;
+    const bool masks = script.find("mlm") != script.npos || script.find("_lm_") != script.npos ||
+                       script.find("language_model") != script.npos;
+    if (!masks && (own_.has("predict-data-file") || own_.has("data-dir"))) return;
+    predicts_afterwards_ = false;
+    own_.remove("predict-data-file");
+    std::erase_if(remarks_, [](const Remark& remark) { return remark.flag == "--do_predict"; });
+    if (masks) {
+      remarks_.push_back(
+          {"--do_predict", cat("has no effect: ", script, " predicts nothing"), false});
+    } else {
+      remarks_.push_back({"--do_predict", "needs rows: name them with --test_file", true});
+    }
   }
 
   bool lacks(std::string_view flag) const {
@@ -222,7 +299,7 @@ class Explainer {
     };
     const uint64_t micro_batches =
         parse_number(own_.value("gradient-accumulation-steps").value_or("1")).value_or(1);
-    const bool is_trainer = script_->counts_each_device;
+    const bool is_trainer = script_->batch == BatchOf::kDevice;
     const int64_t factor =
         static_cast<int64_t>(std::min<uint64_t>(micro_batches, 100'000)) * devices_.processes;
     if (is_trainer && own_.trains() && factor > 1 && lacks("batch-size")) {
