@@ -9,6 +9,7 @@
 #include "entrypoint/explain/needed_files.h"
 #include "entrypoint/explain/own_command.h"
 #include "entrypoint/explain/scratch_model.h"
+#include "entrypoint/explain/script_checks.h"
 #include "entrypoint/explain/script_defaults.h"
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/translation.h"
@@ -42,14 +43,16 @@ class Explainer {
     if (note_refused_script()) return;
     note_launch();
     translate_flags();
-    count_examples_of_processes();
-    check_other_meanings();
+    check_meanings(script_, typed_, devices_.processes, own_, remarks_);
     name_configuration(typed_, own_, remarks_);
     name_scratch_model(typed_, own_, remarks_);
     name_devices(devices_, own_);
     score_dev_file();
     name_data_files(launch_.script, typed_, predicts_afterwards_, own_, remarks_);
-    check_prediction();
+    if (predicts_afterwards_) {
+      predicts_afterwards_ = check_prediction(launch_.script, own_, remarks_);
+    }
+    check_evaluation(script_, typed_, own_, remarks_);
     if (script_ != nullptr) add_defaults();
     check_line(own_, expands_, remarks_);
     write_lines();
@@ -199,83 +202,6 @@ class Explainer {
     if (!file || mode == "predict") return;
     if (!predicts_afterwards_) own_.remove("predict-data-file");
     if (mode != "train" && !own_.has("eval-data-file")) own_.set("eval-data-file", *file);
-  }
-
-  // Where a launcher starts several processes, each takes a whole batch.
-  void count_examples_of_processes() {
-    const bool counts = script_ != nullptr && script_->batch == BatchOf::kProcess &&
-                        devices_.processes > 1 && own_.trains();
-    if (!counts) return;
-    constexpr uint64_t kMostExamples = 1'000'000;
-    const std::optional<uint64_t> examples = parse_number(own_.value("batch-size").value_or("32"));
-    if (!examples || *examples > kMostExamples) {
-      remarks_.push_back({"--train_batch_size",
-                          "counts the examples of one process, and its number is not in the line",
-                          true});
-      return;
-    }
-    const std::string product =
-        std::to_string(*examples * static_cast<uint64_t>(devices_.processes));
-    own_.set("batch-size", product);
-    remarks_.push_back({"--train_batch_size",
-                        cat("counts the examples of one process: ", *examples, " x ",
-                            devices_.processes, " = --batch-size ", product),
-                        false});
-  }
-
-  // Early scripts, which have --model_type, keep capitals unless --do_lower_case is there.
-  void check_capitals() {
-    constexpr std::array<std::string_view, 4> kScripts = {"run_glue.py", "run_ner.py",
-                                                          "run_squad.py", "run_xnli.py"};
-    const bool is_early =
-        typed_.value("model_type") && std::ranges::find(kScripts, script_->name) != kScripts.end();
-    const std::string model = own_.value("model").value_or("");
-    if (!is_early || own_.has("do-lower-case") || model.find("uncased") == std::string::npos)
-      return;
-    own_.set("do-lower-case", "false");
-    remarks_.push_back({"--no-do-lower-case",
-                        cat("is what ", script_->name,
-                            " does without --do_lower_case: it keeps capitals, which an uncased "
-                            "vocabulary does not have"),
-                        false});
-  }
-
-  // What Trainer or its scripts do with these flags is not what berth does.
-  void check_other_meanings() {
-    if (script_ == nullptr || script_->batch != BatchOf::kDevice) return;
-    check_capitals();
-    const std::optional<std::string> columns = typed_.value("text_column_names");
-    if (columns && columns->find(',') != std::string::npos && own_.has("text-pair-column")) {
-      remarks_.push_back({"--text_column_names",
-                          "joins two columns into one text there; join them in the file, or name "
-                          "a pair with --text_column and --text_pair_column",
-                          true});
-    }
-    const bool has_strategy = typed_.value("eval_strategy") ||
-                              typed_.value("evaluation_strategy") ||
-                              typed_.value("evaluate_during_training");
-    if (script_->devices != ScriptDevices::kAllGpus || has_strategy) return;
-    if (!typed_.value("eval-steps") || !own_.has("eval-steps")) return;
-    own_.remove("eval-steps");
-    remarks_.push_back({"--eval_steps", "has no effect without --eval_strategy steps", false});
-  }
-
-  // A prediction needs rows, and a script that masks texts makes none.
-  void check_prediction() {
-    if (!predicts_afterwards_) return;
-    const std::string_view script = launch_.script;
-    const bool masks = script.find("mlm") != script.npos || script.find("_lm_") != script.npos ||
-                       script.find("language_model") != script.npos;
-    if (!masks && (own_.has("predict-data-file") || own_.has("data-dir"))) return;
-    predicts_afterwards_ = false;
-    own_.remove("predict-data-file");
-    std::erase_if(remarks_, [](const Remark& remark) { return remark.flag == "--do_predict"; });
-    if (masks) {
-      remarks_.push_back(
-          {"--do_predict", cat("has no effect: ", script, " predicts nothing"), false});
-    } else {
-      remarks_.push_back({"--do_predict", "needs rows: name them with --test_file", true});
-    }
   }
 
   bool lacks(std::string_view flag) const {

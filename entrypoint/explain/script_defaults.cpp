@@ -60,8 +60,8 @@ constexpr ScriptDefault kFit[] = {{"learning-rate", "2e-5", true}, {"epochs", "1
 constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kBertEpsilon};
 // The first version of BERT for PyTorch, of which NVIDIA's is one.
-constexpr ScriptDefault kPretrained[] = {kBertBatch, kRate, kBertEpsilon};
-constexpr ScriptDefault kPretrainedSquad[] = {kLong, kBertBatch, kRate, kBertEpsilon};
+constexpr ScriptDefault kTorchBert[] = {kBertBatch, kRate, kBertEpsilon};
+constexpr ScriptDefault kTorchSquad[] = {kLong, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kGarden[] = {kBertBatch, kRate, kBertEpsilon};
 
 constexpr std::string_view kStep =
@@ -129,17 +129,17 @@ constexpr TrainingScript kBertScripts[] = {
 
 constexpr TrainingScript kPretrainedScripts[] = {
     {.name = "run_classifier.py",
-     .defaults = kPretrained,
+     .defaults = kTorchBert,
      .devices = kGpus,
      .note = kClipsEach,
      .batch = BatchOf::kProcess},
     {.name = "run_glue.py",
-     .defaults = kPretrained,
+     .defaults = kTorchBert,
      .devices = kGpus,
      .note = kClipsEach,
      .batch = BatchOf::kProcess},
     {.name = "run_squad.py",
-     .defaults = kPretrainedSquad,
+     .defaults = kTorchSquad,
      .devices = kGpus,
      .doc_stride = kStep,
      .note = kClipsEach,

@@ -28,6 +28,7 @@ BERT = ["bert/run_classifier.py", "bert/run_squad.py", "bert/run_pretraining.py"
 OLDER = {
     "trainer": {"gaudi_config_name", "ipu_config_name", "use_habana"},
     "examples": {
+        "chinese_ref_file",
         "eval_all_checkpoints",
         "evaluate_during_training",
         "labels",
@@ -41,6 +42,7 @@ OLDER = {
         "torch_dtype",
         "use_auth_token",
         "use_fast",
+        "whole_word_mask",
     },
     "bert": {"bert_model", "optimize_on_cpu"},
     "garden": {"gin_param"},

@@ -60,6 +60,7 @@ std::span<const ForeignFlag> example_flags() {
       {"block_size", Form::kValue, Fate::kRule},
       {"train_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"validation_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
+      {"chinese_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"language", Form::kValue, Fate::kRefused, kLanguages},
       {"train_language", Form::kValue, Fate::kRefused, kLanguages},
       {"validation_split_percentage", Form::kValue, Fate::kRule},
@@ -73,6 +74,7 @@ std::span<const ForeignFlag> example_flags() {
       {"pad_to_max_length", Form::kSwitch, Fate::kIgnored, "batches have no padding"},
       // The task.
       {"mlm", Form::kSwitch, Fate::kMeans, "--task=masked_lm"},
+      {"whole_word_mask", Form::kSwitch, Fate::kMeans, "--whole-word-masking"},
       {"do_regression", Form::kSwitch, Fate::kMeans, "--task=regression"},
       {"metric_name", Form::kValue, Fate::kRefused,
        "the task has its metrics; --metric-for-best-model chooses one",
