@@ -12,6 +12,7 @@
 #include "entrypoint/explain/script_checks.h"
 #include "entrypoint/explain/script_defaults.h"
 #include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/foreign/translation.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"

@@ -105,8 +105,9 @@ void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
   const bool evaluates = own.value("mode").value_or("train_and_eval") == "train_and_eval";
   if (!reads_files || !evaluates || !typed.value("train-data-file")) return;
   if (own.has("eval-data-file") || typed.value("dataset_name")) return;
+  const std::string_view flag = script->dev_file.empty() ? "validation_file" : script->dev_file;
   remarks.push_back(
-      {"--validation_file", cat("is missing, and ", script->name, " evaluates on its rows"), true});
+      {cat("--", flag), cat("is missing, and ", script->name, " evaluates on its rows"), true});
 }
 
 }  // namespace berth
