@@ -25,7 +25,7 @@ class DeviceFinder {
   TrainingDevices find() {
     choice_.kind = launch_.device;
     if (typed_.is_on("no_cuda") || typed_.is_on("use_cpu")) choice_.kind = AskedDevice::kCpu;
-    const bool names_tpu = typed_.value("tpu") && script_ != nullptr && script_->counts_each_device;
+    const bool names_tpu = typed_.value("tpu") && counts_each_device();
     if (typed_.is_on("use_tpu") || typed_.value("tpu_num_cores") || names_tpu) {
       choice_.kind = AskedDevice::kTpu;
     }
@@ -51,8 +51,21 @@ class DeviceFinder {
            true);
   }
 
-  // The batch of a script that counts the examples of each device grows with their number.
-  bool batch_depends() const { return script_ == nullptr || script_->counts_each_device; }
+  bool counts_each_device() const {
+    return script_ != nullptr && script_->batch == BatchOf::kDevice;
+  }
+
+  // The batch of a script that counts the examples of each device or process grows with their
+  // number.
+  bool batch_depends() const {
+    if (script_ == nullptr) return true;
+    const bool is_evaluation = script_->devices == ScriptDevices::kAllGpus &&
+                               !typed_.is_on("do_train") &&
+                               (typed_.is_on("do_eval") || typed_.is_on("do_predict"));
+    if (is_evaluation) return false;
+    return script_->batch == BatchOf::kDevice ||
+           (script_->batch == BatchOf::kProcess && !launch_.launcher.empty());
+  }
 
   void take_count(int64_t count) {
     choice_.count = count;
@@ -72,6 +85,9 @@ class DeviceFinder {
 
   void count_processes() {
     const std::optional<int64_t> typed = count_in(launch_.processes);
+    // accelerate starts a process for each GPU that it sees.
+    const bool sees_one =
+        launch_.launcher == "accelerate" && launch_.processes.empty() && launch_.visible == "1";
     const bool is_one = launch_.processes.empty() &&
                         (launch_.launcher == "torchrun" || launch_.launcher == "xla_spawn.py" ||
                          choice_.kind == AskedDevice::kCpu);
@@ -84,6 +100,8 @@ class DeviceFinder {
     } else if (said_) {
       take_count(*said_);
       if (*said_ > 1 && choice_.kind == AskedDevice::kNotSaid) choice_.kind = AskedDevice::kGpu;
+    } else if (sees_one) {
+      take_count(1);
     } else if (is_one) {
       if (batch_depends()) choice_.processes = choice_.machines;
     } else if (!batch_depends()) {
@@ -112,7 +130,7 @@ class DeviceFinder {
         take_count(*cores);
       } else if (said_) {
         take_count(*said_);
-      } else if (script_ != nullptr && script_->counts_each_device) {
+      } else if (counts_each_device() && batch_depends()) {
         refuse_unknown_count(cat(": ", script_->name, " takes all cores of the TPU"));
       }
       return;
@@ -126,6 +144,7 @@ class DeviceFinder {
       return;
     }
     if (visible) return take_count(*visible);
+    if (!batch_depends()) return;
     if (devices == ScriptDevices::kAll) {
       refuse_unknown_count(cat(": ", script_->name, " takes all devices of the machine"));
     } else if (choice_.kind == AskedDevice::kGpu) {

@@ -69,8 +69,12 @@ void append(Explanation part, Explanation& whole) {
   for (std::string& flag : part.refused) whole.refused.push_back(std::move(flag));
 }
 
-// Whether the line has a flag that the sentence asks for: "add --model NAME to the line".
-bool is_answered(const std::string& sentence, const std::vector<std::string>& flags) {
+// Whether the line has the flag that the remark is about, or one that its sentence asks for: "add
+// --model NAME to the line".
+bool is_answered(const LaunchRemark& remark, const std::vector<std::string>& flags) {
+  std::string name = remark.word;
+  std::ranges::replace(name, '_', '-');
+  const std::string sentence = cat("--", name, " ", remark.text);
   return std::ranges::any_of(flags, [&](const std::string& word) {
     if (!word.starts_with("--")) return false;
     std::string flag = word.substr(0, word.find('='));
@@ -94,11 +98,27 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   if (!job) return;
   launch.script = job->script;
   for (LaunchRemark& remark : job->remarks) {
-    if (!is_answered(remark.text, launch.flags)) launch.remarks.push_back(std::move(remark));
+    if (!is_answered(remark, launch.flags)) launch.remarks.push_back(std::move(remark));
   }
   std::vector<std::string> flags = std::move(job->flags);
   flags.insert(flags.end(), launch.flags.begin(), launch.flags.end());
   launch.flags = std::move(flags);
+}
+
+// The commands, and in place of one that starts no script those in its words.
+std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands) {
+  std::vector<ShellCommand> all;
+  for (ShellCommand& command : commands) {
+    const bool starts = launch_of(command).has_value();
+    std::vector<ShellCommand> inner =
+        starts ? std::vector<ShellCommand>() : inner_commands(command);
+    if (inner.empty()) {
+      all.push_back(std::move(command));
+    } else {
+      std::ranges::move(inner, std::back_inserter(all));
+    }
+  }
+  return all;
 }
 
 void read_files(const ExplainOptions& options, Launch& launch) {
@@ -138,14 +158,9 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
     split_environment(commands[0]);
   }
   Explanation explanation;
-  for (const ShellCommand& command : commands) {
-    std::optional<Launch> launch = find_launch(command.words);
+  for (const ShellCommand& command : with_inner_commands(std::move(commands))) {
+    std::optional<Launch> launch = launch_of(command);
     if (!launch) continue;
-    if (command.visible_devices) {
-      const std::string setting[] = {cat("CUDA_VISIBLE_DEVICES=", *command.visible_devices)};
-      read_environment(setting, *launch);
-    }
-    read_environment(command.environment, *launch);
     read_files(options, *launch);
     append(explain_launch(command, *launch, is_text, options), explanation);
   }

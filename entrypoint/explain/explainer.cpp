@@ -9,8 +9,10 @@
 #include "entrypoint/explain/needed_files.h"
 #include "entrypoint/explain/own_command.h"
 #include "entrypoint/explain/scratch_model.h"
+#include "entrypoint/explain/script_checks.h"
 #include "entrypoint/explain/script_defaults.h"
 #include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/foreign/translation.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -42,10 +44,16 @@ class Explainer {
     if (note_refused_script()) return;
     note_launch();
     translate_flags();
+    check_meanings(script_, typed_, devices_.processes, own_, remarks_);
+    name_configuration(typed_, own_, remarks_);
     name_scratch_model(typed_, own_, remarks_);
     name_devices(devices_, own_);
     score_dev_file();
     name_data_files(launch_.script, typed_, predicts_afterwards_, own_, remarks_);
+    if (predicts_afterwards_) {
+      predicts_afterwards_ = check_prediction(launch_.script, own_, remarks_);
+    }
+    check_evaluation(script_, typed_, own_, remarks_);
     if (script_ != nullptr) add_defaults();
     check_line(own_, expands_, remarks_);
     write_lines();
@@ -72,21 +80,19 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 10> kVerbs = {
-        "is", "are", "has", "names", "takes", "leaves", "divides", "joins", "changes", "makes"};
+    constexpr std::array<std::string_view, 13> kVerbs = {
+        "holds",   "is",    "are",     "has",   "names",  "takes", "leaves",
+        "divides", "joins", "changes", "makes", "counts", "needs"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return std::ranges::find(kVerbs, first) != kVerbs.end();
   }
 
   bool note_refused_script() {
-    std::string_view refused;
-    if (script_ == nullptr) {
-      refused = refused_script(launch_.script);
-    } else if (launch_.script == "run_language_modeling.py" ||
-               launch_.script == "run_lm_finetuning.py") {
-      if (!typed_.is_on("mlm")) {
-        refused = "without --mlm this script trains decoders, and berth trains encoders";
-      }
+    std::string_view refused = refused_script(launch_.script, launch_.path);
+    const bool may_decode =
+        launch_.script == "run_language_modeling.py" || launch_.script == "run_lm_finetuning.py";
+    if (may_decode && !typed_.is_on("mlm")) {
+      refused = "without --mlm this script trains decoders, and berth trains encoders";
     }
     if (refused.empty()) return false;
     remarks_.push_back({launch_.script, std::string(refused), true});
@@ -164,6 +170,8 @@ class Explainer {
       refuse(first);
     } else if (argument.values.empty()) {
       remarks_.push_back({argument.typed, "the flag needs a value", true});
+    } else if (argument.own->name == "threads" && script_ != nullptr && !script_->threads.empty()) {
+      remarks_.push_back({argument.typed, std::string(script_->threads), false});
     } else {
       own_.set(argument.own->name, argument.values[0]);
     }
@@ -191,12 +199,8 @@ class Explainer {
   void score_dev_file() {
     if (script_ == nullptr || script_->dev_file.empty()) return;
     const std::optional<std::string> file = typed_.value(script_->dev_file);
-    std::string mode = own_.value("mode").value_or("train_and_eval");
+    const std::string mode = own_.value("mode").value_or("train_and_eval");
     if (!file || mode == "predict") return;
-    if (mode == "train" && typed_.is_on("evaluate_during_training")) {
-      mode = "train_and_eval";
-      own_.set("mode", mode);
-    }
     if (!predicts_afterwards_) own_.remove("predict-data-file");
     if (mode != "train" && !own_.has("eval-data-file")) own_.set("eval-data-file", *file);
   }
@@ -222,7 +226,7 @@ class Explainer {
     };
     const uint64_t micro_batches =
         parse_number(own_.value("gradient-accumulation-steps").value_or("1")).value_or(1);
-    const bool is_trainer = script_->counts_each_device;
+    const bool is_trainer = script_->batch == BatchOf::kDevice;
     const int64_t factor =
         static_cast<int64_t>(std::min<uint64_t>(micro_batches, 100'000)) * devices_.processes;
     if (is_trainer && own_.trains() && factor > 1 && lacks("batch-size")) {

@@ -18,6 +18,7 @@ struct KnownDataSet {
   std::string_view name, repository;
   std::string_view config = {};  // the default, where there are several
   Kept kept = Kept::kTables;
+  std::string_view folder = {};  // that holds the folders of configurations: "data/"
 };
 
 constexpr KnownDataSet kKnown[] = {
@@ -45,7 +46,8 @@ constexpr KnownDataSet kKnown[] = {
     {"trec", "CogComp/trec", "", Kept::kScript},
     {"tweet_eval", "cardiffnlp/tweet_eval"},
     {"wikiann", "unimelb-nlp/wikiann"},
-    {"wikipedia", "wikimedia/wikipedia"},
+    {"wikimedia/wikipedia", "wikimedia/wikipedia"},
+    {"wikipedia", "legacy-datasets/wikipedia", "", Kept::kTables, "data/"},
     {"wikitext", "Salesforce/wikitext"},
     {"wnut_17", "leondz/wnut_17", "", Kept::kScript},
     {"xnli", "facebook/xnli"},
@@ -55,7 +57,8 @@ constexpr KnownDataSet kKnown[] = {
 
 // Those whose only split is train.
 constexpr std::string_view kOnlyTrain[] = {"bookcorpus/bookcorpus", "oscar-corpus/oscar",
-                                           "vblagoje/cc_news", "wikimedia/wikipedia"};
+                                           "vblagoje/cc_news", "wikimedia/wikipedia",
+                                           "legacy-datasets/wikipedia"};
 
 // Whether load_dataset() would find files here, and nothing on the hub.
 bool is_local(std::string_view name) {
@@ -90,7 +93,7 @@ HubDataSet find_hub_data_set(std::string_view name, std::string_view config) {
   } else if (is_alone && !config.empty()) {
     place += "@main";  // a path may follow this
   }
-  if (!config.empty()) place += cat("/", config);
+  if (!config.empty()) place += cat("/", is_known ? known->folder : "", config);
   if (kept == Kept::kTables) {
     return {place, "is read from the hub by the job itself", has_only_train};
   }

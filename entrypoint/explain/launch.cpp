@@ -41,6 +41,10 @@ constexpr std::array<std::string_view, 24> kSwitches = {"standalone",
                                                         "I",
                                                         "v",
                                                         "use_xpu"};
+// Commands that may name a script, and start none.
+constexpr std::array<std::string_view, 22> kOtherPrograms = {
+    "echo", "printf", "wget", "curl", "cp",   "mv",    "rm",    "cat", "chmod", "git", "ls",
+    "pip",  "pip3",   "sed",  "grep", "head", "touch", "rsync", "scp", "vim",   "cd",  "source"};
 constexpr std::string_view kSplitModel =
     "splits the model between devices; berth keeps all of it on each, which gives the same updates "
     "where it fits";
@@ -50,7 +54,10 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view na
   return std::ranges::find(names, name) != names.end();
 }
 
-bool is_script(const std::string& word) { return is_script_name(word); }
+// Text of a shell, such as "python a.py", is no script, but "My Drive/a.py" is one.
+bool is_script(const std::string& word) {
+  return is_script_name(word) && last_part(word).find(' ') == std::string_view::npos;
+}
 
 bool is_starter(const std::string& word) {
   const std::string_view name = last_part(word);
@@ -99,6 +106,10 @@ class LaunchReader {
       launch_.launcher = launcher_of(module);
       return false;
     }
+    if (module.starts_with("intel") && module.ends_with(".launch")) {
+      launch_.device = AskedDevice::kCpu;
+      return false;
+    }
     launch_.path = module;
     launch_.script = module.substr(module.rfind('.') + 1) + ".py";
     return true;
@@ -108,6 +119,11 @@ class LaunchReader {
     if (last_part(path) == "xla_spawn.py") {
       launch_.device = AskedDevice::kTpu;
       launch_.launcher = "xla_spawn.py";
+      return false;
+    }
+    if (last_part(path) == "gaudi_spawn.py") {
+      launch_.launcher = "gaudi_spawn.py";
+      launch_.remarks.push_back({"gaudi_spawn.py", std::string(kOtherDevices), true});
       return false;
     }
     launch_.path = path;
@@ -141,6 +157,12 @@ class LaunchReader {
     if (name == "include" && launch_.launcher == "deepspeed") {
       launch_.processes = counted_devices(value.substr(value.rfind(':') + 1));
     }
+    if (name == "autotuning" && launch_.launcher == "deepspeed") {
+      launch_.remarks.push_back({typed,
+                                 "makes DeepSpeed search for another batch; leave it out and name "
+                                 "the batch that it found",
+                                 true});
+    }
     if (!is_accelerate) return;
     if (name == "cpu") launch_.device = AskedDevice::kCpu;
     if (name == "tpu") launch_.device = AskedDevice::kTpu;
@@ -155,8 +177,7 @@ class LaunchReader {
       launch_.remarks.push_back({typed, std::string(kSplitModel), false});
     }
     if (name == "use_megatron_lm" || name == "use_mps_device" || name == "use_xpu") {
-      launch_.remarks.push_back(
-          {typed, "has no counterpart; berth trains on CPUs, TPUs and GPUs of NVIDIA", true});
+      launch_.remarks.push_back({typed, std::string(kOtherDevices), true});
     }
     if (name == "gradient_accumulation_steps" || name == "gradient_clipping" ||
         name == "deepspeed_config_file") {
@@ -182,6 +203,7 @@ void read_environment(std::span<const std::string> environment, Launch& launch) 
   for (const std::string& setting : environment) {
     const size_t equals = setting.find('=');
     const std::string name = setting.substr(0, equals);
+    if (setting == "PJRT_DEVICE=TPU" || name == "XRT_TPU_CONFIG") launch.device = AskedDevice::kTpu;
     if (name != "CUDA_VISIBLE_DEVICES" || equals == std::string::npos) continue;
     const std::string value = setting.substr(equals + 1);
     const bool has_none = value.empty() || value == "-1" || value == "\"\"";
@@ -196,6 +218,9 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
   if (words[0].starts_with("--")) {
     return Launch{.flags = {words.begin(), words.end()}};
   }
+  std::string_view program = last_part(words[0]);
+  if (program.starts_with('!')) program.remove_prefix(1);  // in a notebook
+  if (is_one_of(kOtherPrograms, program)) return std::nullopt;
   Launch launch;
   const auto starter = std::ranges::find_if(words, is_starter);
   const auto skipped = static_cast<size_t>(starter - words.begin());
@@ -214,6 +239,19 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
     return launch;
   }
   return LaunchReader(words.subspan(skipped), std::move(launch)).read();
+}
+
+std::optional<Launch> launch_of(const ShellCommand& command) {
+  std::vector<std::string> words = command.words;
+  const bool is_batch = !command.batch_options.empty() && !words.empty() && words[0][0] != '-';
+  if (is_batch) {
+    words.insert(words.begin(), command.batch_options.begin(), command.batch_options.end());
+  }
+  std::optional<Launch> launch = find_launch(words);
+  if (!launch) return std::nullopt;
+  read_environment(command.earlier_settings, *launch);
+  read_environment(command.environment, *launch);
+  return launch;
 }
 
 }  // namespace berth

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/explain/shell_text.h"
+
 namespace berth {
 
 // The kind of device that a command line asks for.
@@ -40,6 +42,10 @@ struct Launch {
 // before these. Words that begin with flags are the flags of no script, and so are the words behind
 // `berth`. nullopt: no script is started.
 std::optional<Launch> find_launch(std::span<const std::string> words);
+
+// The same for a command of a text, with what the text says besides its words: the variables in
+// front of it and before it, and the options of its batch job.
+std::optional<Launch> launch_of(const ShellCommand& command);
 
 // Reads the setting of a variable in front of a command, such as CUDA_VISIBLE_DEVICES=0,1.
 void read_environment(std::span<const std::string> environment, Launch& launch);

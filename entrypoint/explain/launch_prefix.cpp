@@ -54,10 +54,11 @@ class OptionReader {
   size_t at_ = 0;
 };
 
-// "4" for "gpu:4", "gpu:a100:4" and "a100:4".
+// "4" for "gpu:4", "gpu:a100:4" and "a100:4"; "all" where the number is a variable.
 std::string last_number(const std::string& value) {
   const size_t colon = value.rfind(':');
   const std::string number = colon == std::string::npos ? value : value.substr(colon + 1);
+  if (number.find('$') != std::string::npos) return "all";
   return parse_number(number) ? number : "1";
 }
 
@@ -82,16 +83,57 @@ void read_container(std::span<const std::string> words, Launch& launch) {
   if (last_part(words[0]) == "nvidia-docker" && launch.visible.empty()) see_gpus(launch, "all");
 }
 
-void read_slurm(std::span<const std::string> words, Launch& launch) {
+// The number behind a key such as "num=" in an option's value; "" where there is none.
+std::string number_behind(std::string_view value, std::string_view key) {
+  const size_t at = value.find(key);
+  if (at == value.npos) return "";
+  const std::string_view rest = value.substr(at + key.size());
+  return std::string(rest.substr(0, rest.find_first_not_of("0123456789")));
+}
+
+// bsub -gpu "num=2", qsub -l select=1:ngpus=2, kubectl run --limits=nvidia.com/gpu=2
+void read_gpu_option(std::span<const std::string> words, std::string_view option,
+                     std::span<const std::string_view> keys, Launch& launch) {
+  OptionReader options(words);
+  for (std::string name, value; options.next(name, value);) {
+    if (name != option) continue;
+    for (const std::string_view key : keys) {
+      const std::string count = number_behind(value, key);
+      if (!count.empty()) return see_gpus(launch, count);
+    }
+  }
+}
+
+// LSF starts so many resource sets, with tasks and GPUs in each.
+void read_jsrun(std::span<const std::string> words, Launch& launch) {
+  OptionReader options(words);
+  uint64_t sets = 1, tasks = 1;
+  for (std::string name, value; options.next(name, value);) {
+    if (name == "n" || name == "nrs") sets = parse_number(value).value_or(1);
+    if (name == "a" || name == "tasks-per-rs") tasks = parse_number(value).value_or(1);
+    if (name == "g" || name == "gpu-per-rs") see_gpus(launch, value);
+  }
+  constexpr uint64_t kMostTasks = 100'000;
+  if (sets > kMostTasks || tasks > kMostTasks || sets * tasks <= 1) return;
+  launch.processes = std::to_string(sets * tasks);
+  launch.counts_all = true;
+  launch.launcher = "jsrun";
+}
+
+// Where srun starts the tasks. Otherwise a batch job runs one, on the first of its machines.
+void read_slurm(std::span<const std::string> words, bool has_tasks, Launch& launch) {
   OptionReader options(words);
   bool is_started = false;
   for (std::string name, value; options.next(name, value);) {
+    const bool is_of_tasks = name == "n" || name.starts_with("ntasks") || name == "N" ||
+                             name == "nodes" || name == "tasks-per-node";
+    if (is_of_tasks && !has_tasks) continue;
     if (name == "n" || name == "ntasks") {
       launch.processes = value;
       launch.counts_all = is_started = true;
     } else if (name == "N" || name == "nodes") {
       launch.machines = value;
-    } else if (name == "ntasks-per-node") {
+    } else if (name == "ntasks-per-node" || name == "tasks-per-node") {
       launch.processes = value;
       launch.counts_all = false;
       is_started = true;
@@ -144,7 +186,29 @@ void read_prefix(std::span<const std::string> words, Launch& launch) {
     if (is_container_program(name)) {
       read_container(behind, launch);
     } else if (name == "srun" || name == "sbatch") {
-      read_slurm(behind, launch);
+      const bool has_tasks = std::ranges::any_of(
+          behind, [](const std::string& word) { return last_part(word) == "srun"; });
+      read_slurm(behind, has_tasks, launch);
+    } else if (name == "bsub") {
+      constexpr std::string_view kKeys[] = {"num="};
+      read_gpu_option(behind, "gpu", kKeys, launch);
+    } else if (name == "qsub") {
+      constexpr std::string_view kKeys[] = {"gpus=", "gpu="};
+      read_gpu_option(behind, "l", kKeys, launch);
+    } else if (name == "kubectl") {
+      constexpr std::string_view kKeys[] = {"nvidia.com/gpu="};
+      read_gpu_option(behind, "limits", kKeys, launch);
+    } else if (name == "jsrun") {
+      read_jsrun(behind, launch);
+    } else if (name == "neuron_parallel_compile") {
+      launch.remarks.push_back({std::string(name), std::string(kOtherDevices), true});
+    } else if (name == "ipexrun") {
+      launch.device = AskedDevice::kCpu;
+    } else if (name == "singularity" || name == "apptainer") {
+      const bool has_gpus = std::ranges::find(behind, "--nv") != behind.end();
+      if (has_gpus && launch.visible.empty()) see_gpus(launch, "all");
+    } else if (name == "tpus" || name == "tpu-vm") {  // gcloud compute tpus tpu-vm ssh
+      launch.device = AskedDevice::kTpu;
     } else if (name == "mpirun" || name == "mpiexec" || name == "horovodrun" ||
                name == "mpiexec.hydra") {
       read_mpi(behind, launch);

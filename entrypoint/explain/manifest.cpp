@@ -66,14 +66,12 @@ class ManifestReader {
 
   void take_words(std::vector<std::string> words, const Surroundings& around) {
     ShellCommand command{.words = std::move(words)};
-    const bool is_shell = command.words.size() >= 3 && command.words[1].starts_with("-") &&
-                          command.words[1].ends_with("c") && command.words[0].ends_with("sh");
-    std::vector<ShellCommand> commands = {command};
-    if (is_shell) commands = shell_commands(command.words[2]);
+    std::vector<ShellCommand> commands;
+    if (!launch_of(command)) commands = inner_commands(command);
+    if (commands.empty()) commands.push_back(std::move(command));
     for (ShellCommand& one : commands) {
-      std::optional<Launch> launch = find_launch(one.words);
+      std::optional<Launch> launch = launch_of(one);
       if (!launch) continue;
-      read_environment(one.environment, *launch);
       add(std::move(one), std::move(*launch), around);
     }
   }
@@ -174,9 +172,9 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
   for (const std::string& list : options_of(words, "--args")) {
     for (std::string& part : cut_list(list)) arguments.push_back(std::move(part));
   }
+  std::vector<std::string> line;  // a pool that names no program runs that of the one before
   for (const std::string& list : options_of(words, "--worker-pool-spec")) {
     ManifestReader::Surroundings around;
-    std::vector<std::string> line;
     for (const std::string& part : cut_list(list)) {
       const size_t equals = part.find('=');
       const std::string key = part.substr(0, equals);
@@ -191,9 +189,41 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
       if (key == "python-module") line = {"python", "-m", value};
     }
     for (const std::string& command : options_of(words, "--command")) line = cut_list(command);
-    line.insert(line.end(), arguments.begin(), arguments.end());
-    if (!line.empty()) reader.take_words(std::move(line), around);
+    std::vector<std::string> whole = line;
+    whole.insert(whole.end(), arguments.begin(), arguments.end());
+    if (!whole.empty()) reader.take_words(std::move(whole), around);
   }
+}
+
+bool has_word(std::span<const std::string> words, std::string_view name) {
+  return std::ranges::find(words, name) != words.end();
+}
+
+bool starts_job(std::span<const std::string> words) {
+  return !words.empty() && words[0] == "gcloud" &&
+         (has_word(words, "ai") || has_word(words, "ai-platform"));
+}
+
+// gcloud ai-platform jobs submit training JOB [--module-name M] -- FLAGS
+void read_ai_platform(std::span<const std::string> words, ManifestReader& reader) {
+  ManifestReader::Surroundings around;
+  const auto flags = std::ranges::find(words, "--");
+  std::vector<std::string> line;
+  for (const std::string& module : options_of(words, "--module-name")) {
+    line = {"python", "-m", module};
+  }
+  for (const std::string& tier : options_of(words, "--scale-tier")) {
+    const std::string name = lower_ascii(tier);
+    if (name == "basic-gpu" || name == "basic_gpu") around.gpus = "1";
+    if (name == "basic-tpu" || name == "basic_tpu") around.tpus = "8";
+  }
+  for (const std::string& list : options_of(words, "--master-accelerator")) {
+    for (const std::string& part : cut_list(list)) {
+      if (part.starts_with("count=")) around.gpus = part.substr(6);
+    }
+  }
+  if (flags != words.end()) line.insert(line.end(), flags + 1, words.end());
+  if (!line.empty()) reader.take_words(std::move(line), around);
 }
 
 }  // namespace
@@ -202,9 +232,11 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
                                                const ExplainOptions& options) {
   std::vector<std::string> line(words.begin(), words.end());
   if (is_text) {
-    const std::vector<ShellCommand> commands = shell_commands(words[0]);
+    std::vector<ShellCommand> commands = shell_commands(words[0]);
     if (commands.empty()) return {};
-    line = commands[0].words;
+    const auto job = std::ranges::find_if(
+        commands, [](const ShellCommand& command) { return starts_job(command.words); });
+    line = std::move(job == commands.end() ? commands[0].words : job->words);
   }
   if (line.empty()) return {};
   ManifestReader reader;
@@ -213,15 +245,18 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
     const std::optional<std::string> text = options.read_file(line[0]);
     if (!text) throw Error(Code::kNotFound, "no such file", line[0], "name a manifest");
     for (const OrderedJson& document : parse_yaml(*text)) reader.read(document, {});
-  } else if (line[0] == "gcloud") {
+  } else if (!starts_job(line)) {
+    return {};
+  } else if (has_word(line, "ai")) {
     read_gcloud(line, options, reader);
   } else {
-    return {};
+    read_ai_platform(line, reader);
   }
   std::vector<ManifestLaunch> jobs = reader.jobs();
   if (jobs.empty()) {
     throw Error(Code::kUsage, "no container starts a training script", line[0],
-                "name a container whose command and args start one");
+                is_manifest ? "name a container whose command and args start one"
+                            : "the image starts it: explain the command line in its Dockerfile");
   }
   return jobs;
 }

@@ -16,9 +16,10 @@ struct ManifestLaunch {
   Launch launch;
 };
 
-// Where the words name a manifest (`job.yaml`) or are a line of `gcloud ai custom-jobs create`, the
-// containers that it starts: of a Job, a Pod or another workload of Kubernetes, of Kubeflow's
-// PyTorchJob, or of a CustomJob of Vertex AI. Their GPUs and replicas count. Empty: it is neither.
+// Where the words name a manifest (`job.yaml`), or are a line of `gcloud ai custom-jobs create` or
+// `gcloud ai-platform jobs submit training`, the containers that it starts: of a Job, a Pod or
+// another workload of Kubernetes, of Kubeflow's PyTorchJob, or of a CustomJob of Vertex AI. Their
+// GPUs and replicas count. Empty: it is neither.
 // Throws kUsage on a manifest that cannot be read, or that starts no training script.
 std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> words, bool is_text,
                                                const ExplainOptions& options);

@@ -10,8 +10,8 @@ namespace berth {
 namespace {
 
 bool names_files(const OwnCommand& own) {
-  return own.has("train-data-file") || own.has("eval-data-file") || own.has("predict-data-file") ||
-         own.has("data-dir");
+  return own.has("train-data-file") || own.has("eval-data-file") || own.has("data-dir") ||
+         (own.has("predict-data-file") && own.value("mode") == "predict");
 }
 
 // The data set that a flag asks for. Rows to evaluate on may lie elsewhere.
@@ -52,29 +52,51 @@ bool is_of_data_set(const Remark& remark) {
          (remark.flag.starts_with("--dataset") || remark.flag.ends_with("language"));
 }
 
-// Where run_glue.py is told a task, it reads the task's rows from the hub, and ignores other files.
+// A script that is told a data set, or run_glue.py a task, reads no other files.
 void note_unread_files(std::string_view script, const TypedCommand& typed, const OwnCommand& own,
                        std::vector<Remark>& remarks) {
-  if (!script.starts_with("run_glue") ||
-      find_glue_task(own.value("task").value_or("")) == nullptr) {
-    return;
-  }
-  for (const char* flag : {"train-data-file", "eval-data-file"}) {
+  const bool is_task =
+      script.starts_with("run_glue") && find_glue_task(own.value("task").value_or("")) != nullptr;
+  const std::string data_set = typed_name(typed, "dataset_name");
+  if (script.empty() || (!is_task && data_set.empty())) return;
+  for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
     const std::string name = typed_name(typed, flag);
     if (name.empty()) continue;
-    remarks.push_back({typed_name(typed, "task"),
-                       cat("makes ", script, " read the task's rows from the hub, and not ", name,
-                           "; leave one of the two flags out"),
+    std::erase_if(remarks, is_of_data_set);
+    remarks.push_back({is_task ? typed_name(typed, "task") : data_set,
+                       cat("makes ", script, " read ", is_task ? "the task's rows" : "its rows",
+                           " from the hub, and not ", name, "; leave one of the two flags out"),
                        true});
     return;
   }
 }
 
-}  // namespace
+// The folder of run_ner.py in early transformers holds train.txt, dev.txt and test.txt.
+void name_early_files(bool predicts_afterwards, OwnCommand& own, std::vector<Remark>& remarks) {
+  std::string folder = *own.value("data-dir");
+  if (!folder.ends_with('/')) folder += '/';
+  own.remove("data-dir");
+  const std::string mode = own.value("mode").value_or("train_and_eval");
+  if (own.trains()) own.set("train-data-file", folder + "train.txt");
+  if (mode == "eval" || mode == "train_and_eval") own.set("eval-data-file", folder + "dev.txt");
+  if (mode == "predict" || predicts_afterwards) own.set("predict-data-file", folder + "test.txt");
+  remarks.push_back({"--data_dir",
+                     "holds train.txt, dev.txt and test.txt there, which berth reads as CoNLL",
+                     false});
+}
 
-void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
-                     OwnCommand& own, std::vector<Remark>& remarks) {
-  note_unread_files(script, typed, own, remarks);
+void name_places(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
+                 OwnCommand& own, std::vector<Remark>& remarks) {
+  if (script == "run_ner.py" && own.has("data-dir")) {
+    return name_early_files(predicts_afterwards, own, remarks);
+  }
+  if (script == "run_xnli.py" && own.has("data-dir")) {
+    own.remove("data-dir");
+    remarks.push_back({"--data_dir",
+                       "holds the rows of XNLI, of which the early run_xnli.py scores those for "
+                       "tests; leave it out, and berth reads the rows from the hub",
+                       true});
+  }
   if (names_files(own)) return;
   const std::optional<WantedDataSet> wanted = wanted_data_set(script, typed, own);
   if (!wanted) return;
@@ -91,6 +113,14 @@ void name_data_files(std::string_view script, const TypedCommand& typed, bool pr
   if (!wanted->rows.remark.empty()) {
     remarks.push_back({wanted->flag, wanted->rows.remark, false});
   }
+}
+
+}  // namespace
+
+void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
+                     OwnCommand& own, std::vector<Remark>& remarks) {
+  name_places(script, typed, predicts_afterwards, own, remarks);
+  note_unread_files(script, typed, own, remarks);
 }
 
 }  // namespace berth

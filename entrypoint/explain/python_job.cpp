@@ -121,7 +121,8 @@ class PythonJob {
   void take_argument(const std::string& name, const PythonValue& value) {
     if (name == "do_train" || name == "do_eval" || name == "do_predict") return;
     if (name == "batch_sampler") return;
-    if (!value.is_known() || value.kind == PythonValue::Kind::kMapping) {
+    const bool has_items = std::ranges::all_of(value.items, &PythonValue::is_known);
+    if (!value.is_known() || !has_items || value.kind == PythonValue::Kind::kMapping) {
       return refuse(name, cat("is computed in the program (line ", arguments_->line,
                               "); add its value to the line as a flag"));
     }

@@ -327,7 +327,7 @@ class PythonParser {
     const char open = peek().text[0];
     const char close = open == '(' ? ')' : open == '[' ? ']' : '}';
     PythonValue list{.kind = open == '{' ? PythonValue::Kind::kMapping : PythonValue::Kind::kList};
-    bool is_known = true;
+    bool is_known = true, is_tuple = open != '(';
     advance();
     while (!is_sign(close) && peek().kind != Kind::kEnd) {
       PythonValue item = read_value();
@@ -338,9 +338,11 @@ class PythonParser {
         item = read_value();
       }
       list.items.push_back(std::move(item));
+      is_tuple = is_tuple || is_sign(',');
       if (!is_sign(close) && peek().kind != Kind::kEnd) advance();  // ","
     }
     advance();
+    if (!is_tuple && list.items.size() == 1) return std::move(list.items[0]);
     if (open == '{' && list.keys.size() != list.items.size()) is_known = false;
     return is_known ? list : PythonValue();
   }

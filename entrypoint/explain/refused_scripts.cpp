@@ -20,6 +20,10 @@ constexpr std::string_view kSentences =
 constexpr std::string_view kNoTexts = "berth trains encoders of texts";
 constexpr std::string_view kAnalyses = "this script analyses a model, and berth trains models";
 
+constexpr std::string_view kTensorFlow =
+    "the scripts for TensorFlow train with optimizers and schedules of their own; explain the line "
+    "of the script for PyTorch";
+
 struct RefusedScript {
   std::string_view name, text;
 };
@@ -49,7 +53,6 @@ constexpr RefusedScript kRefused[] = {
     {"run_swag.py", kChoices},
     {"run_swag_no_trainer.py", kChoices},
     {"run_multiple_choice.py", kChoices},
-    {"run_tf_multiple_choice.py", kChoices},
     {"run_nsp.py", kSentences},
     {"run_pretraining.py", kSentences},
     {"create_pretraining_data.py", kPrepares},
@@ -80,7 +83,10 @@ constexpr RefusedScript kRefused[] = {
 
 }  // namespace
 
-std::string_view refused_script(std::string_view name) {
+std::string_view refused_script(std::string_view name, std::string_view path) {
+  if (name.starts_with("run_tf_") || path.find("examples/tensorflow/") != path.npos) {
+    return kTensorFlow;
+  }
   const auto row = std::ranges::find(kRefused, name, &RefusedScript::name);
   return row == std::end(kRefused) ? std::string_view() : row->text;
 }

@@ -13,7 +13,10 @@ std::string config_in(const std::string& place) {
   const bool is_folder = place.starts_with('.') || place.starts_with('/') ||
                          place.starts_with('~') || place.starts_with('$') ||
                          place.find("://") != std::string::npos;
-  return cat(is_folder ? "" : "hf://", place, place.ends_with('/') ? "" : "/", "config.json");
+  const bool is_alone = !is_folder && place.find('/') == std::string::npos;
+  // A path may follow a name without an organisation behind its revision only.
+  return cat(is_folder ? "" : "hf://", place, is_alone ? "@main" : "",
+             place.ends_with('/') ? "" : "/", "config.json");
 }
 
 bool is_of_scratch(const Remark& remark) {
@@ -26,6 +29,20 @@ std::string without_slash(std::string place) {
 }
 
 }  // namespace
+
+void name_configuration(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks) {
+  const std::optional<std::string> model = own.value("model");
+  const std::optional<std::string> config = own.value("model-config");
+  const bool is_name = std::ranges::any_of(typed.arguments(), [](const TypedArgument& argument) {
+    return argument.typed == "--config_name" || argument.typed == "--config-name";
+  });
+  if (!is_name || !model || !config) return;
+  if (without_slash(*config) != without_slash(*model)) {
+    return own.set("model-config", config_in(*config));
+  }
+  own.remove("model-config");
+  remarks.push_back({"--config_name", "has no effect: the configuration is the model's", false});
+}
 
 void name_scratch_model(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks) {
   const std::optional<std::string> tokenizer = typed.value("tokenizer_name");

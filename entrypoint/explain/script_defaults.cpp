@@ -25,6 +25,8 @@ constexpr ScriptDefault kTwentieth = {"validation-split", "0.05", true};
 
 // With Trainer.
 constexpr ScriptDefault kTrainer[] = {kRate, kNoDecay, kNoWarmup};
+// As of early transformers, which cuts at 128 tokens.
+constexpr ScriptDefault kEarlyNer[] = {kNerTask, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kMasked[] = {kMaskedTask, kWhole,   kJoined,  kTwentieth,
@@ -57,12 +59,21 @@ constexpr ScriptDefault kFit[] = {{"learning-rate", "2e-5", true}, {"epochs", "1
 // google-research/bert and Model Garden.
 constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kBertEpsilon};
+// The first version of BERT for PyTorch, of which NVIDIA's is one.
+constexpr ScriptDefault kTorchBert[] = {kBertBatch, kRate, kBertEpsilon};
+constexpr ScriptDefault kTorchSquad[] = {kLong, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kGarden[] = {kBertBatch, kRate, kBertEpsilon};
 
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
 constexpr std::string_view kNoCorrection =
     "does not correct the bias of Adam's means as berth does, so the first updates differ";
+
+constexpr std::string_view kClipsEach =
+    "clips the gradient of each tensor by itself and does not correct the bias of Adam's means, so "
+    "the updates differ";
+constexpr std::string_view kConverts =
+    "has no effect: it counts processes that prepare the rows, which berth does on one thread";
 
 constexpr auto kGpus = ScriptDevices::kAllGpus;
 constexpr auto kAll = ScriptDevices::kAll;
@@ -79,7 +90,8 @@ constexpr TrainingScript kTrainerScripts[] = {
      .defaults = kQuestions,
      .devices = kGpus,
      .doc_stride = kStep,
-     .dev_file = "predict_file"},
+     .dev_file = "predict_file",
+     .threads = kConverts},
     {"run_squad_trainer.py", kQuestions, kGpus},
     {"run_mlm.py", kMasked, kGpus},
     {"run_mlm_no_trainer.py", kBareMasked},
@@ -88,8 +100,12 @@ constexpr TrainingScript kTrainerScripts[] = {
     {"run_lm_finetuning.py", kMasked, kGpus},
     {"run_xnli.py", kTrainer, kGpus},
     {"Trainer", kTrainer, kGpus},
-    {.name = "fit", .defaults = kFit, .counts_each_device = false},
-    {.name = kExperimentScript, .defaults = {}, .doc_stride = kStep, .counts_each_device = false},
+    {.name = "fit", .defaults = kFit, .batch = BatchOf::kUpdate},
+    {.name = kExperimentScript, .defaults = {}, .doc_stride = kStep, .batch = BatchOf::kUpdate},
+};
+
+constexpr TrainingScript kEarlyScripts[] = {
+    {"run_ner.py", kEarlyNer, kGpus},
 };
 
 constexpr TrainingScript kFlaxScripts[] = {
@@ -103,20 +119,39 @@ constexpr TrainingScript kBertScripts[] = {
     {.name = "run_classifier.py",
      .defaults = kBertClassifier,
      .note = kNoCorrection,
-     .counts_each_device = false},
+     .batch = BatchOf::kProcess},
     {.name = "run_squad.py",
      .defaults = kBertSquad,
      .doc_stride = kStep,
      .note = kNoCorrection,
-     .counts_each_device = false},
+     .batch = BatchOf::kProcess},
+};
+
+constexpr TrainingScript kPretrainedScripts[] = {
+    {.name = "run_classifier.py",
+     .defaults = kTorchBert,
+     .devices = kGpus,
+     .note = kClipsEach,
+     .batch = BatchOf::kProcess},
+    {.name = "run_glue.py",
+     .defaults = kTorchBert,
+     .devices = kGpus,
+     .note = kClipsEach,
+     .batch = BatchOf::kProcess},
+    {.name = "run_squad.py",
+     .defaults = kTorchSquad,
+     .devices = kGpus,
+     .doc_stride = kStep,
+     .note = kClipsEach,
+     .batch = BatchOf::kProcess},
 };
 
 constexpr TrainingScript kGardenScripts[] = {
-    {.name = "run_classifier.py", .defaults = kGarden, .counts_each_device = false},
+    {.name = "run_classifier.py", .defaults = kGarden, .batch = BatchOf::kUpdate},
     {.name = "run_squad.py",
      .defaults = kGarden,
      .dev_file = "predict_file",
-     .counts_each_device = false},
+     .batch = BatchOf::kUpdate},
 };
 
 bool types_any(const TypedCommand& command, std::initializer_list<std::string_view> names) {
@@ -133,7 +168,7 @@ bool is_known_script(std::string_view name) {
     return std::ranges::find(scripts, name, &TrainingScript::name) != scripts.end();
   };
   return is_among(kTrainerScripts) || is_among(kFlaxScripts) || is_among(kBertScripts) ||
-         is_among(kGardenScripts) || !refused_script(name).empty();
+         is_among(kGardenScripts) || is_among(kPretrainedScripts) || !refused_script(name).empty();
 }
 
 const TrainingScript* find_script(std::string_view name, std::string_view path,
@@ -150,6 +185,12 @@ const TrainingScript* find_script(std::string_view name, std::string_view path,
   const bool is_flax = path.find("flax") != std::string_view::npos;
   if (is_flax) {
     if (const TrainingScript* script = among(kFlaxScripts)) return script;
+  }
+  if (types_any(command, {"bert_model"})) {
+    if (const TrainingScript* script = among(kPretrainedScripts)) return script;
+  }
+  if (types_any(command, {"data_dir", "labels"})) {
+    if (const TrainingScript* script = among(kEarlyScripts)) return script;
   }
   if (!types_any(command, {"model_name_or_path"})) {
     if (const TrainingScript* script = among(kBertScripts)) return script;

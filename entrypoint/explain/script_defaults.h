@@ -21,6 +21,13 @@ enum class ScriptDevices {
   kAll,      // on all devices of the machine, as JAX does
 };
 
+// Whose examples the batch flag of a script counts.
+enum class BatchOf {
+  kDevice,   // those of one device, in one micro-batch
+  kProcess,  // those of one process that a launcher starts, in one update
+  kUpdate,   // those of an update
+};
+
 // What a script does besides what its flags say.
 struct TrainingScript {
   std::string_view name;  // "run_glue.py"
@@ -30,19 +37,21 @@ struct TrainingScript {
   std::string_view doc_stride{};  // where --doc_stride means something else: what
   std::string_view note{};        // another difference, in training
   std::string_view dev_file{};  // the flag, as its program writes it, of rows that it evaluates on
-  bool counts_each_device = true;  // its batch flags count the examples of one device
+  BatchOf batch = BatchOf::kDevice;
+  std::string_view threads{};  // where --threads means something else: what
 };
 
-// The script of this name. Scripts of google-research/bert, Model Garden and early transformers
-// share names, and are told apart by the flags; scripts for Flax by the `path`. nullptr: it is
-// unknown.
+// The script of this name. Scripts of google-research/bert, its first version for PyTorch, Model
+// Garden and early transformers share names, and are told apart by the flags; scripts for Flax by
+// the `path`. nullptr: it is unknown.
 const TrainingScript* find_script(std::string_view name, std::string_view path,
                                   const TypedCommand& command);
 
 // Whether one of the scripts above has this name.
 bool is_known_script(std::string_view name);
 
-// Scripts of other projects whose task berth does not have: what helps; empty: it is none of them.
-std::string_view refused_script(std::string_view name);
+// Scripts of other projects whose task berth does not have, and those for TensorFlow, which the
+// `path` shows: what helps; empty: it is none of them.
+std::string_view refused_script(std::string_view name, std::string_view path = {});
 
 }  // namespace berth

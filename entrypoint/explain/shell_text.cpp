@@ -1,6 +1,7 @@
 #include "entrypoint/explain/shell_text.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -9,6 +10,13 @@
 
 namespace berth {
 namespace {
+
+// Variables that say on which devices the commands behind them run.
+constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES", "PJRT_DEVICE", "XRT_TPU_CONFIG"};
+// Every command keeps a copy of these.
+constexpr size_t kMostBatchOptions = 32, kLongestSetting = 128;
+// The words that stand before a shell are copied for each of its commands.
+constexpr size_t kMostCopiedBytes = size_t{16} << 20;
 
 bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -43,7 +51,8 @@ class ShellReader {
     if (c == '\'') return read_single_quotes();
     if (c == '"') return read_double_quotes();
     if (c == '$') return read_variable();
-    if (c == '#' && !in_word_) return skip_comment();
+    if (c == '#' && !in_word_) return read_comment();
+    if ((c == '^' || c == '`') && !in_word_ && continues_line()) return;
     if (c == '<' || c == '>') return read_redirection();
     ++at_;
     if (c == ' ' || c == '\t' || c == '\r') return end_word();
@@ -56,13 +65,18 @@ class ShellReader {
     in_word_ = true;
   }
 
-  // A backslash at the end of a line continues it, also where blanks follow it by mistake.
-  void read_escape() {
+  // Whether the character ends a line, also where blanks follow it by mistake. Then the line goes
+  // on behind it.
+  bool continues_line() {
     const size_t end = std::min(text_.find_first_not_of(" \t\r", at_ + 1), text_.size());
-    if (end < text_.size() && text_[end] == '\n') {
-      at_ = end + 1;
-      return end_word();
-    }
+    if (end == text_.size() || text_[end] != '\n') return false;
+    at_ = end + 1;
+    end_word();
+    return true;
+  }
+
+  void read_escape() {
+    if (continues_line()) return;
     if (next(1) != 0) append(next(1));
     at_ += 2;
   }
@@ -111,12 +125,59 @@ class ShellReader {
     const std::string_view typed = text_.substr(at_, end - at_);
     std::string name(typed.substr(1));
     if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
-    const auto set = variables_.find(name);
-    word_ += set == variables_.end() ? typed : std::string_view(set->second);
+    const size_t colon = typed.starts_with("${") ? name.find(":-") : name.npos;
+    const auto set = variables_.find(name.substr(0, colon));
+    if (set != variables_.end()) {
+      word_ += set->second;
+    } else if (colon != name.npos) {
+      word_ += default_word(name.substr(colon + 2));
+    } else {
+      word_ += typed;
+    }
     at_ = end;
   }
 
-  void skip_comment() { at_ = std::min(text_.find('\n', at_), text_.size()); }
+  // The word behind ":-" without its quotes, and with the variables that the text sets.
+  std::string default_word(std::string_view typed) const {
+    std::string word;
+    for (size_t at = 0; at < typed.size(); ++at) {
+      if (typed[at] == '"' || typed[at] == '\'') continue;
+      size_t end = at + 1;
+      while (typed[at] == '$' && end < typed.size() && is_name_character(typed[end])) ++end;
+      const auto set = variables_.find(std::string(typed.substr(at + 1, end - at - 1)));
+      word += set == variables_.end() ? typed.substr(at, end - at) : std::string_view(set->second);
+      at = end - 1;
+    }
+    return word;
+  }
+
+  // Schedulers read the options of a job in its script's comments: "#SBATCH --gres=gpu:4".
+  void read_comment() {
+    constexpr std::array<std::pair<std::string_view, const char*>, 4> kSchedulers = {
+        {{"#SBATCH ", "sbatch"}, {"#BSUB ", "bsub"}, {"#PBS ", "qsub"}, {"#$ ", "qsub"}}};
+    const size_t end = std::min(text_.find('\n', at_), text_.size());
+    const std::string_view comment = text_.substr(at_, end - at_);
+    at_ = end;
+    const auto scheduler = std::ranges::find_if(
+        kSchedulers, [&](const auto& row) { return comment.starts_with(row.first); });
+    const bool is_read = commands_.empty() && batch_options_.size() < kMostBatchOptions;
+    if (scheduler == kSchedulers.end() || !is_read) return;
+    if (batch_options_.empty()) batch_options_.emplace_back(scheduler->second);
+    std::string word;
+    const auto end_option = [&] {
+      if (!word.empty() && word.size() <= kLongestSetting) batch_options_.push_back(word);
+      word.clear();
+    };
+    for (const char c : comment.substr(scheduler->first.size())) {
+      if (c == '#') break;
+      if (c == ' ' || c == '\t' || c == '\r') {
+        end_option();
+      } else {
+        word += c;
+      }
+    }
+    end_option();
+  }
 
   // "> file", "2>&1", ">> file", "< file".
   void read_redirection() {
@@ -149,9 +210,15 @@ class ShellReader {
     std::vector<std::string>& words = command.words;
     if (!words.empty() && words[0] == "export") words.erase(words.begin());
     split_environment(command);
-    const auto devices = variables_.find("CUDA_VISIBLE_DEVICES");
-    if (devices != variables_.end()) command.visible_devices = devices->second;
-    if (!words.empty()) return commands_.push_back(std::move(command));
+    if (!words.empty()) {
+      for (const char* name : kDeviceVariables) {
+        const auto set = variables_.find(name);
+        if (set == variables_.end() || set->second.size() > kLongestSetting) continue;
+        command.earlier_settings.push_back(cat(name, "=", set->second));
+      }
+      command.batch_options = batch_options_;
+      return commands_.push_back(std::move(command));
+    }
     for (const std::string& setting : command.environment) {
       const size_t equals = setting.find('=');
       variables_[setting.substr(0, equals)] = setting.substr(equals + 1);
@@ -165,11 +232,54 @@ class ShellReader {
   ShellCommand command_;
   std::vector<ShellCommand> commands_;
   std::map<std::string, std::string> variables_;
+  std::vector<std::string> batch_options_;
 };
+
+bool is_shell(std::string_view word) {
+  const std::string_view name = last_part(word);
+  return name == "sh" || name == "bash" || name == "zsh" || name == "dash";
+}
 
 }  // namespace
 
 std::vector<ShellCommand> shell_commands(std::string_view text) { return ShellReader(text).read(); }
+
+std::vector<ShellCommand> inner_commands(const ShellCommand& command) {
+  const std::vector<std::string>& words = command.words;
+  for (size_t i = words.size(); i-- > 0;) {
+    std::string_view text = words[i];
+    if (text.starts_with('-')) text.remove_prefix(std::min(text.find('=') + 1, text.size()));
+    if (text.find_first_of(" \t\n") == text.npos) continue;
+    size_t prefix = i;
+    while (prefix > 0 && words[prefix - 1].starts_with('-')) --prefix;  // "-c", "-lc"
+    if (prefix == 0 || !is_shell(words[prefix - 1])) {
+      prefix = i;
+    } else {
+      --prefix;
+    }
+    std::vector<ShellCommand> inner;
+    try {
+      inner = shell_commands(text);
+    } catch (const Error&) {  // prose, such as "it's done"
+      return {};
+    }
+    size_t bytes = sizeof(ShellCommand);
+    for (size_t word = 0; word < prefix; ++word) bytes += words[word].size();
+    for (const std::string& setting : command.environment) bytes += setting.size();
+    if (bytes > kMostCopiedBytes / std::max<size_t>(inner.size(), 1)) return {};
+    for (ShellCommand& one : inner) {
+      one.words.insert(one.words.begin(), words.begin(),
+                       words.begin() + static_cast<ptrdiff_t>(prefix));
+      one.environment.insert(one.environment.begin(), command.environment.begin(),
+                             command.environment.end());
+      one.earlier_settings.insert(one.earlier_settings.begin(), command.earlier_settings.begin(),
+                                  command.earlier_settings.end());
+      one.batch_options = command.batch_options;
+    }
+    return inner;
+  }
+  return {};
+}
 
 void split_environment(ShellCommand& command) {
   const auto program = std::ranges::find_if_not(command.words, is_assignment);

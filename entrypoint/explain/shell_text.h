@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +11,25 @@ struct ShellCommand {
   std::vector<std::string> environment{};  // "CUDA_VISIBLE_DEVICES=0", in front of the program
   std::vector<std::string> words{};
   std::string redirections{};  // "> log.txt", as it was typed
-  // CUDA_VISIBLE_DEVICES as an earlier command of the text set it: "0,1"; nullopt: none did.
-  std::optional<std::string> visible_devices{};
+  // What earlier commands of the text say of devices: "CUDA_VISIBLE_DEVICES=0,1".
+  std::vector<std::string> earlier_settings{};
+  // What schedulers read in comments above the command, as the command that it stands for:
+  // "sbatch", "--gres=gpu:4".
+  std::vector<std::string> batch_options{};
 };
 
 // Cuts text as someone pastes it from a page or a script into commands, as a POSIX shell would:
 // quotes, backslashes, line continuations, comments, and the ends of commands. Nothing is run.
-// Variables that the text itself sets, with or without `export`, are replaced; others stay, as
-// "$NAME". Commands that only set variables are left out. Throws kUsage on a quote without end.
+// Lines of Windows continue behind a caret or a backtick. Variables that the text itself sets, with
+// or without `export`, are replaced. ${NAME:-word} that nothing sets becomes the word. Other
+// variables stay, as "$NAME". Commands that only set variables are left out. Throws kUsage on a
+// quote without end.
 std::vector<ShellCommand> shell_commands(std::string_view text);
+
+// The commands in a word of this command, as in `docker run IMAGE bash -c "cd /w && python a.py"`,
+// `ssh HOST "..."` or `sbatch --wrap="..."`. Each begins with the words before the shell. Empty: no
+// word is text of a shell.
+std::vector<ShellCommand> inner_commands(const ShellCommand& command);
 
 // Moves words such as NAME=value that stand before the program to `environment`.
 void split_environment(ShellCommand& command);

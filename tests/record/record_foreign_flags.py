@@ -24,9 +24,27 @@ EXAMPLES = [
     "language-modeling/run_mlm_no_trainer.py",
 ]
 BERT = ["bert/run_classifier.py", "bert/run_squad.py", "bert/run_pretraining.py"]
-# Flags of earlier versions than those that are read.
+# Flags of earlier versions than those that are read, and of Optimum for other devices.
 OLDER = {
-    "examples": {"evaluate_during_training", "low_cpu_mem_usage", "torch_dtype", "use_auth_token"},
+    "trainer": {"gaudi_config_name", "ipu_config_name", "use_habana"},
+    "examples": {
+        "chinese_ref_file",
+        "eval_all_checkpoints",
+        "evaluate_during_training",
+        "labels",
+        "lang_id",
+        "low_cpu_mem_usage",
+        "max_test_samples",
+        "max_val_samples",
+        "server_ip",
+        "server_port",
+        "task_type",
+        "torch_dtype",
+        "use_auth_token",
+        "use_fast",
+        "whole_word_mask",
+    },
+    "bert": {"bert_model", "optimize_on_cpu"},
     "garden": {"gin_param"},
 }
 GARDEN = [

@@ -6,6 +6,11 @@ std::span<const ForeignFlag> bert_flags() {
   static constexpr std::string_view kOwnTpu = "berth uses the TPU of the machine on which it runs";
 
   static constexpr ForeignFlag kRows[] = {
+      // Of its first version for PyTorch.
+      {"bert_model", Form::kValue, Fate::kRule},
+      {"optimize_on_cpu", Form::kSwitch, Fate::kIgnored,
+       "the moments of the optimizer lie where the job computes"},
+      // Of google-research/bert.
       {"predict_file", Form::kValue, Fate::kSame, "predict-data-file"},
       {"predict_batch_size", Form::kValue, Fate::kSame, "eval-batch-size"},
       {"input_file", Form::kValue, Fate::kRefused,

@@ -24,6 +24,8 @@ std::span<const ForeignFlag> example_flags() {
   static constexpr std::string_view kMemory =
       "the memory of a job is planned before the first update";
 
+  static constexpr std::string_view kNoDebugger = "it names a debugger of Python";
+
   static constexpr ForeignFlag kRows[] = {
       // The model.
       {"model_type", Form::kValue, Fate::kRule},
@@ -36,6 +38,7 @@ std::span<const ForeignFlag> example_flags() {
       {"trust_remote_code", Form::kSwitch, Fate::kIgnored, "berth runs no code that is in files"},
       {"use_fast_tokenizer", Form::kSwitch, Fate::kIgnored, kTokenizer},
       {"use_slow_tokenizer", Form::kSwitch, Fate::kIgnored, kTokenizer},
+      {"use_fast", Form::kSwitch, Fate::kIgnored, kTokenizer},
       {"torch_dtype", Form::kValue, Fate::kIgnored, kDType},
       {"low_cpu_mem_usage", Form::kSwitch, Fate::kIgnored, kMemory},
       // The data.
@@ -52,9 +55,12 @@ std::span<const ForeignFlag> example_flags() {
        "texts of two columns are a pair, with the separator of the tokenizer between them"},
       {"max_eval_samples", Form::kValue, Fate::kRefused, kAllRows},
       {"max_predict_samples", Form::kValue, Fate::kRefused, kAllRows},
+      {"max_val_samples", Form::kValue, Fate::kRefused, kAllRows},
+      {"max_test_samples", Form::kValue, Fate::kRefused, kAllRows},
       {"block_size", Form::kValue, Fate::kRule},
       {"train_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"validation_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
+      {"chinese_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"language", Form::kValue, Fate::kRefused, kLanguages},
       {"train_language", Form::kValue, Fate::kRefused, kLanguages},
       {"validation_split_percentage", Form::kValue, Fate::kRule},
@@ -68,6 +74,7 @@ std::span<const ForeignFlag> example_flags() {
       {"pad_to_max_length", Form::kSwitch, Fate::kIgnored, "batches have no padding"},
       // The task.
       {"mlm", Form::kSwitch, Fate::kMeans, "--task=masked_lm"},
+      {"whole_word_mask", Form::kSwitch, Fate::kMeans, "--whole-word-masking"},
       {"do_regression", Form::kSwitch, Fate::kMeans, "--task=regression"},
       {"metric_name", Form::kValue, Fate::kRefused,
        "the task has its metrics; --metric-for-best-model chooses one",
@@ -76,6 +83,13 @@ std::span<const ForeignFlag> example_flags() {
        "the first token of a word carries its tag; leave the flag out"},
       {"return_entity_level_metrics", Form::kSwitch, Fate::kIgnored,
        "metrics.json always has the scores of every class"},
+      // Of early transformers.
+      {"labels", Form::kValue, Fate::kRule},
+      {"task_type", Form::kValue, Fate::kRefused,
+       "run_ner.py finds entities here; --task pos tags parts of speech", "ner"},
+      {"lang_id", Form::kValue, Fate::kRefused, "berth has no models with embeddings of languages"},
+      {"server_ip", Form::kValue, Fate::kIgnored, kNoDebugger},
+      {"server_port", Form::kValue, Fate::kIgnored, kNoDebugger},
       // Of the scripts without Trainer.
       {"checkpointing_steps", Form::kValue, Fate::kRule},
       {"with_tracking", Form::kSwitch, Fate::kIgnored,

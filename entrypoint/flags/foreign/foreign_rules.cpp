@@ -37,7 +37,8 @@ void choose_mode(const Rule& rule) {
   }
   if (!command.is_last_of(rule.index, {"do_train", "do_eval", "do_predict"})) return;
   const std::string strategy = eval_strategy(command);
-  const bool evaluates = command.is_on("do_eval") || (!strategy.empty() && strategy != "no");
+  const bool evaluates = command.is_on("do_eval") || command.is_on("evaluate_during_training") ||
+                         (!strategy.empty() && strategy != "no");
   if (command.is_on("do_train")) {
     rule.translation.add(evaluates ? "--mode=train_and_eval" : "--mode=train");
   } else if (command.is_on("do_eval")) {
@@ -78,6 +79,14 @@ void choose_evaluations(const Rule& rule) {
   }
 }
 
+// Early transformers evaluated at every log.
+void evaluate_at_logs(const Rule& rule) {
+  const TypedCommand& command = rule.command;
+  const bool is_on = parse_switch(rule.value()) && command.is_on("do_train");
+  if (!is_on || command.value("eval-steps") || !eval_strategy(command).empty()) return;
+  rule.translation.add("--eval-steps=" + command.value("logging-steps").value_or("500"));
+}
+
 void choose_saves(const Rule& rule) {
   const std::vector<std::string> strategies = {"no", "steps", "epoch", "best"};
   const std::string& strategy = strategies[parse_choice(rule.value(), strategies)];
@@ -106,6 +115,14 @@ void resume(const Rule& rule) {
                           "that begins with another one's model names it with --model");
 }
 
+// The sizes of a model, and its parameters too unless a checkpoint has these.
+void name_sizes(const Rule& rule) {
+  if (!rule.command.value("model")) return rule.translation.add("--model=" + rule.value());
+  rule.translation.refuse(rule.argument(),
+                          "the model of --init_checkpoint has its own sizes and vocabulary: leave "
+                          "this flag out where they are the same");
+}
+
 void name_tokenizer(const Rule& rule) {
   if (rule.command.value("model") == rule.value()) {
     return rule.translation.ignore(rule.argument(), "the tokenizer is always the model's");
@@ -125,6 +142,15 @@ void name_architecture(const Rule& rule) {
   rule.translation.refuse(rule.argument(),
                           "without a model give --init random, --model-config config.json and "
                           "--vocab-file vocab.txt");
+}
+
+// A file of early transformers, with a tag on each line.
+void name_tags(const Rule& rule) {
+  const std::string& value = rule.value();
+  if (value.ends_with(".txt") || value.find('/') != std::string::npos) {
+    return rule.translation.ignore(rule.argument(), "the rows say which tags there are");
+  }
+  rule.translation.refuse(rule.argument(), "--label-names lists the classes");
 }
 
 void name_columns(const Rule& rule) {
@@ -175,9 +201,12 @@ const std::map<std::string_view, Apply>& rules() {
       {"save_strategy", choose_saves},
       {"logging_strategy", choose_logging},
       {"resume_from_checkpoint", resume},
+      {"evaluate_during_training", evaluate_at_logs},
+      {"bert_model", name_sizes},
       {"tokenizer_name", name_tokenizer},
       {"model_revision", name_revision},
       {"model_type", name_architecture},
+      {"labels", name_tags},
       {"text_column_names", name_columns},
       {"validation_split_percentage", split_percentage},
       {"checkpointing_steps", checkpoint_steps},

@@ -85,8 +85,10 @@ std::span<const ForeignFlag> trainer_flags() {
       // Evaluation.
       {"eval_strategy", Form::kValue, Fate::kRule},
       {"evaluation_strategy", Form::kValue, Fate::kRule},
-      {"evaluate_during_training", Form::kSwitch, Fate::kIgnored,
-       "berth evaluates during training anyway; --eval-steps says how often"},
+      {"evaluate_during_training", Form::kSwitch, Fate::kRule},
+      {"eval_all_checkpoints", Form::kSwitch, Fate::kIgnored,
+       "the summaries have the scores of every evaluation; --eval-steps says how often to "
+       "evaluate"},
       {"eval_delay", Form::kValue, Fate::kIgnored, "evaluations begin with the training"},
       {"eval_on_start", Form::kSwitch, Fate::kIgnored,
        "berth evaluates after the first updates; --mode eval scores a model without training"},

@@ -19,6 +19,11 @@ std::span<const ForeignFlag> trainer_host_flags() {
       {"use_mps_device", Form::kSwitch, Fate::kRefused,
        "leave it out; the devices are --device cpu, "
        "tpu and gpu"},
+      {"use_habana", Form::kSwitch, Fate::kRefused,
+       "berth trains on CPUs, TPUs and GPUs of NVIDIA"},
+      {"ipu_config_name", Form::kValue, Fate::kRefused,
+       "berth trains on CPUs, TPUs and GPUs of NVIDIA"},
+      {"gaudi_config_name", Form::kValue, Fate::kIgnored, "berth has kernels of its own"},
       {"use_ipex", Form::kSwitch, Fate::kIgnored, "berth has kernels of its own"},
       {"tpu_num_cores", Form::kValue, Fate::kIgnored,
        "all TPUs of the machine share every batch; --devices takes fewer"},

@@ -32,6 +32,13 @@ TEST(ShellText, LinesContinueBehindABackslash) {
   EXPECT_THAT(words("a \\"), ElementsAre("a"));
 }
 
+TEST(ShellText, LinesOfWindowsContinueBehindACaretOrABacktick) {
+  EXPECT_THAT(words("a ^\n  b ^\r\n  c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(words("a `\n  b `  \n  c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(words("a ^b"), ElementsAre("a", "^b"));
+  EXPECT_EQ(shell_commands("A=`date`\nb c").size(), 1u);
+}
+
 TEST(ShellText, CommandsEndAtOperators) {
   EXPECT_EQ(shell_commands("a; b && c || d | e\nf & g").size(), 7u);
   EXPECT_EQ(shell_commands(" \n;\n").size(), 0u);
@@ -41,6 +48,36 @@ TEST(ShellText, VariablesOfTheTextAreReplaced) {
   EXPECT_THAT(words("export A=x B=y\nC='1 2'\nrun $A/${B} \"$C\" $D '$A' \"${D}\""),
               ElementsAre("run", "x/y", "1 2", "$D", "$A", "${D}"));
   EXPECT_THAT(words("run $(cat x y) $"), ElementsAre("run", "$(cat x y)", "$"));
+}
+
+TEST(ShellText, AVariableThatNothingSetsHasItsDefault) {
+  EXPECT_THAT(words("D=x; run ${1:-\"a b\"} ${A:-$D/y} \"${D:-z}\" ${B:-}"),
+              ElementsAre("run", "a b", "x/y", "x", ""));
+}
+
+TEST(ShellText, SlurmsOptionsAreReadAboveTheFirstCommand) {
+  const std::vector<ShellCommand> commands =
+      shell_commands("#SBATCH -N 1 --gres=gpu:2 # all\n# SBATCH -n 3\na\n#SBATCH -n 4\nb");
+  ASSERT_EQ(commands.size(), 2u);
+  for (const ShellCommand& command : commands) {
+    EXPECT_THAT(command.batch_options, ElementsAre("sbatch", "-N", "1", "--gres=gpu:2"));
+  }
+}
+
+TEST(ShellText, TheTextOfAnInnerShellIsCut) {
+  const auto inner = [](std::string_view text) {
+    std::vector<std::vector<std::string>> all;
+    for (const ShellCommand& command : inner_commands(shell_commands(text)[0])) {
+      all.push_back(command.words);
+    }
+    return all;
+  };
+  EXPECT_THAT(inner("a bash -lc 'cd b; c d'"),
+              ElementsAre(ElementsAre("a", "cd", "b"), ElementsAre("a", "c", "d")));
+  EXPECT_THAT(inner("ssh h 'a b'"), ElementsAre(ElementsAre("ssh", "h", "a", "b")));
+  EXPECT_THAT(inner("sbatch --wrap='a b'"), ElementsAre(ElementsAre("sbatch", "a", "b")));
+  EXPECT_TRUE(inner("echo \"it's done\"").empty());
+  EXPECT_TRUE(inner("a b").empty());
 }
 
 TEST(ShellText, WhatStandsBesideTheCommandIsKept) {

@@ -1,0 +1,113 @@
+#include "entrypoint/explain/script_checks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kBatchFlag = "--train_batch_size";
+constexpr uint64_t kLargestProcessBatch = 1'000'000;
+// In transformers 2 these scripts have --model_type.
+constexpr std::array<std::string_view, 4> kCapitalScripts = {"run_glue.py", "run_ner.py",
+                                                             "run_squad.py", "run_xnli.py"};
+
+bool masks_texts(std::string_view script) {
+  return script.find("mlm") != script.npos || script.find("_lm_") != script.npos ||
+         script.find("language_model") != script.npos;
+}
+
+// Where a launcher starts several processes, each takes a whole batch.
+void count_examples_of_processes(int64_t processes, OwnCommand& own, std::vector<Remark>& remarks) {
+  const std::optional<uint64_t> examples = parse_number(own.value("batch-size").value_or("32"));
+  if (!examples || *examples > kLargestProcessBatch) {
+    remarks.push_back({std::string(kBatchFlag),
+                       "counts the examples of one process, and its number is not in the line",
+                       true});
+    return;
+  }
+  const std::string product = std::to_string(*examples * static_cast<uint64_t>(processes));
+  own.set("batch-size", product);
+  remarks.push_back({std::string(kBatchFlag),
+                     cat("counts the examples of one process: ", *examples, " x ", processes,
+                         " = --batch-size ", product),
+                     false});
+}
+
+// Early scripts keep capitals unless --do_lower_case is there.
+void keep_capitals(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                   std::vector<Remark>& remarks) {
+  const bool is_early = typed.value("model_type") &&
+                        std::ranges::find(kCapitalScripts, script.name) != kCapitalScripts.end();
+  const bool is_uncased = own.value("model").value_or("").find("uncased") != std::string::npos;
+  if (!is_early || !is_uncased || own.has("do-lower-case")) return;
+  own.set("do-lower-case", "false");
+  remarks.push_back({"--no-do-lower-case",
+                     cat("is what ", script.name,
+                         " does without --do_lower_case: it keeps capitals, which an uncased "
+                         "vocabulary does not have"),
+                     false});
+}
+
+void check_joined_columns(const TypedCommand& typed, const OwnCommand& own,
+                          std::vector<Remark>& remarks) {
+  const std::string columns = typed.value("text_column_names").value_or("");
+  if (columns.find(',') == std::string::npos || !own.has("text-pair-column")) return;
+  remarks.push_back({"--text_column_names",
+                     "joins two columns into one text there; join them in the file, or name a "
+                     "pair with --text_column and --text_pair_column",
+                     true});
+}
+
+// Trainer evaluates after steps only where a strategy says so.
+void check_steps(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks) {
+  for (const char* flag : {"eval_strategy", "evaluation_strategy", "evaluate_during_training"}) {
+    if (typed.value(flag)) return;
+  }
+  if (!typed.value("eval-steps") || !own.has("eval-steps")) return;
+  own.remove("eval-steps");
+  remarks.push_back({"--eval_steps", "has no effect without --eval_strategy steps", false});
+}
+
+}  // namespace
+
+void check_meanings(const TrainingScript* script, const TypedCommand& typed, int64_t processes,
+                    OwnCommand& own, std::vector<Remark>& remarks) {
+  if (script == nullptr) return;
+  if (script->batch == BatchOf::kProcess && processes > 1 && own.trains()) {
+    count_examples_of_processes(processes, own, remarks);
+  }
+  if (script->batch != BatchOf::kDevice) return;
+  keep_capitals(*script, typed, own, remarks);
+  check_joined_columns(typed, own, remarks);
+  if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);
+}
+
+bool check_prediction(std::string_view script, OwnCommand& own, std::vector<Remark>& remarks) {
+  const bool masks = masks_texts(script);
+  if (!masks && (own.has("predict-data-file") || own.has("data-dir"))) return true;
+  own.remove("predict-data-file");
+  std::erase_if(remarks, [](const Remark& remark) { return remark.flag == "--do_predict"; });
+  if (masks) {
+    remarks.push_back({"--do_predict", cat("has no effect: ", script, " predicts nothing"), false});
+  } else {
+    remarks.push_back({"--do_predict", "needs rows: name them with --test_file", true});
+  }
+  return false;
+}
+
+void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
+                      const OwnCommand& own, std::vector<Remark>& remarks) {
+  const bool reads_files = script != nullptr && script->batch == BatchOf::kDevice &&
+                           script->name.starts_with("run_") && !masks_texts(script->name);
+  const bool evaluates = own.value("mode").value_or("train_and_eval") == "train_and_eval";
+  if (!reads_files || !evaluates || !typed.value("train-data-file")) return;
+  if (own.has("eval-data-file") || typed.value("dataset_name")) return;
+  const std::string_view flag = script->dev_file.empty() ? "validation_file" : script->dev_file;
+  remarks.push_back(
+      {cat("--", flag), cat("is missing, and ", script->name, " evaluates on its rows"), true});
+}
+
+}  // namespace berth
