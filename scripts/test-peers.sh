@@ -115,7 +115,7 @@ from transformers import AutoTokenizer
 print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
 
 echo "== a small model of every architecture from transformers and back"
-build/peers-torch/bin/python tests/peers/check_exported.py build/release/berth
+build/peers/bin/python tests/peers/check_exported.py build/release/berth
 
 echo "== embeddings of sentence-transformers"
 build/peers/bin/pip install --quiet sentence-transformers pandas pyarrow

@@ -166,7 +166,8 @@ def check_training(binary, scratch, rows, texts):
         job = scratch / f"job-{name}"
         pooling, normalizes = ("max", ["--normalize-embeddings"]) if name == "pairs" else ("mean", [])
         berth(binary, "--task", "similarity", "--train-data-file", data, "--max-similarity", 5, "--mode", "train", "--max-steps", 1,
-              "--batch-size", 20, "--model", encoder, "--job-dir", job, "--pooling", pooling, *normalizes)
+              "--batch-size", 20, "--model", encoder, "--job-dir", job, "--pooling", pooling, "--precision", "fp32",
+              *normalizes)
         ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
         model = SentenceTransformer(str(job / "model"), device="cpu")
         assert model.max_seq_length == 128, model.max_seq_length
