@@ -90,6 +90,12 @@ ClassTokens::ClassTokens(const FileLookup& file, const TokenizerClass& tokenizer
                     [&](const std::string& content) { read_added_tokens(content); });
     for (const AddedToken& token : listed_) by_id_[token.id] = token;
   }
+  if (names_own_ && (lists_extra_ || lists_older_)) {
+    throw Error(Code::kBadData,
+                "extra_special_tokens has names, beside a list of special tokens, and berth does "
+                "not read both",
+                "", "list all of them in extra_special_tokens");
+  }
   if (tokenizer_class.kind == TokenizerKind::kT5 && rebuilds_ && !lists_extra_) {
     const int32_t count = extra_ids_of(config);
     const bool has_some = std::any_of(extra_.begin(), extra_.end(), [](const AddedToken& token) {
@@ -182,11 +188,25 @@ void ClassTokens::add_extra(const Json& list) {
   }
 }
 
+// Names of special tokens of the folder's own, which are no list.
+void ClassTokens::read_own_names(const Json& object) {
+  const Json* names = member(object, "extra_special_tokens");
+  if (names == nullptr || !names->is_object() || names->empty()) return;
+  names_own_ = true;
+  for (const Json& value : *names) {
+    AddedToken token = token_of(value, true, false);
+    if (value.is_string()) token.id = -2;
+    own_names_.push_back(std::move(token));
+  }
+}
+
 // extra_special_tokens outranks the older additional_special_tokens, unless it is empty.
 void ClassTokens::read_extra(const Json& object) {
   const Json* newer = member(object, "extra_special_tokens");
   const Json* older = member(object, "additional_special_tokens");
-  const Json* list = newer == nullptr || (newer->empty() && older != nullptr) ? older : newer;
+  read_own_names(object);
+  const bool is_list = newer != nullptr && newer->is_array() && (!newer->empty() || !older);
+  const Json* list = is_list ? newer : older;
   if (list == nullptr) return;
   lists_extra_ = true;
   extra_.clear();
@@ -197,7 +217,9 @@ void ClassTokens::read_extra(const Json& object) {
 // list here.
 void ClassTokens::read_extra_of_map(const Json& object, bool has_model) {
   const bool had_list = lists_extra_;
-  if (const Json* newer = member(object, "extra_special_tokens")) {
+  read_own_names(object);
+  const Json* newer = member(object, "extra_special_tokens");
+  if (newer != nullptr && newer->is_array()) {
     if (!had_list) extra_.clear();
     lists_extra_ = true;
     add_extra(*newer);
@@ -208,6 +230,7 @@ void ClassTokens::read_extra_of_map(const Json& object, bool has_model) {
   extra_.clear();
   add_extra(*older);
   stated_ = stated;
+  lists_older_ = true;
 }
 
 std::string ClassTokens::text(const std::string& name) const {
@@ -243,15 +266,20 @@ std::vector<AddedToken> ClassTokens::all(const std::function<int32_t(const std::
       wanted.push_back(token);
     }
   }
+  // A later token of the same text gives it its flags.
+  const std::vector<AddedToken> of_files = wanted;
   const auto add_absent = [&](const AddedToken& token) {
-    if (!holds(vocabulary.tokens(), token.content) && !holds(wanted, token.content)) {
-      wanted.push_back(token);
-    }
+    if (holds(vocabulary.tokens(), token.content) || holds(of_files, token.content)) return;
+    const bool is_there = std::any_of(wanted.begin(), wanted.end(), [&](const AddedToken& other) {
+      return same(other, token) && (other.id == -2) == (token.id == -2);
+    });
+    if (!is_there) wanted.push_back(token);
   };
   for (const char* name : kNames) {
     const auto found = names_.find(name);
     if (found != names_.end() && found->second) add_absent(*found->second);
   }
+  for (const AddedToken& token : own_names_) add_absent(token);
   for (const AddedToken& token : extra_) add_absent(token);
   for (AddedToken& token : wanted) {
     token.special |= std::any_of(names_.begin(), names_.end(), [&](const auto& name) {

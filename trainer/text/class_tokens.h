@@ -46,6 +46,7 @@ class ClassTokens {
  private:
   void name_defaults(TokenizerKind kind);
   void read_names(const Json& object, bool is_map);
+  void read_own_names(const Json& object);
   void read_extra(const Json& object);
   void read_extra_of_map(const Json& object, bool has_model);
   void add_extra(const Json& list);
@@ -56,7 +57,10 @@ class ClassTokens {
   std::map<int32_t, AddedToken> by_id_;                     // what transformers adds first
   std::map<std::string, std::optional<AddedToken>> names_;  // id -2: a text without flags
   std::vector<AddedToken> extra_;
-  bool lists_extra_ = false;         // a file lists them
+  std::vector<AddedToken> own_names_;  // of extra_special_tokens where it is an object
+  bool names_own_ = false;
+  bool lists_extra_ = false;         // a file lists extra_
+  bool lists_older_ = false;         // special_tokens_map.json lists extra_ by the older name
   std::vector<std::string> stated_;  // the texts of names and lists in files
 };
 

@@ -128,17 +128,18 @@ FileKind files_of(TokenizerKind kind) {
   }
 }
 
-// The names of the SentencePiece model that the class looks for, the first one first.
+// The names of the SentencePiece model that the class looks for, the first one first. The last one
+// is its own.
 std::vector<const char*> model_names(const TokenizerClass& of) {
   switch (of.kind) {
     case TokenizerKind::kXlmRoberta:
     case TokenizerKind::kCamembert:
-      return {"sentencepiece.bpe.model", "tokenizer.model"};
+      return {"tokenizer.model", "sentencepiece.bpe.model"};
     case TokenizerKind::kDebertaV2:
-      return {"spm.model", "tokenizer.model"};
+      return {"tokenizer.model", "spm.model"};
     case TokenizerKind::kAlbert:
     case TokenizerKind::kT5:
-      return {"spiece.model", "tokenizer.model"};
+      return {"tokenizer.model", "spiece.model"};
     default:
       return {std::begin(kSentencePieceNames), std::end(kSentencePieceNames)};
   }
@@ -160,7 +161,7 @@ std::string wanted_files(const TokenizerClass& of) {
     case FileKind::kMerges:
       return "vocab.json with merges.txt";
     default:
-      return model_names(of).front();
+      return model_names(of).back();
   }
 }
 
@@ -228,6 +229,13 @@ std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of
         "pass --vocab-file");
   }
   refuse_template_keys(file, of);
+  const bool has_other = wants == FileKind::kVocabulary || wants == FileKind::kMerges;
+  if (has_other && has != FileKind::kSentencePiece && file("tokenizer.model")) {
+    throw Error(Code::kBadData,
+                cat("the folder has tokenizer.model beside ", shown_files(file, has),
+                    ", and transformers 5 reads it first"),
+                "", "remove tokenizer.model if it is not the tokenizer's");
+  }
   const FileKind read = wants == FileKind::kNone ? has : wants;
   if (read == FileKind::kVocabulary && file("vocab.txt")) {
     refuse_absent_names(file);

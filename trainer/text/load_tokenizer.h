@@ -31,7 +31,7 @@ using FileLookup = std::function<std::optional<std::string>(std::string_view nam
 //    original releases have no such files; then the tokenizer is uncased unless the vocabulary has
 //    a piece with a capital letter.
 //  - vocab.json and merges.txt, as the class reads them: byte-level BPE, or HerBERT's BPE.
-//  - sentencepiece.bpe.model, spiece.model or spm.model, by the class, and then tokenizer.model: the
+//  - tokenizer.model, or else sentencepiece.bpe.model, spiece.model or spm.model, by the class: the
 //    class takes the pieces and the character map (sentencepiece_json.h). Where there is neither a
 //    class nor a model_type, any of these, or sentencepiece.model, is read as libsentencepiece
 //    reads it, with the special tokens that its control pieces suggest.

@@ -113,6 +113,17 @@ TEST(TokenizerClassesTest, TheClassOfEveryModelDecidesBesideTokenizerJson) {
   }
 }
 
+TEST(TokenizerClassesTest, FilesThatTransformersReadsOtherwiseAreRefused) {
+  Files files = of_type("roberta", merges());
+  files["tokenizer.model"] = "";
+  refuses(files,
+          "tokenizer.model beside vocab.json with merges.txt, and transformers 5 reads it first");
+  files.erase("tokenizer.model");
+  files["tokenizer_config.json"] = R"({"extra_special_tokens": {"ent_token": "<ent>"},
+                                       "additional_special_tokens": ["<x>"]})";
+  refuses(files, "extra_special_tokens has names, beside a list");
+}
+
 TEST(TokenizerClassesTest, AddedTokensWhoseIdsTransformersChangesAreRefused) {
   Files files = of_type("roberta", merges());
   files["added_tokens.json"] = R"({"New": 20})";
