@@ -62,7 +62,7 @@ void read_sentencepiece(uint8_t kind, Bytes input) {
   const std::string_view model = as_text(input);
   const bool is_bare = kind % 2 == 0;
   const auto loaded = load_tokenizer([&](std::string_view name) -> std::optional<std::string> {
-    if (name == "spiece.model") return std::string(model);
+    if (name == (is_bare ? "spiece.model" : "sentencepiece.bpe.model")) return std::string(model);
     if (name == "config.json" && !is_bare) return R"({"model_type": "xlm-roberta"})";
     return std::nullopt;
   });
@@ -72,7 +72,7 @@ void read_sentencepiece(uint8_t kind, Bytes input) {
   loaded->files();
 }
 
-// Loads the bytes as the spiece.model of a folder without a config or of XLM-RoBERTa, and encodes a
+// Loads the bytes as the .model file of a folder without a config or of XLM-RoBERTa, and encodes a
 // text with it.
 void sentencepiece(Bytes input) {
   may_refuse([&] { read_chosen(input, read_sentencepiece); });

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Compares `berth --mode tokenize` with AutoTokenizer on folders of every class and flag, with added tokens, edited and older files.
 
+The folders are also those without tokenizer.json (tests/record/lone_vocabularies.py), unless FOLDERS has been made already.
+
     python tests/peers/check_tokenizer_variants.py BERTH [FOLDERS]
 
 The folders are those of tests/record/tokenizer_folders.py, made by the transformers of this Python; FOLDERS keeps them, or has them
@@ -16,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "record"))
 
+import lone_vocabularies  # noqa: E402
 import tokenizer_folders  # noqa: E402
 import torture_texts  # noqa: E402
 
@@ -23,7 +26,8 @@ TEXTS = tokenizer_folders.TEXTS + [t for t in torture_texts.TEXTS if len(t) < 20
 TEXTS += torture_texts.random_texts(1000 - len(TEXTS))
 PAIRS = list(zip(TEXTS[:200:2], TEXTS[1:200:2]))
 # What transformers cannot load itself, or reads by rules that berth does not have.
-MAY_BE_REFUSED = ("Tokenizer with tokenizer.json", "BigBird", "RemBert", "DPRQuestionEncoder", "Bert xlm class")
+MAY_BE_REFUSED = ("Tokenizer with tokenizer.json", "BigBird", "RemBert", "DPRQuestionEncoder", "Bert xlm class", "alone, file of another class", "alone, BPE", "alone, added",
+                  "alone, add_bos_token", "XLNet")
 
 
 def ours(berth, folder, scratch):
@@ -41,7 +45,8 @@ def ours(berth, folder, scratch):
 def main():
     berth, scratch = sys.argv[1], pathlib.Path(tempfile.mkdtemp())
     root = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else scratch / "folders"
-    made = {path.name: path for path in sorted(root.iterdir()) if path.name != "scratch"} if root.exists() else tokenizer_folders.make_all(root)
+    made = {path.name: path for path in sorted(root.iterdir()) if path.name != "scratch"} if root.exists() else \
+        tokenizer_folders.make_all(root) | lone_vocabularies.make_all(root)
     count = collections.Counter()
     for name, folder in made.items():
         said, have = tokenizer_folders.asked(folder, TEXTS, PAIRS), ours(berth, folder, scratch)

@@ -202,8 +202,15 @@ ModelConfig parse_config(std::string_view json_text) {
   config.hidden_dropout_prob = read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(dropout);
   config.attention_probs_dropout_prob =
       read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(dropout);
+  const std::string saved_class = class_of(object);
+  const bool names_no_labels = config.labels.empty() && is_classifier(saved_class);
+  const int64_t outputs = names_no_labels ? read.integer("num_labels", 1, 1 << 20, 2)
+                                          : static_cast<int64_t>(config.labels.size());
   config.saved_task =
-      saved_task(class_of(object), read.text("problem_type", ""), config.labels.size());
+      saved_task(saved_class, read.text("problem_type", ""), static_cast<size_t>(outputs));
+  if (names_no_labels && config.saved_task && traits(*config.saved_task).has_classes) {
+    config.labels = placeholder_labels(outputs);
+  }
   const bool is_score =
       config.saved_task && traits(*config.saved_task).labels == LabelKind::kNumber;
   if (is_score) name_score(config.labels);

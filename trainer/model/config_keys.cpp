@@ -136,7 +136,7 @@ constexpr KnownKey kConfigKeys[] = {
     {"num_heads_kv", kRead},
     {"num_hidden_groups", kRead},
     {"num_hidden_layers", kRead},
-    {"num_labels", kHarmless},
+    {"num_labels", kRead},
     {"num_memory_blocks", kHarmless},
     {"num_return_sequences", kHarmless},
     {"output_attentions", kHarmless},

@@ -32,6 +32,13 @@ std::optional<Task> saved_task(std::string_view class_name, std::string_view pro
   return num_labels == 1 ? usual_task(LabelKind::kNumber) : usual_task(LabelKind::kClass);
 }
 
+bool is_classifier(std::string_view class_name) {
+  return class_name.ends_with("ForSequenceClassification") ||
+         class_name.ends_with("ForTokenClassification");
+}
+
+std::vector<std::string> placeholder_labels(int64_t num_labels) { return placeholders(num_labels); }
+
 void name_score(std::vector<std::string>& labels) {
   const bool has_own_name = !labels.empty() && labels != placeholders(1);
   if (!has_own_name) labels = output_labels(usual_task(LabelKind::kNumber));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ namespace berth {
 // if the file does not say.
 std::optional<Task> saved_task(std::string_view class_name, std::string_view problem_type,
                                size_t num_labels);
+
+// Whether the class classifies texts or tokens. If its file has no id2label, transformers counts
+// the labels by num_labels, 2 by default, and names them LABEL_0 and so on.
+bool is_classifier(std::string_view class_name);
+std::vector<std::string> placeholder_labels(int64_t num_labels);
 
 // Calls a regression's only output "score", unless the file gave it a name of its own. LABEL_0 is
 // the name that transformers gives to an output without one.

@@ -46,6 +46,11 @@ Bpe::Bpe(const Vocabulary& vocabulary, const Merges& merges, BpeOptions options)
   }
   for (unsigned byte = 0; byte < 256; ++byte) {
     byte_ids_[byte] = ids_.find(byte_token(byte, options_.byte_level));
+    if (options_.byte_level && options_.byte_fallback && byte_ids_[byte] < 0) {
+      throw Error(Code::kBadData, cat("model.byte_fallback is true, and the vocabulary lacks ",
+                                      quoted(byte_token(byte, true)),
+                                      ", a letter of ByteLevel; berth does not compute that"));
+    }
   }
   insert_merges(merges);
   find_whole_words();

@@ -11,6 +11,7 @@
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 #include "trainer/text/pipeline_json.h"
+#include "trainer/text/sentencepiece_json.h"
 
 namespace berth {
 
@@ -82,6 +83,7 @@ class Rebuilding {
                  {"vocab", std::move(model["vocab"])}};
         return;
       case TokenizerKind::kRoberta:
+      case TokenizerKind::kGpt2:
       case TokenizerKind::kDeberta:
       case TokenizerKind::kHerbert: {
         require(model, "BPE", Json::value_t::object);
@@ -119,6 +121,7 @@ class Rebuilding {
         replace("pre_tokenizer", {{"type", "BertPreTokenizer"}});
         break;
       case TokenizerKind::kRoberta:
+      case TokenizerKind::kGpt2:
       case TokenizerKind::kDeberta:
         replace("normalizer", Json());
         replace("pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", prefix}});
@@ -145,8 +148,9 @@ class Rebuilding {
             class_.name.empty() ? "by the model's type" : class_.name, ", is of ", type));
   }
 
+  // As in Python, null is false.
   bool flag(const char* key, bool otherwise) const {
-    return bool_member(config_, key).value_or(otherwise);
+    return bool_member(config_, key).value_or(otherwise && !config_.contains(key));
   }
 
   bool has_metaspace() const {
@@ -291,6 +295,8 @@ class Rebuilding {
         roberta["add_prefix_space"] = prefix;
         return roberta;
       }
+      case TokenizerKind::kGpt2:
+        return part_of(root_, "post_processor");
       case TokenizerKind::kDeberta:
         return of_parts({cls, "$A", sep}, {cls, "$A", sep, sep, "$B", sep});
       case TokenizerKind::kT5:
@@ -344,7 +350,7 @@ std::map<std::string, int32_t> pieces_of(const Json& model) {
     if (vocabulary->is_object()) {
       ids.emplace(key, count_of(value, "the id of a piece"));
     } else if (value.is_array() && !value.empty() && value[0].is_string()) {
-      ids.emplace(value[0].get<std::string>(), next++);
+      ids.insert_or_assign(value[0].get<std::string>(), next++);
     }
   }
   return ids;
@@ -354,10 +360,15 @@ std::map<std::string, int32_t> pieces_of(const Json& model) {
 
 std::vector<std::string> read_as_class(const FileLookup& file,
                                        const TokenizerClass& tokenizer_class,
-                                       const TokenizerOverrides& overrides, Json& root) {
+                                       const TokenizerOverrides& overrides, Json& root,
+                                       const SentencePieceTokens* model) {
   if (member(root, "model") == nullptr) throw Error(Code::kBadData, "it has no model");
-  const Json config = config_of(file);
-  const ClassTokens tokens(file, tokenizer_class, config, read_added_tokens_list(root));
+  Json config = config_of(file);
+  const ClassTokens tokens(file, tokenizer_class, config, read_added_tokens_list(root), model);
+  if (model != nullptr) {
+    config["unk_id"] = model->unk_id;
+    add_pieces_of_class(tokenizer_class.kind, tokens, extra_ids_of(config), root["model"]["vocab"]);
+  }
   Rebuilding rebuilding(tokenizer_class, config, tokens, root);
   if (tokenizer_class.rebuilds) rebuilding.rebuild_model();
   const std::map<std::string, int32_t> pieces = pieces_of(root["model"]);
@@ -365,8 +376,10 @@ std::vector<std::string> read_as_class(const FileLookup& file,
     const auto found = pieces.find(token);
     return found == pieces.end() ? -1 : found->second;
   };
-  OrderedJson added = added_token_list(tokens.all(find, static_cast<int32_t>(pieces.size())));
-  root["added_tokens"] = parse_json(to_text(added));
+  const auto count = static_cast<int32_t>(pieces.size());
+  const std::vector<AddedToken> all = tokens.all(find, count);
+  if (!file("tokenizer.json")) tokens.refuse_moved(all, count);
+  root["added_tokens"] = parse_json(to_text(added_token_list(all)));
   return tokenizer_class.rebuilds ? rebuilding.rebuild_steps(overrides)
                                   : std::vector<std::string>();
 }

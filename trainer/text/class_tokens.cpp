@@ -9,6 +9,7 @@
 #include "storage/base/text.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
+#include "trainer/text/sentencepiece_json.h"
 
 namespace berth {
 
@@ -17,8 +18,6 @@ namespace {
 // In the order of transformers, which gives new tokens their ids in this order.
 constexpr const char* kNames[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                   "pad_token", "cls_token", "mask_token"};
-
-constexpr int32_t kMostExtraIds = 10000;
 
 bool same(const AddedToken& a, const AddedToken& b) {
   return a.content == b.content && a.single_word == b.single_word && a.lstrip == b.lstrip &&
@@ -62,10 +61,13 @@ class Vocabulary {
 }  // namespace
 
 ClassTokens::ClassTokens(const FileLookup& file, const TokenizerClass& tokenizer_class,
-                         const Json& config, std::vector<AddedToken> listed)
+                         const Json& config, std::vector<AddedToken> listed,
+                         const SentencePieceTokens* model)
     : rebuilds_(tokenizer_class.rebuilds), listed_(std::move(listed)) {
   if (rebuilds_) name_defaults(tokenizer_class.kind);
+  if (model != nullptr) extra_ = model->tokens;
   read_names(config, false);
+  read_extra(config);
   if (const Json* decoder = member(config, "added_tokens_decoder")) {
     if (!decoder->is_object()) {
       throw Error(Code::kBadData, "added_tokens_decoder is not an object", "tokenizer_config.json");
@@ -79,32 +81,41 @@ ClassTokens::ClassTokens(const FileLookup& file, const TokenizerClass& tokenizer
     }
   } else {
     read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
-                    [&](const std::string& content) { read_names(parse_object(content), true); });
-    read_if_present(
-        file("added_tokens.json"), "added_tokens.json", [&](const std::string& content) {
-          const Json object = parse_object(content);
-          for (const auto& item : object.items()) {
-            const std::string& text = item.key();
-            const Json& id = item.value();
-            const bool named =
-                holds(extra_, text) || std::any_of(names_.begin(), names_.end(), [&](auto& name) {
-                  return name.second && name.second->content == text;
-                });
-            by_id_[count_of(id, "the id of a token")] =
-                AddedToken{.content = text, .normalized = !named, .special = named};
-          }
-        });
+                    [&](const std::string& content) {
+                      const Json map = parse_object(content);
+                      read_names(map, true);
+                      read_extra_of_map(map, model != nullptr);
+                    });
+    read_if_present(file("added_tokens.json"), "added_tokens.json",
+                    [&](const std::string& content) { read_added_tokens(content); });
     for (const AddedToken& token : listed_) by_id_[token.id] = token;
   }
-  if (tokenizer_class.kind == TokenizerKind::kT5 && rebuilds_) {
-    const Json* count = member(config, "extra_ids");
-    const int32_t extra_ids = count == nullptr ? 100 : count_of(*count, "extra_ids");
-    if (extra_ids > kMostExtraIds) throw Error(Code::kBadData, "extra_ids is over 10000");
-    if (extra_.empty()) {
-      for (int32_t i = 0; i < extra_ids; ++i) {
-        extra_.push_back({.content = cat("<extra_id_", i, ">")});
-      }
+  if (names_own_ && (lists_extra_ || lists_older_)) {
+    throw Error(Code::kBadData,
+                "extra_special_tokens has names, beside a list of special tokens, and berth does "
+                "not read both",
+                "", "list all of them in extra_special_tokens");
+  }
+  if (tokenizer_class.kind == TokenizerKind::kT5 && rebuilds_ && !lists_extra_) {
+    const int32_t count = extra_ids_of(config);
+    const bool has_some = std::any_of(extra_.begin(), extra_.end(), [](const AddedToken& token) {
+      return token.content.find("<extra_id_") != token.content.npos;
+    });
+    for (int32_t i = 0; i < count && !has_some; ++i) {
+      extra_.push_back({.content = cat("<extra_id_", i, ">")});
     }
+  }
+}
+
+// transformers knows the special ones among them by the names and the lists that files state.
+void ClassTokens::read_added_tokens(const std::string& content) {
+  const Json object = parse_object(content);
+  for (const auto& item : object.items()) {
+    const std::string& text = item.key();
+    const Json& id = item.value();
+    const bool named = std::find(stated_.begin(), stated_.end(), text) != stated_.end();
+    by_id_[count_of(id, "the id of a token")] =
+        AddedToken{.content = text, .normalized = !named, .special = named};
   }
 }
 
@@ -145,6 +156,7 @@ void ClassTokens::name_defaults(TokenizerKind kind) {
     case TokenizerKind::kXlmRoberta:
       return name({"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"});
     case TokenizerKind::kGpt2:
+      return name({"<|endoftext|>", "<|endoftext|>", "<|endoftext|>"});
     case TokenizerKind::kUnknown:
       return;
   }
@@ -161,27 +173,82 @@ void ClassTokens::read_names(const Json& object, bool is_map) {
     }
     AddedToken token = token_of(*found, found->is_string() || is_map, false);
     if (found->is_string()) token.id = -2;
+    stated_.push_back(token.content);
     names_[name] = std::move(token);
-  }
-  for (const char* name : {"additional_special_tokens", "extra_special_tokens"}) {
-    read_extra(object, name, is_map);
   }
 }
 
-void ClassTokens::read_extra(const Json& object, const char* name, bool is_map) {
-  const Json* list = member(object, name);
-  if (list == nullptr || !(list->is_array() || list->is_object()) || list->empty()) return;
-  if (!is_map) extra_.clear();
-  for (const Json& value : *list) {
+void ClassTokens::add_extra(const Json& list) {
+  if (!(list.is_array() || list.is_object())) return;
+  for (const Json& value : list) {
     AddedToken token = token_of(value, true, false);
     if (value.is_string()) token.id = -2;
+    stated_.push_back(token.content);
     if (!holds(extra_, token.content)) extra_.push_back(std::move(token));
   }
+}
+
+// Names of special tokens of the folder's own, which are no list.
+void ClassTokens::read_own_names(const Json& object) {
+  const Json* names = member(object, "extra_special_tokens");
+  if (names == nullptr || !names->is_object() || names->empty()) return;
+  names_own_ = true;
+  for (const Json& value : *names) {
+    AddedToken token = token_of(value, true, false);
+    if (value.is_string()) token.id = -2;
+    own_names_.push_back(std::move(token));
+  }
+}
+
+// extra_special_tokens outranks the older additional_special_tokens, unless it is empty.
+void ClassTokens::read_extra(const Json& object) {
+  const Json* newer = member(object, "extra_special_tokens");
+  const Json* older = member(object, "additional_special_tokens");
+  read_own_names(object);
+  const bool is_list = newer != nullptr && newer->is_array() && (!newer->empty() || !older);
+  const Json* list = is_list ? newer : older;
+  if (list == nullptr) return;
+  lists_extra_ = true;
+  extra_.clear();
+  add_extra(*list);
+}
+
+// The tokens of a SentencePiece model, or those that tokenizer_config.json lists, outrank the older
+// list here.
+void ClassTokens::read_extra_of_map(const Json& object, bool has_model) {
+  const bool had_list = lists_extra_;
+  read_own_names(object);
+  const Json* newer = member(object, "extra_special_tokens");
+  if (newer != nullptr && newer->is_array()) {
+    if (!had_list) extra_.clear();
+    lists_extra_ = true;
+    add_extra(*newer);
+  }
+  const Json* older = member(object, "additional_special_tokens");
+  if (older == nullptr || has_model || lists_extra_) return;
+  const std::vector<std::string> stated = stated_;
+  extra_.clear();
+  add_extra(*older);
+  stated_ = stated;
+  lists_older_ = true;
 }
 
 std::string ClassTokens::text(const std::string& name) const {
   const auto found = names_.find(name);
   return found == names_.end() || !found->second ? "" : found->second->content;
+}
+
+void ClassTokens::refuse_moved(const std::vector<AddedToken>& all, int32_t count) const {
+  for (const auto& [id, token] : by_id_) {
+    for (const AddedToken& other : all) {
+      if (other.content != token.content || other.id == id || other.id < count) continue;
+      throw Error(Code::kBadData,
+                  cat("a file gives the added token ", quoted(token.content), " the id ", id,
+                      ", and transformers 5 gives it ", other.id),
+                  "",
+                  "save the tokenizer with the version that trained the model, as tokenizer.json");
+    }
+  }
 }
 
 std::vector<AddedToken> ClassTokens::all(const std::function<int32_t(const std::string&)>& find,
@@ -199,15 +266,20 @@ std::vector<AddedToken> ClassTokens::all(const std::function<int32_t(const std::
       wanted.push_back(token);
     }
   }
+  // A later token of the same text gives it its flags.
+  const std::vector<AddedToken> of_files = wanted;
   const auto add_absent = [&](const AddedToken& token) {
-    if (!holds(vocabulary.tokens(), token.content) && !holds(wanted, token.content)) {
-      wanted.push_back(token);
-    }
+    if (holds(vocabulary.tokens(), token.content) || holds(of_files, token.content)) return;
+    const bool is_there = std::any_of(wanted.begin(), wanted.end(), [&](const AddedToken& other) {
+      return same(other, token) && (other.id == -2) == (token.id == -2);
+    });
+    if (!is_there) wanted.push_back(token);
   };
   for (const char* name : kNames) {
     const auto found = names_.find(name);
     if (found != names_.end() && found->second) add_absent(*found->second);
   }
+  for (const AddedToken& token : own_names_) add_absent(token);
   for (const AddedToken& token : extra_) add_absent(token);
   for (AddedToken& token : wanted) {
     token.special |= std::any_of(names_.begin(), names_.end(), [&](const auto& name) {

@@ -95,6 +95,16 @@ void name_mpnet_tokens(TokenizerSettings& settings) {
   settings.added_tokens.push_back({.content = "<mask>", .lstrip = true});
 }
 
+// Takes that <mask> out again where it is no token: a file names another one, or the vocabulary has
+// none.
+void remove_absent_mask(const std::vector<std::string>& pieces, TokenizerSettings& settings) {
+  const bool is_token = settings.options.mask_token == "<mask>" &&
+                        std::ranges::find(pieces, "<mask>") != pieces.end();
+  std::erase_if(settings.added_tokens, [&](const AddedToken& token) {
+    return !is_token && token.content == "<mask>" && token.id < 0;
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& root,
@@ -127,6 +137,7 @@ std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const Tok
   read_if_present(file("vocab.txt"), "vocab.txt",
                   [&](const std::string& content) { pieces = vocabulary_of_lines(content); });
   read_settings(file, settings);
+  if (of.kind == TokenizerKind::kMpnet) remove_absent_mask(pieces, settings);
   if (overrides.do_lower_case) settings.lowercase = overrides.do_lower_case;
   const SequenceSettings sequences = sequence_settings(file, nullptr);
   settings.options.has_token_types = !is_distilbert(file) && sequences.has_types;

@@ -37,16 +37,16 @@ std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const Tok
 // that of a BERT tokenizer.
 std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& root,
                                           const TokenizerOverrides& overrides);
-// Loads from vocab.json and merges.txt.
-std::unique_ptr<Tokenizer> load_byte_level(const FileLookup& file, std::string vocabulary,
-                                           std::string merges, const TokenizerClass& of,
-                                           const TokenizerOverrides& overrides);
-// Reads merges.txt. Each line is "left right", best rank first. The first line may be
-// "#version: 0.2".
-std::vector<std::pair<std::string, std::string>> read_merges(std::string_view content);
-// Loads from the SentencePiece file `name`, whose content is `content`.
+// Loads from vocab.json and merges.txt, as the class reads them: byte-level BPE, or HerBERT's.
+std::unique_ptr<Tokenizer> load_merges(const FileLookup& file, const std::string& vocabulary,
+                                       const std::string& merges, TokenizerClass of,
+                                       const TokenizerOverrides& overrides,
+                                       std::vector<std::string>& rules);
+// Loads from the SentencePiece file `name`, whose content is `content`: as the class of
+// transformers 5 reads it, or else, where no file names a class or a model_type, as
+// libsentencepiece does.
 std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char* name,
-                                              std::string content, const TokenizerClass& of,
+                                              const std::string& content, const TokenizerClass& of,
                                               const TokenizerOverrides& overrides);
 
 // Adds the settings in tokenizer_config.json, special_tokens_map.json and added_tokens.json.
@@ -68,6 +68,11 @@ struct SequenceSettings {
 };
 // `root` is the content of tokenizer.json, or null.
 SequenceSettings sequence_settings(const FileLookup& file, const Json* root);
+
+// Makes the tokenizer of `root`, the content of tokenizer.json as the class reads it.
+std::unique_ptr<Tokenizer> load_pipeline(const Json& root, const SequenceSettings& sequences,
+                                         const TokenizerOverrides& overrides,
+                                         std::vector<Tokenizer::File> files);
 
 // Gives every added token its id: the vocabulary's, or else the file's, or else the next free one
 // from `vocab_size` on. Also adds the special tokens that no file lists, if the vocabulary contains

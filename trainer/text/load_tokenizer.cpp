@@ -78,17 +78,10 @@ std::unique_ptr<Tokenizer> load_json(const FileLookup& file, const TokenizerClas
   const SequenceSettings sequences = sequence_settings(file, &root);
   add_rules(file, sequences, rules);
   if (auto tokenizer = load_bert_json(file, root, overrides)) return tokenizer;
-  PipelineParts parts = read_pipeline_json(root);
-  if (overrides.lowers_first) {
-    parts.options.normalize =
-        parts.options.normalize ? in_sequence({lower_casing(), std::move(parts.options.normalize)})
-                                : lower_casing();
-  }
-  sequences.apply(parts.special);
   const bool has_case = of.kind == TokenizerKind::kAlbert || of.kind == TokenizerKind::kDebertaV2;
-  parts.files = with_settings(file, of, {{"tokenizer.json", content}},
-                              has_case && of.rebuilds ? overrides : TokenizerOverrides());
-  return std::make_unique<PipelineTokenizer>(std::move(parts));
+  return load_pipeline(root, sequences, overrides,
+                       with_settings(file, of, {{"tokenizer.json", content}},
+                                     has_case && of.rebuilds ? overrides : TokenizerOverrides()));
 }
 
 // Whether vocab.txt, which earlier versions preferred to tokenizer.json, makes another tokenizer.
@@ -103,29 +96,6 @@ bool decides_otherwise(const FileLookup& file, const TokenizerClass& of,
   } catch (const Error&) {
     return true;
   }
-}
-
-// HerBERT's vocabulary and merges, as tokenizer.json holds them.
-std::unique_ptr<Tokenizer> load_herbert(const FileLookup& file, const TokenizerClass& of,
-                                        const std::string& vocabulary, const std::string& merges,
-                                        const TokenizerOverrides& overrides) {
-  Json root = Json::object();
-  read_if_present(vocabulary, "vocab.json", [&](const std::string& content) {
-    root["model"] = {{"vocab", parse_object(content)}, {"merges", Json::array()}};
-  });
-  read_if_present(merges, "merges.txt", [&](const std::string& content) {
-    for (const auto& [left, right] : read_merges(content)) {
-      root["model"]["merges"].push_back(Json::array({left, right}));
-    }
-  });
-  read_as_class(file, of, overrides, root);
-  PipelineParts parts = read_pipeline_json(root);
-  if (overrides.lowers_first) {
-    parts.options.normalize = in_sequence({lower_casing(), std::move(parts.options.normalize)});
-  }
-  sequence_settings(file, nullptr).apply(parts.special);
-  parts.files = with_settings(file, of, {{"vocab.json", vocabulary}, {"merges.txt", merges}});
-  return std::make_unique<PipelineTokenizer>(std::move(parts));
 }
 
 // The files of a vocabulary beside tokenizer.json.
@@ -158,33 +128,81 @@ FileKind files_of(TokenizerKind kind) {
   }
 }
 
-const char* shown_files(FileKind kind) {
-  return kind == FileKind::kVocabulary ? "vocab.txt"
-         : kind == FileKind::kMerges   ? "vocab.json with merges.txt"
-                                       : "a SentencePiece model";
+// The names of the SentencePiece model that the class looks for, the first one first. The last one
+// is its own.
+std::vector<const char*> model_names(const TokenizerClass& of) {
+  switch (of.kind) {
+    case TokenizerKind::kXlmRoberta:
+    case TokenizerKind::kCamembert:
+      return {"tokenizer.model", "sentencepiece.bpe.model"};
+    case TokenizerKind::kDebertaV2:
+      return {"tokenizer.model", "spm.model"};
+    case TokenizerKind::kAlbert:
+    case TokenizerKind::kT5:
+      return {"tokenizer.model", "spiece.model"};
+    default:
+      return {std::begin(kSentencePieceNames), std::end(kSentencePieceNames)};
+  }
 }
 
-[[noreturn]] void refuse_files(const TokenizerClass& of, const char* wanted, FileKind has) {
+std::string shown_files(const FileLookup& file, FileKind kind) {
+  if (kind == FileKind::kVocabulary) return "vocab.txt";
+  if (kind == FileKind::kMerges) return "vocab.json with merges.txt";
+  for (const char* name : kSentencePieceNames) {
+    if (file(name)) return name;
+  }
+  return "a SentencePiece model";
+}
+
+std::string wanted_files(const TokenizerClass& of) {
+  switch (files_of(of.kind)) {
+    case FileKind::kVocabulary:
+      return "vocab.txt";
+    case FileKind::kMerges:
+      return "vocab.json with merges.txt";
+    default:
+      return model_names(of).back();
+  }
+}
+
+[[noreturn]] void refuse_files(const FileLookup& file, const TokenizerClass& of,
+                               const std::string& wanted, FileKind has) {
   throw Error(
       Code::kBadData,
       cat("the tokenizer is a ", shown_class(of), of.name.empty() ? ", by the model_type" : "",
-          ", which berth reads from ", wanted, "; the folder has ", shown_files(has)),
+          ", which berth reads from ", wanted, "; the folder has ", shown_files(file, has)),
       "",
       "add its files, or name the class of these files in tokenizer_config.json "
       "(tokenizer_class)");
 }
 
-// Throws where tokenizer_config.json says that there is no such special token. Without
-// tokenizer.json, the tokens are known by their names.
+// Throws where tokenizer_config.json says that there is no such special token. Beside vocab.txt,
+// the tokens are known by their names.
 void refuse_absent_names(const FileLookup& file) {
   constexpr const char* kConfig = "tokenizer_config.json";
   read_if_present(file(kConfig), kConfig, [&](const std::string& content) {
     const Json config = parse_object(content);
-    for (const char* name : {"unk_token", "sep_token", "cls_token", "mask_token"}) {
+    for (const char* name : {"unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
       if (!config.contains(name) || !config[name].is_null()) continue;
       throw Error(Code::kBadData,
                   cat(quoted(name), " is null, and berth does not tokenize without"), "",
                   "take the key out, or save the tokenizer with transformers");
+    }
+  });
+}
+
+// Without tokenizer.json, these keys change the template of the classes that do not make it last.
+void refuse_template_keys(const FileLookup& file, const TokenizerClass& of) {
+  if (of.kind != TokenizerKind::kAlbert && of.kind != TokenizerKind::kGpt2) return;
+  constexpr const char* kConfig = "tokenizer_config.json";
+  read_if_present(file(kConfig), kConfig, [&](const std::string& content) {
+    const Json config = parse_object(content);
+    for (const char* key : {"add_bos_token", "add_eos_token"}) {
+      if (!config.contains(key)) continue;
+      throw Error(Code::kBadData,
+                  cat(quoted(key), " changes the special tokens of ", shown_class(of),
+                      " where there is no tokenizer.json, and berth does not compute that"),
+                  "", "save the tokenizer with its tokenizer.json");
     }
   });
 }
@@ -210,33 +228,53 @@ std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of
         "no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or .model file", "",
         "pass --vocab-file");
   }
-  refuse_absent_names(file);
-  if (of.kind == TokenizerKind::kGpt2) refuse_files(of, "tokenizer.json", has);
+  refuse_template_keys(file, of);
+  const bool has_other = wants == FileKind::kVocabulary || wants == FileKind::kMerges;
+  if (has_other && has != FileKind::kSentencePiece && file("tokenizer.model")) {
+    throw Error(Code::kBadData,
+                cat("the folder has tokenizer.model beside ", shown_files(file, has),
+                    ", and transformers 5 reads it first"),
+                "", "remove tokenizer.model if it is not the tokenizer's");
+  }
   const FileKind read = wants == FileKind::kNone ? has : wants;
   if (read == FileKind::kVocabulary && file("vocab.txt")) {
+    refuse_absent_names(file);
     return load_bert_tokenizer(file, of, overrides);
   }
   if (read == FileKind::kMerges && file("vocab.json")) {
-    auto vocabulary = file("vocab.json"), merges = file("merges.txt");
+    const auto vocabulary = file("vocab.json"), merges = file("merges.txt");
     if (!merges) {
       throw Error(Code::kNotFound, "no merges.txt beside vocab.json", "",
                   "add merges.txt, or use a tokenizer.json instead");
     }
-    if (of.kind == TokenizerKind::kHerbert) {
-      return load_herbert(file, of, *vocabulary, *merges, overrides);
-    }
-    return load_byte_level(file, std::move(*vocabulary), std::move(*merges), of, overrides);
+    return load_merges(file, *vocabulary, *merges, of, overrides, rules);
   }
-  for (const char* name : kSentencePieceNames) {
+  for (const char* name : model_names(of)) {
     if (read != FileKind::kSentencePiece) break;
-    if (auto content = file(name)) {
-      return load_sentencepiece(file, name, std::move(*content), of, overrides);
+    if (const auto content = file(name)) {
+      if (of.rebuilds)
+        rules.emplace_back("the class of the tokenizer decides over the SentencePiece model");
+      return load_sentencepiece(file, name, *content, of, overrides);
     }
   }
-  refuse_files(of, shown_files(wants), has);
+  refuse_files(file, of, wanted_files(of), has);
 }
 
 }  // namespace
+
+std::unique_ptr<Tokenizer> load_pipeline(const Json& root, const SequenceSettings& sequences,
+                                         const TokenizerOverrides& overrides,
+                                         std::vector<Tokenizer::File> files) {
+  PipelineParts parts = read_pipeline_json(root);
+  if (overrides.lowers_first) {
+    parts.options.normalize =
+        parts.options.normalize ? in_sequence({lower_casing(), std::move(parts.options.normalize)})
+                                : lower_casing();
+  }
+  sequences.apply(parts.special);
+  parts.files = std::move(files);
+  return std::make_unique<PipelineTokenizer>(std::move(parts));
+}
 
 std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& lookup,
                                           const TokenizerOverrides& overrides,

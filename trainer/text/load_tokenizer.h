@@ -30,10 +30,11 @@ using FileLookup = std::function<std::optional<std::string>(std::string_view nam
 //    tokenizer_config.json, special_tokens_map.json and added_tokens.json if they exist. Google's
 //    original releases have no such files; then the tokenizer is uncased unless the vocabulary has
 //    a piece with a capital letter.
-//  - vocab.json and merges.txt: byte-level BPE, or HerBERT's BPE.
-//  - sentencepiece.bpe.model, spiece.model, spm.model, tokenizer.model, sentencepiece.model: as
-//    libsentencepiece. The ids and special tokens are those of the class. If there is none, the
-//    model's own are used.
+//  - vocab.json and merges.txt, as the class reads them: byte-level BPE, or HerBERT's BPE.
+//  - tokenizer.model, or else sentencepiece.bpe.model, spiece.model or spm.model, by the class: the
+//    class takes the pieces and the character map (sentencepiece_json.h). Where there is neither a
+//    class nor a model_type, any of these, or sentencepiece.model, is read as libsentencepiece
+//    reads it, with the special tokens that its control pieces suggest.
 // Warns of keys that nobody knows, and where the case of the vocabulary is not the tokenizer's.
 // Throws kNotFound if none exists, kUsage if a key has a value with which berth does not compute,
 // and kBadData if the class is not known, special tokens are missing or the tokenizer is not

@@ -57,6 +57,12 @@ NormalizationStep precompiled_of(const Json& normalizer) {
   return precompiled(Charsmap(*blob));
 }
 
+NormalizationStep prepend_of(const Json& normalizer) {
+  const auto prefix = string_member(normalizer, "prepend");
+  if (!prefix || prefix->empty()) throw Error(Code::kBadData, "normalizer.prepend is empty");
+  return prepending(*prefix);
+}
+
 NormalizationStep step_of(const Json& normalizer) {
   const std::string type = string_member(normalizer, "type").value_or("");
   if (type == "Sequence") return sequence_of(normalizer);
@@ -69,7 +75,7 @@ NormalizationStep step_of(const Json& normalizer) {
   if (type == "StripAccents") return accent_stripping();
   if (type == "Replace") return replace_of(normalizer);
   if (type == "Precompiled") return precompiled_of(normalizer);
-  if (type == "Prepend") return prepending(string_member(normalizer, "prepend").value_or(""));
+  if (type == "Prepend") return prepend_of(normalizer);
   if (type == "Strip") {
     return trimming(bool_member(normalizer, "strip_left").value_or(true),
                     bool_member(normalizer, "strip_right").value_or(true));

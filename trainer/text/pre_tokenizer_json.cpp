@@ -51,10 +51,12 @@ SplitStep metaspace_of(const Json& pre_tokenizer, Splitting& splitting) {
 SplitStep split_of(const Json& pre_tokenizer) {
   const Json* pattern = member(pre_tokenizer, "pattern");
   const auto literal = pattern == nullptr ? std::nullopt : string_member(*pattern, "String");
-  if (!literal || literal->empty()) {
-    throw Error(Code::kBadData,
-                "pre_tokenizer.pattern is a regular expression, which berth does not support");
+  if (!literal) {
+    const auto regex = pattern == nullptr ? std::nullopt : string_member(*pattern, "Regex");
+    throw Error(Code::kBadData, cat("pre_tokenizer.pattern is ", quoted(regex.value_or("")),
+                                    ", a regular expression that berth does not support"));
   }
+  if (literal->empty()) throw Error(Code::kBadData, "pre_tokenizer.pattern is empty");
   return splitting_at(*literal, behavior_of(pre_tokenizer, SplitBehavior::kRemoved),
                       bool_member(pre_tokenizer, "invert").value_or(false));
 }

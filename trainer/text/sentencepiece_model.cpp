@@ -41,6 +41,7 @@ void parse_trainer_spec(Bytes message, SentencePieceModel& model) {
   for (ProtoField field; reader.next(field);) {
     if (field.number == 24) model.treat_whitespace_as_suffix = field.as_varint() != 0;
     if (field.number == 35) model.byte_fallback = field.as_varint() != 0;
+    if (field.number == 40) model.trained_unk_id = static_cast<int32_t>(field.as_varint());
     if (field.number != 3) continue;
     const uint64_t algorithm = field.as_varint();
     if (algorithm != 1 && algorithm != 2) {

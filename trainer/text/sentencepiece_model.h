@@ -24,6 +24,7 @@ struct SentencePieceModel {
   Algorithm algorithm = Algorithm::kUnigram;
   bool treat_whitespace_as_suffix = false;
   bool byte_fallback = false;
+  int32_t trained_unk_id = 0;
 
   // NormalizerSpec
   std::string precompiled_charsmap;

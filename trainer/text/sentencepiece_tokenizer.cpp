@@ -41,29 +41,6 @@ Viterbi<float> unigram_of(const SentencePieceModel& model) {
   return {pieces, least - kUnknownPenalty};
 }
 
-// What the tokens look like in the text. Those that match normalized text are
-// left to prepared_contents().
-std::vector<std::string> contents(const SentencePieceOptions& options) {
-  std::vector<std::string> texts;
-  for (const AddedToken& token : options.added_tokens) {
-    texts.push_back(options.prepare && token.normalized ? "" : token.content);
-  }
-  return texts;
-}
-
-// What the tokens that match normalized text look like in a prepared text, and "" for the others.
-std::vector<std::string> prepared_contents(const SentencePieceOptions& options) {
-  std::vector<std::string> texts;
-  for (const AddedToken& token : options.added_tokens) {
-    texts.emplace_back();
-    if (!options.prepare || !token.normalized) continue;
-    AlignedText text(token.content, 0, /*with_spans=*/false);
-    options.prepare(text);
-    texts.back() = text.text();
-  }
-  return texts;
-}
-
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model,
@@ -73,10 +50,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model,
       options_(std::move(options)),
       files_(std::move(options_.files)),
       user_defined_(user_defined_of(model_)),
-      normalizer_(model_, user_defined_),
-      added_tokens_(options_.added_tokens, contents(options_)),
-      prepared_tokens_(options_.added_tokens, prepared_contents(options_)),
-      vocab_size_(static_cast<int32_t>(model_.pieces.size()) + options_.shift) {
+      normalizer_(model_, user_defined_) {
   if (model_.algorithm == SentencePieceModel::Algorithm::kBpe) {
     bpe_.emplace(model_, user_defined_);
   } else {
@@ -90,32 +64,10 @@ SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model,
       byte_ids_[byte] = static_cast<int32_t>(id);
     }
   }
-  if (options_.unk_id < 0) options_.unk_id = model_.unk_id + options_.shift;
-  for (const AddedToken& token : options_.added_tokens) {
-    vocab_size_ = std::max(vocab_size_, token.id + 1);
-  }
 }
 
 std::string SentencePieceTokenizer::token(int32_t id) const {
-  for (const AddedToken& token : options_.added_tokens) {
-    if (token.id == id) return token.content;
-  }
-  const int64_t piece = int64_t{id} - options_.shift;
-  const bool known = piece >= 0 && piece < static_cast<int64_t>(model_.pieces.size());
-  return known ? model_.pieces[static_cast<size_t>(piece)].text : "";
-}
-
-void SentencePieceTokenizer::append(std::string_view text, Tokens& tokens) const {
-  added_tokens_.split(text, [&](AddedTokenFinder::Piece piece) {
-    const auto begin = static_cast<size_t>(piece.text.data() - text.data());
-    if (piece.id >= 0) {
-      tokens.add(piece.id,
-                 {static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + piece.text.size())});
-    } else {
-      append_section(piece.text, begin, tokens);
-    }
-    return !tokens.full();
-  });
+  return id >= 0 && id < vocab_size() ? model_.pieces[static_cast<size_t>(id)].text : "";
 }
 
 void SentencePieceTokenizer::cut(std::string_view normalized, const Take& take) const {
@@ -128,50 +80,34 @@ void SentencePieceTokenizer::cut(std::string_view normalized, const Take& take) 
   }
 }
 
-void SentencePieceTokenizer::append_section(std::string_view text, size_t shift,
-                                            Tokens& tokens) const {
-  AlignedText prepared(text, shift, tokens.with_spans);
-  if (!options_.prepare) return append_prepared(prepared, prepared.text(), shift, tokens);
-  options_.prepare(prepared);
-  const std::string_view whole = prepared.text();
-  prepared_tokens_.split(whole, [&](AddedTokenFinder::Piece piece) {
-    if (piece.id < 0) {
-      append_prepared(prepared, piece.text, shift, tokens);
-    } else {
-      const auto begin = static_cast<uint32_t>(piece.text.data() - whole.data());
-      const auto end = static_cast<uint32_t>(begin + piece.text.size());
-      tokens.add(piece.id, tokens.with_spans ? prepared.origin(begin, end) : Span{});
-    }
-    return !tokens.full();
-  });
-}
-
-void SentencePieceTokenizer::append_prepared(const AlignedText& prepared, std::string_view text,
-                                             size_t shift, Tokens& tokens) const {
-  const auto offset = static_cast<uint32_t>(text.data() - prepared.text().data());
+void SentencePieceTokenizer::append(std::string_view text, Tokens& tokens) const {
+  AlignedText prepared(text, 0, tokens.with_spans);
+  if (options_.prepare) options_.prepare(prepared);
   std::string normalized;
   std::vector<uint32_t> origins;
-  normalizer_.normalize(text, normalized, tokens.with_spans ? &origins : nullptr);
+  normalizer_.normalize(prepared.text(), normalized, tokens.with_spans ? &origins : nullptr);
   // Converts a range of bytes in the normalized text to bytes of the original.
   const auto origin = [&](uint32_t begin, uint32_t end) {
     if (!tokens.with_spans) return Span{};
-    const uint32_t first = offset + origins[begin], last = offset + origins[end];
-    if (options_.prepare && first < last) return prepared.origin(first, last);
-    return Span{static_cast<uint32_t>(shift + first), static_cast<uint32_t>(shift + last)};
+    const uint32_t first = origins[begin], last = origins[end];
+    if (!options_.prepare) return Span{first, last};
+    if (first < last) return prepared.origin(first, last);
+    const uint32_t at = first > 0 ? prepared.origin(first - 1, first).end : 0;
+    return Span{at, at};
   };
   bool after_unknown = false;
   const auto add = [&](int32_t piece, Span span) {
     const bool unknown = piece < 0;
     const Span from = origin(span.begin, span.end);
     if (!unknown) {
-      tokens.add(piece + options_.shift, from);
+      tokens.add(piece, from);
     } else if (model_.byte_fallback) {  // the last byte token covers the text of the character
       for (uint32_t i = span.begin; i < span.end; ++i) {
         const Span of_byte = i + 1 == span.end ? from : Span{from.begin, from.begin};
-        tokens.add(byte_ids_[static_cast<unsigned char>(normalized[i])] + options_.shift, of_byte);
+        tokens.add(byte_ids_[static_cast<unsigned char>(normalized[i])], of_byte);
       }
     } else if (!after_unknown) {
-      tokens.add(options_.unk_id, from);
+      tokens.add(model_.unk_id, from);
     } else if (tokens.with_spans) {  // consecutive unknown characters are one token
       tokens.spans.back().end = from.end;
     }

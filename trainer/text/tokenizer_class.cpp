@@ -6,6 +6,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/text/foreign_classes.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 
@@ -14,18 +15,38 @@ namespace berth {
 namespace {
 
 struct KindName {
-  std::string_view name;  // model_type in config.json, or the class without "Tokenizer"
+  std::string_view name;  // model_type in config.json, or a class
   TokenizerKind kind;
   bool rebuilds = true;
 };
 
-// Classes that transformers 5 has under another name than the model's.
+// The classes of transformers 5, without Fast. It has no MT5Tokenizer, and reads all of
+// tokenizer.json then.
 constexpr KindName kClasses[] = {
-    {"bart", TokenizerKind::kRoberta},     {"convbert", TokenizerKind::kBert, false},
-    {"gpt2", TokenizerKind::kGpt2, false}, {"herbert", TokenizerKind::kHerbert},
-    {"layoutlm", TokenizerKind::kBert},    {"led", TokenizerKind::kRoberta},
-    {"lxmert", TokenizerKind::kBert},      {"pretrained", TokenizerKind::kUnknown, false},
-    {"squeezebert", TokenizerKind::kBert}, {"tokenizersbackend", TokenizerKind::kUnknown, false},
+    {"AlbertTokenizer", TokenizerKind::kAlbert},
+    {"BartTokenizer", TokenizerKind::kRoberta},
+    {"BertTokenizer", TokenizerKind::kBert},
+    {"CamembertTokenizer", TokenizerKind::kCamembert},
+    {"ConvBertTokenizer", TokenizerKind::kBert, false},
+    {"DebertaTokenizer", TokenizerKind::kDeberta},
+    {"DebertaV2Tokenizer", TokenizerKind::kDebertaV2},
+    {"DistilBertTokenizer", TokenizerKind::kBert},
+    {"ElectraTokenizer", TokenizerKind::kBert},
+    {"GPT2Tokenizer", TokenizerKind::kGpt2},
+    {"HerbertTokenizer", TokenizerKind::kHerbert},
+    {"LEDTokenizer", TokenizerKind::kRoberta},
+    {"LayoutLMTokenizer", TokenizerKind::kBert},
+    {"LongformerTokenizer", TokenizerKind::kRoberta},
+    {"LxmertTokenizer", TokenizerKind::kBert},
+    {"MPNetTokenizer", TokenizerKind::kMpnet},
+    {"MT5Tokenizer", TokenizerKind::kUnknown, false},
+    {"MobileBertTokenizer", TokenizerKind::kBert},
+    {"PreTrainedTokenizer", TokenizerKind::kUnknown, false},
+    {"RobertaTokenizer", TokenizerKind::kRoberta},
+    {"SqueezeBertTokenizer", TokenizerKind::kBert},
+    {"T5Tokenizer", TokenizerKind::kT5},
+    {"XLMRobertaTokenizer", TokenizerKind::kXlmRoberta},
+    {"TokenizersBackend", TokenizerKind::kUnknown, false},
 };
 
 constexpr KindName kModels[] = {
@@ -50,76 +71,72 @@ constexpr KindName kModels[] = {
 // What transformers 5 has for other models that no file names a class for.
 constexpr KindName kTypes[] = {
     {"align", TokenizerKind::kBert},
+    {"bark", TokenizerKind::kBert},
     {"bart", TokenizerKind::kRoberta},
     {"blip", TokenizerKind::kBert},
+    {"blip2", TokenizerKind::kGpt2},
     {"bridgetower", TokenizerKind::kRoberta},
     {"bros", TokenizerKind::kBert},
     {"chineseclip", TokenizerKind::kBert},
     {"clap", TokenizerKind::kRoberta},
+    {"codegen", TokenizerKind::kGpt2},
     {"convbert", TokenizerKind::kBert},
     {"data2vectext", TokenizerKind::kRoberta},
+    {"dbrx", TokenizerKind::kGpt2},
+    {"emu3", TokenizerKind::kGpt2},
     {"ernie", TokenizerKind::kBert},
     {"flava", TokenizerKind::kBert},
+    {"florence2", TokenizerKind::kRoberta},
     {"git", TokenizerKind::kBert},
+    {"gpt2", TokenizerKind::kGpt2},
+    {"gptj", TokenizerKind::kGpt2},
+    {"gptneo", TokenizerKind::kGpt2},
+    {"groundingdino", TokenizerKind::kBert},
     {"gte", TokenizerKind::kXlmRoberta},
     {"herbert", TokenizerKind::kHerbert},
+    {"hyperclovaxvisionv2", TokenizerKind::kGpt2},
     {"ibert", TokenizerKind::kRoberta},
+    {"instructblip", TokenizerKind::kGpt2},
+    {"instructblipvideo", TokenizerKind::kGpt2},
+    {"jais2", TokenizerKind::kGpt2},
     {"jinaembeddingsv3", TokenizerKind::kXlmRoberta},
     {"layoutlm", TokenizerKind::kBert},
     {"led", TokenizerKind::kRoberta},
     {"lilt", TokenizerKind::kRoberta},
     {"lxmert", TokenizerKind::kBert},
-    {"mega", TokenizerKind::kRoberta},
+    {"mega", TokenizerKind::kUnknown, false},
     {"megatronbert", TokenizerKind::kBert},
+    {"metaclip2", TokenizerKind::kXlmRoberta},
+    {"mmgroundingdino", TokenizerKind::kBert},
     {"modernbert", TokenizerKind::kUnknown, false},
     {"modernbertdecoder", TokenizerKind::kUnknown, false},
     {"mra", TokenizerKind::kRoberta},
-    {"nezha", TokenizerKind::kBert},
+    {"musicgen", TokenizerKind::kT5},
+    {"musicgenmelody", TokenizerKind::kT5},
+    {"nezha", TokenizerKind::kUnknown, false},
     {"nystromformer", TokenizerKind::kUnknown, false},
-    {"qdqbert", TokenizerKind::kBert},
-    {"realm", TokenizerKind::kBert},
-    {"retribert", TokenizerKind::kBert},
+    {"opt", TokenizerKind::kGpt2},
+    {"phi", TokenizerKind::kGpt2},
+    {"qdqbert", TokenizerKind::kUnknown, false},
+    {"realm", TokenizerKind::kUnknown, false},
+    {"retribert", TokenizerKind::kUnknown, false},
     {"robertaprelayernorm", TokenizerKind::kRoberta},
     {"squeezebert", TokenizerKind::kBert},
+    {"starcoder2", TokenizerKind::kGpt2},
+    {"switchtransformers", TokenizerKind::kT5},
+    {"trocr", TokenizerKind::kXlmRoberta},
+    {"tvp", TokenizerKind::kBert},
+    {"vilt", TokenizerKind::kBert},
     {"visualbert", TokenizerKind::kBert},
     {"xmod", TokenizerKind::kXlmRoberta},
     {"yoso", TokenizerKind::kAlbert},
 };
 
-// Models whose class in transformers 5 berth does not have.
-struct ForeignClass {
-  std::string_view type, name;
-};
-constexpr ForeignClass kForeignClasses[] = {
-    {"barthez", "BarthezTokenizer"},
-    {"bertgeneration", "BertGenerationTokenizer"},
-    {"bertjapanese", "BertJapaneseTokenizer"},
-    {"bertweet", "BertweetTokenizer"},
-    {"bigbird", "BigBirdTokenizer"},
-    {"canine", "CanineTokenizer"},
-    {"esm", "EsmTokenizer"},
-    {"flaubert", "FlaubertTokenizer"},
-    {"fnet", "FNetTokenizer"},
-    {"funnel", "FunnelTokenizer"},
-    {"layoutlmv2", "LayoutLMv2Tokenizer"},
-    {"layoutlmv3", "LayoutLMv3Tokenizer"},
-    {"layoutxlm", "LayoutXLMTokenizer"},
-    {"luke", "LukeTokenizer"},
-    {"markuplm", "MarkupLMTokenizer"},
-    {"mbart", "MBartTokenizer"},
-    {"mluke", "MLukeTokenizer"},
-    {"phobert", "PhobertTokenizer"},
-    {"rembert", "RemBertTokenizer"},
-    {"rocbert", "RoCBertTokenizer"},
-    {"roformer", "RoFormerTokenizer"},
-    {"splinter", "SplinterTokenizer"},
-    {"xlm", "XLMTokenizer"},
-};
-
 // For these models transformers 5 does not believe the class that a file names.
-constexpr std::string_view kWithoutClass[] = {"modernbert", "modernbertdecoder"};
+constexpr std::string_view kWithoutClass[] = {"modernbert", "modernbertdecoder", "nystromformer",
+                                              "xlmrobertaxl"};
 
-// "XLMRobertaTokenizerFast" and "xlm-roberta" both become "xlmroberta".
+// "xlm-roberta" becomes "xlmroberta", and so does "XLMRobertaTokenizerFast".
 std::string plain_name(std::string name) {
   std::erase_if(name, [](char c) { return c == '-' || c == '_'; });
   name = lower_ascii(name);
@@ -129,7 +146,7 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-const KindName* named(const std::string& name, std::span<const KindName> rows) {
+const KindName* named(std::string_view name, std::span<const KindName> rows) {
   const auto found =
       std::find_if(rows.begin(), rows.end(), [&](const KindName& row) { return row.name == name; });
   return found == rows.end() ? nullptr : &*found;
@@ -155,11 +172,11 @@ void refuse_type(const FileLookup& file, const std::string& type) {
       has_json ? "if tokenizer.json says all of it, name the class PreTrainedTokenizerFast in "
                  "tokenizer_config.json (tokenizer_class)"
                : "name the class in tokenizer_config.json (tokenizer_class), such as BertTokenizer";
-  const auto* const foreign = std::ranges::find(kForeignClasses, type, &ForeignClass::type);
-  if (foreign != std::end(kForeignClasses)) {
+  const std::string_view foreign = foreign_class(type);
+  if (!foreign.empty()) {
     throw Error(Code::kBadData,
                 cat("no file names the class of the tokenizer; for the model_type ", shown,
-                    " it is ", foreign->name, ", which berth does not know"),
+                    " it is ", foreign, ", which berth does not know"),
                 "config.json", hint);
   }
   if (has_json) return;
@@ -179,13 +196,15 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
     found.name = text_in(file, "config.json", "tokenizer_class");
     found.of_model = !found.name.empty();
   }
-  const std::string type = model_type(file), plain = plain_name(found.name);
+  const std::string type = model_type(file);
+  found.has_type = !type.empty();
   const KindName* of_model = named(type, kModels);
   if (of_model == nullptr) of_model = named(type, kTypes);
   const KindName* row = of_model;
   if (!found.name.empty()) {
-    row = named(plain, kClasses);
-    if (row == nullptr) row = named(plain, kModels);
+    std::string_view name = found.name;
+    if (name.ends_with("Fast")) name.remove_suffix(4);
+    row = named(name, kClasses);
     if (row == nullptr) {
       throw Error(Code::kBadData,
                   cat("the tokenizer is a ", found.name, ", a class that berth does not know"),

@@ -28,6 +28,7 @@ enum class TokenizerKind : uint8_t {
 struct TokenizerClass {
   std::string name;       // as the file names it, or "" if none does
   bool of_model = false;  // config.json names it, and tokenizer_config.json does not
+  bool has_type = false;  // config.json has a model_type
   TokenizerKind kind = TokenizerKind::kUnknown;
   // Whether the class of transformers 5 makes the normalizer, the words, the template and the added
   // tokens itself, by tokenizer_config.json. It takes only the vocabulary and the character map

@@ -13,8 +13,6 @@ namespace berth {
 
 namespace {
 
-constexpr int32_t kMostExtraIds = 10000;
-
 // A later description of a token replaces the earlier one. If it has no id, it keeps the earlier
 // id.
 void add(AddedToken token, std::vector<AddedToken>& tokens) {
@@ -51,9 +49,10 @@ void read_names(const Json& object, TokenizerSettings& settings) {
     settings.other_names.push_back(token.content);
     if (value->is_object()) add(std::move(token), settings.added_tokens);
   }
-  for (const char* name : {"additional_special_tokens", "extra_special_tokens"}) {
-    const Json* list = member(object, name);
-    if (list == nullptr || !(list->is_array() || list->is_object())) continue;
+  // extra_special_tokens outranks the older additional_special_tokens, unless it is empty.
+  const Json* list = member(object, "extra_special_tokens");
+  if (list == nullptr || list->empty()) list = member(object, "additional_special_tokens");
+  if (list != nullptr && (list->is_array() || list->is_object())) {
     for (const Json& value : *list) {
       AddedToken token = token_of(value, true, false);
       const bool known =
@@ -102,12 +101,6 @@ void read_tokenizer_config(std::string_view content, TokenizerSettings& settings
   }
   if (const auto value = bool_member(config, "tokenize_chinese_chars")) {
     settings.options.handle_chinese_chars = *value;
-  }
-  if (const auto value = bool_member(config, "add_prefix_space")) settings.add_prefix_space = value;
-  if (const auto value = bool_member(config, "keep_accents")) settings.keep_accents = *value;
-  if (const Json* count = member(config, "extra_ids")) {
-    settings.extra_ids = count_of(*count, "extra_ids");
-    if (settings.extra_ids > kMostExtraIds) throw Error(Code::kBadData, "extra_ids is over 10000");
   }
   const Json* length = member(config, "model_max_length");
   if (length != nullptr && length->is_number_unsigned()) {

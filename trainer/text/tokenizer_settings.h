@@ -15,9 +15,6 @@ struct TokenizerSettings {
   BertTokenizerOptions options;
   WordPieceOptions wordpiece;
   std::optional<bool> lowercase;         // absent if no file states it
-  std::optional<bool> add_prefix_space;  // for byte-level tokenizers
-  bool keep_accents = false;             // for ALBERT
-  int32_t extra_ids = 100;               // for T5
   std::vector<std::string> other_names;  // of bos_token and eos_token
   std::vector<AddedToken> added_tokens;  // id -1: the vocabulary's id, or the next free one
 };

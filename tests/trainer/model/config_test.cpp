@@ -77,6 +77,21 @@ TEST(ModelConfig, TheHeadHasItsOwnDropoutOrThatOfTheEncoder) {
   EXPECT_EQ(parse_with("classifier_dropout", 0.3).head_dropout(), 0.3);
 }
 
+// transformers 5 leaves id2label out of a file with two labels without names.
+TEST(ModelConfig, AClassifierWithoutId2labelHasTheLabelsOfTransformers) {
+  OrderedJson object = base();
+  object["architectures"] = {"BertForSequenceClassification"};
+  EXPECT_THAT(parse(object).labels, ElementsAre("LABEL_0", "LABEL_1"));
+  object["num_labels"] = 3;
+  EXPECT_THAT(parse(object).labels, ElementsAre("LABEL_0", "LABEL_1", "LABEL_2"));
+  object["num_labels"] = 1;
+  EXPECT_EQ(parse(object).saved_task, usual_task(LabelKind::kNumber));
+  object["architectures"] = {"BertModel"};
+  EXPECT_THAT(parse(object).labels, IsEmpty());
+  object["num_labels"] = "many";
+  EXPECT_THAT(parse(object).labels, IsEmpty());
+}
+
 TEST(ModelConfig, LabelsStandByTheirId) {
   const ModelConfig config = parse_with("id2label", {{"1", "ham"}, {"0", "spam"}, {"2", "eggs"}});
   EXPECT_THAT(config.labels, ElementsAre("spam", "ham", "eggs"));

@@ -54,8 +54,11 @@ TEST(ByteLevelTest, MergesAndDropsCharactersWithoutAToken) {
   EXPECT_THAT(tokenizer->encode("a", "b", 9).input_ids, ElementsAre(0, 3, 1, 1, 4, 1));
 }
 
-TEST(ByteLevelTest, TheMaskSwallowsTheSpaceBeforeIt) {
-  EXPECT_THAT(ids(*load(kSmallByteLevel), "a <mask> a"), ElementsAre(0, 3, 2, 6, 3, 1));
+TEST(ByteLevelTest, TheMaskTakesTheSpaceBeforeItIfAFileSaysSo) {
+  Files files = kSmallByteLevel;
+  EXPECT_THAT(ids(*load(files), "a <mask> a"), ElementsAre(0, 3, 6, 2, 6, 3, 1));
+  files["special_tokens_map.json"] = R"({"mask_token": {"content": "<mask>", "lstrip": true}})";
+  EXPECT_THAT(ids(*load(files), "a <mask> a"), ElementsAre(0, 3, 2, 6, 3, 1));
 }
 
 TEST(ByteLevelTest, APrefixSpaceIsAddedIfTheConfigSaysSo) {

@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
@@ -75,9 +76,61 @@ TEST(TokenizerClassesTest, FilesOfAnotherClassAreRefused) {
     refuses(of_type(type, merges()), "the folder has vocab.json with merges.txt");
   }
   const Files model = {{"spiece.model", testdata("sentencepiece_unigram/spiece.model")}};
-  refuses(of_type("bert", model), "the folder has a SentencePiece model");
-  refuses(of_class("GPT2Tokenizer", merges()),
-          "GPT2Tokenizer, which berth reads from tokenizer.json");
+  refuses(of_type("bert", model), "the folder has spiece.model");
+  refuses(of_type("xlm-roberta", model),
+          "which berth reads from sentencepiece.bpe.model; the folder has spiece.model");
+  // transformers 5 makes no template for these.
+  refuses(of_type("modernbert", model), "no file names the class of the tokenizer");
+  refuses(of_class("PreTrainedTokenizerFast", model), "no file names the class of the tokenizer");
+}
+
+TEST(TokenizerClassesTest, AClassIsKnownByItsExactName) {
+  for (const char* name :
+       {"bert", "BERTTokenizer", "NomicBertTokenizer", "XLMRobertaXLTokenizer"}) {
+    refuses(of_class(name), cat("the tokenizer is a ", name, ", a class that berth does not know"));
+  }
+  for (const char* name : {"BertTokenizer", "BertTokenizerFast", "ElectraTokenizerFast"}) {
+    EXPECT_THAT(ids(*load(of_class(name)), "a"), ElementsAre(1, 3, 2)) << name;
+  }
+}
+
+// Of the models that transformers maps to a class, berth must know every one, or it would read
+// their tokenizer.json as it stands.
+TEST(TokenizerClassesTest, TheClassOfEveryModelDecidesBesideTokenizerJson) {
+  const Files saved = [] {
+    Files files;
+    for (const auto& [name, content] : load({{"vocab.txt", kVocabulary}})->files()) {
+      if (name == "tokenizer.json") files[name] = content;
+    }
+    return files;
+  }();
+  refuses(of_type("clip", saved), "CLIPTokenizer");
+  refuses(of_type("dpr", saved), "DPRQuestionEncoderTokenizer");
+  refuses(of_type("gpt2", saved), "the tokenizer's class, by the model's type, is of BPE");
+  refuses(of_type("trocr", saved), "the tokenizer's class, by the model's type, is of Unigram");
+  for (const char* type : {"vilt", "nezha", "neobert"}) {
+    EXPECT_THAT(ids(*load(of_type(type, saved)), "a"), ElementsAre(1, 3, 2)) << type;
+  }
+}
+
+TEST(TokenizerClassesTest, FilesThatTransformersReadsOtherwiseAreRefused) {
+  Files files = of_type("roberta", merges());
+  files["tokenizer.model"] = "";
+  refuses(files,
+          "tokenizer.model beside vocab.json with merges.txt, and transformers 5 reads it first");
+  files.erase("tokenizer.model");
+  files["tokenizer_config.json"] = R"({"extra_special_tokens": {"ent_token": "<ent>"},
+                                       "additional_special_tokens": ["<x>"]})";
+  refuses(files, "extra_special_tokens has names, beside a list");
+}
+
+TEST(TokenizerClassesTest, AddedTokensWhoseIdsTransformersChangesAreRefused) {
+  Files files = of_type("roberta", merges());
+  files["added_tokens.json"] = R"({"New": 20})";
+  refuses(files, R"(a file gives the added token "New" the id 20, and transformers 5 gives it 8)");
+  files["tokenizer_config.json"] = R"({"tokenizer_class": "GPT2Tokenizer", "add_eos_token": true})";
+  files.erase("added_tokens.json");
+  refuses(files, "\"add_eos_token\" changes the special tokens of GPT2Tokenizer");
 }
 
 TEST(TokenizerClassesTest, ARefusedModelIsNamedByItsMembersWhereItHasNoType) {
@@ -140,6 +193,7 @@ TEST(TokenizerClassesTest, AnUnknownSideASpecialTokenOfItsOwnAndNullAreRefused) 
               ThrowsCode(Code::kUsage, "\"ent_token\""));
   EXPECT_NO_THROW(load(with(R"({"ent_token": null})")));
   refuses(with(R"({"mask_token": null})"), "\"mask_token\" is null");
+  refuses(with(R"({"pad_token": null})"), "\"pad_token\" is null");
   Files saved;
   for (const auto& [name, content] : load({{"vocab.txt", kVocabulary}})->files()) {
     if (name == "tokenizer.json") saved[name] = content;

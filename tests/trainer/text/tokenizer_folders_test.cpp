@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/base64.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "tests/support/throws_code.h"
@@ -17,15 +18,29 @@ using Ids = std::vector<int32_t>;
 Files files_of(const Json& folder) {
   Files files;
   for (const auto& [name, content] : folder.at("files").items()) {
-    files[name] = content.get<std::string>();
+    files[name] = content.is_string()
+                      ? content.get<std::string>()
+                      : decode_base64(content.at("base64").get<std::string>()).value();
   }
   return files;
 }
 
-TEST(TokenizerFoldersTest, AreReadAsTransformersReadsThemOrRefused) {
-  const Json recorded = parse_json(testdata("folders.json"));
+void expect_ids_of_texts(const Tokenizer& tokenizer, const Json& recorded, const Json& folder) {
+  size_t i = 0;
+  for (const Json& text : recorded.at("texts")) {
+    EXPECT_EQ(ids(tokenizer, text.get<std::string>()), folder.at("ids")[i++].get<Ids>()) << text;
+  }
+}
+
+// folders.json, and lone.json: the folders without tokenizer.json.
+class TokenizerFoldersTest : public testing::TestWithParam<const char*> {
+ protected:
+  const Json recorded_ = parse_json(testdata(GetParam()));
+};
+
+TEST_P(TokenizerFoldersTest, AreReadAsTransformersReadsThemOrRefused) {
   size_t refused = 0;
-  for (const Json& folder : recorded.at("folders")) {
+  for (const Json& folder : recorded_.at("folders")) {
     SCOPED_TRACE(folder.at("name").get<std::string>());
     const Files files = files_of(folder);
     if (!folder.contains("ids")) {
@@ -34,12 +49,9 @@ TEST(TokenizerFoldersTest, AreReadAsTransformersReadsThemOrRefused) {
       continue;
     }
     const auto tokenizer = load(files);
+    expect_ids_of_texts(*tokenizer, recorded_, folder);
     size_t i = 0;
-    for (const Json& text : recorded.at("texts")) {
-      EXPECT_EQ(ids(*tokenizer, text.get<std::string>()), folder.at("ids")[i++].get<Ids>()) << text;
-    }
-    i = 0;
-    for (const Json& pair : recorded.at("pairs")) {
+    for (const Json& pair : recorded_.at("pairs")) {
       const auto a = pair[0].get<std::string>(), b = pair[1].get<std::string>();
       const Encoding encoding = tokenizer->encode(a, b, 1 << 20);
       EXPECT_EQ(encoding.input_ids, folder.at("pair_ids")[i].get<Ids>()) << pair;
@@ -54,9 +66,8 @@ TEST(TokenizerFoldersTest, AreReadAsTransformersReadsThemOrRefused) {
 }
 
 // A saved folder is read as the one that it came from.
-TEST(TokenizerFoldersTest, TheirSavedFilesMeanTheSame) {
-  const Json recorded = parse_json(testdata("folders.json"));
-  for (const Json& folder : recorded.at("folders")) {
+TEST_P(TokenizerFoldersTest, TheirSavedFilesMeanTheSame) {
+  for (const Json& folder : recorded_.at("folders")) {
     if (!folder.contains("ids")) continue;
     SCOPED_TRACE(folder.at("name").get<std::string>());
     const Files files = files_of(folder);
@@ -68,15 +79,17 @@ TEST(TokenizerFoldersTest, TheirSavedFilesMeanTheSame) {
       config.erase("tokenizer_class");
       saved["config.json"] = to_text(config);
     }
-    const auto tokenizer = load(saved);
-    size_t i = 0;
-    for (const Json& text : recorded.at("texts")) {
-      EXPECT_EQ(ids(*tokenizer, text.get<std::string>()), folder.at("ids")[i++].get<Ids>()) << text;
-    }
+    expect_ids_of_texts(*load(saved), recorded_, folder);
   }
 }
 
-TEST(TokenizerFoldersTest, TextsAreCutAtTheSideThatTheFolderNames) {
+INSTANTIATE_TEST_SUITE_P(
+    Recorded, TokenizerFoldersTest, testing::Values("folders.json", "lone.json"),
+    [](const auto& test) {
+      return std::string(test.param).substr(0, std::string(test.param).find('.'));
+    });
+
+TEST(TokenizerFolderTest, TextsAreCutAtTheSideThatTheFolderNames) {
   const Files files = {
       {"vocab.txt", lines({"[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d"})},
       {"tokenizer_config.json", R"({"do_lower_case": true, "truncation_side": "left"})"}};
@@ -96,7 +109,7 @@ TEST(TokenizerFoldersTest, TextsAreCutAtTheSideThatTheFolderNames) {
   EXPECT_THAT(ids(*load(saved), "a b c d", 5), testing::ElementsAre(1, 4, 5, 6, 2));
 }
 
-TEST(TokenizerFoldersTest, AKeyThatChangesNumbersIsReadOrRefusedByName) {
+TEST(TokenizerFolderTest, AKeyThatChangesNumbersIsReadOrRefusedByName) {
   const auto with = [](const std::string& config) {
     return Files{{"vocab.txt", lines({"[UNK]", "[CLS]", "[SEP]", "a"})},
                  {"tokenizer_config.json", config}};
@@ -107,7 +120,7 @@ TEST(TokenizerFoldersTest, AKeyThatChangesNumbersIsReadOrRefusedByName) {
               ThrowsCode(Code::kBadData, "the tokenizer is a FunnelTokenizer"));
 }
 
-TEST(TokenizerFoldersTest, SentenceTransformersLowerCasesBeforeAllElse) {
+TEST(TokenizerFolderTest, SentenceTransformersLowerCasesBeforeAllElse) {
   const Files files = {{"vocab.txt", lines({"[UNK]", "[CLS]", "[SEP]", "a", "é", "e", "B", "É"})},
                        {"tokenizer_config.json", R"({"do_lower_case": false})"}};
   EXPECT_THAT(ids(*load(files), "A É B"), testing::ElementsAre(1, 0, 7, 6, 2));
