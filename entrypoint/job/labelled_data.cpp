@@ -107,10 +107,17 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
         warning("True and 1, or False and 0, are different labels here; write all of "
                 "them in one way"));
   }
-  if (kind == LabelKind::kTagPerWord && std::ranges::any_of(rows.labels, is_unusual_tag)) {
+  const bool are_bare = has("O") && labels > 1 && std::ranges::none_of(rows.labels, is_entity_tag);
+  if (kind == LabelKind::kTagPerWord &&
+      (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag))) {
     found.push_back(
         warning("entities are counted by tags such as B-PER, I-PER and O; some tags "
                 "here are written otherwise, and each of them counts as a name"));
+  }
+  if (rows.eval && rows.eval->table->digest() == rows.train.table->digest()) {
+    found.push_back(
+        warning("the rows to evaluate on are those to train on, so the evaluation does not show "
+                "what the model does with other texts; give other rows by --eval-data-file"));
   }
   constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&

@@ -5,6 +5,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/json_texts.h"
+#include "storage/formats/text_form.h"
 #include "storage/formats/text_lines.h"
 #include "storage/formats/utf8.h"
 
@@ -31,11 +32,13 @@ class ArrayElements final : public JsonTexts {
     const char after = read_element();
     ++number_;
     text = std::string_view(element_).substr(0, element_.find_last_not_of(kJsonBlanks) + 1);
-    if (text.empty()) throw Error(Code::kBadData, "is empty", position());
+    if (text.empty()) {
+      throw Error(Code::kBadData, "is empty", position(),
+                  "one comma stands between two elements, and none before the closing bracket");
+    }
     if (const auto bad = find_invalid_utf8(text)) {
-      throw Error(
-          Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), position(),
-          "if it is Latin-1 give --encoding latin-1, and --encoding auto if you do not know");
+      throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), position(),
+                  kOfEncodings);
     }
     if (after == ']') require_end();
     return true;

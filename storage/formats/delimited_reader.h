@@ -11,14 +11,15 @@
 namespace berth {
 
 // Reads a text table with one record per line and a header. This is what CSV and TSV have in
-// common. Blank lines between records are skipped. An empty field is a missing value.
+// common. Blank lines between records are skipped, and so is a record that repeats the header,
+// which files that were joined to one have. An empty field is a missing value.
 class DelimitedReader : public RowReader {
  public:
   std::span<const Column> columns() const final { return columns_; }
   bool next(Row& row) final;
   std::string position() const final { return line_position(record_line_); }
   bool is_of_texts() const final { return true; }
-  std::vector<Finding> findings() const final { return findings_; }
+  std::vector<Finding> findings() const final;
   void add_finding(Finding finding) { findings_.push_back(std::move(finding)); }
 
  protected:
@@ -41,12 +42,16 @@ class DelimitedReader : public RowReader {
 
  private:
   bool next_record(Row& fields);
+  bool repeats_header(const Row& row) const;
+  [[noreturn]] void refuse_fields(const Row& row) const;
 
   std::vector<Column> columns_;
   std::vector<Finding> findings_;
   uint64_t record_line_ = 0;
   Row first_;  // read by number_columns() and not returned yet
   bool has_first_ = false;
+  bool has_header_ = false;
+  uint64_t repeated_header_ = 0;  // the line of the first record that repeats it; 0: none does
 };
 
 }  // namespace berth

@@ -144,6 +144,38 @@ std::string_view as_object(std::string_view text, std::string& storage) {
   return storage;
 }
 
+// What people write in place of one object of JSON. Empty: something else.
+std::string why_no_object(std::string_view text) {
+  text = trimmed(text);
+  const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+  if (text.starts_with('<')) {
+    return "the file is rather a web page, as where a download asks to sign in: fetch it again";
+  }
+  if (text.starts_with("[{")) return "a file that is one array of objects is called .json";
+  if (text.starts_with("//") || text.starts_with('#')) return "JSON has no comments";
+  if (!text.starts_with('{') && !text.starts_with('[')) {
+    return "the file does not begin as JSON does; its name ends in .csv, .tsv or .txt if it is one";
+  }
+  if (text.starts_with("{'")) {
+    return "it is rather a dictionary of Python, which json.dumps writes as JSON";
+  }
+  if (text.ends_with(',')) {
+    return "no comma stands behind a line of JSON lines; with brackets around all lines, the file "
+           "is an array";
+  }
+  if (text.starts_with('{') && !text.ends_with('}')) {
+    return "each line holds one whole object, as jq -c . writes it";
+  }
+  if (has("}{") || has("} {")) return "each line holds one object alone, as jq -c . writes it";
+  if (has(",}") || has(", }") || has(",]") || has(", ]")) {
+    return "no comma stands before a closing bracket";
+  }
+  if (has("\\ud") || has("\\uD")) {
+    return "one of the escapes \\ud800 to \\udfff may lack the other half of its character";
+  }
+  return "";
+}
+
 class JsonObjectsReader final : public RowReader {
  public:
   explicit JsonObjectsReader(std::unique_ptr<JsonTexts> texts) : texts_(std::move(texts)) {
@@ -171,9 +203,19 @@ class JsonObjectsReader final : public RowReader {
       text = as_object(plain_json(text, storage_), object_);
       Json::sax_parse(text.begin(), text.end(), &events);
     } catch (const Error& error) {
-      throw error.at(position());
+      const std::string hint = why_no_object(text);
+      if (error.code() != Code::kBadData || hint.empty() || !is_of_syntax(error, text)) {
+        throw error.at(position());
+      }
+      throw Error(error.code(), error.problem(), position(), hint);
     }
     return true;
+  }
+
+  // Values that are no objects have a hint already, but for arrays of objects.
+  static bool is_of_syntax(const Error& error, std::string_view text) {
+    return error.problem().starts_with("is not valid JSON") ||
+           (error.problem() == "is not a JSON object" && trimmed(text).starts_with("[{"));
   }
 
   const std::unique_ptr<JsonTexts> texts_;

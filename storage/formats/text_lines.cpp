@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/text_form.h"
 #include "storage/formats/utf8.h"
 #include "storage/formats/utf8_source.h"
 
@@ -110,9 +111,14 @@ bool TextLines::next(std::string_view& line) {
   is_first_ = false;
   if (line.size() > limit) throw_too_long(number);
   if (malformed_ == Malformed::kKept) return true;
+  if (number == 1 && line.starts_with("PK\x03\x04")) {
+    throw Error(Code::kBadData, "is a zip archive or a spreadsheet, not text", "",
+                "a zip archive is called .zip; pandas.read_excel(...).to_csv(...) converts a "
+                "spreadsheet");
+  }
   if (const auto bad = find_invalid_utf8(line)) {
     throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number),
-                "if it is Latin-1 give --encoding latin-1, and --encoding auto if you do not know");
+                kOfEncodings);
   }
   return true;
 }

@@ -18,6 +18,38 @@ constexpr uint16_t kHighCharacters[32] = {
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
     0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
+// What shows UTF-16 and UTF-32 without a byte order mark.
+constexpr size_t kLookedBytes = 64;
+
+// Texts of two bytes a character have a zero in every other place where they are Latin.
+struct ZeroBytes {
+  size_t at_even = 0, at_odd = 0;
+
+  explicit ZeroBytes(std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\0') ++(i % 2 == 0 ? at_even : at_odd);
+    }
+  }
+};
+
+// Whether bytes beyond ASCII mostly stand side by side. In the languages of Western Europe they
+// stand between letters of ASCII; where a character has two bytes, or letters have none of ASCII,
+// they do not.
+bool stand_together(std::string_view text) {
+  size_t high = 0, together = 0;
+  const auto is_high = [&](size_t i) {
+    return i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80;
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!is_high(i)) continue;
+    ++high;
+    together += (i > 0 && is_high(i - 1) && text[i] != text[i - 1]) ||
+                (is_high(i + 1) && text[i] != text[i + 1]);
+  }
+  constexpr size_t kEnough = 8;
+  return high >= kEnough && together * 4 > high * 3;
+}
+
 bool is_ascii(std::byte byte) { return std::to_integer<unsigned>(byte) < 0x80; }
 
 class Utf8Source final : public ByteSource {
@@ -43,10 +75,12 @@ class Utf8Source final : public ByteSource {
 
   void begin() {
     has_begun_ = true;
-    fill(/*enough=*/2);
-    const std::string_view text = as_text(Bytes(bytes_).first(waiting_));
     const bool is_8_bit =
         encoding_ == TextEncoding::kLatin1 || encoding_ == TextEncoding::kWindows1252;
+    fill(is_8_bit ? bytes_.size() : kLookedBytes);
+    const std::string_view text = as_text(Bytes(bytes_).first(waiting_));
+    refuse_other_widths(text.substr(0, kLookedBytes));
+    if (is_8_bit) look_for_utf8(text);
     if (!is_8_bit && (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))) {
       form_ = text.front() == '\xFF' ? Form::kLittleEndian : Form::kBigEndian;
       drop(2);
@@ -68,6 +102,38 @@ class Utf8Source final : public ByteSource {
         form_ = Form::kUndecided;
         return;
     }
+  }
+
+  // Throws kBadData on UTF-32, and on UTF-16 where no mark and no flag says it.
+  void refuse_other_widths(std::string_view text) const {
+    using std::string_view_literals::operator""sv;
+    const bool has_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+    const ZeroBytes zeros(text);
+    if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv) ||
+        (!has_mark && (zeros.at_even + zeros.at_odd) * 3 > text.size() * 2)) {
+      throw Error(Code::kBadData, "seems to be UTF-32", "", "convert it: iconv -f UTF-32 -t UTF-8");
+    }
+    if (has_mark || text.size() < 8 || encoding_ == TextEncoding::kUtf16) return;
+    if (zeros.at_odd * 3 > text.size()) {
+      throw Error(Code::kBadData, "seems to be UTF-16 without a byte order mark", "",
+                  "--encoding utf-16 reads it");
+    }
+    if (zeros.at_even * 3 > text.size()) {
+      throw Error(Code::kBadData, "seems to be UTF-16 without a byte order mark", "",
+                  "convert it: iconv -f UTF-16BE -t UTF-8");
+    }
+  }
+
+  // Warns where a flag names another encoding, and the beginning is UTF-8.
+  void look_for_utf8(std::string_view text) const {
+    const size_t certain = waiting_ < bytes_.size() ? waiting_ : waiting_ - 3;
+    const auto invalid = find_invalid_utf8(text);
+    const bool is_utf8 = !invalid || *invalid >= certain;
+    const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+    if (!is_utf8 || std::ranges::none_of(text, is_high)) return;
+    log_warning(
+        "text seems to be UTF-8, and --encoding reads it in another encoding; leave the "
+        "flag out if texts look wrong");
   }
 
   // Reads until `enough` bytes wait, or the source ends.
@@ -124,6 +190,12 @@ class Utf8Source final : public ByteSource {
     if (first - bytes_.begin() >= static_cast<std::ptrdiff_t>(certain)) return;
     const auto invalid = find_invalid_utf8(as_text(Bytes(bytes_).first(waiting_)));
     if (!invalid || *invalid >= certain) return pass_on();
+    if (stand_together(as_text(Bytes(bytes_).first(waiting_)))) {
+      throw Error(Code::kBadData, "is neither UTF-8 nor, as it seems, windows-1252",
+                  cat("byte ", offset_ + *invalid),
+                  "iconv -f NAME -t UTF-8 converts it from its encoding, such as SHIFT_JIS, GBK or "
+                  "CP1251; --encoding windows-1252 reads it nevertheless");
+    }
     form_ = Form::kWindows1252;
     log_info(cat("reads text as windows-1252, because its byte ", offset_ + *invalid,
                  " is not UTF-8; --encoding says otherwise"));

@@ -77,6 +77,13 @@ reads 'no row is left to evaluate on' none --train-data-file alone.csv
 reads 'True and 1, or False and 0, are different labels' truths --train-data-file truths.csv
 for _ in $(seq 12); do printf 'Ida PER-B\nsings o\n\n'; done >unusual.conll
 reads 'some tags here are written otherwise' unusual --train-data-file unusual.conll --task ner --text-column 1 --label-column 2
+for _ in $(seq 12); do printf 'Ida PER\nsings O\nRome LOC\n\n'; done >bare.conll
+reads 'some tags here are written otherwise' bare --train-data-file bare.conll
+reads 'the rows to evaluate on are those to train on' bare-again --train-data-file bare.conll --eval-data-file bare.conll
+# Files that were joined keep their headers, which are no rows.
+{ for _ in 1 2; do echo text,label; for i in $(seq 12); do echo "text $i,$((i % 2))"; done; done; } >joined_files.csv
+reads 'the header stands again on line 14' joined_files --train-data-file joined_files.csv
+cat out.txt err.txt | says '24 rows' || fail "a header is a row"
 for i in $(seq 12); do echo "__label__a text $i"; echo "__label__b __label__a text"; done >fast.txt
 reads 'words that begin with __label__ are the labels' fast --train-data-file fast.txt
 grep -q '"task": "multi_label"' fast/metrics.json || fail "several labels of fastText are no set"

@@ -98,6 +98,12 @@ std::optional<double> cell_number(const Cell& cell, const NumberForm& form) {
                     form.unit.empty() ? "" : cat(" and ", quoted(form.unit))),
                 "", "write all numbers in one form, best as 1234.5");
   }
+  if (!number && form == NumberForm{} &&
+      parse_number(*std::get_if<std::string>(&cell), {',', '\0', ""})) {
+    throw Error(Code::kBadData,
+                cat(text, " has a decimal comma, and the other numbers have decimal points"), "",
+                "write all numbers in one form, best as 1234.5");
+  }
   if (!number || !std::isfinite(*number)) {
     throw Error(Code::kBadData, text + " is not a number", "",
                 "correct it, leave such rows out with --skip-bad-rows N, or pass --task "

@@ -6,6 +6,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/column_names.h"
 
 namespace berth {
 namespace {
@@ -44,15 +45,6 @@ constexpr std::array<std::array<std::string_view, 2>, 6> kRarePairNames = {
      {"claim", "evidence"},
      {"prompt", "response"},
      {"question", "answer"}}};
-
-std::string list_columns(std::span<const Column> columns) {
-  std::string text;
-  for (const Column& column : columns.first(std::min<size_t>(columns.size(), 20))) {
-    text += (text.empty() ? "" : ", ") + quoted(column.name);
-  }
-  if (columns.empty()) return "the table has no columns";
-  return "the columns are " + text + (columns.size() > 20 ? ", ..." : "");
-}
 
 std::optional<size_t> find(std::span<const Column> columns, std::string_view name) {
   if (const auto exact = find_column(columns, name)) return exact;
@@ -113,7 +105,9 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
       if (found && find(columns, second)) return *found;
     }
   }
-  if (columns.size() == 2 && label && !needs_two) return 1 - *label;
+  if (columns.size() == 2 && label && !needs_two && !names_rows(columns[1 - *label].name)) {
+    return 1 - *label;
+  }
   if (columns.size() == 1 && !label) return 0;
   throw Error(
       Code::kBadData,
@@ -156,6 +150,8 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
   const auto found = is_named ? find_tags(columns, choice.tags) : find_usual_labels(columns, task);
   if (found) return {*found};
   if (need != LabelNeed::kRequired) return {};
+  const LabelKind kind = traits(task).labels;
+  const bool may_be_marks = kind == LabelKind::kClass || kind == LabelKind::kSet;
   if (is_named) {
     throw Error(
         Code::kBadData,
@@ -165,7 +161,9 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
   throw Error(
       Code::kBadData,
       cat("no column has a usual name for labels (", first_of(traits(task).label_columns), ")"), "",
-      "name it with --label-column; " + list_columns(columns));
+      cat("name it with --label-column",
+          columns.size() > 2 && may_be_marks ? ", or several, each with a 0 or 1 for a label" : "",
+          "; ", list_columns(columns)));
 }
 
 // Whether the model knows `text` as its only text.

@@ -100,30 +100,54 @@ void say_lost_zeros(const LabelCells& cells, std::vector<Finding>& findings) {
                       /*is_warning=*/true});
 }
 
-// Lists as the classes of a task that has one for each text.
-void find_class_lists(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
+// The lists in a column of labels.
+struct ListsOfLabels {
   size_t lists = 0, of_one = 0, one_hot = 0, texts = 0;
+  bool are_all_of_one() const { return lists > 0 && of_one == lists; }
+  bool are_all_one_hot() const { return lists > 0 && lists == texts && one_hot == lists; }
+};
+
+ListsOfLabels lists_of_labels(const LabelCells& cells) {
+  ListsOfLabels found;
   for (const Row& row : cells.rows) {
     const std::string_view text = text_of(row[cells.column]);
-    texts += !is_missing(row[cells.column], cells.are_texts);
+    found.texts += !is_missing(row[cells.column], cells.are_texts);
     const bool is_list = begins_list(text) || parse_tuple(text);
     const auto parts = is_list ? label_parts(text, {}) : std::nullopt;
     if (!parts) continue;
-    ++lists;
-    of_one += parts->size() == 1;
-    one_hot += std::ranges::count_if(*parts, [](const std::string& part) {
-                 return parse_mark(part).value_or(false);
-               }) == 1;
+    ++found.lists;
+    found.of_one += parts->size() == 1;
+    found.one_hot += std::ranges::count_if(*parts, [](const std::string& part) {
+                       return parse_mark(part).value_or(false);
+                     }) == 1;
   }
-  if (lists == 0) return;
-  if (lists == texts && one_hot == lists && of_one == 0 && form.lists != LabelLists::kNames &&
+  return found;
+}
+
+// Lists as the classes of a task that has one for each text.
+void find_class_lists(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
+  const ListsOfLabels found = lists_of_labels(cells);
+  if (found.lists == 0) return;
+  if (found.are_all_one_hot() && found.of_one == 0 && form.lists != LabelLists::kNames &&
       find_multi_hot(cells.rows, cells.column, form)) {
     findings.push_back(
         {"one-hot lists", cat("labels are lists of ", form.positions,
                               " numbers of which one is 1, whose place is the class")});
-  } else if (of_one == lists) {
+  } else if (found.are_all_of_one()) {
     findings.push_back({"lists of one label", "lists of one label are read as that label"});
   }
+}
+
+// Warns where sets of labels rather are classes, because each text has one label.
+void warn_of_single_labels(const LabelCells& cells, bool is_multi_hot,
+                           std::vector<Finding>& findings) {
+  const ListsOfLabels found = lists_of_labels(cells);
+  if (found.lists < 2 || found.lists != found.texts) return;
+  if (!found.are_all_of_one() && !(is_multi_hot && found.are_all_one_hot())) return;
+  findings.push_back({"",
+                      "each text has one label in its list, and is learnt as a set of labels; "
+                      "--task sequence_classification learns one class for each text",
+                      /*is_warning=*/true});
 }
 
 // Whether a byte is of a letter or a digit, or of a character beyond ASCII.
@@ -288,6 +312,7 @@ LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bo
           {"multi-hot lists", cat("labels are lists of ", form.positions,
                                   " numbers 0 and 1, one for each label; --label-lists names says "
                                   "otherwise")});
+      if (!is_given) warn_of_single_labels(cells, /*is_multi_hot=*/true, findings);
       form.lists = LabelLists::kMultiHot;
       return form;
     }
@@ -297,6 +322,7 @@ LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bo
     }
   }
   form.lists = LabelLists::kNames;
+  if (!is_given) warn_of_single_labels(cells, /*is_multi_hot=*/false, findings);
   for (const Row& row : cells.rows) {
     if (!parse_tuple(text_of(row[cells.column]))) continue;
     findings.push_back({"tuples of labels", "labels in parentheses are read as lists"});

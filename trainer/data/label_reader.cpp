@@ -104,6 +104,13 @@ void LabelReader::refuse_missing(const Row& row, size_t column, bool are_classes
 bool LabelReader::read_class(const Row& row, LabelDictionary& labels, Example& example) {
   const size_t column = found_.labels[0];
   const Cell& cell = row[column];
+  // ClassLabel of `datasets` has no name for -1, so it is missing here.
+  const bool has_no_name =
+      rows_.columns()[column].declares_classes && std::holds_alternative<std::monostate>(cell);
+  if (found_.text_pair && has_no_name) {
+    ++left_out_;
+    return false;
+  }
   if (is_missing_label(cell, labels)) refuse_missing(row, column);
   const std::string label = label_text(cell).value_or(plain_text(cell).value_or(""));
   if (found_.text_pair && is_no_class(label, form_) && !is_known(labels, label)) {

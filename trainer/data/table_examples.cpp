@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "trainer/data/example_reader.h"
 #include "trainer/data/label_reader.h"
 #include "trainer/data/nested_texts.h"
+#include "trainer/data/odd_texts.h"
 #include "trainer/data/python_text.h"
 #include "trainer/data/text_list.h"
 
@@ -30,7 +32,8 @@ class TableExamples final : public ExampleReader {
         task_(task),
         form_(form),
         places_(places),
-        labels_(*rows_, columns, form) {}
+        labels_(*rows_, columns, form),
+        odd_texts_(rows_->is_of_texts()) {}
 
   bool next(Example& example, LabelDictionary& labels) override {
     if (!has_begun_) labels_.begin(labels);
@@ -86,6 +89,7 @@ class TableExamples final : public ExampleReader {
                            "tokens is joined to texts"),
                        /*is_warning=*/true});
     }
+    std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
     return found;
   }
 
@@ -141,6 +145,7 @@ class TableExamples final : public ExampleReader {
       if (std::ranges::find(joined_, of) == joined_.end()) joined_.push_back(of);
       return std::move(*joined);
     }
+    if (column == columns_.text) odd_texts_.add(cell);
     if (column == columns_.text && are_texts) {
       ++texts_;
       lists_ += begins_list(cell) && cell.find_first_of("'\"") != std::string::npos &&
@@ -306,6 +311,7 @@ class TableExamples final : public ExampleReader {
   size_t left_out_ = 0;              // before the row last read
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   size_t texts_ = 0, lists_ = 0;     // of a file without types
+  OddTexts odd_texts_;
   size_t words_ = 0;
   std::string prefix_;  // of all words: "en:"; empty: they have none
 };
@@ -327,12 +333,22 @@ uint32_t answer_start(uint64_t code_points, const std::string& where) {
 void settle_answers(Example& example, AnswerPlaces places) {
   const std::string& context = example.texts.at(1);
   for (Answer& answer : example.answers) {
+    if (answer.text.empty() && places == AnswerPlaces::kExact) {
+      throw Error(Code::kBadData, "an answer is empty", "",
+                  "a question without an answer has an empty list of answers; --skip-bad-rows N "
+                  "leaves such rows out");
+    }
     const size_t byte = code_point_offset(context, answer.start);
     if (context.compare(byte, answer.text.size(), answer.text) == 0) continue;
     if (places == AnswerPlaces::kExact) {
+      const size_t place = context.find(answer.text);
+      const std::string stands =
+          place == std::string::npos
+              ? ", nor elsewhere in the context"
+              : cat(", but at ", code_point_count(std::string_view(context).substr(0, place)));
       throw Error(
-          Code::kBadData, cat("answer ", quoted(answer.text), " does not stand at ", answer.start),
-          "",
+          Code::kBadData,
+          cat("answer ", quoted(answer.text), " does not stand at ", answer.start, stands), "",
           "answer_start counts code points of the context, from 0; --skip-bad-rows N leaves "
           "such rows out");
     }

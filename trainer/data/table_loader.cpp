@@ -7,9 +7,12 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/accepted_rows.h"
+#include "trainer/data/cell_text.h"
 #include "trainer/data/deduce_task.h"
+#include "trainer/data/odd_labels.h"
 #include "trainer/data/peeked_rows.h"
 #include "trainer/data/span_rows.h"
+#include "trainer/data/split_columns.h"
 #include "trainer/data/word_rows.h"
 
 namespace berth {
@@ -99,22 +102,7 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                      /*is_warning=*/true}});
     }
   }
-  constexpr std::string_view kSplits[] = {"split",     "subset",     "fold",
-                                          "partition", "is_test",    "is_valid",
-                                          "is_train",  "train_test", "dataset_split"};
-  const std::vector<size_t> used = indices(found);
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const bool is_used = std::ranges::find(used, i) != used.end();
-    if (is_used || std::ranges::find(kSplits, lower_ascii(columns[i].name)) == std::end(kSplits)) {
-      continue;
-    }
-    add_findings({{"",
-                   cat("column ", quoted(columns[i].name),
-                       " is not read, so rows of all splits are "
-                       "alike; write each split into a file of its own, such as train.csv and "
-                       "validation.csv"),
-                   /*is_warning=*/true}});
-  }
+  add_findings(look_for_splits(columns, {}, indices(found)));
 }
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
@@ -240,6 +228,19 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
   return std::make_unique<PeekedRows>(join_words(std::move(rows), *layout));
 }
 
+// Whether a table that may lack labels has a column for them that holds none, as in a contest: its
+// first cells are missing, or are the -1 of `datasets`.
+bool TableLoader::lacks_labels(const PeekedRows& rows, const FoundColumns& found) const {
+  if (rules_.need != LabelNeed::kIfPresent || found.labels.size() != 1) return false;
+  const bool is_known = std::ranges::find(rules_.known_labels, "-1") != rules_.known_labels.end();
+  const bool has_names = !rules_.known_labels.empty() && !is_known;
+  const bool are_texts = rows.is_of_texts();
+  return !rows.peeked().empty() && std::ranges::all_of(rows.peeked(), [&](const Row& row) {
+    const Cell& cell = row[found.labels[0]];
+    return is_missing(cell, are_texts) || (has_names && plain_text(cell) == "-1");
+  });
+}
+
 void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given) {
   std::vector<Finding> findings;
   const bool are_texts = rows.is_of_texts();
@@ -290,6 +291,14 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   if (rules_.need != LabelNeed::kIgnored && peeked) {
     columns.answer = find_answer(rows->columns(), peeked->peeked(), rules_.columns);
   }
+  if (is_first && peeked && rules_.need != LabelNeed::kIgnored) {
+    add_findings(look_for_splits(peeked->columns(), peeked->peeked(), indices(columns)));
+  }
+  if (rules_.need == LabelNeed::kIfPresent && !columns.labels.empty() && !peeked) {
+    peeked = std::make_unique<PeekedRows>(std::move(source));
+    rows = peeked.get();
+  }
+  if (peeked && lacks_labels(*peeked, columns)) columns.labels.clear();
   rows->select(indices(columns));
   if (is_first && !columns.labels.empty() && has_label_forms(*rules_.task)) {
     if (!peeked) peeked = std::make_unique<PeekedRows>(std::move(source));
@@ -344,6 +353,9 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
     if (!is_of_words || table_->rows() == 0) throw;
     throw Error(error.code(), error.problem(), error.where(),
                 "name the column of tags with --label-column");
+  }
+  if (table_->labelled && rules_.known_labels.empty()) {
+    add_findings(look_at_names(table_->labels.names(), traits(*rules_.task).labels));
   }
   constexpr size_t kFewRows = 10;
   if (is_of_words && !has_phrase_ && table_->rows() >= kFewRows) {

@@ -88,6 +88,7 @@ class TableLoader {
   void say_other_columns(const ColumnChoice& read);
   void say_unlabelled(std::span<const Column> columns);
   void say_unread(std::span<const Column> columns, const FoundColumns& found);
+  bool lacks_labels(const PeekedRows& rows, const FoundColumns& found) const;
   // How the labels of the first file are written, unless the rules say it.
   void find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given);
   void append(ExampleReader& reader);

@@ -269,7 +269,7 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
 std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role) {
   const Uri uri = Uri::parse(path);
   try {
-    if (const auto folder = find_split_folder(storage, uri)) return files_for(folder->splits, role);
+    if (const auto folder = find_split_folder(storage, uri)) return files_for(*folder, role);
   } catch (const Error& error) {
     throw error.where().empty() ? error.at(uri.to_string()) : error;
   }

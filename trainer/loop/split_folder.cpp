@@ -173,19 +173,42 @@ bool describes_data_set(std::string_view file_name) {
 }
 
 std::optional<std::string> split_for(const Splits& splits, const std::string& role) {
-  for (const std::string& name : wanted_splits(role)) {
-    if (splits.contains(name)) return name;
+  for (const std::string& wanted : wanted_splits(role)) {
+    if (splits.contains(wanted)) return wanted;
+    // People also call it "dev", "val" or "Validation".
+    std::vector<std::string> meant;
+    for (const auto& [name, files] : splits) {
+      if (named_split(name) == wanted) meant.push_back(name);
+    }
+    if (meant.size() == 1) return meant.front();
+    if (meant.size() > 1) return std::nullopt;
   }
   if (splits.size() == 1 && role != "eval_mm") return splits.begin()->first;
   return std::nullopt;
 }
 
-const std::vector<Uri>& files_for(const Splits& splits, const std::string& role) {
-  if (const auto name = split_for(splits, role)) return splits.at(*name);
+namespace {
+
+[[noreturn]] void refuse_role(const Splits& splits, const std::string& role) {
   std::string names;
   for (const auto& [name, files] : splits) names += (names.empty() ? "" : ", ") + name;
   throw Error(Code::kBadData, "no split " + wanted_splits(role).front() + "; there is " + names, "",
               "name one split's files by a pattern");
+}
+
+}  // namespace
+
+const std::vector<Uri>& files_for(const Splits& splits, const std::string& role) {
+  if (const auto name = split_for(splits, role)) return splits.at(*name);
+  refuse_role(splits, role);
+}
+
+const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& role) {
+  if (role == "train" && folder.splits.size() == 1) {
+    const std::string meaning = named_split(folder.splits.begin()->first);
+    if (!meaning.empty() && meaning != "train") refuse_role(folder.splits, role);
+  }
+  return files_for(folder.splits, role);
 }
 
 }  // namespace berth

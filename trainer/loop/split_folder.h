@@ -34,13 +34,19 @@ std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
 bool describes_data_set(std::string_view file_name);
 
 // The name of the split for a role. The role "train" reads the split train. Others read validation
-// or else test, and "predict" test or else validation; "eval_mm" is MNLI's second evaluation. If
-// there is one split, it is of every role but "eval_mm". Returns nullopt if there is none.
+// or else test, and "predict" test or else validation; "eval_mm" is MNLI's second evaluation.
+// Where no split has such a name, the only one that means it counts, as "dev" means validation. If
+// there is one split, it is of every role but "eval_mm". Returns nullopt if there is none, or
+// several.
 std::optional<std::string> split_for(const std::map<std::string, std::vector<Uri>>& splits,
                                      const std::string& role);
 
 // The files of that split. Throws kBadData, naming the splits, if there is none.
 const std::vector<Uri>& files_for(const std::map<std::string, std::vector<Uri>>& splits,
                                   const std::string& role);
+
+// The same for a folder. The role "train" does not read a split to test or validate, also where
+// there is no other one.
+const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& role);
 
 }  // namespace berth

@@ -199,5 +199,43 @@ TEST(CsvReader, ReadsUtf16) {
               ElementsAre(ElementsAre(text("\xC3\xA9"), text("x"))));
 }
 
+// Files that were joined to one bring their headers, and their byte order marks.
+TEST(CsvReader, AHeaderBetweenRowsIsNoRow) {
+  const auto reader = make_csv_reader(
+      source_of("text,label\na,1\n\xEF\xBB\xBFtext, label\nb,2\n\"text\",label\nc,3\n"));
+  EXPECT_THAT(read_rows(*reader),
+              ElementsAre(ElementsAre(text("a"), text("1")), ElementsAre(text("b"), text("2")),
+                          ElementsAre(text("c"), text("3"))));
+  ASSERT_EQ(reader->findings().size(), 1u);
+  EXPECT_TRUE(reader->findings()[0].is_warning);
+  EXPECT_EQ(reader->findings()[0].rule, "headers between rows are left out");
+  EXPECT_THAT(reader->findings()[0].text, testing::HasSubstr("again on line 3"));
+  EXPECT_THAT(rows_of("text\na\ntext\n"),
+              ElementsAre(ElementsAre(text("a")), ElementsAre(text("text"))));
+  EXPECT_THAT(rows_of(",text\n0,text\n"), ElementsAre(ElementsAre(text("0"), text("text"))));
+}
+
+TEST(CsvReader, ASpreadsheetIsNoText) {
+  EXPECT_THAT([] { rows_of("PK\x03\x04\x14\xFF\n"); },
+              ThrowsCode(Code::kBadData, "a zip archive or a spreadsheet"));
+}
+
+TEST(CsvReader, ARaggedRowSaysWhatItMayBe) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"'a, b',1", "not in single ones"},
+      {"1, \"a, b\"", "without a blank"},
+      {"a\\, b,1", "a backslash does not escape"},
+      {"a,b,1", "give it a name in the header"},
+      {"\"a,1\"", "the line may be in quotes as a whole"},
+      {"a;1", "--delimiter names it"}};
+  for (const auto& [row, hint] : rows) {
+    EXPECT_THAT([&] { rows_of(std::string("text,label\n") + row); },
+                ThrowsCode(Code::kBadData, hint))
+        << row;
+  }
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("\xEF\xBB\xBF\xEF\xBB\xBFtext,l\n"))),
+              ElementsAre("text", "l"));
+}
+
 }  // namespace
 }  // namespace berth

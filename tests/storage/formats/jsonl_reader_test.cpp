@@ -139,5 +139,22 @@ TEST(JsonlReader, PairsAreRowsWithAText) {
   }
 }
 
+TEST(JsonlReader, SaysWhatPeopleWriteInPlaceOfAnObject) {
+  const std::pair<const char*, const char*> lines[] = {
+      {"{\"a\": 1},", "no comma stands behind a line"},
+      {"{\"a\": 1}{\"a\": 2}", "one object alone"},
+      {"{\n  \"a\": 1\n}", "jq -c ."},
+      {"{'a': 1}", "a dictionary of Python"},
+      {"{\"a\": 1,}", "before a closing bracket"},
+      {"// rows\n{\"a\": 1}", "no comments"},
+      {"{\"a\": \"\\ud83d b\"}", "the other half"},
+      {"[{\"a\": 1}]", "is called .json"},
+      {"<!DOCTYPE html>", "a web page"},
+      {"text,label", "does not begin as JSON does"}};
+  for (const auto& [text, hint] : lines) {
+    EXPECT_THAT([&] { jsonl_rows(text); }, ThrowsCode(Code::kBadData, hint)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/captured_log.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/trickling_source.h"
@@ -71,6 +72,44 @@ TEST(Utf8Source, AutoIsNotMisledByACharacterAtTheEndOfItsBuffer) {
     const std::string text = std::string(70'000, 'a') + "\xE9";
     EXPECT_EQ(converted(text, TextEncoding::kAuto), std::string(70'000, 'a') + "\xC3\xA9");
   }
+}
+
+TEST(Utf8Source, WiderCharactersWithoutAMarkAreRefused) {
+  std::string little, big, wide;
+  for (const char c : "text,label") {
+    little += {c, '\0'};
+    big += {'\0', c};
+    wide += {c, '\0', '\0', '\0'};
+  }
+  for (const auto encoding : {TextEncoding::kUtf8, TextEncoding::kAuto, TextEncoding::kLatin1}) {
+    EXPECT_THAT([&] { converted(little, encoding); },
+                ThrowsCode(Code::kBadData, "--encoding utf-16 reads it"));
+    EXPECT_THAT([&] { converted(big, encoding); }, ThrowsCode(Code::kBadData, "UTF-16BE"));
+    EXPECT_THAT([&] { converted(wide, encoding); }, ThrowsCode(Code::kBadData, "UTF-32"));
+  }
+  EXPECT_THAT([&] { converted("\xFF\xFE\0\0"s + wide); }, ThrowsCode(Code::kBadData, "UTF-32"));
+  EXPECT_EQ(converted(little, TextEncoding::kUtf16), "text,label\0"s);
+  EXPECT_EQ(converted("a\0b, c\0d and more"s), "a\0b, c\0d and more"s);
+}
+
+// Shift-JIS, GBK and windows-1251 have no windows-1252 in them.
+TEST(Utf8Source, AutoRefusesWhatIsNotOfWesternEurope) {
+  for (const char* text : {"\x93\x8C\x8B\x9E\x82\xC5\x8A\x77\x82\xD4\x81\x42",
+                           "\xB6\xAB\xBE\xA9\xB4\xF3\xD1\xA7\xB6\xAB\xBE\xA9",
+                           "\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0"}) {
+    EXPECT_THAT([&] { converted(text, TextEncoding::kAuto); },
+                ThrowsCode(Code::kBadData, "iconv -f NAME -t UTF-8"));
+  }
+  EXPECT_EQ(
+      converted("\xE9t\xE9, \x93na\xEFve\x94, \xE0 c\xF4t\xE9\x85\x85 no\xEBl", TextEncoding::kAuto)
+          .substr(0, 2),
+      "\xC3\xA9");
+}
+
+TEST(Utf8Source, AFlagThatSpoilsUtf8BringsAWarning) {
+  const CapturedLog log;
+  EXPECT_EQ(converted("caf\xC3\xA9", TextEncoding::kLatin1), "caf\xC3\x83\xC2\xA9");
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("text seems to be UTF-8"));
 }
 
 }  // namespace

@@ -42,5 +42,41 @@ TEST(DeclaredClasses, AreRestrictedByKnownLabels) {
   EXPECT_THAT(declared_names(loader, {"pos", "neg", "other"}), UnorderedElementsAre("neg", "pos"));
 }
 
+// In SNLI of the Hub, -1 says that annotators did not agree. It has no name.
+TEST(DeclaredClasses, APairWithoutOneIsLeftOut) {
+  const auto cell = [](std::string text) { return Cell(std::move(text)); };
+  const std::vector<Column> columns = {
+      {"premise", {}},
+      {"hypothesis", {}},
+      {.name = "label", .categories = {"no", "yes"}, .declares_classes = true}};
+  TableLoader loader({});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      columns, std::vector<Row>{{cell("a"), cell("b"), cell("no")},
+                                {cell("a"), cell("c"), Cell()},
+                                {cell("a"), cell("d"), cell("yes")}}));
+  EXPECT_EQ(loader.finish()->rows(), 2u);
+  ASSERT_EQ(loader.findings().size(), 1u);
+  EXPECT_THAT(loader.findings()[0].text, HasSubstr("left out 1 row"));
+}
+
+// A contest's split to test has a column of labels without any.
+TEST(DeclaredClasses, OfATestMayBeMissingEverywhere) {
+  const auto cell = [](std::string text) { return Cell(std::move(text)); };
+  const auto read = [&](std::vector<Cell> labels, LabelNeed need) {
+    std::vector<Row> rows;
+    for (Cell& label : labels) rows.push_back({cell("a"), std::move(label)});
+    TableLoader loader(
+        {.task = Task::kSequenceClassification, .need = need, .known_labels = {"no", "yes"}});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        std::vector<Column>{{"text", {}}, {"label", {}}}, std::move(rows), /*has_types=*/true));
+    return loader.finish()->labelled;
+  };
+  EXPECT_FALSE(read({Cell(), Cell()}, LabelNeed::kIfPresent));
+  EXPECT_FALSE(read({Cell(int64_t{-1}), Cell(int64_t{-1})}, LabelNeed::kIfPresent));
+  EXPECT_TRUE(read({cell("no"), cell("yes")}, LabelNeed::kIfPresent));
+  EXPECT_THROW(read({Cell(int64_t{-1}), cell("yes")}, LabelNeed::kIfPresent), Error);
+  EXPECT_THROW(read({Cell(), Cell()}, LabelNeed::kRequired), Error);
+}
+
 }  // namespace
 }  // namespace berth

@@ -322,5 +322,31 @@ TEST(FindColumns, SeveralNegativesAreRefusedByName) {
   }
 }
 
+TEST(FindColumns, AnIdIsNoText) {
+  for (const char* name : {"id", "", "Unnamed: 0", "review_id", "idx"}) {
+    const std::vector<Column> columns = {{name, {}}, {"label", {}}};
+    EXPECT_THAT([&] { find_columns(columns, {}, LabelNeed::kRequired); },
+                ThrowsCode(Code::kBadData, "no column has a usual name for texts"))
+        << name;
+  }
+  const std::vector<Column> columns = {{"id", {}}, {"label", {}}};
+  EXPECT_EQ(find_columns(columns, {.text = "id"}, LabelNeed::kRequired).text, 0u);
+}
+
+TEST(FindColumns, ARefusalSaysWhatTheFirstLineMayBe) {
+  const auto find = [](std::vector<Column> columns) {
+    return [columns] { find_columns(columns, {}, LabelNeed::kRequired); };
+  };
+  EXPECT_THAT(find({{"text~label", {}}}), ThrowsCode(Code::kBadData, "--delimiter names"));
+  EXPECT_THAT(find({{"<!DOCTYPE html>", {}}}), ThrowsCode(Code::kBadData, "a web page"));
+  EXPECT_THAT(find({{"{\"text\": \"a\"", {}}, {"\"label\": 1}", {}}}),
+              ThrowsCode(Code::kBadData, "is called .jsonl"));
+  EXPECT_THAT(find({{"# made by us", {}}}), ThrowsCode(Code::kBadData, "a comment, remove it"));
+  EXPECT_THAT(find({{"a fine day", {}}, {"1", {}}}),
+              ThrowsCode(Code::kBadData, "write a line with the names of the columns"));
+  EXPECT_THAT(find({{"text", {}}, {"joy", {}}, {"fear", {}}}),
+              ThrowsCode(Code::kBadData, "or several, each with a 0 or 1 for a label"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -300,5 +300,28 @@ TEST(Numbers, WithAFractionAreARegressionAndOthersClasses) {
   EXPECT_EQ(read_label_rows(label_cells({"1", "2", "3"})).says, "");
 }
 
+TEST(Sets, OfOneLabelEachBringAWarning) {
+  for (const auto& cells : {label_cells({"[\"a\"]", "[\"b\"]"}), label_cells({"[0]", "[1]"}),
+                            label_cells({"[1, 0, 0]", "[0, 0, 1]"})}) {
+    EXPECT_THAT(read_label_rows(cells).says,
+                HasSubstr("--task sequence_classification learns one class for each text"));
+    EXPECT_THAT(read_label_rows(cells, {.task = Task::kMultiLabel}).says,
+                testing::Not(HasSubstr("each text has one label")));
+  }
+  for (const auto& cells :
+       {label_cells({"[\"a\"]", "[\"a\", \"b\"]"}), label_cells({"[1, 0]", "[0, 0]"})}) {
+    EXPECT_THAT(read_label_rows(cells).says, testing::Not(HasSubstr("each text has one label")));
+  }
+}
+
+TEST(Numbers, AmongWhichIsADecimalCommaSaySo) {
+  const LoadRules regression{.task = Task::kRegression};
+  EXPECT_THAT(
+      [&] {
+        read_label_rows(label_cells({"0.5", "1.5", "2.5", "1,5"}), regression);
+      },
+      ThrowsCode(Code::kBadData, "\"1,5\" has a decimal comma"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -150,5 +150,34 @@ TEST(ListsOfLabels, ThatLackAMemberSayWhich) {
               ThrowsCode(Code::kBadData, "column \"labels\": number 2 of 2 members is missing"));
 }
 
+TEST(NamesOfLabels, ThatAreRatherOneBringAWarning) {
+  const std::vector<std::vector<std::string>> alike = {
+      {"Yes", "yes", "no"},       {"pos\xC2\xA0x", "pos x"},
+      {"pos\xE2\x80\x8B", "pos"}, {"caf\xC3\xA9", "cafe\xCC\x81"},
+      {"\xEF\xBC\x91", "1", "2"}, {"True", "FALSE", "true"}};
+  for (const std::vector<std::string>& names : alike) {
+    EXPECT_THAT(read_label_rows(label_cells(names)).says, HasSubstr("differ only in case"))
+        << names[0];
+  }
+  EXPECT_EQ(read_label_rows(label_cells({"yes", "no"})).says, "");
+  EXPECT_EQ(read_label_rows(label_cells({"+", "-"})).says, "");
+}
+
+TEST(NamesOfLabels, AndNumbersBringAWarning) {
+  for (const auto& cells : {label_cells({"yes", "1", "no", "0"}), label_cells({"sport", "1"})}) {
+    EXPECT_THAT(read_label_rows(cells).says, HasSubstr("some labels are numbers, such as"));
+  }
+  EXPECT_EQ(read_label_rows(label_cells({"v1", "a2"})).says, "");
+  EXPECT_THAT(read_label_rows(label_cells({"4/5", "1/5", "4/5"})).says,
+              HasSubstr("--task regression learns numbers, written as 0.8"));
+}
+
+TEST(NamesOfLabels, ThatAreRatherNoneBringAWarning) {
+  EXPECT_THAT(read_label_rows(label_cells({"a", "?", "b"})).says,
+              HasSubstr("the label \"?\" has no letter or digit"));
+  EXPECT_THAT(read_label_rows(label_cells({"\"0\"", "\"1\""})).says,
+              HasSubstr("quotes are a part of each label"));
+}
+
 }  // namespace
 }  // namespace berth

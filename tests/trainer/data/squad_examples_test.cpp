@@ -176,5 +176,21 @@ TEST(SquadExamples, PlacesMayBeWrongWhereOnlyScoresAreWanted) {
   EXPECT_THAT([&] { read(kWrong); }, ThrowsCode(Code::kBadData));
 }
 
+TEST(SquadExamples, AnAnswerThatIsElsewhereOrEmptyIsRefused) {
+  const auto read_answer = [](const std::string& answer) {
+    return [=] {
+      read(R"({"data": [{"paragraphs": [{"context": "Café in Rome", "qas": [
+        {"id": "1", "question": "Where?", "answers": [)" +
+           answer + "]}]}]}]}");
+    };
+  };
+  EXPECT_THAT(read_answer(R"({"text": "Rome", "answer_start": 9})"),
+              ThrowsCode(Code::kBadData, "does not stand at 9, but at 8"));
+  EXPECT_THAT(read_answer(R"({"text": "rome", "answer_start": 8})"),
+              ThrowsCode(Code::kBadData, "nor elsewhere in the context"));
+  EXPECT_THAT(read_answer(R"({"text": "", "answer_start": 0})"),
+              ThrowsCode(Code::kBadData, "an answer is empty"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -56,5 +56,25 @@ TEST(UnreadColumns, WordsOfWikiAnnHaveALanguageBeforeThem) {
   EXPECT_THAT(seen("en:a en:b en:c en:d en:e en:f en:g en:h en:i :)"), IsEmpty());
 }
 
+TEST(UnreadColumns, AreOfSplitsByTheirTexts) {
+  using testing::HasSubstr;
+  const auto says = [](std::vector<std::string> texts) {
+    std::vector<Row> rows;
+    for (const std::string& text : texts) {
+      rows.push_back({cell_with("a"), cell_with("x"), cell_with(text)});
+    }
+    TableLoader loader({});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        std::vector<Column>{{"text", {}}, {"label", {}}, {"part", {}}}, std::move(rows)));
+    loader.finish();
+    std::string all;
+    for (const Finding& found : loader.findings()) all += found.text;
+    return all;
+  };
+  EXPECT_THAT(says({"train", "Dev", "test"}), HasSubstr("column \"part\" is not read, so rows of"));
+  EXPECT_EQ(says({"train", "train"}), "");
+  EXPECT_EQ(says({"train", "body"}), "");
+}
+
 }  // namespace
 }  // namespace berth

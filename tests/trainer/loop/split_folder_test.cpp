@@ -203,5 +203,26 @@ TEST_F(SplitFolderTest, ASplitMayBeAPartOfAName) {
   EXPECT_THAT(files("part", "train"), ElementsAre("part/news_train.csv"));
 }
 
+// datasets writes the names that people gave.
+TEST_F(SplitFolderTest, ASavedDictMayNameItsSplitsOtherwise) {
+  for (const std::string name : {"dev", "val", "Validation"}) {
+    put(name + "/dataset_dict.json", R"({"splits": ["train", "test", ")" + name + R"("]})");
+    for (const std::string split : {"train", "test", name.c_str()}) {
+      put_state(name + "/" + split, R"({"filename": "data.arrow"})");
+    }
+    EXPECT_THAT(files(name, "train"), ElementsAre(name + "/train/data.arrow"));
+    EXPECT_THAT(files(name, "eval"), ElementsAre(name + "/" + name + "/data.arrow"));
+    EXPECT_THAT(files(name, "predict"), ElementsAre(name + "/test/data.arrow"));
+  }
+}
+
+TEST_F(SplitFolderTest, ASplitToTestIsNotTrainedOn) {
+  put("only/dataset_dict.json", R"({"splits": ["test"]})");
+  put_state("only/test", R"({"filename": "data.arrow"})");
+  EXPECT_THAT(files("only", "eval"), ElementsAre("only/test/data.arrow"));
+  EXPECT_THAT([&] { files("only", "train"); },
+              ThrowsCode(Code::kBadData, "no split train; there is test"));
+}
+
 }  // namespace
 }  // namespace berth
