@@ -51,6 +51,13 @@ class ConllReader final : public RowReader {
       found.push_back(
           {"comments in CoNLL", "lines that begin with # before a sentence are comments"});
     }
+    if (repeated_header_ > 0) {
+      found.push_back(
+          {"headers between rows are left out",
+           cat("the names of the columns stand again on ", line_position(repeated_header_),
+               ", as where files were joined; such a line is no word"),
+           /*is_warning=*/true});
+    }
     return found;
   }
 
@@ -127,7 +134,14 @@ class ConllReader final : public RowReader {
         has_comments_ = true;
         continue;
       }
-      if (layout_.header == sentence_.numbers[i]) continue;
+      if (layout_.header == sentence_.numbers[i]) {
+        header_ = line;
+        continue;
+      }
+      if (!header_.empty() && line == header_) {
+        if (repeated_header_ == 0) repeated_header_ = sentence_.numbers[i];
+        continue;
+      }
       if (words_.empty()) first_line_ = sentence_.numbers[i];
       if (layout_.is_no_word(fields)) continue;
       const bool has_word = layout_.word < fields.size();
@@ -158,6 +172,8 @@ class ConllReader final : public RowReader {
   Json words_, tags_;
   uint64_t first_line_ = 0;
   bool has_comments_ = false;
+  std::string header_;  // the line that names the columns; empty: there is none, or not yet
+  uint64_t repeated_header_ = 0;  // the first line that repeats it; 0: none does
 };
 
 }  // namespace

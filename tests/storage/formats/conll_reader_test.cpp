@@ -187,5 +187,16 @@ TEST(ConllReader, CommentsStandBeforeSentences) {
   EXPECT_THAT(read_words("# a file\n\nb O\n"), SizeIs(1));
 }
 
+// Files that were joined bring their headers.
+TEST(ConllReader, AHeaderBetweenSentencesIsNoWord) {
+  constexpr std::string_view kFile = "word tag\nIda B-PER\nsings O\n\n";
+  const std::string joined = std::string(kFile) + std::string(kFile);
+  const auto reader = make_conll_reader(std::make_unique<MemorySource>(as_bytes(joined)));
+  EXPECT_THAT(rows_of(*reader), ElementsAre(ElementsAre(R"(["Ida","sings"])", R"(["B-PER","O"])"),
+                                            ElementsAre(R"(["Ida","sings"])", R"(["B-PER","O"])")));
+  EXPECT_EQ(reader->findings().back().rule, "headers between rows are left out");
+  EXPECT_THAT(reader->findings().back().text, testing::HasSubstr("again on line 5"));
+}
+
 }  // namespace
 }  // namespace berth
