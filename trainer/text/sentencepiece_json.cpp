@@ -50,11 +50,11 @@ Json tokenizer_json_of(const SentencePieceModel& model) {
 }
 
 SentencePieceTokens special_pieces_of(const SentencePieceModel& model) {
-  using Type = SentencePieceModel::Type;
+  using PieceType = SentencePieceModel::Type;
   SentencePieceTokens special{.tokens = {}, .unk_id = model.trained_unk_id};
   for (const SentencePieceModel::Piece& piece : model.pieces) {
-    if (piece.type != Type::kControl && piece.type != Type::kUserDefined) continue;
-    special.tokens.push_back({.content = piece.text, .special = piece.type == Type::kControl});
+    if (piece.type != PieceType::kControl && piece.type != PieceType::kUserDefined) continue;
+    special.tokens.push_back({.content = piece.text, .special = piece.type == PieceType::kControl});
   }
   return special;
 }
