@@ -78,7 +78,7 @@ AIP_MODEL_DIR=out expect 2 '--train-data-file is missing'
 [ -s out.txt ] && fail "a job of a platform gets a greeting: $(cat out.txt)"
 
 # Lines for other programs are explained, and run as they are where nothing stands in the way.
-line='run_glue.py --train_file good.csv --output_dir run --do_train --do_eval --max_steps 2 --adafactor'
+line='run_glue.py --train_file good.csv --output_dir run --do_train --max_steps 2 --adafactor'
 expect 2 '"where":"--adafactor"' explain "python $line"
 grep -q '^berth --train-data-file good.csv --job-dir run ' out.txt || fail "no line for berth: $(cat out.txt)"
 grep -q -- '--adafactor is left out: .*--optimizer adamw' out.txt || fail "does not say what helps: $(cat out.txt)"
