@@ -104,7 +104,7 @@ void read_gpu_option(std::span<const std::string> words, std::string_view option
   }
 }
 
-// LSF starts so many resource sets, with tasks and GPUs in each.
+// LSF starts a number of resource sets, with tasks and GPUs in each.
 void read_jsrun(std::span<const std::string> words, Launch& launch) {
   OptionReader options(words);
   uint64_t sets = 1, tasks = 1;

@@ -172,7 +172,7 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
   for (const std::string& list : options_of(words, "--args")) {
     for (std::string& part : cut_list(list)) arguments.push_back(std::move(part));
   }
-  std::vector<std::string> line;  // a pool that names no program runs that of the one before
+  std::vector<std::string> line;  // a pool without a program runs the one of the pool before
   for (const std::string& list : options_of(words, "--worker-pool-spec")) {
     ManifestReader::Surroundings around;
     for (const std::string& part : cut_list(list)) {

@@ -52,7 +52,7 @@ bool is_of_data_set(const Remark& remark) {
          (remark.flag.starts_with("--dataset") || remark.flag.ends_with("language"));
 }
 
-// A script that is told a data set, or run_glue.py a task, reads no other files.
+// With a data set, or run_glue.py with a task, a script reads no other files.
 void note_unread_files(std::string_view script, const TypedCommand& typed, const OwnCommand& own,
                        std::vector<Remark>& remarks) {
   const bool is_task =

@@ -23,9 +23,9 @@ enum class ScriptDevices {
 
 // Whose examples the batch flag of a script counts.
 enum class BatchOf {
-  kDevice,   // those of one device, in one micro-batch
-  kProcess,  // those of one process that a launcher starts, in one update
-  kUpdate,   // those of an update
+  kDevice,   // one device's, in one micro-batch
+  kProcess,  // one launched process's, in one update
+  kUpdate,   // one update's
 };
 
 // What a script does besides what its flags say.
@@ -42,8 +42,8 @@ struct TrainingScript {
 };
 
 // The script of this name. Scripts of google-research/bert, its first version for PyTorch, Model
-// Garden and early transformers share names, and are told apart by the flags; scripts for Flax by
-// the `path`. nullptr: it is unknown.
+// Garden and early transformers share names, and the flags tell them apart. The `path` tells
+// scripts for Flax. nullptr: it is unknown.
 const TrainingScript* find_script(std::string_view name, std::string_view path,
                                   const TypedCommand& command);
 

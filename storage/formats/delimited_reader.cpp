@@ -18,7 +18,7 @@ std::string_view text_of(const Cell& cell) {
   return text == nullptr ? std::string_view() : trimmed(*text);
 }
 
-// Why the fields of a row may be more or fewer than those of the header. Empty: it cannot be known.
+// Why a row may have more or fewer fields than the header. Empty: it cannot be known.
 std::string why_not_as_many(const Row& row, size_t names) {
   const auto any = [&](const auto& says) { return std::ranges::any_of(row, says); };
   const auto begins_quote = [](const Cell& cell) { return text_of(cell).starts_with('"'); };

@@ -19,7 +19,7 @@ Json tokenizer_json_of(const SentencePieceModel& model);
 // The control and user-defined pieces, which match in any text.
 SentencePieceTokens special_pieces_of(const SentencePieceModel& model);
 
-// Puts the pieces of the class before those of the model and behind them, as convert_from_spm of
+// Puts the pieces of the class before and behind the pieces of the model, as convert_from_spm of
 // transformers does: fairseq's tokens for XLM-RoBERTa and CamemBERT, and T5's sentinels.
 void add_pieces_of_class(TokenizerKind kind, const ClassTokens& tokens, int32_t extra_ids,
                          Json& vocabulary);

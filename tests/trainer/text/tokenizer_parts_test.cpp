@@ -8,7 +8,7 @@
 #include "tests/trainer/text/tokenizer_fixture.h"
 
 // Every normalizer, pre-tokenizer, post-processor, decoder and model of `tokenizers` with its
-// options: either the ids are those of transformers 5, or the part is refused by its name.
+// options: either transformers 5 gives the same ids, or the part is refused by its name.
 // tests/record/record_tokenizer_parts.py recorded them.
 namespace berth {
 namespace {
