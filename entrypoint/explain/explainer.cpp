@@ -230,7 +230,7 @@ class Explainer {
     const int64_t factor =
         static_cast<int64_t>(std::min<uint64_t>(micro_batches, 100'000)) * devices_.processes;
     if (is_trainer && own_.trains() && factor > 1 && lacks("batch-size")) {
-      add("batch-size", std::to_string(8 * factor));
+      add("batch-size", std::to_string(micro_batch_of(*script_) * factor));
     }
     for (const ScriptDefault& row : script_->defaults) {
       if (!lacks(row.flag) || (row.trains && !own_.trains())) continue;

@@ -47,9 +47,16 @@ std::optional<WantedDataSet> wanted_data_set(std::string_view script, const Type
   return WantedDataSet{typed_name(typed, "task"), find_hub_data_set("glue", task->name)};
 }
 
-bool is_of_data_set(const Remark& remark) {
-  return remark.refused &&
-         (remark.flag.starts_with("--dataset") || remark.flag.ends_with("language"));
+// Takes back that the flags of a data set are refused.
+void accept_data_set(const TypedCommand& typed, std::vector<Remark>& remarks) {
+  std::vector<std::string> names;
+  for (const char* flag : {"dataset_name", "dataset_config_name", "language", "train_language"}) {
+    names.push_back(typed_name(typed, flag));
+  }
+  std::erase_if(remarks, [&](const Remark& remark) {
+    return remark.refused && !remark.flag.empty() &&
+           std::ranges::find(names, remark.flag) != names.end();
+  });
 }
 
 // With a data set, or run_glue.py with a task, a script reads no other files.
@@ -62,7 +69,7 @@ void note_unread_files(std::string_view script, const TypedCommand& typed, const
   for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
     const std::string name = typed_name(typed, flag);
     if (name.empty()) continue;
-    std::erase_if(remarks, is_of_data_set);
+    accept_data_set(typed, remarks);
     remarks.push_back({is_task ? typed_name(typed, "task") : data_set,
                        cat("makes ", script, " read ", is_task ? "the task's rows" : "its rows",
                            " from the hub, and not ", name, "; leave one of the two flags out"),
@@ -85,10 +92,28 @@ void name_early_files(bool predicts_afterwards, OwnCommand& own, std::vector<Rem
                      false});
 }
 
+// The files of run_squad.py in early transformers are in the folder, if their names do not say
+// more.
+void name_files_in_folder(OwnCommand& own) {
+  std::string folder = *own.value("data-dir");
+  if (!folder.ends_with('/')) folder += '/';
+  for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
+    const std::optional<std::string> name = own.value(flag);
+    const bool is_whole = name && (name->starts_with('/') || name->starts_with('$') ||
+                                   name->find("://") != std::string::npos);
+    if (name && !is_whole) own.set(flag, folder + *name);
+  }
+  own.remove("data-dir");
+}
+
 void name_places(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
                  OwnCommand& own, std::vector<Remark>& remarks) {
   if (script == "run_ner.py" && own.has("data-dir")) {
     return name_early_files(predicts_afterwards, own, remarks);
+  }
+  if (script == "run_squad.py" && own.has("data-dir") &&
+      (own.has("train-data-file") || own.has("eval-data-file") || own.has("predict-data-file"))) {
+    name_files_in_folder(own);
   }
   if (script == "run_xnli.py" && own.has("data-dir")) {
     own.remove("data-dir");
@@ -109,7 +134,7 @@ void name_places(std::string_view script, const TypedCommand& typed, bool predic
     own.set("eval-data-file", scored);
   }
   if (mode == "predict" || predicts_afterwards) own.set("predict-data-file", scored);
-  std::erase_if(remarks, is_of_data_set);
+  accept_data_set(typed, remarks);
   if (!wanted->rows.remark.empty()) {
     remarks.push_back({wanted->flag, wanted->rows.remark, false});
   }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "entrypoint/explain/python_reader.h"
+#include "entrypoint/explain/python_similarity.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -41,19 +42,10 @@ constexpr NamedText kOwnCode[] = {
     {"add_tokens", "changes the vocabulary; save the tokenizer and the model, and name its folder"},
 };
 
-constexpr NamedText kLosses[] = {
-    {"MultipleNegativesRankingLoss", "in_batch_negatives"},
-    {"CosineSimilarityLoss", "cosine"},
-};
-
 // Data sets of which the hub keeps a split for tests and none for validation.
 constexpr std::array<std::string_view, 8> kOnlyTest = {
     "imdb",       "ag_news",         "yelp_review_full", "yelp_polarity",
     "dbpedia_14", "amazon_polarity", "banking77",        "trec"};
-
-std::string_view last_name(std::string_view dotted) {
-  return dotted.substr(dotted.rfind('.') + 1);  // 0 without a dot
-}
 
 class PythonJob {
  public:
@@ -71,7 +63,7 @@ class PythonJob {
     read_data();
     read_length();
     if (arguments_ != nullptr) read_arguments();
-    if (arguments_ == nullptr) read_fit(*fit);
+    if (arguments_ == nullptr) read_fit(program_, *fit, launch_);
     read_own_code();
     return std::move(launch_);
   }
@@ -97,13 +89,6 @@ class PythonJob {
   }
   void refuse(std::string word, std::string text) {
     launch_.remarks.push_back({std::move(word), std::move(text), true});
-  }
-
-  static std::string joined(const PythonValue& value) {
-    if (value.kind != PythonValue::Kind::kList) return value.text;
-    std::string text;
-    for (const PythonValue& item : value.items) text += (text.empty() ? "" : ",") + item.text;
-    return text;
   }
 
   void read_arguments() {
@@ -272,33 +257,6 @@ class PythonJob {
     add("max_seq_length", "512");
   }
 
-  void read_fit(const PythonCall& fit) {
-    for (const auto& [name, value] : fit.keywords) {
-      const std::string text = joined(value);
-      if (name == "epochs") add("num_train_epochs", text);
-      if (name == "warmup_steps") {
-        if (!value.is_known()) {
-          refuse(name, "is computed in the program; add --warmup-steps N to the line");
-        } else {
-          add(name, text);
-        }
-      }
-      if (name == "output_path") add("output_dir", value.is_known() ? text : "model");
-      if (name == "evaluation_steps" && value.is_known()) add("eval_steps", text);
-      if (name == "weight_decay") add(name, text);
-      if (name == "use_amp") add("fp16", text);
-    }
-    if (fit.find("output_path") == nullptr) add("output_dir", "model");
-    if (fit.find("warmup_steps") == nullptr) add("warmup_steps", "10000");
-    const PythonCall* loader = find_call("DataLoader");
-    const PythonValue* batch = loader == nullptr ? nullptr : loader->find("batch_size");
-    if (batch == nullptr || batch->kind != PythonValue::Kind::kWord) {
-      refuse("batch_size", "is computed in the program; add --batch-size N to the line");
-    } else {
-      add("train_batch_size", batch->text);
-    }
-  }
-
   void read_own_code() {
     for (const auto& [name, base] : program_.classes) {
       if (base.ends_with("Trainer")) {
@@ -322,7 +280,7 @@ class PythonJob {
       if (name.starts_with("DataCollatorForLanguageModeling")) take_masks(call);
       if (name == "DataCollatorForWholeWordMask") add("whole_word_masking", "true");
     }
-    if (is_similarity_) take_loss();
+    if (is_similarity_) read_similarity_loss(program_, launch_);
   }
 
   void take_patience(const PythonCall& call) {
@@ -356,27 +314,6 @@ class PythonJob {
     if (const PythonValue* share = call.find("mlm_probability")) {
       if (share->is_known()) add("mlm_probability", share->text);
     }
-  }
-
-  void take_loss() {
-    add("task", "similarity");
-    std::string loss, other;
-    for (const PythonCall& call : program_.calls) {
-      const std::string_view name = last_name(call.name);
-      if (!name.ends_with("Loss")) continue;
-      const auto known = std::ranges::find(kLosses, name, &NamedText::name);
-      if (known == std::end(kLosses)) {
-        other = name;
-      } else {
-        loss = known->text;
-      }
-    }
-    if (!other.empty()) {
-      return refuse(other,
-                    "is a loss that berth does not have: --similarity-loss is cosine or "
-                    "in_batch_negatives");
-    }
-    if (!loss.empty()) add("similarity_loss", loss);
   }
 
   const PythonProgram& program_;

@@ -41,6 +41,19 @@ struct PythonProgram {
   const PythonValue* assigned(std::string_view name) const;
 };
 
+// "from_pretrained" for "AutoModel.from_pretrained".
+inline std::string_view last_name(std::string_view dotted) {
+  return dotted.substr(dotted.rfind('.') + 1);  // 0 without a dot
+}
+
+// The value as a flag has it: the items of a list with commas between them.
+inline std::string joined(const PythonValue& value) {
+  if (value.kind != PythonValue::Kind::kList) return value.text;
+  std::string text;
+  for (const PythonValue& item : value.items) text += (text.empty() ? "" : ",") + item.text;
+  return text;
+}
+
 // Reads the calls and literals of a Python program and runs nothing. A name that is assigned
 // several values, or a value that is computed, is unknown. Any bytes are read. Throws kUsage on a
 // text of more than 1 MiB, or with brackets nested deeper than 64 levels.

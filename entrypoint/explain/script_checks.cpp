@@ -9,6 +9,7 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kBatchFlag = "--train_batch_size";
+constexpr std::string_view kEarlyMasking = "run_lm_finetuning.py";
 constexpr uint64_t kLargestProcessBatch = 1'000'000;
 // In transformers 2 these scripts have --model_type.
 constexpr std::array<std::string_view, 4> kCapitalScripts = {"run_glue.py", "run_ner.py",
@@ -39,8 +40,9 @@ void count_examples_of_processes(int64_t processes, OwnCommand& own, std::vector
 // Early scripts keep capitals unless --do_lower_case is there.
 void keep_capitals(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
                    std::vector<Remark>& remarks) {
-  const bool is_early = typed.value("model_type") &&
-                        std::ranges::find(kCapitalScripts, script.name) != kCapitalScripts.end();
+  const bool is_early = script.name == kEarlyMasking ||
+                        (typed.value("model_type") &&
+                         std::ranges::find(kCapitalScripts, script.name) != kCapitalScripts.end());
   const bool is_uncased = own.value("model").value_or("").find("uncased") != std::string::npos;
   if (!is_early || !is_uncased || own.has("do-lower-case")) return;
   own.set("do-lower-case", "false");
@@ -49,6 +51,30 @@ void keep_capitals(const TrainingScript& script, const TypedCommand& typed, OwnC
                          " does without --do_lower_case: it keeps capitals, which an uncased "
                          "vocabulary does not have"),
                      false});
+}
+
+// The first version of this script has other defaults than the one with Trainer.
+void require_schedule(const OwnCommand& own, std::vector<Remark>& remarks) {
+  if (!own.trains()) return;
+  if (!own.has("batch-size")) {
+    remarks.push_back({"--per_gpu_train_batch_size",
+                       "is missing: it is 4 in the first run_language_modeling.py and 8 in later "
+                       "ones; add --per_device_train_batch_size N",
+                       true});
+  }
+  if (!own.has("epochs") && !own.has("max-steps")) {
+    remarks.push_back({"--num_train_epochs",
+                       "is missing: it is 1 in the first run_language_modeling.py and 3 in later "
+                       "ones; add --num_train_epochs N",
+                       true});
+  }
+}
+
+void name_early_model(OwnCommand& own, std::vector<Remark>& remarks) {
+  if (own.has("model")) return;
+  own.set("model", "bert-base-cased");
+  remarks.push_back(
+      {"--model", "is bert-base-cased in run_lm_finetuning.py without a flag", false});
 }
 
 void check_joined_columns(const TypedCommand& typed, const OwnCommand& own,
@@ -80,6 +106,8 @@ void check_meanings(const TrainingScript* script, const TypedCommand& typed, int
     count_examples_of_processes(processes, own, remarks);
   }
   if (script->batch != BatchOf::kDevice) return;
+  if (script->name == kEarlyMasking) name_early_model(own, remarks);
+  if (script->name == "run_language_modeling.py") require_schedule(own, remarks);
   keep_capitals(*script, typed, own, remarks);
   check_joined_columns(typed, own, remarks);
   if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "entrypoint/explain/garden_experiment.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -20,7 +21,7 @@ constexpr ScriptDefault kLong = {"max-seq-length", "384", false};
 constexpr ScriptDefault kWhole = {"max-seq-length", "512", false};
 constexpr ScriptDefault kNerTask = {"task", "ner", false};
 constexpr ScriptDefault kMaskedTask = {"task", "mlm", false};
-constexpr ScriptDefault kJoined = {"attend-across-documents", "", true};
+constexpr ScriptDefault kJoined = {"attend-across-documents", "", false};
 constexpr ScriptDefault kTwentieth = {"validation-split", "0.05", true};
 
 // With Trainer.
@@ -31,9 +32,12 @@ constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kMasked[] = {kMaskedTask, kWhole,   kJoined,  kTwentieth,
                                      kRate,       kNoDecay, kNoWarmup};
+constexpr ScriptDefault kEarlyMasked[] = {
+    kMaskedTask,           kWhole, kJoined,  kTwentieth, {"batch-size", "4", true},
+    {"epochs", "1", true}, kRate,  kNoDecay, kNoWarmup};
 constexpr ScriptDefault kMaskedLines[] = {kMaskedTask,
                                           kWhole,
-                                          {"line-by-line", "", true},
+                                          {"line-by-line", "", false},
                                           {"whole-word-masking", "", true},
                                           kTwentieth,
                                           kRate,
@@ -67,8 +71,13 @@ constexpr ScriptDefault kGarden[] = {kBertBatch, kRate, kBertEpsilon};
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
 constexpr std::string_view kNoCorrection =
-    "does not correct the bias of Adam's means as berth does, so the first updates differ";
+    "does not correct the bias of Adam's means as berth does, so the first updates differ. After a "
+    "warm-up of a share w, its learning rate is 1 - w times berth's: scale --learning-rate by that "
+    "to have the same";
 
+constexpr std::string_view kFallsAtOnce =
+    "has a learning rate that falls from the first update on. After a warm-up of a share w, it is "
+    "1 - w times berth's: scale --learning-rate by that to have the same";
 constexpr std::string_view kClipsEach =
     "clips the gradient of each tensor by itself and does not correct the bias of Adam's means, so "
     "the updates differ";
@@ -97,7 +106,7 @@ constexpr TrainingScript kTrainerScripts[] = {
     {"run_mlm_no_trainer.py", kBareMasked},
     {"run_mlm_wwm.py", kMaskedLines, kGpus},
     {"run_language_modeling.py", kMasked, kGpus},
-    {"run_lm_finetuning.py", kMasked, kGpus},
+    {"run_lm_finetuning.py", kEarlyMasked, kGpus},
     {"run_xnli.py", kTrainer, kGpus},
     {"Trainer", kTrainer, kGpus},
     {.name = "fit", .defaults = kFit, .batch = BatchOf::kUpdate},
@@ -147,9 +156,13 @@ constexpr TrainingScript kPretrainedScripts[] = {
 };
 
 constexpr TrainingScript kGardenScripts[] = {
-    {.name = "run_classifier.py", .defaults = kGarden, .batch = BatchOf::kUpdate},
+    {.name = "run_classifier.py",
+     .defaults = kGarden,
+     .note = kFallsAtOnce,
+     .batch = BatchOf::kUpdate},
     {.name = "run_squad.py",
      .defaults = kGarden,
+     .note = kFallsAtOnce,
      .dev_file = "predict_file",
      .batch = BatchOf::kUpdate},
 };
@@ -169,6 +182,15 @@ bool is_known_script(std::string_view name) {
   };
   return is_among(kTrainerScripts) || is_among(kFlaxScripts) || is_among(kBertScripts) ||
          is_among(kGardenScripts) || is_among(kPretrainedScripts) || !refused_script(name).empty();
+}
+
+int64_t micro_batch_of(const TrainingScript& script) {
+  const auto row =
+      std::ranges::find(script.defaults, std::string_view("batch-size"), &ScriptDefault::flag);
+  constexpr int64_t kOfTrainer = 8;
+  return row == script.defaults.end()
+             ? kOfTrainer
+             : static_cast<int64_t>(parse_number(row->value).value_or(kOfTrainer));
 }
 
 const TrainingScript* find_script(std::string_view name, std::string_view path,

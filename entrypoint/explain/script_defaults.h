@@ -41,6 +41,9 @@ struct TrainingScript {
   std::string_view threads{};  // where --threads means something else: what
 };
 
+// The examples of a device in one micro-batch, where no flag says so.
+int64_t micro_batch_of(const TrainingScript& script);
+
 // The script of this name. Scripts of google-research/bert, its first version for PyTorch, Model
 // Garden and early transformers share names, and the flags tell them apart. The `path` tells
 // scripts for Flax. nullptr: it is unknown.

@@ -32,9 +32,26 @@ bool is_assignment(const std::string& word) {
                      is_name_character);
 }
 
+// Whether lines end in ^, or %NAME% is a variable. %Y%m%d is a date.
+bool is_batch_file(std::string_view text) {
+  for (size_t at = text.find_first_of("^%"); at != text.npos; at = text.find_first_of("^%", at)) {
+    const char first = text[at++];
+    size_t end = at;
+    if (first == '^') {
+      end = std::min(text.find_first_not_of(" \t\r", at), text.size());
+      if (end < text.size() && text[end] == '\n') return true;
+      continue;
+    }
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    constexpr size_t kShortestName = 3;
+    if (end >= at + kShortestName && end < text.size() && text[end] == '%') return true;
+  }
+  return false;
+}
+
 class ShellReader {
  public:
-  explicit ShellReader(std::string_view text) : text_(text) {}
+  explicit ShellReader(std::string_view text) : text_(text), is_windows_(is_batch_file(text)) {}
 
   std::vector<ShellCommand> read() {
     while (at_ < text_.size()) read_next();
@@ -66,17 +83,23 @@ class ShellReader {
   }
 
   // Whether the character ends a line, also where blanks follow it by mistake. Then the line goes
-  // on behind it.
+  // on behind it, and so does a word that waits for a value, such as PARAMS=.
   bool continues_line() {
     const size_t end = std::min(text_.find_first_not_of(" \t\r", at_ + 1), text_.size());
     if (end == text_.size() || text_[end] != '\n') return false;
     at_ = end + 1;
-    end_word();
+    const bool is_list = in_word_ && (word_.ends_with('=') || word_.ends_with(','));
+    if (!is_list) end_word();
     return true;
   }
 
   void read_escape() {
     if (continues_line()) return;
+    if (is_windows_) {  // a path
+      append('\\');
+      ++at_;
+      return;
+    }
     if (next(1) != 0) append(next(1));
     at_ += 2;
   }
@@ -226,6 +249,7 @@ class ShellReader {
   }
 
   std::string_view text_;
+  bool is_windows_;
   size_t at_ = 0;
   std::string word_;
   bool in_word_ = false;  // also of an empty word, ""

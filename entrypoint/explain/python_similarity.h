@@ -1,0 +1,16 @@
+#pragma once
+
+#include "entrypoint/explain/launch.h"
+#include "entrypoint/explain/python_reader.h"
+
+namespace berth {
+
+// Adds the flags of `fit`, a call of model.fit(train_objectives=[...]) of sentence-transformers
+// before version 3. Arguments that berth does not read are remarks, and refused.
+void read_fit(const PythonProgram& program, const PythonCall& fit, Launch& launch);
+
+// Adds the task and the loss of a program of sentence-transformers. A loss that berth does not
+// have, and an argument that changes one, is refused.
+void read_similarity_loss(const PythonProgram& program, Launch& launch);
+
+}  // namespace berth
