@@ -164,8 +164,9 @@ def check_training(binary, scratch, rows, texts):
         data = scratch / f"{name}.parquet"
         pandas.DataFrame(table).to_parquet(data)
         job = scratch / f"job-{name}"
+        scale = ["--max-similarity", 5] if name == "cosine" else []
         pooling, normalizes = ("max", ["--normalize-embeddings"]) if name == "pairs" else ("mean", [])
-        berth(binary, "--task", "similarity", "--train-data-file", data, "--max-similarity", 5, "--mode", "train", "--max-steps", 1,
+        berth(binary, "--task", "similarity", "--train-data-file", data, *scale, "--mode", "train", "--max-steps", 1,
               "--batch-size", 20, "--model", encoder, "--job-dir", job, "--pooling", pooling, "--precision", "fp32",
               *normalizes)
         ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
