@@ -25,7 +25,7 @@ struct SentencePieceOptions {
 };
 
 // The tokenizer of a SentencePiece model, unigram or BPE, whose class no file names. Its ids and
-// spans equal those of libsentencepiece; a span includes the space before a word. Immutable and
+// spans equal libsentencepiece's; a span includes the space before a word. Immutable and
 // thread-safe.
 class SentencePieceTokenizer final : public TemplateTokenizer {
  public:
