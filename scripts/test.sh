@@ -149,13 +149,10 @@ if [ $all = no ]; then
   step "release" build_and_test release all_tests --label-exclude plugins
   skip "sanitizers, PJRT plugins, benches, packages, the image" "bash scripts/test.sh --all"
 else
-  # precision.sh and task_flags.py compare whole jobs, and other jobs run the same code. The jobs without bf16 are those with it, with
-  # fewer instructions. The release step runs all of these.
   settings=(-DBERTH_WERROR=ON)  # the preset release has warnings of GCC, which are no errors in a user's build
   # The release step runs these cases, too. DeBERTa has every way of the code.
   export GTEST_FILTER='-*ProductGradients.*/albert:*ProductGradients.*/bert:*ProductGradients.*/distilbert:*ProductGradients.*/electra'
-  step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude plugins \
-    --exclude-regex '^job\.(precision|task_flags)|_without_bf16$'
+  step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude 'plugins|unchecked'
   unset GTEST_FILTER
   # The container's build finds the objects of this step in the cache. There, other folders, times of files and -Werror do not count.
   use_ccache

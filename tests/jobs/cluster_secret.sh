@@ -68,7 +68,7 @@ start 2 "${address[@]}" --max-steps 100000 --save-steps 1
 until [ -e training/checkpoints/step-00000001/MANIFEST.json ] || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.02; done
 began=$SECONDS
 expect 6 'holds the lease' "${flags[@]}" --max-steps 100000 --save-steps 1 --job-dir training --master-addr 127.0.0.2 --world-size 2 --rank 0
-[ $((SECONDS - began)) -le 10 ] || fail "a second worker 0 took $((SECONDS - began)) s"
+[ $((SECONDS - began)) -le 50 ] || fail "a second worker 0 took $((SECONDS - began)) s"
 kill -TERM "${pids[0]}"
 end_with '143 143' 'a worker 0 beside a second one'
 
