@@ -28,6 +28,8 @@ void Retry::progress() {
   since_s_ = options_.now();
 }
 
+void Retry::resume() { since_s_ = options_.now(); }
+
 void Retry::wait(const Error& error) {
   if (error.code() != Code::kUnavailable) throw error;
   ++failures_;

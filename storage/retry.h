@@ -37,6 +37,10 @@ class Retry {
   // Tells that data arrived. The deadline and the attempts start again.
   void progress();
 
+  // To be called when the caller asks for more data. The time before does not count, because a
+  // caller may compute for longer than the deadline between two reads.
+  void resume();
+
   // Call this after a failure. If another attempt is due, waits for it and returns. If `error` is
   // not kUnavailable, rethrows it. If the deadline or the attempts are used up, rethrows it with
   // the number of attempts. Throws kStopped soon after `stop` is requested. Logs one debug line per

@@ -65,6 +65,7 @@ class RetryingSource final : public ByteSource {
 
   size_t read(std::span<std::byte> buffer) override {
     if (options_.length == uint64_t{0}) return 0;
+    retry_.resume();
     return attempt(retry_, [&] {
       if (!source_) open();
       try {

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
+#include "storage/retrying_storage.h"
+#include "tests/support/borrowed_storage.h"
+#include "tests/support/objects_in_memory.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
@@ -51,6 +56,52 @@ TEST_F(RetryTest, RetryAfterIsALowerBoundOfAtMostAMinute) {
   Retry retry(options_, "read");
   EXPECT_EQ(pauses(retry, 1, busy_.after(10)), (std::vector<double>{10}));
   EXPECT_EQ(pauses(retry, 1, busy_.after(1e9)), (std::vector<double>{60}));
+}
+
+TEST_F(RetryTest, TimeInWhichNobodyAskedDoesNotCount) {
+  options_.deadline_s = 10;
+  Retry retry(options_, "read");
+  now_s_ += 60;
+  retry.resume();
+  EXPECT_EQ(pauses(retry, 3, busy_), (std::vector<double>{1, 2, 4}));
+  EXPECT_THAT([&] { retry.wait(busy_); }, ThrowsCode(Code::kUnavailable));
+}
+
+// Holds "far away". The first transfer is cut after "far".
+class CutOnce final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+
+  std::unique_ptr<ByteSource> open(const Uri&, const ReadOptions& options) override {
+    if (options.offset == 0) return std::make_unique<CutSource>();
+    return std::make_unique<MemorySource>(as_bytes(kText.substr(options.offset)));
+  }
+
+ private:
+  static constexpr std::string_view kText = "far away";
+
+  class CutSource final : public ByteSource {
+   public:
+    size_t read(std::span<std::byte> buffer) override {
+      if (is_cut_) throw Error(Code::kUnavailable, "cut");
+      is_cut_ = true;
+      std::ranges::copy(as_bytes(kText.substr(0, 3)), buffer.begin());
+      return 3;
+    }
+
+   private:
+    bool is_cut_ = false;
+  };
+};
+
+TEST_F(RetryTest, AReadGoesOnAfterACallerThatComputedForLong) {
+  ObjectsInMemory none({});
+  const auto storage = make_retrying_storage(std::make_unique<CutOnce>(none), options_);
+  const auto source = storage->open(Uri::parse("https://host/a"));
+  std::array<std::byte, 16> buffer;
+  EXPECT_EQ(source->read(buffer), 3u);
+  now_s_ += 2 * options_.deadline_s;
+  EXPECT_EQ(source->read(buffer), 5u);
 }
 
 TEST_F(RetryTest, PermanentFailuresAreThrownAtOnce) {
