@@ -25,8 +25,8 @@ constexpr double kVerdict_s = 5;  // beyond the silence after which a worker cou
 // precision of an earlier job from the job directory.
 std::string agreement(const CommandLine& command_line) {
   Settings settings = command_line.settings;
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
-  if (trains && !command_line.gives("precision")) settings.precision = Settings().precision;
+  if (traits(settings.mode).trains() && !command_line.gives("precision"))
+    settings.precision = Settings().precision;
   return cat(version_text(), " ", common_settings(settings_table(settings)));
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "entrypoint/flags/data_files.h"
+#include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/mode_flags.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -47,14 +49,11 @@ void need_data_dir(const DataOptions& data) {
 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  const bool predicts = settings.mode == Mode::kPredict;
-  for (const char* flag : {"predictions-file", "id-column"}) {
-    if (predicts || settings.mode == Mode::kEmbed || !command_line.gives(flag)) continue;
-    throw Error(Code::kUsage, "the flag is only for --mode predict and embed", cat("--", flag));
-  }
-  for (const char* flag : {"predictions-with-text", "predictions-safe-for-spreadsheets"}) {
-    if (predicts || !command_line.gives(flag)) continue;
-    throw Error(Code::kUsage, "the flag is only for --mode predict", cat("--", flag));
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kRefusedElsewhere) || flag.role.is_used(settings)) continue;
+    if (!command_line.gives(flag.name)) continue;
+    throw Error(Code::kUsage, cat("the flag is only for --mode ", mode_names(flag.role.modes)),
+                cat("--", flag.name));
   }
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;

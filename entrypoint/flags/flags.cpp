@@ -275,15 +275,18 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   return command_line;
 }
 
-std::vector<std::pair<std::string, std::string>> settings_table(const Settings& settings) {
+SettingsTable settings_table(const Settings& settings) {
   const CommandLine command_line{.settings = settings, .highest_instruction_set = ""};
-  std::vector<std::pair<std::string, std::string>> table;
+  SettingsTable table;
   for (const Flag& flag : flag_table()) {
-    if (!flag.in_settings) continue;
+    if (!flag.role.is_recorded()) continue;
     std::string value = flag.value.get(command_line);
     const bool is_url = value.starts_with("http://") || value.starts_with("https://");
     if (is_url) value = Uri::parse(value).to_string();  // a query may hold a secret key
-    table.emplace_back(flag.name, std::move(value));
+    table.push_back({.name = flag.name,
+                     .value = std::move(value),
+                     .effect = flag.role.effect_in(settings),
+                     .marks = flag.role.marks});
   }
   return table;
 }

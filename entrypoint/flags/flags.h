@@ -3,11 +3,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
 
@@ -31,8 +31,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
 // Whether arguments that belong to no flag are the inputs of this mode.
 bool takes_inputs(std::string_view mode);
 
-// The canonical name and the value of every setting, in the order of the flag table, as job.json
-// records them.
-std::vector<std::pair<std::string, std::string>> settings_table(const Settings& settings);
+// Every setting with its part in the job, in the order of the flag table, as job.json records them.
+SettingsTable settings_table(const Settings& settings);
 
 }  // namespace berth

@@ -5,7 +5,6 @@
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
-#include "entrypoint/flags/task_flags.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 
@@ -43,7 +42,7 @@ constexpr ExitCode kExitCodes[] = {
 std::string default_text(const Flag& flag) {
   const std::string text =
       flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
-  return text == "false" && !flag.in_settings ? "" : text;
+  return text == "false" && !flag.role.is_recorded() ? "" : text;
 }
 
 std::string left_column(const Flag& flag) {
@@ -192,7 +191,7 @@ std::string help_json() {
     if (flag.group == FlagGroup::kHidden) continue;
     OrderedJson tasks = OrderedJson::array();
     for (const TaskTraits& task : task_table()) {
-      if (heeds(task.task, flag.name)) tasks.push_back(task.names[0]);
+      if (flag.role.is_heeded_by(task.task)) tasks.push_back(task.names[0]);
     }
     flags.push_back({{"name", flag.name},
                      {"aliases", flag.aliases},

@@ -24,6 +24,7 @@ FlagValue probe_value() {
 }  // namespace
 
 std::vector<Flag> probe_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"probe",
@@ -35,18 +36,21 @@ std::vector<Flag> probe_flags() {
        "waits meanwhile, and its "
        "result is the same as without probes.",
        probe_value(),
+       {kFree, kInTraining, kOwnToWorker},
        "none"},
       {"probe-steps",
        {},
        kSaving,
        "Probe after every so many updates. 0 means as often as evaluations.",
-       integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount})},
+       integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount}),
+       {kFree, kInTraining}},
       {"probe-samples",
        {},
        kSaving,
        "How many rows of its file a probe trains on at most, in three epochs. It scores about as "
        "many others, but no more than a fifth of the rows.",
-       integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount})},
+       integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount}),
+       {kFree, kInTraining}},
   };
 }
 

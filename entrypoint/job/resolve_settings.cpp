@@ -18,45 +18,10 @@
 namespace berth {
 namespace {
 
-// The flags that say how rows are read, masked and scored. A model must read rows as it did when it
-// was trained, and its losses compare only where masking and weights are the same.
-constexpr std::array<std::string_view, 23> kReadingFlags = {"task",
-                                                            "text-column",
-                                                            "text-pair-column",
-                                                            "label-column",
-                                                            "label-separator",
-                                                            "label-lists",
-                                                            "sentence-column",
-                                                            "quoting",
-                                                            "delimiter",
-                                                            "encoding",
-                                                            "max-seq-length",
-                                                            "similarity-loss",
-                                                            "max-similarity",
-                                                            "mlm-probability",
-                                                            "whole-word-masking",
-                                                            "discriminator-weight",
-                                                            "doc-stride",
-                                                            "n-best-size",
-                                                            "max-answer-length",
-                                                            "version-2-with-negative",
-                                                            "null-score-diff-threshold",
-                                                            "line-by-line",
-                                                            "attend-across-documents"};
-// What an evaluation needs besides: the weights of rows in the loss. Rows to predict have none.
-constexpr std::array<std::string_view, 1> kEvaluationFlags = {"weight-column"};
-// The same where texts are compared with the others of their batch.
-constexpr std::array<std::string_view, 3> kBatchFlags = {"batch-size", "eval-batch-size",
-                                                         "gradient-accumulation-steps"};
-
-bool is_taken_over(std::string_view flag, const EarlierJob& earlier, Mode mode) {
-  const auto is_among = [flag](const auto& flags) {
-    return std::ranges::find(flags, flag) != flags.end();
-  };
-  if (is_among(kReadingFlags)) return true;
-  if (mode != Mode::kEval) return false;
-  return is_among(kEvaluationFlags) ||
-         (earlier.task() == Task::kInBatchNegatives && is_among(kBatchFlags));
+bool is_taken_over(const FlagRole& role, const EarlierJob& earlier, Mode mode) {
+  if (role.has(kAsTrained)) return true;
+  if (!traits(mode).scores()) return false;
+  return role.has(kAsScored) || (earlier.task() == Task::kInBatchNegatives && role.has(kAsBatched));
 }
 
 bool tells_labels(const CommandLine& command_line) {
@@ -67,7 +32,7 @@ bool tells_labels(const CommandLine& command_line) {
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
-    if (!is_taken_over(flag.name, earlier, command_line.settings.mode)) continue;
+    if (!is_taken_over(flag.role, earlier, command_line.settings.mode)) continue;
     const std::string value = earlier.setting(flag.name);
     if (value.empty() || command_line.gives(flag.name)) continue;
     if (flag.value.get(command_line) == value) continue;

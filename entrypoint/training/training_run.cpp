@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <span>
 
 #include "entrypoint/flags/flags.h"
@@ -101,18 +100,13 @@ TrainingFlops flops_of(const EngineOptions& options) {
 // The settings that people vary, and all others that are not their defaults. Places, of which each
 // job has its own, are none of them.
 std::vector<HParam> hparams_of(const JobRecord& record) {
-  static const std::set<std::string, std::less<>> kVaried = {
-      "batch-size", "epochs", "learning-rate", "max-seq-length",
-      "model",      "seed",   "warmup-ratio",  "weight-decay"};
-  static const std::set<std::string, std::less<>> kPlaces = {"job-dir",         "export-dir",
-                                                             "checkpoint-dir",  "summary-dir",
-                                                             "train-data-file", "eval-data-file"};
   std::map<std::string, std::string> defaults;
-  for (auto& [name, value] : settings_table(Settings())) defaults[name] = value;
+  for (const Setting& preset : settings_table(Settings())) defaults[preset.name] = preset.value;
   std::vector<HParam> hparams;
-  for (const auto& [name, value] : record.settings) {
-    const bool is_other = defaults[name] != value && !kPlaces.contains(name);
-    if (!is_other && !kVaried.contains(name)) continue;
+  for (const Setting& setting : record.settings) {
+    const std::string &name = setting.name, &value = setting.value;
+    const bool is_other = defaults[name] != value && !setting.has(kNoHparam);
+    if (!is_other && !setting.has(kVaried)) continue;
     char* end = nullptr;
     const double number = std::strtod(value.c_str(), &end);
     if (value == "true" || value == "false") {
@@ -129,7 +123,9 @@ std::vector<HParam> hparams_of(const JobRecord& record) {
 // The settings as Markdown, for the Text tab of TensorBoard.
 std::string settings_markdown(const JobRecord& record) {
   std::string table = "| flag | value |\n| --- | --- |\n";
-  for (const auto& [name, value] : record.settings) table += cat("| ", name, " | ", value, " |\n");
+  for (const Setting& setting : record.settings) {
+    table += cat("| ", setting.name, " | ", setting.value, " |\n");
+  }
   return table;
 }
 

@@ -3,15 +3,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "trainer/loop/load_data.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
-
-// Canonical names of flags, and their values.
-using SettingsTable = std::vector<std::pair<std::string, std::string>>;
 
 // How the program reads the inputs of a job. Another version may read them otherwise, and must not
 // go on with the job then. The rules are those that earlier versions did not have.

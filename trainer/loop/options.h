@@ -8,6 +8,7 @@
 #include "storage/base/dtype.h"
 #include "storage/formats/text_form.h"
 #include "trainer/data/label_form.h"
+#include "trainer/loop/mode.h"
 #include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/loss_options.h"
@@ -17,23 +18,6 @@
 
 namespace berth {
 
-enum class Mode {
-  kTrain,
-  kTrainAndEval,
-  kEval,
-  kPredict,
-  kEmbed,
-  kExportOnly,
-  kPrepare,
-  kTokenize,
-  kInspect,
-  kConvert,
-  kTrainTokenizer,
-  kHeartbeat,
-  kBench,
-  kFetch,
-  kReport
-};
 enum class Init { kPretrained, kRandom };
 
 // What computes. kAuto takes a TPU if there is one, then a GPU, then the CPU's own kernels. kXlaCpu

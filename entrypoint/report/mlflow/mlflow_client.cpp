@@ -138,17 +138,16 @@ void MlflowClient::log_metrics(const std::string& run, const std::vector<MlflowM
   }
 }
 
-void MlflowClient::log_parameters(
-    const std::string& run, const std::vector<std::pair<std::string, std::string>>& parameters) {
+void MlflowClient::log_parameters(const std::string& run, const SettingsTable& parameters) {
   OrderedJson list = OrderedJson::array();
   const auto flush = [&] {
     if (list.empty()) return;
     post("runs/log-batch", to_text(OrderedJson{{"run_id", run}, {"params", list}}));
     list = OrderedJson::array();
   };
-  for (const auto& [key, value] : parameters) {
-    if (value.empty()) continue;
-    list.push_back({{"key", key}, {"value", cut(value, kLongestValue)}});
+  for (const Setting& setting : parameters) {
+    if (setting.value.empty()) continue;
+    list.push_back({{"key", setting.name}, {"value", cut(setting.value, kLongestValue)}});
     if (list.size() == kParametersAtOnce) flush();
   }
   flush();

@@ -7,6 +7,7 @@
 
 #include "entrypoint/platform/platform.h"
 #include "storage/http/http_client.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
 
@@ -37,8 +38,7 @@ class MlflowClient {
   void log_metrics(const std::string& run, const std::vector<MlflowMetric>& metrics);
   // Sets parameters. Empty values are left out, and long ones cut at 500 characters, which is what
   // every version of MLflow takes.
-  void log_parameters(const std::string& run,
-                      const std::vector<std::pair<std::string, std::string>>& parameters);
+  void log_parameters(const std::string& run, const SettingsTable& parameters);
 
  private:
   HttpAnswer send(const std::string& method, const std::string& call, const std::string& body);

@@ -15,15 +15,16 @@
 #include "storage/base/clock.h"
 #include "storage/storage.h"
 #include "trainer/loop/observer.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
 
 struct MlflowRunOptions {
   MlflowOptions server;
   CertificateAuthorities authorities{};
-  std::string name;  // of the run, where the environment names none
-  Uri file;          // JOB_DIR/mlflow.json, by which a resumed job finds its run
-  std::vector<std::pair<std::string, std::string>> parameters;  // the job's settings
+  std::string name;          // of the run, where the environment names none
+  Uri file;                  // JOB_DIR/mlflow.json, by which a resumed job finds its run
+  SettingsTable parameters;  // the job's settings
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
 };
 

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "trainer/loop/options.h"
+#include "trainer/loop/setting.h"
+#include "trainer/model/task.h"
+
+namespace berth {
+
+// The modes that use a flag, of those that run a model. unused_flags() warns of a flag in another
+// one.
+inline constexpr ModeSet kInNone = 0;  // other modes use it
+inline constexpr ModeSet kInTraining = set_of({Mode::kTrain, Mode::kTrainAndEval});
+inline constexpr ModeSet kInTrainAndEval = set_of({Mode::kTrainAndEval});
+inline constexpr ModeSet kInEval = set_of({Mode::kEval});
+inline constexpr ModeSet kInPredict = set_of({Mode::kPredict});
+inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
+inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed;
+inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
+
+// What else holds for a flag, as bits beside those of setting.h.
+//
+// The modes that run a job's finished model take the value from its job.json, unless the flag is
+// given: a model must read rows as it did when it was trained.
+inline constexpr unsigned kAsTrained = 1u << 8;
+// --mode eval alone does: losses compare only where the weights of rows are the same.
+inline constexpr unsigned kAsScored = 1u << 9;
+// --mode eval does so where texts are compared with the others of their batch.
+inline constexpr unsigned kAsBatched = 1u << 10;
+// Another mode than those that use the flag refuses it.
+inline constexpr unsigned kRefusedElsewhere = 1u << 11;
+// The code that uses the flag refuses a task that does not heed it, and says more of it.
+inline constexpr unsigned kTaskIsRefusedLater = 1u << 12;
+
+using TaskRule = bool (*)(const TaskTraits&);
+using SettingsRule = bool (*)(const Settings&);
+
+// The part that a flag has in a job. Each list of flags in the program is a question to the roles.
+// A row of the flag table without a role does not compile.
+struct FlagRole {
+  FlagRole(Effect effect_of_value, ModeSet used_in, unsigned with_marks = 0)
+      : effect(effect_of_value), modes(used_in), marks(with_marks) {}
+
+  // Only these tasks heed it in a training. By default all tasks do.
+  FlagRole heeded_by(TaskRule rule) const {
+    FlagRole role = *this;
+    role.tasks = rule;
+    return role;
+  }
+  // The value decides (Effect::kDecides) where `rule` holds.
+  FlagRole decides_where(SettingsRule rule) const {
+    FlagRole role = *this;
+    role.decides = rule;
+    return role;
+  }
+  // A mode uses it too where `rule` holds.
+  FlagRole used_where(SettingsRule rule) const {
+    FlagRole role = *this;
+    role.uses = rule;
+    return role;
+  }
+
+  bool has(unsigned mark) const { return (marks & mark) != 0; }
+  bool is_recorded() const { return effect != Effect::kUnrecorded; }
+  bool is_used(const Settings& settings) const {
+    return (modes & set_of({settings.mode})) != 0 || (uses != nullptr && uses(settings));
+  }
+  bool is_heeded_by(Task task) const { return tasks == nullptr || tasks(traits(task)); }
+  Effect effect_in(const Settings& settings) const {
+    return decides != nullptr && decides(settings) ? Effect::kDecides : effect;
+  }
+
+  Effect effect;
+  ModeSet modes;
+  unsigned marks;
+  TaskRule tasks = nullptr;
+  SettingsRule decides = nullptr, uses = nullptr;
+};
+
+// The tasks that a flag may be for.
+namespace tasks_that {
+
+inline bool have_classes(const TaskTraits& task) { return task.has_classes; }
+inline bool have_one_class(const TaskTraits& task) { return task.labels == LabelKind::kClass; }
+inline bool have_cross_entropy(const TaskTraits& task) {
+  return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
+         task.labels == LabelKind::kMaskedId;
+}
+inline bool compare(const TaskTraits& task) { return task.rows == HeadRows::kGroups; }
+inline bool have_labels(const TaskTraits& task) { return task.has_label_column; }
+inline bool may_have_labels(const TaskTraits& task) { return have_labels(task) || compare(task); }
+inline bool compare_with_labels(const TaskTraits& task) {
+  return compare(task) && have_labels(task);
+}
+inline bool read_pairs(const TaskTraits& task) {
+  return task.inputs == InputKind::kTexts || task.inputs == InputKind::kTextGroup ||
+         task.inputs == InputKind::kQuestion;
+}
+inline bool mix_labels(const TaskTraits& task) {
+  return task.rows == HeadRows::kSequences && have_labels(task);
+}
+inline bool join_rows(const TaskTraits& task) { return task.rows == HeadRows::kMasked; }
+inline bool learn_vectors(const TaskTraits& task) {
+  return are_vectors(task.labels) || join_rows(task);
+}
+inline bool have_a_teacher(const TaskTraits& task) {
+  return mix_labels(task) || learn_vectors(task);
+}
+inline bool mask(const TaskTraits& task) { return task.labels == LabelKind::kMaskedId; }
+inline bool replace_tokens(const TaskTraits& task) { return task.rows == HeadRows::kReplaced; }
+inline bool train_one_network(const TaskTraits& task) { return !replace_tokens(task); }
+inline bool find_answers(const TaskTraits& task) { return task.labels == LabelKind::kSpan; }
+
+}  // namespace tasks_that
+}  // namespace berth
