@@ -56,7 +56,7 @@ class LastWords {
   void settle(const CommandLine& command_line) {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
     // What a probe finds in the container of a job are not the last words of that job.
-    has_log_ = command_line.parent_process == 0 && command_line.settings.mode != Mode::kHeartbeat;
+    has_log_ = command_line.parent_process == 0 && !traits(command_line.settings.mode).is_probe;
     names_results_ = command_line.parent_process == 0 && command_line.log_level >= LogLevel::kInfo;
   }
 

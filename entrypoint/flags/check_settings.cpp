@@ -1,6 +1,8 @@
 #include "entrypoint/flags/check_settings.h"
 
 #include <optional>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "entrypoint/flags/data_files.h"
@@ -16,18 +18,17 @@
 namespace berth {
 namespace {
 
-void need(const std::string& value, const std::string& flag, const std::string& mode) {
-  if (value.empty()) {
-    const std::string who = mode == "train_and_eval" ? "a training" : "--mode " + mode;
-    throw Error(Code::kUsage, cat(flag, " is missing"), "",
-                cat(who, " needs it; --help shows an example"));
-  }
+void need(std::string_view value, std::string_view flag, const ModeTraits& mode) {
+  if (!value.empty()) return;
+  throw Error(Code::kUsage, cat(flag, " is missing"), "",
+              cat(mode.evaluates_training() ? "a training" : cat("--mode ", mode.name),
+                  " needs it; --help shows an example"));
 }
 
 // Throws kUsage if a flag is missing, or would have no effect, where a corpus is prepared.
 void check_corpus(const Settings& settings) {
-  need(settings.data.train_data_file, "--train-data-file", "prepare");
-  need(settings.output.export_dir, "--export-dir", "prepare");
+  need(settings.data.train_data_file, "--train-data-file", traits(settings.mode));
+  need(settings.output.export_dir, "--export-dir", traits(settings.mode));
   for (const auto& [flag, file] :
        {std::pair("--eval-data-file", &settings.data.eval_data_file),
         std::pair("--predict-data-file", &settings.data.predict_data_file)}) {
@@ -58,58 +59,29 @@ void check_files(const CommandLine& command_line) {
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
   DataOptions data = settings.data;
   complete_data_files(data, settings.mode);
-  switch (settings.mode) {
-    case Mode::kTrain:
-    case Mode::kTrainAndEval: {
-      const std::string mode = settings.mode == Mode::kTrain ? "train" : "train_and_eval";
-      need_data_dir(data);
-      need(data.train_data_file, "--train-data-file", mode);
-      need(settings.output.job_dir, "--job-dir", mode);
-      return;
-    }
-    case Mode::kEval:
-      need(data.eval_data_file, "--eval-data-file", "eval");
-      break;
-    case Mode::kPredict:
-      need(data.predict_data_file, "--predict-data-file", "predict");
-      break;
-    case Mode::kEmbed:
-      need(data.predict_data_file, "--predict-data-file", "embed");
-      break;
-    case Mode::kExportOnly:
-      need(settings.output.export_dir, "--export-dir", "export_only");
-      break;
-    case Mode::kPrepare:
-      need(data.train_data_file, "--train-data-file", "prepare");
-      if (settings.model.model.empty() && settings.model.vocab_file.empty() &&
-          needs_tokenizer(data)) {
-        need("", "--model (or --vocab-file), for its tokenizer,", "prepare");
-      }
-      return need(settings.output.export_dir, "--export-dir", "prepare");
-    case Mode::kTokenize:
-      need(settings.model.model, "--model", "tokenize");
-      if (command_line.tool.text) return;
-      return need(command_line.tool.input, "--input (or --text)", "tokenize");
-    case Mode::kInspect:
-      return need(command_line.tool.input, "the file to look into", "inspect");
-    case Mode::kReport:
-      return need(command_line.tool.input, "the job directory to compare", "report");
-    case Mode::kConvert:
-      need(settings.model.model, "--model", "convert");
-      return need(settings.output.export_dir, "--export-dir", "convert");
-    case Mode::kHeartbeat:
-      return need(settings.output.job_dir, "--job-dir", "heartbeat");
-    case Mode::kBench:
-      return;
-    case Mode::kFetch:
-      need(command_line.tool.input, "what to fetch", "fetch");
-      return need(settings.output.export_dir, "--export-dir", "fetch");
-    case Mode::kTrainTokenizer:
-      need(data.train_data_file, "--train-data-file", "train_tokenizer");
-      if (!settings.output.job_dir.empty()) return;
-      return need(settings.output.export_dir, "--export-dir", "train_tokenizer");
+  const ModeTraits& mode = traits(settings.mode);
+  if (mode.trains()) need_data_dir(data);
+  const OutputOptions& output = settings.output;
+  const ToolOptions& tool = command_line.tool;
+  const std::string& model = settings.model.model;
+  const bool has_tokenizer =
+      !model.empty() || !settings.model.vocab_file.empty() || !needs_tokenizer(data);
+  const bool has_text = tool.text && !mode.takes_inputs;
+  const std::tuple<unsigned, std::string_view, std::string_view> needs[] = {
+      {kNeedsTrainData, data.train_data_file, "--train-data-file"},
+      {kNeedsEvalData, data.eval_data_file, "--eval-data-file"},
+      {kNeedsPredictData, data.predict_data_file, "--predict-data-file"},
+      {kNeedsModel, model, "--model"},
+      {kNeedsTokenizer, has_tokenizer ? "it has one" : "",
+       "--model (or --vocab-file), for its tokenizer,"},
+      {kNeedsInput, has_text ? std::string_view("the text") : tool.input, mode.input},
+      {kNeedsJobDir, output.job_dir, "--job-dir"},
+      {kNeedsExportDir, output.export_dir, "--export-dir"},
+      {kNeedsPlace, output.job_dir.empty() ? output.export_dir : output.job_dir, "--export-dir"}};
+  for (const auto& [what, value, flag] : needs) {
+    if (mode.needs_any(what)) need(value, flag, mode);
   }
-  if (settings.output.job_dir.empty() && settings.model.model.empty()) {
+  if (mode.needs_any(kNeedsModelOrJob) && output.job_dir.empty() && model.empty()) {
     throw Error(Code::kUsage, "no model is given", "",
                 "give the --job-dir of a finished job, or --model");
   }
@@ -131,8 +103,8 @@ void check_evaluations(const Settings& settings) {
   const DataOptions& data = settings.data;
   const bool has_rows =
       !data.eval_data_file.empty() || !data.data_dir.empty() || data.validation_split > 0;
-  const bool evaluates = settings.mode == Mode::kTrainAndEval && has_rows;
-  if (evaluates || (settings.mode != Mode::kTrain && settings.mode != Mode::kTrainAndEval)) return;
+  const ModeTraits& mode = traits(settings.mode);
+  if (!mode.trains() || (mode.evaluates_training() && has_rows)) return;
   const auto needs_evaluations = [&](bool asked, const char* flag) {
     if (!asked) return;
     if (has_rows) {
@@ -149,8 +121,8 @@ void check_evaluations(const Settings& settings) {
 void check_lora(const Settings& settings) {
   const LoraOptions& lora = settings.training.optimization.lora;
   const bool adapts = static_cast<bool>(lora);
-  const bool exports_only =
-      settings.mode == Mode::kExportOnly;  // the job says which adapters it has
+  // The job says which adapters it has.
+  const bool exports_only = traits(settings.mode).use == ModelUse::kExports;
   const LoraOptions none = OptimizationOptions().lora;
   const std::pair<bool, const char*> asked[] = {
       {settings.output.export_adapter && !exports_only, "--export-adapter"},
@@ -170,7 +142,7 @@ void check_lora(const Settings& settings) {
 }
 
 void check_distillation(const Settings& settings) {
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool trains = traits(settings.mode).trains();
   const DistillationOptions& options = settings.distillation;
   if (!trains || options.target != DistillationTarget::kHiddenStates) return;
   constexpr const char* kFlag = "--distillation-target hidden_states";
@@ -184,7 +156,7 @@ void check_distillation(const Settings& settings) {
 }
 
 void check_generator(const Settings& settings) {
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool trains = traits(settings.mode).trains();
   if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
   throw Error(Code::kUsage,
               "the generator's embeddings are those of the model, and --init random makes them "
@@ -202,8 +174,7 @@ void check_seeds(const CommandLine& command_line) {
 }
 
 void check_dry_run(const CommandLine& command_line) {
-  const Mode mode = command_line.settings.mode;
-  if (!command_line.dry_run || mode == Mode::kTrain || mode == Mode::kTrainAndEval) return;
+  if (!command_line.dry_run || traits(command_line.settings.mode).trains()) return;
   throw Error(Code::kUsage, "the flag is for training only", "--dry-run",
               "leave it out, or use --mode train_and_eval");
 }
@@ -220,7 +191,7 @@ void check_probes(const Settings& settings) {
     }
     return;
   }
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool trains = traits(settings.mode).trains();
   const std::optional<Task> task = find_task(settings.data.task);
   if (trains && task && !traits(*task).has_label_column) return;
   throw Error(Code::kUsage,
@@ -231,7 +202,7 @@ void check_probes(const Settings& settings) {
 // Throws kUsage where embeddings cannot be made, or have no place.
 void check_embedding(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool trains = traits(settings.mode).trains();
   const EmbeddingOptions& options = settings.embedding;
   for (const auto& [is_asked, flag] :
        {std::pair(options.pooling.has_value(), "--pooling"),
@@ -243,7 +214,7 @@ void check_embedding(const CommandLine& command_line) {
     throw Error(Code::kUsage, "only --task similarity trains embeddings", flag,
                 "give that task, or leave this flag out");
   }
-  if (settings.mode != Mode::kEmbed) return;
+  if (!traits(settings.mode).makes_vectors) return;
   if (settings.device != DeviceKind::kAuto && settings.device != DeviceKind::kCpu) {
     throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device",
                 "leave it out, or give --device cpu");
@@ -259,8 +230,7 @@ void check_embedding(const CommandLine& command_line) {
 void check_precision(const Settings& settings) {
   if (settings.precision != Precision::kInt8) return;
   constexpr const char* kFlag = "--precision int8";
-  const Mode mode = settings.mode;
-  if (mode != Mode::kPredict && mode != Mode::kEval && mode != Mode::kEmbed) {
+  if (!traits(settings.mode).runs_finished_model()) {
     throw Error(Code::kUsage, "a model is not trained in int8", kFlag,
                 "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
   }

@@ -18,10 +18,9 @@ constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
 // Whether a mode that predicts also scores rows: to tell what int8 costs, or because the tutorials'
 // rows to predict are those to evaluate.
 bool needs_rows_to_evaluate(const Settings& settings) {
-  const Mode mode = settings.mode;
-  const bool tells_cost = settings.precision == Precision::kInt8 && mode == Mode::kPredict;
-  const bool predicts = mode == Mode::kPredict || mode == Mode::kEmbed;
-  return tells_cost || (predicts && !settings.data.input_meta_data_path.empty());
+  const ModeTraits& mode = traits(settings.mode);
+  const bool tells_cost = settings.precision == Precision::kInt8 && !mode.makes_vectors;
+  return mode.predicts() && (tells_cost || !settings.data.input_meta_data_path.empty());
 }
 
 // Characters that have names.

@@ -6,17 +6,6 @@
 
 namespace berth {
 
-// The modes that use a flag, of those that run a model. unused_flags() warns of a flag in another
-// one.
-inline constexpr ModeSet kInNone = 0;  // other modes use it
-inline constexpr ModeSet kInTraining = set_of({Mode::kTrain, Mode::kTrainAndEval});
-inline constexpr ModeSet kInTrainAndEval = set_of({Mode::kTrainAndEval});
-inline constexpr ModeSet kInEval = set_of({Mode::kEval});
-inline constexpr ModeSet kInPredict = set_of({Mode::kPredict});
-inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
-inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed;
-inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
-
 // What else holds for a flag, as bits beside those of setting.h.
 //
 // The modes that run a job's finished model take the value from its job.json, unless the flag is

@@ -213,7 +213,8 @@ void complete_from(const Platform& platform, DataOptions& data) {
 }  // namespace
 
 bool takes_inputs(std::string_view mode) {
-  return mode == "inspect" || mode == "fetch" || mode == "report";
+  const auto row = std::ranges::find(mode_table(), mode, &ModeTraits::name);
+  return row != mode_table().end() && row->takes_inputs;
 }
 
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
@@ -246,15 +247,14 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
     training.batch_size = training.token_budget;  // no limit, because every example has a token
   }
   if (values.contains("save-steps") && !values.contains("save-minutes")) training.save_minutes = 0;
-  const Mode mode = command_line.settings.mode;
-  if (mode == Mode::kEmbed && !values.contains("precision")) {
+  const ModeTraits& mode = traits(command_line.settings.mode);
+  if (mode.makes_vectors && !values.contains("precision")) {
     command_line.settings.precision = Precision::kFp32;  // others compare the vectors with theirs
   }
   if (command_line.highest_instruction_set.empty()) {
     command_line.highest_instruction_set = platform.instruction_set;
   }
-  const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
-  if (trains && !platform.tuning.trial.empty()) {
+  if (mode.trains() && !platform.tuning.trial.empty()) {
     append_trial(platform, command_line.settings.output);
   }
   complete_from(platform, command_line.settings.output);

@@ -62,10 +62,8 @@ int64_t require_rank(const ClusterOptions& options) {
 
 void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
   ClusterOptions& options = command_line.cluster;
-  const Mode mode = command_line.settings.mode;
-  const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
-  const bool infers = mode == Mode::kEval || mode == Mode::kPredict || mode == Mode::kEmbed;
-  if (command_line.parent_process > 0 || !(trains || infers)) {
+  const ModeTraits& mode = traits(command_line.settings.mode);
+  if (command_line.parent_process > 0 || !(mode.trains() || mode.runs_finished_model())) {
     options.size = 1;
     return;
   }
@@ -90,7 +88,7 @@ void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
   if (!options.leader_port) options.leader_port = platform.leader_port;
   if (!options.leader_port && !options.leader_host.empty()) options.leader_port = kPort;
   const int64_t rank = require_rank(options);
-  if (trains) {
+  if (mode.trains()) {
     command_line.settings.training.place = {.rank = rank, .size = *options.size};
     require_shared_work(command_line);
   }

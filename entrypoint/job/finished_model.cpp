@@ -70,7 +70,9 @@ bool is_of_groups(Task task) { return traits(task).rows == HeadRows::kGroups; }
 ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
                           ResolvedJob& resolved) {
   const Settings& settings = resolved.settings;
-  if (settings.mode == Mode::kEmbed) return describe_embedder(folder, command_line, resolved);
+  if (traits(settings.mode).makes_vectors) {
+    return describe_embedder(folder, command_line, resolved);
+  }
   const bool asks_length = resolved.is_of_job || asks_for_length(command_line, settings);
   ModelDescription model =
       describe_fitting_model(folder, command_line, resolved.settings, resolved.is_of_job);

@@ -313,7 +313,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   require_use_of_names(sources, rows.task);
   warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
-  const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
+  const bool evaluates = traits(settings.mode).reads(kTrainRows | kEvalRows);
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
@@ -349,7 +349,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
   }
   const bool holds_rows_out =
-      settings.mode == Mode::kTrainAndEval && !rows.eval && data.validation_split > 0;
+      traits(settings.mode).evaluates_training() && !rows.eval && data.validation_split > 0;
   log_findings(rows.train.name, look_at_labels(rows, holds_rows_out));
   std::vector<int64_t> counts;  // of the rows of each class, where each row has one
   if (traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled) {

@@ -89,8 +89,6 @@ std::optional<EarlierJob> adopt_earlier_job(Storage& storage, CommandLine& comma
   return earlier;
 }
 
-bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
-
 // The model in a directory that holds no record of a job. It is never a name of the hub.
 std::string model_without_record(Storage& storage, const Uri& job_dir) {
   const Uri model = job_dir / kModelFolderName;
@@ -102,7 +100,7 @@ std::string model_without_record(Storage& storage, const Uri& job_dir) {
 
 // The model of a job that names none. Empty if the job needs none.
 std::string default_model(Storage& storage, const Settings& settings) {
-  if (!is_training(settings.mode)) {
+  if (!traits(settings.mode).trains()) {
     return model_without_record(storage, Uri::parse(settings.output.job_dir));
   }
   const bool has_config = !settings.model.model_config.empty();
@@ -127,13 +125,11 @@ std::string default_model(Storage& storage, const Settings& settings) {
 ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   CommandLine completed = asked;
   Settings& settings = completed.settings;
-  const Mode mode = settings.mode;
-  const bool uses_finished = mode == Mode::kEval || mode == Mode::kPredict || mode == Mode::kEmbed;
+  const ModeTraits& mode = traits(settings.mode);
   std::optional<EarlierJob> earlier;
-  if (uses_finished) earlier = adopt_earlier_job(storage, completed);
+  if (mode.runs_finished_model()) earlier = adopt_earlier_job(storage, completed);
   if (asked.parent_process > 0) settings.training.keeps_weights = false;
-  const bool needs_model = mode != Mode::kPrepare;
-  if (needs_model && settings.model.model.empty()) {
+  if (!mode.needs_any(kNeedsTokenizer) && settings.model.model.empty()) {
     settings.model.model = default_model(storage, settings);
   }
   for (std::string* model : {&settings.model.model, &settings.distillation.teacher}) {

@@ -61,7 +61,7 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   if (!export_dir.empty() && finished.setting("export-dir") != export_dir) {
     refuse(cat("its model was not written to ", export_dir), "--mode export_only writes it there");
   }
-  if (asked.mode == Mode::kTrainAndEval && finished.setting("mode") == "train") {
+  if (traits(asked.mode).evaluates_training() && finished.setting("mode") == "train") {
     refuse("it was trained without an evaluation", "--mode eval evaluates it");
   }
 }

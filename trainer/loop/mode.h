@@ -33,6 +33,16 @@ constexpr ModeSet set_of(std::initializer_list<Mode> modes) {
   return set;
 }
 
+// The sets that roles of flags name: the modes that use a flag, of those that run a model.
+inline constexpr ModeSet kInNone = 0;  // other modes use it
+inline constexpr ModeSet kInTraining = set_of({Mode::kTrain, Mode::kTrainAndEval});
+inline constexpr ModeSet kInTrainAndEval = set_of({Mode::kTrainAndEval});
+inline constexpr ModeSet kInEval = set_of({Mode::kEval});
+inline constexpr ModeSet kInPredict = set_of({Mode::kPredict});
+inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
+inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed;
+inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
+
 // What a mode does with a model.
 enum class ModelUse {
   kNone,
@@ -79,6 +89,13 @@ struct ModeTraits {
   bool evaluates_training() const { return trains() && reads(kEvalRows); }
   bool scores() const { return runs_finished_model() && reads(kEvalRows); }
   bool predicts() const { return runs_finished_model() && reads(kPredictRows); }
+  bool writes_job_dir(bool has_export_dir) const {
+    return writes == WritesTo::kJobDir || writes == WritesTo::kBoth ||
+           (writes == WritesTo::kEither && !has_export_dir);
+  }
+  bool writes_export_dir() const {
+    return writes != WritesTo::kNothing && writes != WritesTo::kJobDir;
+  }
   // Whether it writes the rows that training would read.
   bool prepares_rows() const { return !trains() && reads(kTrainRows); }
   bool needs_any(unsigned what) const { return (needs & what) != 0; }
