@@ -87,14 +87,13 @@ void check_files(const CommandLine& command_line) {
   }
 }
 
-void check_places(const OutputOptions& output) {
-  for (const auto& [flag, place] :
-       {std::pair("--job-dir", &output.job_dir), std::pair("--export-dir", &output.export_dir),
-        std::pair("--checkpoint-dir", &output.checkpoint_dir),
-        std::pair("--summary-dir", &output.summary_dir)}) {
-    if (place->empty() || !Uri::parse(*place).scheme().starts_with("http")) continue;
-    throw Error(Code::kUsage, "berth cannot write to http(s)://, which can only be read", flag,
-                "give a local directory or gs://bucket/directory");
+void check_places(const CommandLine& command_line) {
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kWrittenTo)) continue;
+    const std::string place = flag.value.get(command_line);
+    if (place.empty() || !Uri::parse(place).scheme().starts_with("http")) continue;
+    throw Error(Code::kUsage, "berth cannot write to http(s)://, which can only be read",
+                cat("--", flag.name), "give a local directory or gs://bucket/directory");
   }
 }
 
@@ -203,15 +202,15 @@ void check_probes(const Settings& settings) {
 void check_embedding(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   const bool trains = traits(settings.mode).trains();
-  const EmbeddingOptions& options = settings.embedding;
-  for (const auto& [is_asked, flag] :
-       {std::pair(options.pooling.has_value(), "--pooling"),
-        std::pair(options.normalizes.has_value(), "--normalize-embeddings"),
-        std::pair(options.loss.has_value(), "--similarity-loss"),
-        std::pair(settings.data.max_similarity != DataOptions().max_similarity,
-                  "--max-similarity")}) {
-    if (!is_asked || !trains || find_task(settings.data.task) == Task::kSimilarity) continue;
-    throw Error(Code::kUsage, "only --task similarity trains embeddings", flag,
+  const bool embeds = find_task(settings.data.task) == Task::kSimilarity;
+  const CommandLine defaults;
+  for (const Flag& flag : flag_table()) {
+    const TaskRule rule = flag.role.tasks;
+    const bool is_of_embeddings =
+        rule == tasks_that::compare || rule == tasks_that::compare_with_labels;
+    if (!trains || embeds || !is_of_embeddings) continue;
+    if (flag.value.get(command_line) == flag.value.get(defaults)) continue;
+    throw Error(Code::kUsage, "only --task similarity trains embeddings", cat("--", flag.name),
                 "give that task, or leave this flag out");
   }
   if (!traits(settings.mode).makes_vectors) return;
@@ -264,7 +263,7 @@ void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   check_columns(settings.data);
   check_joining(settings.data);
-  check_places(settings.output);
+  check_places(command_line);
   check_evaluations(settings);
   check_lora(settings);
   check_distillation(settings);

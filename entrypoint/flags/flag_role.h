@@ -17,6 +17,8 @@ inline constexpr unsigned kAsScored = 1u << 9;
 inline constexpr unsigned kAsBatched = 1u << 10;
 // Another mode than those that use the flag refuses it.
 inline constexpr unsigned kRefusedElsewhere = 1u << 11;
+// The job writes to the place.
+inline constexpr unsigned kWrittenTo = 1u << 13;
 // The code that uses the flag refuses a task that does not heed it, and says more of it.
 inline constexpr unsigned kTaskIsRefusedLater = 1u << 12;
 
