@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "entrypoint/flags/data_files.h"
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/mode_flags.h"
 #include "storage/base/error.h"
@@ -214,10 +215,6 @@ void check_embedding(const CommandLine& command_line) {
                 "give that task, or leave this flag out");
   }
   if (!traits(settings.mode).makes_vectors) return;
-  if (settings.device != DeviceKind::kAuto && settings.device != DeviceKind::kCpu) {
-    throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device",
-                "leave it out, or give --device cpu");
-  }
   const std::string& file = command_line.tool.predictions_file;
   const bool goes_to_output = file == "-" || (file.empty() && settings.output.job_dir.empty());
   if (!goes_to_output || settings.embedding.format == EmbeddingsFormat::kJsonl) return;
@@ -225,17 +222,11 @@ void check_embedding(const CommandLine& command_line) {
               "give --job-dir or --predictions-file, or --embeddings-format jsonl");
 }
 
-// Throws kUsage where products cannot be made in int8.
 void check_precision(const Settings& settings) {
   if (settings.precision != Precision::kInt8) return;
-  constexpr const char* kFlag = "--precision int8";
-  if (!traits(settings.mode).runs_finished_model()) {
-    throw Error(Code::kUsage, "a model is not trained in int8", kFlag,
-                "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
-  }
-  if (settings.device == DeviceKind::kAuto || settings.device == DeviceKind::kCpu) return;
-  throw Error(Code::kUsage, "products in int8 are made on CPUs only", kFlag,
-              "give --device cpu, or --precision auto for this device");
+  if (traits(settings.mode).runs_finished_model()) return;
+  throw Error(Code::kUsage, "a model is not trained in int8", "--precision int8",
+              "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
 }
 
 // Throws kUsage where rows are to be joined and not.
@@ -273,6 +264,9 @@ void check_settings(const CommandLine& command_line) {
   check_dry_run(command_line);
   check_embedding(command_line);
   check_precision(settings);
+  if (traits(settings.mode).computes != ComputesOn::kNothing) {
+    require_device(command_line, settings.device);
+  }
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

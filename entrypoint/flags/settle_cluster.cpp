@@ -32,14 +32,6 @@ void settle_device_of_workers(CommandLine& command_line) {
   }
   if (device == DeviceKind::kCpu) return;
   command_line.settings.training.place.cuts_updates = false;
-  if (command_line.device.devices != 0) {
-    throw Error(Code::kUsage, "several workers compute on all of their devices", "--devices",
-                "leave it out");
-  }
-  if (command_line.settings.training.shard_optimizer) {
-    throw Error(Code::kUsage, "workers with TPUs or GPUs cannot divide the optimizer",
-                "--shard-optimizer", "leave it out, or give --device cpu");
-  }
   command_line.notes.push_back(
       "several workers with TPUs or GPUs are experimental: no such job has been tried");
 }

@@ -81,19 +81,8 @@ int64_t settled_count(const DeviceOptions& options) {
 }  // namespace
 
 void settle_device(CommandLine& command_line) {
-  DeviceOptions& options = command_line.device;
-  DeviceKind& kind = command_line.settings.device;
-  kind = settled_kind(command_line);
-  options.devices = settled_count(options);
-  if (kind != DeviceKind::kCpu) return;
-  if (!options.plugin.empty()) {
-    throw Error(Code::kUsage, "the CPU's own kernels need no plugin", "--pjrt-plugin",
-                "leave it out, or use --device xla-cpu, tpu or gpu");
-  }
-  if (options.devices > 1) {
-    throw Error(Code::kUsage, "the CPU's own kernels are one device", "--devices",
-                "leave it out, and use --threads to say how many CPUs compute");
-  }
+  command_line.settings.device = settled_kind(command_line);
+  command_line.device.devices = settled_count(command_line.device);
 }
 
 }  // namespace berth

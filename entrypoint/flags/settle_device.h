@@ -5,8 +5,7 @@
 namespace berth {
 
 // Turns --distribution-strategy, --tpu and --num-gpus into settings.device and device.devices.
-// Throws kUsage where they contradict each other, --device, --devices or --pjrt-plugin. Looks at no
-// device.
+// Throws kUsage where they contradict each other, --device or --devices. Looks at no device.
 void settle_device(CommandLine& command_line);
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/job/fitting_length.h"
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
@@ -132,6 +133,7 @@ FinishedModel::FinishedModel(Job& job)
   complete_task(sources(), name(), model_.config);
   settle_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
   generator_ = finished_generator(job, settings(), model_.config);
+  require_device(job.command_line, job.device.kind, model_.config.task);
   program_bytes_ = program_bytes();
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes
 }

@@ -1,5 +1,6 @@
 #include "entrypoint/job/generator.h"
 
+#include "entrypoint/flags/device_rules.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -28,10 +29,7 @@ void require_possible(const Job& job, const Settings& settings, const ModelConfi
            "give a --model or --model-config of model_type electra, or use "
            "--task mlm");
   }
-  if (job.device.kind != DeviceKind::kCpu) {
-    refuse("replaced-token detection is computed on CPUs only", "--task electra",
-           "give --device cpu");
-  }
+  require_device(job.command_line, job.device.kind, config.task);
   const OptimizationOptions& optimization = settings.training.optimization;
   if (optimization.lora) {
     refuse("replaced-token detection trains all parameters, not adapters", "--lora-rank",

@@ -113,10 +113,6 @@ Teacher::Teacher(const Job& job, const Settings& settings, Task task,
       folder_(job.storage, settings_.model),
       model_(describe(folder_, settings_, task)),
       order_(order_of(labels, model_.config, folder_.name())) {
-  if (job.device.kind != DeviceKind::kCpu && !makes_vectors()) {
-    throw Error(Code::kUsage, "a classifier learns from a teacher on CPUs only", "--teacher",
-                "give --device cpu");
-  }
   if (is_of_tokens()) require_student(settings, tokenizer);
   if (!job.leads()) return;
   if (const auto file = folder_.parameters()) file->verify();  // the job's record has its checksum

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/flags/task_flags.h"
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/export_results.h"
@@ -36,13 +37,6 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               cat("the model has ", counted(layers, "layer"), " of parameters, fewer than ",
                   options.freeze_encoder_layers),
               "--freeze-encoder-layers", cat("freeze at most ", layers));
-}
-
-// Throws kUsage where another device than a CPU would train embeddings.
-void require_cpu(const Job& job) {
-  if (job.device.kind == DeviceKind::kCpu) return;
-  throw Error(Code::kUsage, "text embeddings are trained on CPUs only", "--device",
-              "give --device cpu");
 }
 
 // Throws kUsage where a flag changes nothing in a training of `task`. An earlier version may have
@@ -154,12 +148,12 @@ TrainingInputs read_inputs(const Job& job) {
     sequences = std::max(sequences, join_rows(settings, *model.tokenizer, rows.task, *rows.eval));
   }
   model.config.task = rows.task;
+  require_device(job.command_line, job.device.kind, rows.task);
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
   settle_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (compares_texts(model.config)) {
-    require_cpu(job);
     settle_comparison(*folder, read_sentence_files(*folder), settings, model);
     if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   }

@@ -260,10 +260,6 @@ bool makes_embeddings(Task task) {
   return rows == HeadRows::kPooled || rows == HeadRows::kGroups;
 }
 
-bool is_on_cpus_only(Task task) {
-  return makes_embeddings(task) || traits(task).rows == HeadRows::kReplaced;
-}
-
 std::string_view task_name(Task task) { return traits(task).names[0]; }
 
 bool is_named(Task task, std::string_view name) {

@@ -142,8 +142,6 @@ bool are_vectors(LabelKind labels);
 
 // Whether the model makes one vector of each text.
 bool makes_embeddings(Task task);
-// Whether only the CPU engine trains and runs such a model.
-bool is_on_cpus_only(Task task);
 
 // The task's own name.
 std::string_view task_name(Task task);

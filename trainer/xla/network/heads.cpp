@@ -70,11 +70,9 @@ Value head_logits(ForwardPass& pass, Value hidden) {
       return token_logits(pass, hidden);
     case HeadRows::kGroups:
     case HeadRows::kPooled:
-      throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device");
     case HeadRows::kStates:
-      throw Error(Code::kUsage, "hidden states are computed on CPUs only", "--device");
-    case HeadRows::kReplaced:
-      throw Error(Code::kUsage, "replaced tokens are detected on CPUs only", "--device");
+    case HeadRows::kReplaced:  // require_device() has refused the job
+      throw Error(Code::kUsage, "the task is computed on CPUs only", "--device");
     case HeadRows::kMasked:
       break;
   }
