@@ -141,7 +141,7 @@ class Explainer {
       }
       remarks_.push_back(std::move(remark));
     }
-    const TypedCommand translated(translation.arguments);
+    const TypedCommand& translated = translation.command;
     takes_inputs_ = takes_inputs(translated.value("mode").value_or(""));
     for (const TypedArgument& argument : translated.arguments()) take(argument);
     predicts_afterwards_ = translation.predicts_afterwards;

@@ -74,7 +74,7 @@ Translation translate(const TypedCommand& command) {
       } else if (argument.own != nullptr) {
         translate_own(command, argument, translation);
       } else {
-        for (const std::string& token : argument.tokens) translation.add(token);
+        translation.command.add(argument);
       }
     } catch (const Error& error) {  // of a value
       translation.refuse(argument, error.what());

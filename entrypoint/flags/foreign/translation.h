@@ -17,11 +17,11 @@ struct Remark {
 
 // A command line in berth's own flags.
 struct Translation {
-  std::vector<std::string> arguments{};
+  TypedCommand command{};
   std::vector<Remark> remarks{};
   bool predicts_afterwards = false;  // another run, in --mode predict, was asked for as well
 
-  void add(std::string argument) { arguments.push_back(std::move(argument)); }
+  void add(const std::string& argument) { command.add(argument); }
   void ignore(const TypedArgument& argument, std::string_view why);
   void note(const TypedArgument& argument, std::string text);
   void refuse(const TypedArgument& argument, std::string_view advice);

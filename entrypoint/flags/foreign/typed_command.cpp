@@ -38,7 +38,8 @@ TypedArgument first_argument(std::span<const std::string> tokens) {
   const size_t equals = tokens[0].find('=');
   const std::string typed = tokens[0].substr(0, equals), name = typed.substr(2);
   const std::optional<FlagSpelling> own = find_flag_spelling(name);
-  bool is_negated = own && own->negated;
+  bool& is_negated = argument.is_negated;
+  is_negated = own && own->negated;
   if (own) {
     argument.own = own->flag;
   } else {
@@ -78,6 +79,8 @@ TypedCommand::TypedCommand(std::span<const std::string> arguments, int64_t proce
     arguments = arguments.subspan(arguments_.back().tokens.size());
   }
 }
+
+void TypedCommand::add(const std::string& token) { add(first_argument({&token, 1})); }
 
 std::optional<std::string> TypedCommand::value(std::string_view name) const {
   std::optional<std::string> last;
