@@ -1,4 +1,5 @@
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/foreign_rules.h"
 
 namespace berth {
 
@@ -7,7 +8,7 @@ std::span<const ForeignFlag> bert_flags() {
 
   static constexpr ForeignFlag kRows[] = {
       // Of its first version for PyTorch.
-      {"bert_model", Form::kValue, Fate::kRule},
+      {"bert_model", Form::kValue, Fate::kRule, {}, {}, rules::name_sizes},
       {"optimize_on_cpu", Form::kSwitch, Fate::kIgnored,
        "the moments of the optimizer lie where the job computes"},
       // Of google-research/bert.

@@ -22,12 +22,15 @@ enum class Form {
   kList,    // values up to the next flag
 };
 
+struct ForeignRule;
+
 struct ForeignFlag {
   std::string_view name;  // as its program writes it, with underscores
   Form form;
   Fate fate;
   std::string_view text = {};
   std::string_view accepted = {};  // for kRefused: further values that change nothing, by commas
+  void (*rule)(const ForeignRule&) = nullptr;  // for kRule
 };
 
 // THE table of flags of other programs which are neither flags of berth nor aliases of such. Each

@@ -46,7 +46,7 @@ void translate_foreign(const TypedCommand& command, size_t index, Translation& t
       return translation.refuse(argument, flag.text);
     }
     case Fate::kRule:
-      return apply_rule(command, index, translation);
+      return flag.rule({command, index, translation});
   }
 }
 
