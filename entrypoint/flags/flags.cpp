@@ -12,8 +12,7 @@
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/translation.h"
 #include "entrypoint/flags/mode_flags.h"
-#include "entrypoint/flags/settle_cluster.h"
-#include "entrypoint/flags/settle_device.h"
+#include "entrypoint/flags/settle_devices.h"
 #include "entrypoint/platform/certificates.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -245,6 +244,17 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   settle_cluster(command_line, platform.cluster);
   check_settings(command_line);
   return command_line;
+}
+
+std::vector<std::string> to_arguments(const CommandLine& command_line) {
+  const CommandLine defaults;
+  std::vector<std::string> arguments;
+  for (const Flag& flag : flag_table()) {
+    const std::string value = flag.value.get(command_line);
+    if (value.empty() || value == flag.value.get(defaults)) continue;
+    arguments.push_back(cat("--", flag.name, "=", value));
+  }
+  return arguments;
 }
 
 SettingsTable settings_table(const Settings& settings) {

@@ -31,6 +31,10 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
 // Whether arguments that belong to no flag are the inputs of this mode.
 bool takes_inputs(std::string_view mode);
 
+// The command line that asks for `command_line`: parse_flags() makes the same settings of it. It
+// leaves out the name of the program, flags at their defaults, and what the platform says.
+std::vector<std::string> to_arguments(const CommandLine& command_line);
+
 // Every setting with its part in the job, in the order of the flag table, as job.json records them.
 SettingsTable settings_table(const Settings& settings);
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "entrypoint/flags/arguments.h"
+#include "entrypoint/flags/flags.h"
 #include "entrypoint/job/export_results.h"
 #include "storage/base/clock.h"
 #include "storage/base/error.h"

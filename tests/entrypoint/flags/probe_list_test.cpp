@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "entrypoint/flags/arguments.h"
 #include "entrypoint/flags/flags.h"
 #include "storage/base/text.h"
 #include "tests/support/throws_code.h"
