@@ -118,22 +118,25 @@ void check_evaluations(const Settings& settings) {
   needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
 }
 
-void check_lora(const Settings& settings) {
-  const LoraOptions& lora = settings.training.optimization.lora;
-  const bool adapts = static_cast<bool>(lora);
-  // The job says which adapters it has.
-  const bool exports_only = traits(settings.mode).use == ModelUse::kExports;
-  const LoraOptions none = OptimizationOptions().lora;
-  const std::pair<bool, const char*> asked[] = {
-      {settings.output.export_adapter && !exports_only, "--export-adapter"},
-      {lora.target_modules != none.target_modules, "--lora-target-modules"},
-      {lora.alpha != none.alpha, "--lora-alpha"},
-      {lora.dropout != none.dropout, "--lora-dropout"}};
-  for (const auto& [is_asked, flag] : asked) {
-    if (!is_asked || adapts) continue;
-    throw Error(Code::kUsage, "there is no adapter without --lora-rank", flag,
-                "give a rank, or leave this flag out");
+// Throws kUsage if a flag changes nothing without another one, which is at its default.
+void check_companions(const CommandLine& command_line) {
+  const CommandLine defaults;
+  const auto is_asked = [&](const Flag& flag) {
+    return flag.value.get(command_line) != flag.value.get(defaults);
+  };
+  const Settings& settings = command_line.settings;
+  for (const Flag& flag : flag_table()) {
+    const FlagRole& role = flag.role;
+    if (role.companion == nullptr || !is_asked(flag)) continue;
+    if (is_asked(*find_flag(role.companion))) continue;
+    if (!traits(settings.mode).trains() && role.is_used(settings)) continue;
+    throw Error(Code::kUsage, cat("there is no ", role.thing, " without --", role.companion),
+                cat("--", flag.name), cat("give --", role.companion, ", or leave this flag out"));
   }
+}
+
+void check_lora(const Settings& settings) {
+  const bool adapts = static_cast<bool>(settings.training.optimization.lora);
   if (adapts && settings.model.init == Init::kRandom) {
     throw Error(Code::kUsage,
                 "LoRA leaves the encoder as it is, and --init random makes that noise",
@@ -180,17 +183,7 @@ void check_dry_run(const CommandLine& command_line) {
 }
 
 void check_probes(const Settings& settings) {
-  const ProbeOptions none;
-  if (settings.probes.files.empty()) {
-    for (const auto& [is_asked, flag] :
-         {std::pair(settings.probes.steps != none.steps, "--probe-steps"),
-          std::pair(settings.probes.samples != none.samples, "--probe-samples")}) {
-      if (!is_asked) continue;
-      throw Error(Code::kUsage, "there are no probes without --probe", flag,
-                  "name labelled rows with --probe, or leave this flag out");
-    }
-    return;
-  }
+  if (settings.probes.files.empty()) return;
   const bool trains = traits(settings.mode).trains();
   const std::optional<Task> task = find_task(settings.data.task);
   if (trains && task && !traits(*task).has_label_column) return;
@@ -256,6 +249,7 @@ void check_settings(const CommandLine& command_line) {
   check_joining(settings.data);
   check_places(command_line);
   check_evaluations(settings);
+  check_companions(command_line);
   check_lora(settings);
   check_distillation(settings);
   check_generator(settings);

@@ -37,6 +37,14 @@ struct FlagRole {
     role.tasks = rule;
     return role;
   }
+  // The flag changes nothing without the flag `name`, which asks for `what`: "there is no <what>".
+  // The check of the command line refuses it alone, unless a mode that trains nothing uses it.
+  FlagRole only_with(const char* name, const char* what) const {
+    FlagRole role = *this;
+    role.companion = name;
+    role.thing = what;
+    return role;
+  }
   // The value decides (Effect::kDecides) where `rule` holds.
   FlagRole decides_where(SettingsRule rule) const {
     FlagRole role = *this;
@@ -65,6 +73,7 @@ struct FlagRole {
   unsigned marks;
   TaskRule tasks = nullptr;
   SettingsRule decides = nullptr, uses = nullptr;
+  const char *companion = nullptr, *thing = nullptr;
 };
 
 // The tasks that a flag may be for.

@@ -174,7 +174,8 @@ std::vector<Flag> optimization_flags() {
        "The outputs of the adapters are scaled by this number divided by the rank.",
        real_value(adapter(&LoraOptions::alpha), kAlpha),
        FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
-           .heeded_by(tasks_that::train_one_network)},
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter")},
       {"lora-target-modules",
        {},
        kOptimization,
@@ -183,7 +184,8 @@ std::vector<Flag> optimization_flags() {
        "several share (dense), or all-linear.",
        text_value("NAMES", adapter(&LoraOptions::target_modules)),
        FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
-           .heeded_by(tasks_that::train_one_network),
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter"),
        "each layer's query and value"},
       {"lora-dropout",
        {},
@@ -191,15 +193,17 @@ std::vector<Flag> optimization_flags() {
        "The dropout rate of the adapters' inputs in training.",
        real_value(adapter(&LoraOptions::dropout), kBelowOne),
        FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
-           .heeded_by(tasks_that::train_one_network)},
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter")},
       {"export-adapter",
        {},
        kOptimization,
        "Also write the adapters as PEFT files, into the folder adapter of the finished model.",
        switch_value(
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_adapter)),
-       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
-           .heeded_by(tasks_that::train_one_network)},
+       FlagRole(kDecides, kInTraining | kInExport, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter")},
   };
 }
 

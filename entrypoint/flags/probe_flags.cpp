@@ -43,14 +43,14 @@ std::vector<Flag> probe_flags() {
        kSaving,
        "Probe after every so many updates. 0 means as often as evaluations.",
        integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount}),
-       {kFree, kInTraining}},
+       FlagRole(kFree, kInTraining).only_with("probe", "probe")},
       {"probe-samples",
        {},
        kSaving,
        "How many rows of its file a probe trains on at most, in three epochs. It scores about as "
        "many others, but no more than a fifth of the rows.",
        integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount}),
-       {kFree, kInTraining}},
+       FlagRole(kFree, kInTraining).only_with("probe", "probe")},
   };
 }
 

@@ -33,13 +33,15 @@ constexpr ModeSet set_of(std::initializer_list<Mode> modes) {
   return set;
 }
 
-// The sets that roles of flags name: the modes that use a flag, of those that run a model.
+// The sets that roles of flags name: the modes that use a flag, of those that run a model or export
+// one.
 inline constexpr ModeSet kInNone = 0;  // other modes use it
 inline constexpr ModeSet kInTraining = set_of({Mode::kTrain, Mode::kTrainAndEval});
 inline constexpr ModeSet kInTrainAndEval = set_of({Mode::kTrainAndEval});
 inline constexpr ModeSet kInEval = set_of({Mode::kEval});
 inline constexpr ModeSet kInPredict = set_of({Mode::kPredict});
 inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
+inline constexpr ModeSet kInExport = set_of({Mode::kExportOnly});
 inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed;
 inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
 

@@ -95,7 +95,7 @@ TEST(ProbeFlagsTest, ProbesAreForPreTraining) {
       [] {
         parse_job({"--task=mlm", "--probe-steps=5"});
       },
-      ThrowsCode(Code::kUsage, "--probe-steps: there are no probes without --probe"));
+      ThrowsCode(Code::kUsage, "--probe-steps: there is no probe without --probe"));
 }
 
 TEST(ArgumentsTest, AskForTheSameSettings) {
