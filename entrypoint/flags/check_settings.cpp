@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "entrypoint/flags/data_files.h"
@@ -58,31 +57,27 @@ void check_files(const CommandLine& command_line) {
                 cat("--", flag.name));
   }
   if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
-  DataOptions data = settings.data;
-  complete_data_files(data, settings.mode);
+  CommandLine completed = command_line;
+  const DataOptions& data = completed.settings.data;
+  complete_data_files(completed.settings.data, settings.mode);
   const ModeTraits& mode = traits(settings.mode);
-  if (mode.trains()) need_data_dir(data);
   const OutputOptions& output = settings.output;
-  const ToolOptions& tool = command_line.tool;
-  const std::string& model = settings.model.model;
-  const bool has_tokenizer =
-      !model.empty() || !settings.model.vocab_file.empty() || !needs_tokenizer(data);
-  const bool has_text = tool.text && !mode.takes_inputs;
-  const std::tuple<unsigned, std::string_view, std::string_view> needs[] = {
-      {kNeedsTrainData, data.train_data_file, "--train-data-file"},
-      {kNeedsEvalData, data.eval_data_file, "--eval-data-file"},
-      {kNeedsPredictData, data.predict_data_file, "--predict-data-file"},
-      {kNeedsModel, model, "--model"},
-      {kNeedsTokenizer, has_tokenizer ? "it has one" : "",
-       "--model (or --vocab-file), for its tokenizer,"},
-      {kNeedsInput, has_text ? std::string_view("the text") : tool.input, mode.input},
-      {kNeedsJobDir, output.job_dir, "--job-dir"},
-      {kNeedsExportDir, output.export_dir, "--export-dir"},
-      {kNeedsPlace, output.job_dir.empty() ? output.export_dir : output.job_dir, "--export-dir"}};
-  for (const auto& [what, value, flag] : needs) {
-    if (mode.needs_any(what)) need(value, flag, mode);
+  const ModelOptions& model = settings.model;
+  const std::string& input = command_line.tool.input;
+  if (mode.trains()) need_data_dir(data);
+  if (mode.takes_inputs) need(input, mode.input, mode);
+  for (const Flag& flag : flag_table()) {
+    if (!mode.needs_any(flag.role.need)) continue;
+    need(flag.value.get(completed), cat("--", flag.name), mode);
   }
-  if (mode.needs_any(kNeedsModelOrJob) && output.job_dir.empty() && model.empty()) {
+  if (mode.needs_any(kNeedsTokenizer) && model.vocab_file.empty() && needs_tokenizer(data)) {
+    need(model.model, "--model (or --vocab-file), for its tokenizer,", mode);
+  }
+  if (mode.needs_any(kNeedsInput) && !command_line.tool.text) need(input, mode.input, mode);
+  if (mode.needs_any(kNeedsPlace) && output.job_dir.empty()) {
+    need(output.export_dir, "--export-dir", mode);
+  }
+  if (mode.needs_any(kNeedsModelOrJob) && output.job_dir.empty() && model.model.empty()) {
     throw Error(Code::kUsage, "no model is given", "",
                 "give the --job-dir of a finished job, or --model");
   }

@@ -112,20 +112,22 @@ std::vector<Flag> file_flags() {
        "SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or "
        "a directory names several files, and a folder of Hugging Face's datasets the split train.",
        path_value("FILE", data_option(&DataOptions::train_data_file)),
-       {kPlace, kInTraining, kNoHparam}},
+       FlagRole(kPlace, kInTraining, kNoHparam).needed_as(kNeedsTrainData)},
       {"eval-data-file",
        {"eval-data-path", "validation-file"},
        kData,
        "The rows to evaluate on. Without this flag, some of the training rows are held out; see "
        "--validation-split.",
        path_value("FILE", data_option(&DataOptions::eval_data_file)),
-       FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam).used_where(needs_rows_to_evaluate)},
+       FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam)
+           .needed_as(kNeedsEvalData)
+           .used_where(needs_rows_to_evaluate)},
       {"predict-data-file",
        {"test-file", "predict-data-path"},
        kData,
        "The rows to predict, for --mode predict, or the texts of --mode embed.",
        path_value("FILE", data_option(&DataOptions::predict_data_file)),
-       {kFree, kInPredict | kInEmbed, kOwnToWorker}},
+       FlagRole(kFree, kInPredict | kInEmbed, kOwnToWorker).needed_as(kNeedsPredictData)},
       {"input-meta-data-path",
        {},
        kData,

@@ -45,6 +45,12 @@ struct FlagRole {
     role.thing = what;
     return role;
   }
+  // A mode whose row has this need (mode.h) cannot do without the flag.
+  FlagRole needed_as(unsigned what) const {
+    FlagRole role = *this;
+    role.need = what;
+    return role;
+  }
   // The value decides (Effect::kDecides) where `rule` holds.
   FlagRole decides_where(SettingsRule rule) const {
     FlagRole role = *this;
@@ -74,6 +80,7 @@ struct FlagRole {
   TaskRule tasks = nullptr;
   SettingsRule decides = nullptr, uses = nullptr;
   const char *companion = nullptr, *thing = nullptr;
+  unsigned need = 0;
 };
 
 // The tasks that a flag may be for.

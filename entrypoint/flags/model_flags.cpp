@@ -22,7 +22,7 @@ std::vector<Flag> model_flags() {
        "layout, a TensorFlow checkpoint, the job directory of an earlier job, or the name of a "
        "model on the Hugging Face Hub (bert-base-uncased, org/name@revision).",
        path_value("PATH", model_option(&ModelOptions::model)),
-       {kPlace, kEverywhere, kVaried},
+       FlagRole(kPlace, kEverywhere, kVaried).needed_as(kNeedsModel),
        "the bundled encoder"},
       {"teacher",
        {},

@@ -11,7 +11,7 @@ std::vector<Flag> output_flags() {
        "The job directory, for checkpoints, summaries and the finished model. The same command "
        "resumes an interrupted job there.",
        path_value("DIR", output_option(&OutputOptions::job_dir)),
-       {kFree, kEverywhere, kOwnToWorker | kNoHparam | kWrittenTo},
+       FlagRole(kFree, kEverywhere, kOwnToWorker | kNoHparam | kWrittenTo).needed_as(kNeedsJobDir),
        "the parent of AIP_MODEL_DIR, if set"},
       {"reuse-job-dir",
        {},
@@ -24,7 +24,8 @@ std::vector<Flag> output_flags() {
        kOutput,
        "The directory for the finished model.",
        path_value("DIR", output_option(&OutputOptions::export_dir)),
-       {kFree, kInTraining, kOwnToWorker | kNoHparam | kWrittenTo},
+       FlagRole(kFree, kInTraining, kOwnToWorker | kNoHparam | kWrittenTo)
+           .needed_as(kNeedsExportDir),
        "AIP_MODEL_DIR or JOB_DIR/model"},
       {"report",
        {},
