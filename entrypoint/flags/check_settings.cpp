@@ -25,19 +25,6 @@ void need(std::string_view value, std::string_view flag, const ModeTraits& mode)
                   " needs it; --help shows an example"));
 }
 
-// Throws kUsage if a flag is missing, or would have no effect, where a corpus is prepared.
-void check_corpus(const Settings& settings) {
-  need(settings.data.train_data_file, "--train-data-file", traits(settings.mode));
-  need(settings.output.export_dir, "--export-dir", traits(settings.mode));
-  for (const auto& [flag, file] :
-       {std::pair("--eval-data-file", &settings.data.eval_data_file),
-        std::pair("--predict-data-file", &settings.data.predict_data_file)}) {
-    if (file->empty()) continue;
-    throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone", flag,
-                "prepare the other file by another run");
-  }
-}
-
 // Throws kUsage if a GLUE task has no files, because other programs download them by its name.
 void need_data_dir(const DataOptions& data) {
   const GlueTask* glue = find_glue_task(data.task);
@@ -56,7 +43,7 @@ void check_files(const CommandLine& command_line) {
     throw Error(Code::kUsage, cat("the flag is only for --mode ", mode_names(flag.role.modes)),
                 cat("--", flag.name));
   }
-  if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
+  const bool is_corpus = prepares_corpus(settings.data, settings.mode);
   CommandLine completed = command_line;
   const DataOptions& data = completed.settings.data;
   complete_data_files(completed.settings.data, settings.mode);
@@ -67,10 +54,15 @@ void check_files(const CommandLine& command_line) {
   if (mode.trains()) need_data_dir(data);
   if (mode.takes_inputs) need(input, mode.input, mode);
   for (const Flag& flag : flag_table()) {
-    if (!mode.needs_any(flag.role.need)) continue;
-    need(flag.value.get(completed), cat("--", flag.name), mode);
+    const std::string value = flag.value.get(completed);
+    if (mode.needs_any(flag.role.need)) need(value, cat("--", flag.name), mode);
+    const bool is_other_file = (flag.role.need & (kNeedsEvalData | kNeedsPredictData)) != 0;
+    if (!is_corpus || !is_other_file || value.empty()) continue;
+    throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone",
+                cat("--", flag.name), "prepare the other file by another run");
   }
-  if (mode.needs_any(kNeedsTokenizer) && model.vocab_file.empty() && needs_tokenizer(data)) {
+  if (mode.needs_any(kNeedsTokenizer) && !is_corpus && model.vocab_file.empty() &&
+      needs_tokenizer(data)) {
     need(model.model, "--model (or --vocab-file), for its tokenizer,", mode);
   }
   if (mode.needs_any(kNeedsInput) && !command_line.tool.text) need(input, mode.input, mode);
