@@ -11,75 +11,46 @@
 #include <string_view>
 #include <vector>
 
-// The floors of ARCHITECTURE.md, which say what each folder may include. The tests read the
-// sources.
+// The floors of ARCHITECTURE.md, whose table says what each folder may include. The tests read the
+// table and the sources.
 namespace berth {
 namespace {
 
 namespace fs = std::filesystem;
 
 struct Floor {
-  std::string folder;
-  std::vector<std::string> may_include;  // folders or single headers, in addition to itself
+  int number = 0;
+  std::string folder{};
+  std::vector<std::string> may_include{};  // folders or single headers, in addition to itself
 };
 
-// A file belongs to the floor with the longest folder path that contains it.
-const std::vector<Floor> kFloors = {
-    {"storage/base", {}},
-    {"storage/http", {"storage/base", "storage/storage.h"}},
-    {"storage/google", {"storage/base", "storage/http", "storage/storage.h"}},
-    {"storage/hub", {"storage/base", "storage/http", "storage/google/local_text.h", "storage"}},
-    {"storage", {"storage/base", "storage/http", "storage/google", "storage/hub"}},
-    {"storage/formats", {"storage/base"}},
-    {"trainer/text", {"storage/base"}},
-    {"trainer/corpus", {"storage/base", "trainer/text"}},
-    {"trainer/metrics", {"storage/base"}},
-    {"trainer/model", {"storage/base"}},
-    {"trainer/cpu/kernels", {"storage/base", "trainer/model"}},
-    {"trainer/distributed", {"storage/base"}},
-    {"trainer/engine", {"storage/base", "trainer/distributed", "trainer/model"}},
-    {"trainer/cpu",
-     {"storage/base", "trainer/cpu/kernels", "trainer/distributed", "trainer/engine",
-      "trainer/model"}},
-    {"trainer/xla/stablehlo", {"storage/base"}},
-    {"trainer/xla/network", {"storage/base", "trainer/model", "trainer/xla/stablehlo"}},
-    {"trainer/xla/pjrt", {"storage/base", "trainer/distributed"}},
-    {"trainer/xla/layout",
-     {"storage/base", "trainer/model", "trainer/xla/network", "trainer/xla/stablehlo"}},
-    {"trainer/xla",
-     {"storage/base", "trainer/distributed", "trainer/engine", "trainer/model",
-      "trainer/xla/layout", "trainer/xla/network", "trainer/xla/pjrt", "trainer/xla/stablehlo"}},
-    {"trainer/weights", {"storage/base", "storage/formats", "trainer/model"}},
-    {"trainer/onnx", {"storage/base", "storage/formats", "trainer/model"}},
-    {"trainer/data",
-     {"storage/base", "storage/formats", "trainer/text", "trainer/model/batch.h",
-      "trainer/model/task.h"}},
-    {"trainer/tasks",
-     {"storage/base", "trainer/metrics", "trainer/data", "trainer/text", "trainer/model/task.h"}},
-    {"trainer/loop",
-     {"storage", "trainer/data", "trainer/distributed", "trainer/engine", "trainer/metrics",
-      "trainer/model", "trainer/onnx", "trainer/tasks", "trainer/text", "trainer/weights"}},
-    {"entrypoint/platform", {"storage", "trainer"}},
-    {"entrypoint/flags", {"storage", "trainer", "entrypoint/platform"}},
-    {"entrypoint/inspect", {"storage", "trainer", "entrypoint/flags"}},
-    {"entrypoint/memory", {"storage", "trainer"}},
-    {"entrypoint/report/html", {"storage", "trainer"}},
-    {"entrypoint/report",
-     {"storage", "trainer", "entrypoint/flags", "entrypoint/memory", "entrypoint/platform",
-      "entrypoint/report/html"}},
-    {"entrypoint/explain",
-     {"storage", "trainer", "entrypoint/flags", "entrypoint/platform", "entrypoint/report"}},
-    {"entrypoint/job",
-     {"storage", "trainer", "entrypoint/flags", "entrypoint/memory", "entrypoint/platform",
-      "entrypoint/report"}},
-    {"entrypoint/cluster",
-     {"storage", "trainer", "entrypoint/flags", "entrypoint/job", "entrypoint/platform"}},
-    {"entrypoint/training",
-     {"storage", "trainer", "entrypoint/cluster", "entrypoint/flags", "entrypoint/job",
-      "entrypoint/memory", "entrypoint/platform", "entrypoint/report"}},
-    {"entrypoint", {"storage", "trainer", "entrypoint"}},
-    {"bench", {"storage", "trainer"}},
-};
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The rows "| floor | folder | what it is | may include |". A file belongs to the floor with the
+// longest folder path that contains it.
+std::vector<Floor> read_floors() {
+  const std::regex row(R"(\| (\d+) \| ([\w/]+) \|[^|]*\| ([^|]*)\|)"), path(R"([\w/.]+)");
+  std::vector<Floor> floors;
+  std::istringstream lines(read(fs::path(BERTH_ROOT) / "ARCHITECTURE.md"));
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch cells;
+    if (!std::regex_match(line, cells, row)) continue;
+    const std::string allowed = cells[3];
+    floors.push_back({.number = std::stoi(cells[1]), .folder = cells[2]});
+    for (std::sregex_iterator it(allowed.begin(), allowed.end(), path), end; it != end; ++it) {
+      floors.back().may_include.push_back(it->str());
+    }
+  }
+  return floors;
+}
+
+const std::vector<Floor>& floors() {
+  static const std::vector<Floor> all = read_floors();
+  return all;
+}
 
 struct Library {
   std::string header;                // how its headers start
@@ -146,7 +117,7 @@ bool within(std::string_view path, std::string_view folder) {
 
 const Floor* floor_of(const std::string& file) {
   const Floor* best = nullptr;
-  for (const Floor& floor : kFloors) {
+  for (const Floor& floor : floors()) {
     if (within(folder_of(file), floor.folder) &&
         (best == nullptr || floor.folder.size() > best->folder.size())) {
       best = &floor;
@@ -185,11 +156,6 @@ std::string complaint(const std::string& file, const Include& include) {
   return "a library that the table of this test does not know";
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // The sources under `folders`, as paths relative to the project's root.
 std::vector<std::string> sources_under(const std::vector<std::string>& folders) {
   std::vector<std::string> files;
@@ -216,10 +182,22 @@ TEST(Floors, EveryIncludePointsDown) {
 }
 
 TEST(Floors, EveryRowNamesWhatExists) {
-  for (const Floor& floor : kFloors) {
+  EXPECT_GE(floors().size(), 30u) << "the table of ARCHITECTURE.md has another form";
+  for (const Floor& floor : floors()) {
     EXPECT_TRUE(fs::is_directory(fs::path(BERTH_ROOT) / floor.folder)) << floor.folder;
     for (const std::string& allowed : floor.may_include) {
       EXPECT_TRUE(fs::exists(fs::path(BERTH_ROOT) / allowed)) << floor.folder << ": " << allowed;
+    }
+  }
+}
+
+// What a row lists stands on the same floor or below.
+TEST(Floors, TheNumbersOfFloorsAreTrue) {
+  for (const Floor& floor : floors()) {
+    for (const Floor& other : floors()) {
+      const auto& allowed = floor.may_include;
+      if (std::ranges::find(allowed, other.folder) == allowed.end()) continue;
+      EXPECT_LE(other.number, floor.number) << floor.folder << " may include " << other.folder;
     }
   }
 }

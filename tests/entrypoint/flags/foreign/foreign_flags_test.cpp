@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
+#include <string>
 
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
@@ -72,6 +74,67 @@ TEST(ForeignFlags, SentencesNameFlagsThatExist) {
       EXPECT_TRUE(known) << flag.name << " speaks of --" << name;
     }
   });
+}
+
+// What docs/training-arguments.md says of each argument: "`--flag`", "no effect" or "refused", and
+// a note. A row may name several arguments.
+std::map<std::string, std::pair<std::string, std::string>> documented_arguments() {
+  const std::regex row(R"(\| (`.*`) \| (.*?) \|(.*) \|)"), name("`(\\w+)`");
+  std::map<std::string, std::pair<std::string, std::string>> arguments;
+  std::ifstream page(BERTH_ROOT "/docs/training-arguments.md");
+  for (std::string line; std::getline(page, line);) {
+    std::smatch cells;
+    if (!std::regex_match(line, cells, row)) continue;
+    const std::string names = cells[1];
+    const std::string note = cells[3].length() == 0 ? "" : cells[3].str().substr(1);
+    for (std::sregex_iterator it(names.begin(), names.end(), name), end; it != end; ++it) {
+      const bool is_new = arguments.try_emplace((*it)[1], cells[2], note).second;
+      EXPECT_TRUE(is_new) << (*it)[1] << " stands twice on the page";
+    }
+  }
+  return arguments;
+}
+
+// What the page must say of an argument; empty where it has words of its own, which name a flag.
+std::pair<std::string, std::string> meaning_of(const std::string& name) {
+  const auto flag = [](std::string text) {
+    std::ranges::replace(text, '=', ' ');
+    return "`" + text + "`";
+  };
+  if (const auto own = find_flag_spelling(name)) return {flag("--" + own->flag->name), ""};
+  const ForeignFlag& foreign = *find_foreign_flag(name);
+  const std::string text(foreign.text);
+  switch (foreign.fate) {
+    case Fate::kSame:
+      return {flag("--" + text), ""};
+    case Fate::kMeans:
+      return {flag(text), ""};
+    case Fate::kIgnored:
+      return {"no effect", text};
+    case Fate::kRefused:
+      return {"refused", text};
+    case Fate::kRule:
+      break;
+  }
+  return {"", ""};
+}
+
+TEST(ForeignFlags, ThePageOfTrainingArgumentsSaysWhatBecomesOfEach) {
+  auto documented = documented_arguments();
+  const std::set<std::string> names = recorded_names()["trainer"];
+  for (const std::string& name : names) {
+    ASSERT_TRUE(documented.contains(name)) << "docs/training-arguments.md lacks " << name;
+    const auto [is, note] = documented.extract(name).mapped();
+    const auto [meant, text] = meaning_of(name);
+    if (meant.empty()) {
+      EXPECT_TRUE(is == "default" || is.starts_with("`--")) << name << ": " << is;
+    } else {
+      EXPECT_EQ(is, meant) << name;
+    }
+    EXPECT_TRUE(note.starts_with(text))
+        << name << ": the note is \"" << note << "\" and the program says \"" << text << "\"";
+  }
+  EXPECT_TRUE(documented.empty()) << documented.begin()->first << " is no argument";
 }
 
 TEST(ForeignFlags, DashesAndUnderscoresAreTheSame) {
