@@ -8,25 +8,25 @@ namespace berth {
 
 // What else holds for a flag, as bits beside those of setting.h.
 //
-// The modes that run a job's finished model take the value from its job.json, unless the flag is
-// given: a model must read rows as it did when it was trained.
+// Where the flag is not given, a mode that runs the finished model of a job takes the value from
+// job.json. A model must read rows as it did when it was trained.
 inline constexpr unsigned kAsTrained = 1u << 8;
-// --mode eval alone does: losses compare only where the weights of rows are the same.
+// Only --mode eval takes the value, because losses compare only where rows have the same weights.
 inline constexpr unsigned kAsScored = 1u << 9;
-// --mode eval does so where texts are compared with the others of their batch.
+// Only --mode eval takes the value, and only where a text is compared with the others of its batch.
 inline constexpr unsigned kAsBatched = 1u << 10;
-// Another mode than those that use the flag refuses it.
+// A mode that does not use the flag refuses it.
 inline constexpr unsigned kRefusedElsewhere = 1u << 11;
-// The job writes to the place.
+// The value is a place that the job writes to.
 inline constexpr unsigned kWrittenTo = 1u << 13;
-// The code that uses the flag refuses a task that does not heed it, and says more of it.
+// Later code refuses a task that does not heed the flag, because its error can say more.
 inline constexpr unsigned kTaskIsRefusedLater = 1u << 12;
 
 using TaskRule = bool (*)(const TaskTraits&);
 using SettingsRule = bool (*)(const Settings&);
 
-// The part that a flag has in a job. Each list of flags in the program is a question to the roles.
-// A row of the flag table without a role does not compile.
+// What a flag is to a job. Code that needs some of the flags asks the roles, and has no list of
+// names. A row of the flag table without a role does not compile.
 struct FlagRole {
   FlagRole(Effect effect_of_value, ModeSet used_in, unsigned with_marks = 0)
       : effect(effect_of_value), modes(used_in), marks(with_marks) {}
