@@ -4,8 +4,8 @@
 #include <array>
 
 #include "entrypoint/explain/devices.h"
-#include "entrypoint/explain/hub_data_set.h"
 #include "entrypoint/explain/line_check.h"
+#include "entrypoint/explain/masked_texts.h"
 #include "entrypoint/explain/needed_files.h"
 #include "entrypoint/explain/own_command.h"
 #include "entrypoint/explain/scratch_model.h"
@@ -54,7 +54,10 @@ class Explainer {
       predicts_afterwards_ = check_prediction(launch_.script, own_, remarks_);
     }
     check_evaluation(script_, typed_, own_, remarks_);
-    if (script_ != nullptr) add_defaults();
+    if (script_ != nullptr) {
+      add_defaults();
+      check_masked_texts(*script_, typed_, own_, remarks_);
+    }
     check_line(own_, expands_, remarks_);
     write_lines();
   }
@@ -127,7 +130,7 @@ class Explainer {
     }
     for (const Remark& remark : devices_.remarks) remarks_.push_back(remark);
     if (!launch_.precision.empty() && launch_.precision != "no") {
-      remarks_.push_back({"--mixed_precision", std::string(kCountsAsAuto), false});
+      remarks_.push_back({launch_.precision_word, std::string(kCountsAsAuto), false});
       asks_for_precision_ = true;
     }
   }
@@ -149,7 +152,7 @@ class Explainer {
   }
 
   void settle_precision() {
-    for (const char* flag : {"fp16", "bf16", "tf32", "fp16_full_eval"}) {
+    for (const char* flag : {"fp16", "bf16", "tf32", "fp16_full_eval", "amp"}) {
       if (typed_.is_on(flag)) asks_for_precision_ = true;
     }
     const bool says_type = typed_.value("precision").has_value() && !launch_.is_berth;
@@ -211,10 +214,7 @@ class Explainer {
     if (flag == "batch-size") return !own_.has("token-budget");
     if (flag == "attend-across-documents") return !own_.has("line-by-line");
     if (flag == "do-lower-case") return own_.has("vocab-file");
-    if (flag != "validation-split") return true;
-    if (own_.has("eval-data-file") || own_.value("mode") == "train") return false;
-    const std::optional<std::string> data_set = typed_.value("dataset_name");
-    return !data_set || find_hub_data_set(*data_set, "").has_only_train;
+    return true;
   }
 
   // Adds the script's defaults where they are not berth's.
@@ -251,7 +251,8 @@ class Explainer {
     if (!script_->note.empty() && own_.trains()) {
       remarks_.push_back({std::string(script_->name), std::string(script_->note), false});
     }
-    if (!script_->doc_stride.empty() && own_.has("doc-stride")) {
+    const bool has_stride = own_.has("doc-stride") || script_->name == "run_squad.py";
+    if (!script_->doc_stride.empty() && has_stride) {
       remarks_.push_back({"--doc_stride", std::string(script_->doc_stride), false});
     }
   }

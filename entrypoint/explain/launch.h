@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "entrypoint/explain/shell_text.h"
@@ -33,8 +34,13 @@ struct Launch {
   std::string visible{};  // how many GPUs the process sees, as typed: "2", "all"; empty: not said
 
   std::string config_file{};  // of accelerate launch, as typed
-  std::string precision{};    // "fp16", "bf16" or "no", of accelerate's --mixed_precision
+  std::string precision{};    // "fp16", "bf16" or "no", as `precision_word` says
+  std::string precision_word = "--mixed_precision";  // of accelerate, or a variable
   std::vector<LaunchRemark> remarks{};
+
+  void add_flag(std::string_view name, std::string_view value);  // without its dashes
+  void remark(std::string word, std::string text);
+  void refuse(std::string word, std::string text);
 };
 
 // Finds the script behind python, torchrun, accelerate launch, deepspeed, `python -m

@@ -75,6 +75,11 @@ void read_container(std::span<const std::string> words, Launch& launch) {
       see_gpus(launch, is_list ? counted_devices(value) : value);
     }
     if (name == "runtime" && value == "nvidia") see_gpus(launch, "all");
+    if (name == "env-file") {
+      launch.remark("--env-file",
+                    "names a file of variables, which is not read here: if one of them says on "
+                    "which devices the job trains, put it into the line");
+    }
     if (name == "e" || name == "env") {
       const std::string setting[] = {value};
       read_environment(setting, launch);

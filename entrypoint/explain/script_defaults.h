@@ -28,6 +28,10 @@ enum class BatchOf {
   kUpdate,   // one update's
 };
 
+// From which rows a script sets some aside, to evaluate on them, where none are named for that. It
+// does so even if it never evaluates.
+enum class SetsAside { kNone, kDataSets, kAll };  // of data sets of the hub; and of files, too
+
 // What a script does besides what its flags say.
 struct TrainingScript {
   std::string_view name;  // "run_glue.py"
@@ -39,6 +43,7 @@ struct TrainingScript {
   std::string_view dev_file{};  // the flag, as its program writes it, of rows that it evaluates on
   BatchOf batch = BatchOf::kDevice;
   std::string_view threads{};  // where --threads means something else: what
+  SetsAside sets_aside = SetsAside::kNone;
 };
 
 // The examples of a device in one micro-batch, where no flag says so.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -12,7 +13,21 @@ namespace berth {
 namespace {
 
 // Variables that say on which devices the commands behind them run.
-constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES", "PJRT_DEVICE", "XRT_TPU_CONFIG"};
+constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES",
+                                         "PJRT_DEVICE",
+                                         "JAX_PLATFORMS",
+                                         "JAX_PLATFORM_NAME",
+                                         "XRT_TPU_CONFIG",
+                                         "XLA_USE_BF16",
+                                         "XLA_DOWNCAST_BF16",
+                                         "ACCELERATE_USE_CPU",
+                                         "ACCELERATE_MIXED_PRECISION",
+                                         "HIP_VISIBLE_DEVICES",
+                                         "ROCR_VISIBLE_DEVICES",
+                                         "ASCEND_RT_VISIBLE_DEVICES",
+                                         "HABANA_VISIBLE_DEVICES",
+                                         "NEURON_RT_VISIBLE_CORES",
+                                         "ZE_AFFINITY_MASK"};
 // Every command keeps a copy of these.
 constexpr size_t kMostBatchOptions = 32, kLongestSetting = 128;
 // The words that stand before a shell are copied for each of its commands.
@@ -51,7 +66,8 @@ bool is_batch_file(std::string_view text) {
 
 class ShellReader {
  public:
-  explicit ShellReader(std::string_view text) : text_(text), is_windows_(is_batch_file(text)) {}
+  explicit ShellReader(std::string_view text, std::map<std::string, std::string> variables = {})
+      : text_(text), is_windows_(is_batch_file(text)), variables_(std::move(variables)) {}
 
   std::vector<ShellCommand> read() {
     while (at_ < text_.size()) read_next();
@@ -259,6 +275,21 @@ class ShellReader {
   std::vector<std::string> batch_options_;
 };
 
+// The variables that options in front of a shell set: `docker run -e NAME=VALUE`, `mpirun -x`.
+std::map<std::string, std::string> variables_in(std::span<const std::string> words) {
+  std::map<std::string, std::string> variables;
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string setting;
+    if (words[i].starts_with("--env=")) setting = words[i].substr(6);
+    const bool is_option = words[i] == "-e" || words[i] == "--env" || words[i] == "-x";
+    if (is_option && i + 1 < words.size()) setting = words[i + 1];
+    if (!is_assignment(setting)) continue;
+    const size_t equals = setting.find('=');
+    variables[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return variables;
+}
+
 bool is_shell(std::string_view word) {
   const std::string_view name = last_part(word);
   return name == "sh" || name == "bash" || name == "zsh" || name == "dash";
@@ -283,7 +314,7 @@ std::vector<ShellCommand> inner_commands(const ShellCommand& command) {
     }
     std::vector<ShellCommand> inner;
     try {
-      inner = shell_commands(text);
+      inner = ShellReader(text, variables_in(std::span(words).first(prefix))).read();
     } catch (const Error&) {  // prose, such as "it's done"
       return {};
     }
@@ -306,6 +337,14 @@ std::vector<ShellCommand> inner_commands(const ShellCommand& command) {
 }
 
 void split_environment(ShellCommand& command) {
+  constexpr std::array<std::string_view, 5> kWrappers = {"env", "time", "nohup", "exec", "sudo"};
+  std::vector<std::string>& words = command.words;
+  const bool is_marked = !words.empty() && words[0].size() > 1 && words[0][0] == '!';
+  if (is_marked) words[0].erase(0, 1);  // in a notebook
+  const auto inner = std::ranges::find_if_not(words, [&](const std::string& word) {
+    return std::ranges::find(kWrappers, last_part(word)) != kWrappers.end();
+  });
+  if (inner != words.end() && is_assignment(*inner)) words.erase(words.begin(), inner);
   const auto program = std::ranges::find_if_not(command.words, is_assignment);
   command.environment.assign(command.words.begin(), program);
   command.words.erase(command.words.begin(), program);

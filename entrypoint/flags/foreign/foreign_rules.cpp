@@ -118,9 +118,23 @@ void resume(const Rule& rule) {
 // The sizes of a model, and its parameters too unless a checkpoint has these.
 void name_sizes(const Rule& rule) {
   if (!rule.command.value("model")) return rule.translation.add("--model=" + rule.value());
+  if (rule.command.value("config_file") || rule.command.value("model-config")) {
+    return rule.translation.ignore(rule.argument(),
+                                   "a file of sizes and the checkpoint are in the line");
+  }
   rule.translation.refuse(rule.argument(),
                           "the model of --init_checkpoint has its own sizes and vocabulary: leave "
                           "this flag out where they are the same");
+}
+
+// NVIDIA's scripts beside --bert_model name the file of sizes so, and Model Garden an experiment's.
+void name_config_file(const Rule& rule) {
+  if (rule.command.value("bert_model")) {
+    return rule.translation.add("--model-config=" + rule.value());
+  }
+  rule.translation.refuse(rule.argument(),
+                          "every option is a flag: berth explain 'python train.py "
+                          "--experiment=...' turns the configuration of an experiment into flags");
 }
 
 void name_tokenizer(const Rule& rule) {
@@ -203,6 +217,8 @@ const std::map<std::string_view, Apply>& rules() {
       {"resume_from_checkpoint", resume},
       {"evaluate_during_training", evaluate_at_logs},
       {"bert_model", name_sizes},
+      {"config_file", name_config_file},
+      {"amp", leave_precision},
       {"tokenizer_name", name_tokenizer},
       {"model_revision", name_revision},
       {"model_type", name_architecture},

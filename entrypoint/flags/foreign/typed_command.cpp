@@ -87,6 +87,13 @@ std::optional<std::string> TypedCommand::value(std::string_view name) const {
   return last;
 }
 
+std::string TypedCommand::typed_name(std::string_view name) const {
+  for (const TypedArgument& argument : arguments_) {
+    if (has_name(argument, name)) return argument.typed;
+  }
+  return "";
+}
+
 bool TypedCommand::is_on(std::string_view name) const {
   const std::optional<std::string> text = value(name);
   return text && is_switch_word(*text) && parse_switch(*text);

@@ -32,6 +32,8 @@ class TypedCommand {
   // The last value of a flag: of berth's own by its canonical name, of another program's by its
   // name in the table. nullopt: it was not typed, or without a value.
   std::optional<std::string> value(std::string_view name) const;
+  // The flag as it was typed, where `name` is as in value(); empty: it was not.
+  std::string typed_name(std::string_view name) const;
   // Whether a switch is among the arguments and on.
   bool is_on(std::string_view name) const;
   // Whether no later argument is another program's flag of one of these names.
