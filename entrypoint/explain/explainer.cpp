@@ -184,8 +184,11 @@ class Explainer {
   void refuse(const std::string& word) {
     if (!word.starts_with("--")) {
       const bool is_options = word.ends_with(".json") || word.ends_with(".yaml");
-      const char* advice = is_options ? "there is no such file here; write its options as flags"
-                                      : "berth names every input by a flag";
+      const bool is_variable = expands_ && word.starts_with('$');
+      const char* advice =
+          is_options    ? "there is no such file here; write its options as flags"
+          : is_variable ? "the text does not set this variable; write the flags that it holds"
+                        : "berth names every input by a flag";
       if (!follows_unknown_) remarks_.push_back({word, advice, true});
       return;
     }
