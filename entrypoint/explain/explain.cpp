@@ -124,6 +124,16 @@ std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands
   return all;
 }
 
+// The first script of a shell that a command runs; empty: there is none.
+std::string shell_script_in(const std::vector<ShellCommand>& commands) {
+  for (const ShellCommand& command : commands) {
+    for (const std::string& word : command.words) {
+      if (word.ends_with(".sh") && word.find(' ') == std::string::npos) return word;
+    }
+  }
+  return "";
+}
+
 void read_files(const ExplainOptions& options, Launch& launch) {
   read_experiment(options.read_file, launch);
   read_program(options, launch);
@@ -189,8 +199,13 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
     commands.push_back({.words = {words.begin(), words.end()}});
     split_environment(commands[0]);
   }
+  const std::string script_of_shell = shell_script_in(commands);
   Explanation explanation =
       explain_commands(with_inner_commands(std::move(commands)), is_text, options);
+  if (explanation.text.empty() && !script_of_shell.empty()) {
+    throw Error(Code::kUsage, "the training is started by another file", script_of_shell,
+                cat("explain its text: berth explain - < ", script_of_shell));
+  }
   if (explanation.text.empty()) {
     throw Error(Code::kUsage, "there is no training script to explain", "explain",
                 "give its command line between single quotes: berth explain 'python run_glue.py "

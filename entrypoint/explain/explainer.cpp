@@ -97,6 +97,16 @@ class Explainer {
     if (may_decode && !typed_.is_on("mlm")) {
       refused = "without --mlm this script trains decoders, and berth trains encoders";
     }
+    const bool is_electra =
+        launch_.script == "run_pretraining.py" &&
+        std::ranges::any_of(launch_.flags, [](const std::string& word) {
+          return word.starts_with("--model-name") || word.starts_with("--hparams");
+        });
+    if (is_electra) {
+      refused =
+          "ELECTRA's script reads its sizes and its schedule from --hparams; --task electra "
+          "pre-trains on the text itself";
+    }
     if (refused.empty()) return false;
     remarks_.push_back({launch_.script, std::string(refused), true});
     return true;

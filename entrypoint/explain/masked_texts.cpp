@@ -27,6 +27,11 @@ void check_early_files(const TrainingScript& script, const OwnCommand& own,
                            " reads all lines of the file as text; name a copy that ends with .txt"),
                        true});
   }
+  const bool evaluates = own.value("mode").value_or("train_and_eval") != "train";
+  if (evaluates && !own.has("eval-data-file")) {
+    remarks.push_back(
+        {"--eval_data_file", cat("is missing, and ", script.name, " evaluates on its rows"), true});
+  }
   if (own.has("line-by-line")) return;
   remarks.push_back({std::string(script.name),
                      "joins the lines of a file without the tokens for the ends of texts, which "
@@ -50,11 +55,25 @@ void evaluate_share(const TrainingScript& script, const std::string& share, OwnC
                      false});
 }
 
-// `datasets` finds no split named validation in rows that have none.
+// An evaluation alone scores the split named validation, or the share that is set aside.
+void check_scored_split(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                        std::vector<Remark>& remarks) {
+  const HubDataSet rows = find_hub_data_set(typed.value("dataset_name").value_or(""),
+                                            typed.value("dataset_config_name").value_or(""));
+  if (rows.splits == HubSplits::kValidation) return;
+  own.remove("eval-data-file");
+  remarks.push_back(
+      {typed.typed_name("dataset_name"),
+       cat("is not known to have a split named validation, without which ", script.name,
+           " evaluates on its first rows; name the rows with --validation_file"),
+       true});
+}
+
 void set_rows_aside(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
                     std::vector<Remark>& remarks) {
-  if (!own.trains() || own.has("eval-data-file")) return;
   const std::optional<std::string> name = typed.value("dataset_name");
+  if (!own.trains() && name) return check_scored_split(script, typed, own, remarks);
+  if (!own.trains() || own.has("eval-data-file")) return;
   const std::string share = own.value("validation-split").value_or(kShare);
   if (!name) {
     if (script.sets_aside == SetsAside::kAll) return evaluate_share(script, share, own, remarks);

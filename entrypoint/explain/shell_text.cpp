@@ -254,7 +254,7 @@ class ShellReader {
     at_ = end;
     const auto scheduler = std::ranges::find_if(
         kSchedulers, [&](const auto& row) { return comment.starts_with(row.first); });
-    const bool is_read = commands_.empty() && batch_options_.size() < kMostBatchOptions;
+    const bool is_read = begins_job_ && batch_options_.size() < kMostBatchOptions;
     if (scheduler == kSchedulers.end() || !is_read) return;
     if (batch_options_.empty()) batch_options_.emplace_back(scheduler->second);
     std::string word;
@@ -311,6 +311,9 @@ class ShellReader {
         command.earlier_settings.push_back(cat(name, "=", set->second));
       }
       command.batch_options = batch_options_;
+      // `sbatch <<EOF` and `cat <<EOF > job.sh` begin the text of a job.
+      begins_job_ = command.redirections.find("<<") != std::string::npos;
+      if (begins_job_) batch_options_.clear();
       return commands_.push_back(std::move(command));
     }
     for (const std::string& setting : command.environment) {
@@ -333,7 +336,8 @@ class ShellReader {
   std::map<std::string, std::vector<std::string>> arrays_;
   std::string array_;  // the one whose items are read; empty: none
   size_t array_begin_ = 0;
-  size_t inserted_ = 0;  // bytes that variables have put into words
+  size_t inserted_ = 0;     // bytes that variables have put into words
+  bool begins_job_ = true;  // whether no command of a batch job is read yet
   std::vector<std::string> batch_options_;
 };
 
