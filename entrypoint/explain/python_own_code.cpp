@@ -32,6 +32,20 @@ void refuse_frozen(Launch& launch) {
                 "--freeze-embeddings to the line, which keep layers as they are");
 }
 
+// As in the notebooks of transformers that find entities.
+void refuse_all_tokens(const PythonProgram& program, Launch& launch) {
+  constexpr std::string_view kSwitch = "label_all_tokens";
+  const auto is_on = [](const PythonValue* value) {
+    return value != nullptr && value->text == "True";
+  };
+  const bool is_default = std::ranges::any_of(
+      program.calls, [&](const PythonCall& call) { return is_on(call.find(kSwitch)); });
+  if (!is_default && !is_on(program.assigned(kSwitch))) return;
+  launch.refuse(std::string(kSwitch),
+                "is on, so that all tokens of a word count; in berth the first one carries its "
+                "tag. Turn it off, or accept other scores");
+}
+
 void take_patience(const PythonCall& call, Launch& launch) {
   const PythonValue* value = call.find("early_stopping_patience");
   if (!call.positional.empty()) value = &call.positional[0];
@@ -73,8 +87,10 @@ void read_own_code(const PythonProgram& program, bool is_similarity, Launch& lau
       launch.refuse(name, "is a Trainer of the program's own, whose loss berth does not know");
     }
   }
+  refuse_all_tokens(program, launch);
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);
+    if (name.starts_with(kDefinition)) continue;
     for (const OwnCall& row : kOwnCode) {
       if (name == row.name && (!row.is_method || call.name.find('.') != std::string::npos)) {
         launch.refuse(cat(name, " (line ", call.line, ")"), std::string(row.text));
