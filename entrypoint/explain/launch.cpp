@@ -285,6 +285,7 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
 
 std::optional<Launch> launch_of(const ShellCommand& command) {
   std::vector<std::string> words = command.words;
+  if (!words.empty() && is_one_of(kOtherPrograms, last_part(words[0]))) return std::nullopt;
   const bool is_batch = !command.batch_options.empty() && !words.empty() && words[0][0] != '-';
   if (is_batch) {
     words.insert(words.begin(), command.batch_options.begin(), command.batch_options.end());

@@ -34,13 +34,14 @@ void count_examples_of_processes(int64_t processes, OwnCommand& own, std::vector
 }
 
 // Decoders and encoders that berth does not have, by how their names begin.
-constexpr std::array<std::string_view, 33> kOtherKinds = {
-    "gpt",         "distilgpt", "openai-gpt", "t5-",        "mt5-",         "flan-t5",
-    "byt5-",       "bart-",     "mbart-",     "distilbart", "xlnet-",       "llama",
-    "opt-",        "bloom",     "pythia",     "falcon",     "mistral",      "gemma",
-    "qwen",        "codegen",   "ctrl",       "transfo",    "xlm-mlm",      "xlm-clm",
-    "longformer-", "bigbird-",  "funnel-",    "flaubert",   "deberta-base", "deberta-large",
-    "reformer-",   "canine-",   "squeezebert"};
+constexpr std::array<std::string_view, 42> kOtherKinds = {
+    "gpt",         "distilgpt", "openai-gpt",  "t5-",        "mt5-",         "flan-t5",
+    "byt5-",       "bart-",     "mbart-",      "distilbart", "xlnet-",       "llama",
+    "opt-",        "bloom",     "pythia",      "falcon",     "mistral",      "gemma",
+    "qwen",        "codegen",   "ctrl",        "transfo",    "xlm-mlm",      "xlm-clm",
+    "longformer-", "bigbird-",  "funnel-",     "flaubert",   "deberta-base", "deberta-large",
+    "reformer-",   "canine-",   "squeezebert", "mobilebert", "convbert",     "roformer",
+    "rembert",     "fnet-",     "nezha",       "layoutlm",   "luke-",        "big_bird"};
 
 void check_model_kind(const OwnCommand& own, std::vector<Remark>& remarks) {
   const std::string model = lower_ascii(own.value("model").value_or(""));
