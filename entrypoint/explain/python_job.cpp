@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "entrypoint/explain/hub_data_set.h"
 #include "entrypoint/explain/python_own_code.h"
@@ -63,7 +64,7 @@ constexpr std::array<std::string_view, 24> kPlainKeywords = {"pretrained_model_n
 class PythonJob {
  public:
   PythonJob(const PythonProgram& program, std::string model)
-      : program_(program), model_(std::move(model)) {}
+      : program_(program), splits_(program.subscripts), model_(std::move(model)) {}
 
   std::optional<Launch> find() {
     arguments_ = find_last("TrainingArguments");
@@ -196,11 +197,18 @@ class PythonJob {
   void read_data() {
     const PythonCall* load = nullptr;
     for (const PythonCall& call : program_.calls) {
+      if (last_name(call.name) == "InputExample" && is_similarity_) {
+        return launch_.refuse("the data", cat("are made in the program (line ", call.line,
+                                              "); write the rows into a file and name it with "
+                                              "--train-data-file"));
+      }
       if (last_name(call.name) != "load_dataset") continue;
       if (load != nullptr && !is_same_data(*load, call)) {
-        return launch_.refuse("the data", "are several data sets; name one with --train-data-file");
+        return launch_.refuse("the data",
+                              "are several data sets or files; name one with --train-data-file");
       }
       load = &call;
+      check_rows(call);
     }
     if (load == nullptr || load->positional.empty() ||
         load->positional[0].kind != PythonValue::Kind::kText) {
@@ -208,31 +216,59 @@ class PythonJob {
                             "are not named in the program as berth reads it; name the rows "
                             "with --train-data-file");
     }
-    const PythonValue* split = load->find("split");
-    if (split != nullptr && (!split->is_known() || split->text.find('[') != std::string::npos ||
-                             split->text.find('+') != std::string::npos)) {
-      launch_.refuse("split", "takes a part of the rows; write them into a file and name it");
-    }
     if (const PythonValue* files = load->find("data_files")) return name_files(*files);
     const std::string& name = load->positional[0].text;
     launch_.add_flag("dataset_name", name);
-    if (load->positional.size() > 1) {
-      const PythonValue& config = load->positional[1];
-      if (config.kind != PythonValue::Kind::kText) {
+    if (const PythonValue* config = configuration_of(*load)) {
+      if (config->kind != PythonValue::Kind::kText) {
         return launch_.refuse("the data",
                               "have a configuration that the program computes; name the rows "
                               "with --train-data-file");
       }
-      launch_.add_flag("dataset_config_name", config.text);
+      launch_.add_flag("dataset_config_name", config->text);
     }
     if (evaluates()) check_split(find_hub_data_set(name, "").splits);
+  }
+
+  static const PythonValue* configuration_of(const PythonCall& load) {
+    return load.positional.size() > 1 ? &load.positional[1] : load.find("name");
+  }
+
+  // What load_dataset() takes of the rows, and how it reads them.
+  void check_rows(const PythonCall& load) {
+    constexpr std::array<std::string_view, 14> kHarmless = {
+        "data_files",        "name",
+        "cache_dir",         "token",
+        "use_auth_token",    "trust_remote_code",
+        "download_mode",     "keep_in_memory",
+        "num_proc",          "streaming",
+        "verification_mode", "ignore_verifications",
+        "features",          "save_infos"};
+    for (const auto& [keyword, value] : load.keywords) {
+      if (keyword == "split") {
+        const bool is_part = value.text.find_first_of("[+") != std::string::npos;
+        if (!value.is_known() || is_part) {
+          launch_.refuse("split", "takes a part of the rows; write them into a file and name it");
+        }
+        splits_.insert(value.text);
+      } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
+        launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
+      } else if (std::ranges::find(kHarmless, keyword) == kHarmless.end()) {
+        launch_.refuse(cat(keyword, " (line ", load.line, ")"),
+                       "changes how the rows are read; name them with --train-data-file, and --help "
+                       "says what berth needs to know of them");
+      }
+    }
   }
 
   static bool is_same_data(const PythonCall& one, const PythonCall& other) {
     const auto text = [](const PythonCall& call, size_t i) {
       return i < call.positional.size() ? call.positional[i].text : std::string();
     };
-    return text(one, 0) == text(other, 0) && text(one, 1) == text(other, 1);
+    const PythonValue *files = one.find("data_files"), *others = other.find("data_files");
+    const bool has_same_files =
+        files == nullptr ? others == nullptr : others != nullptr && files->text == others->text;
+    return text(one, 0) == text(other, 0) && text(one, 1) == text(other, 1) && has_same_files;
   }
 
   bool evaluates() const {
@@ -247,8 +283,8 @@ class PythonJob {
 
   // Where a program evaluates on the split test and the data set has another one.
   void check_split(HubSplits splits) {
-    const bool has_test = program_.subscripts.contains("test");
-    const bool has_other = std::ranges::any_of(program_.subscripts, [](const std::string& text) {
+    const bool has_test = splits_.contains("test");
+    const bool has_other = std::ranges::any_of(splits_, [](const std::string& text) {
       return text.starts_with("validation") || text == "dev";
     });
     if (has_test && !has_other && splits != HubSplits::kTest) {
@@ -312,6 +348,7 @@ class PythonJob {
   }
 
   const PythonProgram& program_;
+  std::set<std::string> splits_;  // texts that may name splits
   const PythonCall* arguments_ = nullptr;
   bool is_similarity_ = false;
   std::string model_, task_;
