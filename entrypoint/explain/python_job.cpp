@@ -254,9 +254,10 @@ class PythonJob {
       } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
         launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
       } else if (std::ranges::find(kHarmless, keyword) == kHarmless.end()) {
-        launch_.refuse(cat(keyword, " (line ", load.line, ")"),
-                       "changes how the rows are read; name them with --train-data-file, and --help "
-                       "says what berth needs to know of them");
+        launch_.refuse(
+            cat(keyword, " (line ", load.line, ")"),
+            "changes how the rows are read; name them with --train-data-file, and --help "
+            "says what berth needs to know of them");
       }
     }
   }
