@@ -5,6 +5,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/model/architecture.h"
 #include "trainer/model/generator_config.h"
 #include "trainer/model/generator_tensors.h"
 #include "trainer/weights/pretrained.h"
@@ -21,7 +22,7 @@ void require_possible(const Job& job, const Settings& settings, const ModelConfi
   const auto refuse = [](const std::string& problem, const char* flag, const char* hint) {
     throw Error(Code::kUsage, problem, flag, hint);
   };
-  if (config.type != ModelType::kElectra) {
+  if (!architecture(config.type).has_discriminator) {
     refuse(cat("replaced-token detection trains an electra, and the model is of model_type ",
                model_type_name(config.type)),
            "--task electra",

@@ -13,8 +13,7 @@
 
 namespace berth {
 
-// The architectures, which Hugging Face calls model_type. They differ in the names of parameters,
-// in embeddings and heads, and in where dropout is applied.
+// The architectures, which Hugging Face calls model_type. architecture.h says in what they differ.
 enum class ModelType {
   kBert,
   kRoberta,
@@ -28,12 +27,6 @@ enum class ModelType {
   kMpnet,
   kNomicBert
 };
-
-// RoBERTa and those that differ from it in the tokenizer alone.
-constexpr bool is_of_roberta(ModelType type) {
-  return type == ModelType::kRoberta || type == ModelType::kXlmRoberta ||
-         type == ModelType::kCamembert;
-}
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.
 struct GeneratorSizes {
@@ -127,9 +120,7 @@ struct ModelConfig {
   // Whether the head reads only the first token of each sequence.
   bool reads_first_tokens() const { return is_of_sequences() && !pools_mean; }
   // Whether heads of tokens have a dense layer with normalization before the classifier, too.
-  bool transforms_tokens() const {
-    return type == ModelType::kModernBert && traits(task).labels != LabelKind::kVectorPerToken;
-  }
+  bool transforms_tokens() const;
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const TaskTraits& row = traits(task);
@@ -138,19 +129,10 @@ struct ModelConfig {
     if (row.rows == HeadRows::kGroups) return row.loss == LossKind::kInBatchNegatives ? 2 : 1;
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }
-  double head_dropout() const {
-    if (traits(task).labels == LabelKind::kVectorPerToken) return 0;  // as in TinyBERT's fit_dense
-    if (traits(task).labels == LabelKind::kSpan && !transforms_tokens()) return qa_dropout;
-    // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout belong to heads of sequences only.
-    const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
-    const bool is_other = may_be_other && !is_of_sequences();
-    return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
-  }
-
+  // Dropout before the classifier.
+  double head_dropout() const;
   // Dropout of the first token's hidden state, before the dense layer of the head.
-  double pooler_dropout() const {
-    return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
-  }
+  double pooler_dropout() const;
   // How far away a token may be that a token of this layer attends to; -1: as far as it likes.
   int64_t attention_window(int64_t layer) const {
     const auto i = static_cast<size_t>(layer);
@@ -169,21 +151,15 @@ struct ModelConfig {
   }
 
   // RoBERTa and MPNet number positions from the id behind their padding token.
-  bool counts_from_padding() const { return is_of_roberta(type) || type == ModelType::kMpnet; }
+  bool counts_from_padding() const;
   int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }
   int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }
 
   // Dropout of the output of each half of a layer, before the residual is added. DistilBERT has
   // none behind attention, ALBERT and ModernBERT have none behind the feed-forward part. Behind
   // attention ModernBERT has that of the probabilities; its hidden_dropout_prob is for embeddings.
-  double attention_output_dropout() const {
-    if (type == ModelType::kModernBert) return attention_probs_dropout_prob;
-    return type == ModelType::kDistilBert ? 0 : hidden_dropout_prob;
-  }
-  double feed_forward_dropout() const {
-    const bool has_none = type == ModelType::kAlbert || type == ModelType::kModernBert;
-    return has_none ? 0 : hidden_dropout_prob;
-  }
+  double attention_output_dropout() const;
+  double feed_forward_dropout() const;
 };
 
 // The model_type of config.json: "bert", "xlm-roberta", ...

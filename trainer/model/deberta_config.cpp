@@ -1,8 +1,7 @@
-#include "trainer/model/deberta_config.h"
-
 #include <algorithm>
 
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 
 namespace berth {
 namespace {

@@ -1,9 +1,8 @@
-#include "trainer/model/nomic_config.h"
-
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 
 namespace berth {
 namespace {
@@ -93,7 +92,7 @@ std::optional<std::string> nomic_config_for_transformers(const Json& object) {
   return to_text(made);
 }
 
-void parse_nomic(const ConfigReader& read, const Json& object, ModelConfig& config) {
+void parse_nomic(const ConfigReader& read, ModelConfig& config) {
   config.is_gated = config.has_joined_qkv = true;
   config.has_attention_bias = config.has_mlp_bias = false;
   config.has_absolute_positions = false;
@@ -104,8 +103,8 @@ void parse_nomic(const ConfigReader& read, const Json& object, ModelConfig& conf
     refuse_key("head_dim", "is not hidden_size / num_attention_heads");
   }
   config.rope_theta = 1000;
-  const auto rope = object.find("rope_parameters");
-  if (rope == object.end() || !rope->is_object()) return;
+  const auto rope = read.object().find("rope_parameters");
+  if (rope == read.object().end() || !rope->is_object()) return;
   const ConfigReader parameters(*rope);
   if (const std::string type = parameters.text("rope_type", "default"); type != "default") {
     refuse_key("rope_parameters", "has the rope_type " + quoted(type) + "; known is default");

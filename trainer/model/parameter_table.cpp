@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trainer/model/architecture.h"
 #include "trainer/model/generator_config.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/part_names.h"
@@ -169,7 +170,7 @@ class TableBuilder {
 
   // ModernBERT's deviations: what adds to the residual has a smaller one, and a classifier that of
   // its inputs (transformers' ModernBertPreTrainedModel).
-  void initialize_as_modernbert() {
+  void initialize_by_depth() {
     const double layers = static_cast<double>(config_.num_hidden_layers);
     for (ParameterSpec& spec : table_) {
       if (spec.initial != Initial::kNormal || spec.is_adapter) continue;
@@ -265,7 +266,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   if (lora) table.adapters(lora);
   table.head();
   if (config.generator) table.generator(generator_config(config));
-  if (config.type == ModelType::kModernBert) table.initialize_as_modernbert();
+  if (architecture(config.type).initializes_by_depth) table.initialize_by_depth();
   table.freeze_below(first_depth);
   return table.take();
 }
