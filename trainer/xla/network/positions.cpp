@@ -1,11 +1,16 @@
-#include <numeric>
+#include <cmath>
 #include <vector>
 
 #include "trainer/model/part_names.h"
 #include "trainer/model/relative_row.h"
 #include "trainer/xla/network/forward_pass.h"
 
+// What attention knows of the places of tokens: relative positions, rotary positions and biases by
+// distance.
 namespace berth {
+
+using stablehlo::concatenate;
+
 namespace {
 
 // From scores x [R,A,S,2S-1], whose last dimension counts an offset from -(S-1) on, to [R,A,S,S]:
@@ -20,9 +25,8 @@ Value shift_rows(Value x) {
   return slice(shifted, 3, 0, length);
 }
 
-}  // namespace
-
-Value position_bias(const ForwardPass& pass) {
+// MPNet's biases of scores by distance: [A,S,S].
+Value biases_by_distance(const ForwardPass& pass) {
   const int64_t heads = pass.config.num_attention_heads;
   const int64_t length = pass.batch.segment.size(1);
   std::vector<int32_t> taken;
@@ -36,13 +40,19 @@ Value position_bias(const ForwardPass& pass) {
   return reshape(shift_rows(of_queries), {heads, length, length});
 }
 
-Value relative_positions(const ForwardPass& pass) {
-  const RelativePositionNames names = relative_position_names(pass.config);
-  const Value table = pass.parameter(names.table + ".weight");
-  return names.norm.empty() ? table : pass.layer_norm(table, names.norm);
+}  // namespace
+
+void ForwardPass::add_positions() {
+  if (config.has_relative_positions()) {
+    const RelativePositionNames names = relative_position_names(config);
+    relative_table = parameter(names.table + ".weight");
+    if (!names.norm.empty()) relative_table = layer_norm(relative_table, names.norm);
+  }
+  if (config.position_bias_buckets > 0) position_bias = biases_by_distance(*this);
 }
 
-Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q, Value k) {
+Value relative_scores(ForwardPass& pass, int64_t layer, Value q, Value k) {
+  const Value positions = pass.relative_table;  // [P,H]
   const ModelConfig& config = pass.config;
   const LayerNames names = layer_names(config, layer);
   const int64_t rows = q.size(0), heads = q.size(1), length = q.size(2), size = q.size(3);
@@ -74,6 +84,22 @@ Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q
   const Value c2p = multiply(q, of_distances(names.key, LayerPart::kKey, /*grows=*/false));
   const Value p2c = multiply(k, of_distances(names.query, LayerPart::kQuery, /*grows=*/true));
   return shift_rows(c2p) + transpose(shift_rows(p2c), {0, 1, 3, 2});
+}
+
+Value rotate(const ForwardPass& pass, int64_t layer, Value x) {
+  const int64_t half = x.size(3) / 2;
+  // The frequency of element i is base^(-2i/D).
+  const double step = -std::log(pass.config.rope_base(layer)) / static_cast<double>(half);
+  const Value index = convert(iota(pass.graph(), ElementType::kS32, {half}, 0), ElementType::kF32);
+  const Value positions = convert(pass.batch.position_ids, ElementType::kF32);  // [R,S]
+  const Dims shape = {x.size(0), x.size(2), half};
+  const Value angles =
+      broadcast(positions, shape, {0, 1}) * broadcast(exp(index * step), shape, {2});
+  const Dims all = {x.size(0), x.size(1), x.size(2), half};
+  const Value cosines = broadcast(cos(angles), all, {0, 2, 3});
+  const Value sines = broadcast(sin(angles), all, {0, 2, 3});
+  const Value first = slice(x, 3, 0, half), second = slice(x, 3, half, 2 * half);
+  return concatenate({first * cosines - second * sines, second * cosines + first * sines}, 3);
 }
 
 }  // namespace berth
