@@ -1,6 +1,5 @@
 #include "trainer/model/architecture.h"
 
-#include <algorithm>
 #include <array>
 
 namespace berth {

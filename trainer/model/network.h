@@ -85,14 +85,13 @@ struct NormalizedSum {
 };
 
 // Sums of embeddings, normalized and projected: [N,H].
-template <NetworkLowering Lowering>
-typename Lowering::Value embed(Lowering& to) {
+template <NetworkLowering Lowering, class Value = typename Lowering::Value>
+Value embed(Lowering& to) {
   to.begin_part("embeddings");
   const EmbeddingNames names = embedding_names(to.config);
-  const auto sum = to.embedding_sum(names);
-  const auto rows = to.token_rows();
-  const auto x = to.dropout(to.layer_norm(sum, names.norm), to.config.hidden_dropout_prob,
-                            kEmbeddingsSite, rows);
+  const Value sum = to.embedding_sum(names), rows = to.token_rows();
+  const Value x = to.dropout(to.layer_norm(sum, names.norm), to.config.hidden_dropout_prob,
+                             kEmbeddingsSite, rows);
   return names.projection.empty() ? x : to.linear(x, names.projection);
 }
 
@@ -152,9 +151,8 @@ Value convolve(Lowering& to, const Value& x, const Value& layer_output) {
 }
 
 // The last hidden states of the tokens that the head reads: [N,H].
-template <NetworkLowering Lowering>
-typename Lowering::Value encode(Lowering& to) {
-  using Value = typename Lowering::Value;
+template <NetworkLowering Lowering, class Value = typename Lowering::Value>
+Value encode(Lowering& to) {
   const ModelConfig& config = to.config;
   NormalizedSum<Value> x;
   x.y = x.sum = embed(to);
