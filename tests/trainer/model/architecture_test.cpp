@@ -15,10 +15,10 @@ namespace berth {
 namespace {
 
 TEST(Architectures, HaveDifferentNames) {
-  std::set<std::string_view> names;
+  std::set<std::string_view> names, titles;
   for (const Architecture& row : architectures()) {
     EXPECT_TRUE(names.insert(row.model_type).second) << row.model_type;
-    EXPECT_TRUE(names.insert(row.title).second) << row.title;
+    EXPECT_TRUE(titles.insert(row.title).second) << row.title;
     EXPECT_EQ(&architecture(row.type), &row);
     EXPECT_TRUE(row.prefix.ends_with('.')) << row.prefix;
     EXPECT_NE(std::string_view(row.layer.layer).find('#'), std::string_view::npos);
