@@ -16,12 +16,13 @@ constexpr MaskedLmHeadParts kRobertaMaskedLmHead{.dense = "lm_head.dense",
 
 // RoBERTa, or an architecture that differs from it in its names and in the tokenizer alone.
 constexpr Architecture roberta(ModelType type, std::string_view title, std::string_view model_type,
-                               std::string_view class_prefix) {
+                               std::string_view class_prefix,
+                               std::string_view prefix = "roberta.") {
   return {.type = type,
           .title = title,
           .model_type = model_type,
           .class_prefix = class_prefix,
-          .prefix = "roberta.",
+          .prefix = prefix,
           .defaults = {.pad_token_id = 1},
           .sequence_head = {.dense = "classifier.dense",
                             .classifier = "classifier.out_proj",
@@ -37,6 +38,8 @@ constexpr std::array kArchitectures = {
     roberta(ModelType::kRoberta, "RoBERTa", "roberta", "Roberta"),
     roberta(ModelType::kXlmRoberta, "XLM-RoBERTa", "xlm-roberta", "XLMRoberta"),
     roberta(ModelType::kCamembert, "CamemBERT", "camembert", "Camembert"),
+    roberta(ModelType::kData2VecText, "data2vec", "data2vec-text", "Data2VecText",
+            "data2vec_text."),
     Architecture{.type = ModelType::kDistilBert, .title = "DistilBERT", .model_type = "distilbert",
                  .class_prefix = "DistilBert", .prefix = "distilbert.",
                  .keys = {.hidden_size = "dim", .num_hidden_layers = "n_layers",

@@ -19,6 +19,7 @@ enum class ModelType {
   kRoberta,
   kXlmRoberta,
   kCamembert,
+  kData2VecText,
   kDistilBert,
   kElectra,
   kAlbert,

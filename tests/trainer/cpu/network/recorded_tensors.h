@@ -138,7 +138,9 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "mpnet-qa",
                                                         "nomic-sequence",
                                                         "nomic-token",
-                                                        "nomic-masked"};
+                                                        "nomic-masked",
+                                                        "data2vec-text-sequence",
+                                                        "data2vec-text-qa"};
 
 // Those of them with ten losses.
 inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
@@ -153,7 +155,9 @@ inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
                                                          "mpnet-qa",
                                                          "nomic-sequence",
                                                          "nomic-token",
-                                                         "nomic-masked"};
+                                                         "nomic-masked",
+                                                         "data2vec-text-sequence",
+                                                         "data2vec-text-qa"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {
