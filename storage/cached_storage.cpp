@@ -89,9 +89,9 @@ class CachedStorage final : public Storage {
   }
 
  private:
-  // The size and CRC-32C that the cached copy must have. They are those of the stored object,
-  // unless it has a Content-Encoding or no CRC-32C. An object with a Content-Encoding may be
-  // decompressed while it is read.
+  // The size and CRC-32C that the cached copy must have. They come from the stored object's
+  // metadata, unless it has a Content-Encoding or no CRC-32C. An object with a Content-Encoding may
+  // be decompressed while it is read.
   std::optional<Stat> content_of(const Uri& file, Stat stat) {
     if (!needs_checksum_file(stat)) return stat;
     const std::optional<std::string> text = read_text(local_, checksum_file(file));

@@ -40,15 +40,16 @@ std::optional<LeaseText> parse_lease(const std::string& text);
 // A directory in remote storage, held by one process. The lease is an object there which names its
 // holder (Gray and Cheriton 1989: Leases). It is written with preconditions on the object's
 // generation, so of two processes one gets it, and a thread of this class renews it. If the process
-// is killed, another one takes the lease when it has expired by the server's clock, or at once
-// where the holder is known to have ended. Where objects may be created and not replaced, as in a
-// bucket with a retention policy, there can be no lease: a warning says so. Thread-safe.
+// is killed, another one takes the lease when it has expired by the server's clock. It takes the
+// lease at once if the holder is known to have ended. Where objects may be created and not
+// replaced, as in a bucket with a retention policy, there can be no lease: a warning says so.
+// Thread-safe.
 class RemoteLease {
  public:
   // Takes the lease `object`. While another process's lease has not expired, waits: either that
-  // process renews it, or the lease expires. Throws kInUse, with the holder's name, where it is
-  // renewed or another process takes it first, kNotPermitted where the object is no lease, and
-  // kStopped once `stop` is set. Borrows `storage`.
+  // process renews it, or the lease expires. Throws kInUse, with the holder's name, if the lease is
+  // renewed or another process takes it first. Throws kNotPermitted if the object is not a lease,
+  // and kStopped once `stop` is set. Borrows `storage`.
   RemoteLease(Storage& storage, Uri object, LeaseHolder holder, const std::atomic<bool>& stop,
               const LeaseTimes& times = {});
   ~RemoteLease();  // gives it back

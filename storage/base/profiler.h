@@ -11,7 +11,8 @@ struct ProfileSpan {
   const char* name = "";             // a string literal
   int64_t begin_ns = 0, end_ns = 0;  // of the steady clock
   int depth = 0;                     // the spans of the same thread that are around it
-  // Of matrix products, those of spans inside it included: a multiply-add is two.
+  // The FLOPs of matrix products, including the spans inside this one. A multiply-add counts as
+  // two.
   double flops = 0;
   double bytes = 0;  // of the tensors that it reads and writes, each counted once; 0: not counted
 };

@@ -21,9 +21,9 @@ class SecretSet {
 
   bool empty() const { return secrets_.empty(); }
 
-  // Which bytes of `text` lie in passages of `shared` bytes or more that occur in one of the
-  // secrets, or in a whole secret that is shorter. The text may have them in any of the encodings
-  // of for_each_reading().
+  // Returns true for each byte of `text` that is part of a secret: of `shared` or more bytes of
+  // one, or of a whole shorter one. The text may have the secret in any of the encodings of
+  // for_each_reading().
   std::vector<bool> find_in(std::string_view text, size_t shared) const;
 
  private:

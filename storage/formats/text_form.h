@@ -7,8 +7,8 @@ namespace berth {
 
 // The hint for text that is not UTF-8.
 inline constexpr const char* kOfEncodings =
-    "--encoding latin-1 or windows-1252 reads text of Western Europe, and auto finds out whether "
-    "it is; iconv -f NAME -t UTF-8 converts other encodings, such as SHIFT_JIS and GBK";
+    "--encoding latin-1 or windows-1252 reads text of Western Europe, and auto detects it; iconv "
+    "-f NAME -t UTF-8 converts others, such as SHIFT_JIS and GBK";
 
 enum class TextEncoding : uint8_t {
   kUtf8,

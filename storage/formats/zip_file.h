@@ -28,7 +28,7 @@ class ZipFile {
   };
 
   // Throws kCorrupt, naming the byte or the entry, on damage, overlapping entries and duplicate
-  // names, and kBadData on encrypted entries and on those of another compression.
+  // names. Throws kBadData on encrypted entries and on entries of another compression.
   explicit ZipFile(Bytes file);
 
   const std::vector<Entry>& entries() const { return entries_; }  // sorted by name

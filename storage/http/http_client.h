@@ -72,9 +72,9 @@ class HttpStream : public ByteSource {
 //
 // Every answer is returned, whatever its status. If no answer arrives, throws kUnavailable if
 // another attempt may help (name resolution, connection refused or reset, truncated or stalled
-// transfer), kNotPermitted if the certificate cannot be verified or a redirect is not followed, and
-// kUsage if the URL is malformed or a credential would be sent unencrypted. Errors name only the
-// host, because paths and queries may contain secrets.
+// transfer). Throws kNotPermitted if the certificate cannot be verified or a redirect is not
+// followed. Throws kUsage if the URL is malformed or a credential would be sent unencrypted. Errors
+// name only the host, because paths and queries may contain secrets.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;

@@ -42,9 +42,9 @@ class HubRequests {
   // `http` must outlive this.
   HubRequests(HttpClient& http, HubOptions options);
 
-  // Makes one attempt. Throws kNotFound if there is no such repository or revision, kNotPermitted
-  // if the token does not give access, kUnavailable if another attempt may help, and kBadData if
-  // the answer is not what the hub answers.
+  // Makes one attempt. Throws kNotFound if there is no such repository or revision, and
+  // kNotPermitted if the token does not give access. Throws kUnavailable if another attempt may
+  // help, and kBadData if the answer is not in the hub's format.
   HubSnapshot snapshot(const HubPath& path);
 
   // Starts to fetch a file from its byte `offset` on; the answer's status is 200 (from the first

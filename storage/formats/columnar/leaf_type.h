@@ -8,7 +8,7 @@
 // formats of columns share what becomes of values: cell_maker.h.
 namespace berth::columnar {
 
-// How a value is stored. The numbers are those of Parquet.
+// How a value is stored. The numbers are Parquet's.
 enum class PhysicalType : uint8_t {
   kBoolean = 0,
   kInt32 = 1,

@@ -8,7 +8,7 @@
 #include "storage/formats/vector_writer.h"
 
 // The layout (github.com/apache/parquet-format): "PAR1", row groups, the file's metadata, their
-// size as u32, "PAR1". A row group is the pages of the ids, then those of the embeddings:
+// size as u32, "PAR1". A row group is the pages of the ids, then the pages of the embeddings:
 //
 //   page header   Thrift
 //   levels        of embeddings only: u32 size and an RLE run or two a row for the repetition

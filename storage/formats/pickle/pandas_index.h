@@ -18,7 +18,7 @@ std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, Memo
 bool is_categorical(const PickleGraph& graph, NodeId id);
 
 // Returns the cells of a Categorical, and its categories, in their order, in `categories`. Reading
-// a cell throws kCorrupt if its code is neither -1 (missing) nor that of a category.
+// a cell throws kCorrupt if its code is neither -1 (missing) nor the code of a category.
 std::unique_ptr<CellSource> read_categorical(const PickleGraph& graph, NodeId id,
                                              MemoryBudget& budget,
                                              std::vector<std::string>& categories);

@@ -122,7 +122,7 @@ std::vector<std::byte> read_whole(ByteSource& source) {
 
 class PickleReader final : public RowReader {
  public:
-  // `array_name` is that of the column that the pickle is; nullptr: it is a table.
+  // `array_name` is the column's name if the pickle is a single array; nullptr: it is a table.
   explicit PickleReader(std::vector<std::byte> pickle, const std::string* array_name = nullptr)
       : pickle_(load(std::move(pickle))),
         table_(array_name == nullptr ? read_table(pickle_.graph, pickle_.top)
