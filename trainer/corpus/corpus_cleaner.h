@@ -49,9 +49,9 @@ struct CleaningReport {
 // compared with those that were kept, so the similarity does not spread from one to the next. What
 // is kept does not depend on the number of threads or on the size of batches.
 //
-// Memory: hashes of the kept documents, no text. Equal documents are found by 16 bytes for each and
-// similar ones by 192 bytes, or 30 and 300 bytes with the room that the tables keep free. Not
-// thread-safe; uses all threads of the pool, which must outlive it.
+// Memory: hashes of the kept documents, no text. Finding equal documents takes 16 bytes for each
+// document, and finding similar ones 192 bytes. With the free slots of the tables, it is 30 and 300
+// bytes. Not thread-safe; uses all threads of the pool, which must outlive it.
 class CorpusCleaner {
  public:
   CorpusCleaner(const CleaningOptions& options, ThreadPool& threads);

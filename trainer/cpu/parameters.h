@@ -35,8 +35,9 @@ struct ParameterBytes {
 class Parameters {
  public:
   // Values, gradients, moments and marks start as zeros. Without gradients nothing trains.
-  // `moment_elements`: other ranks keep moments too (OptimizerShards), and each block has so many
-  // elements here; nullopt: those of all that train. Borrows `kernels`. Throws kMemory.
+  // `moment_elements` is the size of each block of moments on this rank if other ranks hold
+  // moments, too (OptimizerShards). nullopt: this rank has the moments of all elements that train.
+  // Borrows `kernels`. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
              GradientRule rule = {}, std::optional<int64_t> moment_elements = {});
   // The same without memory: all shapes and bytes() are there, and every tensor is null.
@@ -88,8 +89,8 @@ class Parameters {
   Tensor first_moments() const;   // of those that train and are kept here, as second_moments()
   Tensor second_moments() const;
 
-  // Sets all moments to zero. Rows that have none, according to their marks, are not written, so
-  // that they still take no memory; they are where other ranks keep moments too.
+  // Sets all moments to zero. Rows without moments, according to their marks, are not written, so
+  // that they still take no memory. There are such rows if other ranks hold moments, too.
   void clear_moments();
   // Drops the gradients of an abandoned update. Summed gradients become zero in the same way, and
   // there are no products afterwards.
@@ -98,9 +99,9 @@ class Parameters {
   void mark_all_rows();
 
   // ---- Products that are kept among a model's activations --------------------------------------
-  // The bytes of all kept gradients, or of those of parameters at `depth` and deeper.
+  // The bytes of all kept gradients, or only of the parameters at `depth` and deeper.
   size_t kept_bytes(int64_t depth = 0) const;
-  // Places the kept gradients in `room`, those of the deepest parameters first. `room` is aligned
+  // Places the kept gradients in the memory `room`, the deepest parameters first. `room` is aligned
   // to 64 bytes and has kept_bytes(). It is null while a model is only planned. Throws kInternal if
   // another model has placed them.
   void keep_products(std::byte* room);
@@ -133,7 +134,7 @@ class Parameters {
   // Behind kept_, or null.
   Tensor kept_at(int64_t offset, int64_t rows, int64_t columns) const;
   void place(Parameter& handle) const;
-  // Zeroes x, or those of its rows that have the mark.
+  // Zeroes x, or only the rows that have the mark.
   void clear(Tensor x, Tensor marks, RowMark mark);
   WeightUse use_of(const Parameter& handle) const;
 

@@ -27,8 +27,9 @@ class ShardedGradients {
 
   // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
   void are_final(int64_t depth);
-  // All gradients are final. Returns when the own ones are sums over all ranks, and all others are
-  // zeros. The marks of tables are united, and then cleared in rows that other ranks own.
+  // All gradients are final. Returns when this rank's gradients are sums over all ranks, and all
+  // others are zeros. The marks of tables are united, and then cleared in rows that other ranks
+  // own.
   void finish();
   // Fetches what the other ranks own of the values, after all ranks have updated what they own.
   void gather_values();

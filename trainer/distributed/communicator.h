@@ -24,9 +24,9 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Every rank cuts `send` into size() equal parts, of which part r goes to rank r. What arrives
-  // lies in `receive` in the order of the ranks, the own part included. Both have the same size,
-  // which is a multiple of size(), and do not overlap.
+  // Every rank cuts `send` into size() equal parts, of which part r goes to rank r. The received
+  // parts lie in `receive` in the order of the ranks, this rank's own part included. Both have the
+  // same size, which is a multiple of size(), and do not overlap.
   virtual void all_to_all(Bytes send, std::span<std::byte> receive) = 0;
   // `receive` holds what all ranks send, in the order of the ranks. It has size() times the size of
   // `send`, which is the same on all ranks.

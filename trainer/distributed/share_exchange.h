@@ -22,10 +22,10 @@ class ShareExchange {
   // `wire_dtype` is what gradients travel in: kF32, or kBF16, which rounds once what a rank adds.
   ShareExchange(Communicator& ranks, DType wire_dtype) : ranks_(ranks), wire_dtype_(wire_dtype) {}
 
-  // Reduce-scatter: the own share becomes the sum of all ranks, in fp32 and in the order of the
-  // ranks. All other shares become zeros.
+  // Reduce-scatter: this rank's share becomes the sum over all ranks, in fp32 and in the order of
+  // the ranks. All other shares become zeros.
   void scatter_sums(const Shares& gradients);
-  // All-gather: every share becomes what its owner has, to the bit.
+  // All-gather: every share becomes a copy of its owner's, to the bit.
   void gather(const Shares& values);
 
  private:

@@ -58,8 +58,8 @@ struct EngineMemory {
   size_t on_host() const { return plugin + (has_own_memory ? 0 : on_device()); }
 };
 
-// The memory of an accelerator at this moment, in bytes. If there are several, that of the one with
-// the least room.
+// The memory of an accelerator at this moment, in bytes. If there are several accelerators, the one
+// with the least free memory counts.
 struct DeviceMemory {
   uint64_t in_use = 0;
   std::optional<uint64_t> peak_in_use{};  // since the process began

@@ -14,7 +14,7 @@ namespace berth {
 // Decides which evaluation of a run is the best, and when to stop waiting for a better one.
 class BestRule {
  public:
-  // `metrics` are those of the task, the main metric first. Throws kUsage if the options name
+  // `metrics` are the task's metrics, the main metric first. Throws kUsage if the options name
   // another one.
   BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics);
 
@@ -23,7 +23,7 @@ class BestRule {
   std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
                              const std::optional<Best>& before) const;
 
-  // Whether the options have no more patience after so many evaluations since the best one.
+  // Whether the options demand a stop after `evaluations` evaluations without a better one.
   bool gives_up(int64_t evaluations) const;
 
  private:

@@ -51,14 +51,15 @@ class CheckpointStore {
 
   // Saves the checkpoint of `state.step`. With kBesideTraining, writes it on a thread of its own;
   // with kWhileTrainingWaits, returns after it is written. Then writes best.json if this checkpoint
-  // is the best one, and removes the checkpoints beyond the limit and the one that it replaces
-  // (TrainingState::replaces), unless that is the best one. A failed removal is only a warning.
-  // poll() or wait() must have returned the outcome of the last save.
+  // is the best one. Removes the checkpoints beyond the limit. Also removes the checkpoint that it
+  // replaces (TrainingState::replaces), unless that is the best one. A failed removal is only a
+  // warning. poll() or wait() must have returned the outcome of the last save.
   //
   // Until poll() or wait() returns the outcome of this one, only updates may change the engine, and
   // it must not be destroyed. The first of them copies what is not written yet (Snapshot). While
-  // storage is slow, it waits at most 1 % of the time since the last save so that less is to be
-  // copied, and longer only if the copies would take more than `most_copied` bytes.
+  // storage is slow, the update waits so that less remains to be copied. It waits at most 1 % of
+  // the time since the last save. It waits longer only if the copies would take more than
+  // `most_copied` bytes.
   void start_save(const TrainingState& state, Engine& engine);
 
   // Replaces the state of the checkpoint of `state.step`, whose tensors stay, and then does what

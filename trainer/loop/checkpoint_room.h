@@ -62,7 +62,7 @@ class CheckpointRoom {
 
   Storage& storage_;
   const RoomOptions options_;
-  bool has_said_ = false;  // whether a warning has told that checkpoints are given up
+  bool has_said_ = false;  // whether it has warned that checkpoints are removed
 };
 
 }  // namespace berth

@@ -38,8 +38,8 @@ struct JobRecord {
   std::string version{}, machine{}, kernels{};
 };
 
-// Adds the sources of a table, and how its rows were read. The first one is that of the rows to
-// train on.
+// Adds the sources of a table, and how its rows were read. The first table holds the rows to train
+// on.
 void add_table(JobRecord& record, const LoadedTable& loaded);
 
 std::string to_json(const JobRecord& record);
@@ -75,10 +75,10 @@ JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 JobRecord as_known_to(std::string_view existing_json, JobRecord record,
                       const SettingsTable& defaults);
 
-// Throws kIncompatible, naming `where`, if this program reads the rows or the tokenizer of the job
-// that left `existing_json` otherwise than the version that began it, which may be an earlier one:
-// a job.json without a "reading" knows no rules of rows, and may have those of the tokenizer as
-// "tokenizer_rules".
+// Checks the job that left `existing_json`, which an earlier version of the program may have begun.
+// Throws kIncompatible, naming `where`, if this program reads the job's rows or tokenizer in
+// another way than that version. A job.json without a "reading" knows no rules of rows, and may
+// have the tokenizer's rules as "tokenizer_rules".
 void check_reading_matches(std::string_view existing_json, const RecordedReading& reading,
                            const std::string& where);
 

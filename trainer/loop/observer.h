@@ -79,7 +79,7 @@ struct EvaluationReport {
   // The accuracy of always predicting the most frequent class. Only for one class for each text.
   std::optional<double> majority_rate{};
   std::string split{};                 // "validation" (held out of the training file) or "eval"
-  const TaskScores* scores = nullptr;  // all scores, valid during the call; null: not told
+  const TaskScores* scores = nullptr;  // all scores, valid during the call; null: not reported
 };
 
 struct CheckpointReport {

@@ -36,8 +36,8 @@ enum class Mode {
 };
 enum class Init { kPretrained, kRandom };
 
-// What computes. kAuto takes a TPU if there is one, then a GPU, then the CPU's own kernels. kXlaCpu
-// runs the programs that TPUs and GPUs run on the CPU, for comparison.
+// The device of a job. kAuto takes a TPU if there is one, then a GPU, then the CPU's own kernels.
+// kXlaCpu runs the programs that TPUs and GPUs run on the CPU, for comparison.
 enum class DeviceKind { kAuto, kCpu, kTpu, kGpu, kXlaCpu };
 
 // The limits of --max-seq-length.
@@ -54,7 +54,7 @@ struct DataOptions {
   std::string sentence_column{};  // of rows of one word; see LoadRules
   LabelForm labels{};             // how sets of labels are written
   double max_similarity = 1;      // the label of texts that mean the same, for Task::kSimilarity
-  std::string label_names{};      // joined by commas; empty: those of the data or the model
+  std::string label_names{};      // joined by commas; empty: from the data or the model
   TextForm text_form{};           // of files of text
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
   double data_fraction = 1.0;     // fraction of the training rows that is used
@@ -139,7 +139,7 @@ struct OptimizationOptions {
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double weight_decay = 0.01;
   double max_grad_norm = 1.0;         // 0: no clipping
-  double layerwise_lr_decay = 1;      // the rate of a layer divided by that of the layer above
+  double layerwise_lr_decay = 1;      // the rate of a layer divided by the rate of the layer above
   bool freeze_embeddings = false;     // whether they keep their values
   int64_t freeze_encoder_layers = 0;  // lowest layers that keep their values, as the embeddings do
   double label_smoothing = 0;
@@ -147,8 +147,8 @@ struct OptimizationOptions {
   LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // PEFT's default alpha
 };
 
-// The place of this process among those that train one model together. Their number may change
-// when a job is resumed: it decides only which part of an update which of them trains.
+// The rank of this process among the processes that train one model together. Their number may
+// change when a job is resumed: it decides only which process trains which part of an update.
 struct RankPlace {
   int64_t rank = 0, size = 1;
   // Whether a process trains a part of each update. If not, all of them give whole updates to
@@ -156,7 +156,7 @@ struct RankPlace {
   bool cuts_updates = true;
 
   bool leads() const { return rank == 0; }
-  // An update is cut into so many parts, and this process trains this one.
+  // The number of parts of an update, and the part that this process trains.
   int64_t parts() const { return cuts_updates ? size : 1; }
   int64_t part() const { return cuts_updates ? rank : 0; }
 };
@@ -171,7 +171,7 @@ struct TrainingOptions {
   int64_t max_steps = 0;                    // 0: epochs decide
   int64_t batch_size = 8;                   // examples of an update, in all its micro-batches
   int64_t token_budget = 0;                 // the most tokens of an update; 0: no limit
-  int64_t eval_batch_size = 0;              // 0: that of a micro-batch
+  int64_t eval_batch_size = 0;              // 0: the size of a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches of an update
   bool recompute = false;                   // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
@@ -218,7 +218,7 @@ enum class ExportFormat { kSafetensors, kTensorflow, kOnnx };
 struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   ExportFormat export_format = ExportFormat::kSafetensors;
-  std::optional<DType> export_dtype{};  // by default float32, or that of a converted source
+  std::optional<DType> export_dtype{};  // by default float32, or the type of a converted source
   bool export_adapter = false;          // LoRA's adapter, beside the merged model
   std::string hypertune_metric{};  // for the tuning service; empty: its own or the best model's
   bool reuse_job_dir = true;       // false: refuse a job_dir that was used before

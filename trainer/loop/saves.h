@@ -54,7 +54,7 @@ class Saves {
 
   // To be called before the state goes back to a checkpoint. Waits for the running save.
   void pause() { settle(checkpoints_.wait()); }
-  // To be called after that. The state is now that of a checkpoint or of the start.
+  // To be called after that. The state is now a checkpoint's state or the start's.
   void resume();
 
  private:

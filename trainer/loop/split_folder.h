@@ -29,8 +29,8 @@ struct SplitFolder {
 // leave open which rows are for training.
 std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
 
-// Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt, and
-// so has no rows although its name could be that of a table.
+// Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt. Such
+// a file has no rows, although its suffix is a table's.
 bool describes_data_set(std::string_view file_name);
 
 // The name of the split for a role. The role "train" reads the split train. Others read validation

@@ -82,8 +82,8 @@ struct ModelConfig {
   // as this. By layer; empty: no layer is local.
   int64_t local_attention = 0;
   std::vector<bool> local_layers{};
-  // MPNet's (Song et al. 2020, arXiv:2004.09297): each head has a learnt bias of scores for each of
-  // so many buckets of distances, which all layers share. 0: there is no bias.
+  // MPNet's (Song et al. 2020, arXiv:2004.09297): the number of buckets of distances. Each head has
+  // a learnt bias of scores for each bucket, which all layers share. 0: there is no bias.
   int64_t position_bias_buckets = 0;
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
@@ -114,8 +114,8 @@ struct ModelConfig {
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};
-  // Whether this is that generator: the names of its parameters have a prefix, except for those of
-  // the embeddings, which are the discriminator's (see generator_config.h).
+  // Whether this is that generator: the names of its parameters have a prefix, except for the
+  // embeddings, which are the discriminator's (see generator_config.h).
   bool is_generator = false;
 
   // The text that this was parsed from. Keys that berth does not use are written back from it.
@@ -151,7 +151,7 @@ struct ModelConfig {
   double pooler_dropout() const {
     return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
   }
-  // How far away a token may be that a token of this layer attends to; -1: as far as it likes.
+  // The largest distance between two tokens that attend to each other in this layer; -1: no limit.
   int64_t attention_window(int64_t layer) const {
     const auto i = static_cast<size_t>(layer);
     return i < local_layers.size() && local_layers[i] ? local_attention / 2 : -1;
@@ -175,7 +175,8 @@ struct ModelConfig {
 
   // Dropout of the output of each half of a layer, before the residual is added. DistilBERT has
   // none behind attention, ALBERT and ModernBERT have none behind the feed-forward part. Behind
-  // attention ModernBERT has that of the probabilities; its hidden_dropout_prob is for embeddings.
+  // attention, ModernBERT uses the dropout of the probabilities; its hidden_dropout_prob is for
+  // embeddings.
   double attention_output_dropout() const {
     if (type == ModelType::kModernBert) return attention_probs_dropout_prob;
     return type == ModelType::kDistilBert ? 0 : hidden_dropout_prob;
@@ -192,12 +193,13 @@ std::string_view model_type_name(ModelType type);
 // The dtype of config.json: "float32", "bfloat16" or "float16".
 std::string_view torch_dtype_name(DType dtype);
 
-// Parses a config.json or bert_config.json. Throws kUsage, naming the key, where a key is missing,
-// is out of range or asks for something that berth does not compute; kCorrupt where it is not JSON.
+// Parses a config.json or bert_config.json. Throws kUsage, naming the key, if a key is missing, is
+// out of range, or asks for something that berth does not compute. Throws kCorrupt if the text is
+// not JSON.
 ModelConfig parse_config(std::string_view json_text);
 
-// The text of config.json for transformers: that of a model for the config's task, whose parameters
-// are saved as `dtype`.
+// The text of config.json for transformers, for a model of the config's task whose parameters are
+// saved as `dtype`.
 std::string to_config_json(const ModelConfig& config, DType dtype = DType::kF32);
 
 }  // namespace berth

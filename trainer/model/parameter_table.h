@@ -19,7 +19,7 @@ struct ParameterSpec {
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
   double deviation = 0;       // of normal values; 0: initializer_range
-  double cutoff = 0;          // normal values lie within so many deviations; 0: anywhere
+  double cutoff = 0;          // largest normal value, in deviations; 0: no limit
   bool decays = true;         // has weight decay: matrices do, biases and LayerNorm do not
   bool is_head = false;       // of the head or the generator; pretrained files may lack it
   bool is_adapter = false;    // belongs to LoRA's adapters; pretrained files lack it
@@ -38,8 +38,8 @@ struct ParameterSpec {
   int64_t columns() const { return shape.empty() || shape[0] == 0 ? 0 : elements() / shape[0]; }
 };
 
-// The table of all parameters of the encoder, of the head for the config's task and of the
-// generator, if there is one, in the order in which an engine lays them out. Parameters that layers
+// The table of all parameters, in the order in which an engine lays them out: of the encoder, of
+// the head for the config's task, and of the generator, if there is one. Parameters that layers
 // share occur once. Query, key and value of a layer stand next to each other, so that one matrix
 // product computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);

@@ -117,7 +117,8 @@ struct TaskTraits {
   // The name of the head's only dense layer in transformers' models, where the head reads all
   // tokens. Heads of sequences and of masked tokens are named by the architecture (part_names.h).
   std::string_view token_head{};
-  // PEFT's task_type, by which it picks a wrapper ("SEQ_CLS"). Empty: null in adapter_config.json.
+  // PEFT's task_type, by which it chooses a wrapper ("SEQ_CLS"). Empty: null in
+  // adapter_config.json.
   std::string_view peft_type{};
   // The task_type that create_finetuning_data.py of TensorFlow's Model Garden, or a program like
   // it, writes beside its TFRecords. Empty: there are no such records of this task.
@@ -151,7 +152,8 @@ std::string_view task_name(Task task);
 bool is_named(Task task, std::string_view name);
 // The offered task that has `name` among its names.
 std::optional<Task> find_task(std::string_view name);
-// The own names of the tasks that --task offers, separated by commas, for messages and --help.
+// The names of the tasks that --task offers, without aliases, separated by commas, for messages and
+// --help.
 std::string known_tasks();
 
 // The labels of a task without classes, as ModelConfig and the exported config.json hold them: the

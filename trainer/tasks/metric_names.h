@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// The loss's name among those of metrics.
+// The name of the loss among the metrics.
 inline constexpr const char* kLossName = "loss";
 
 // What an evaluation of the task reports beside the loss, the main metric first.

@@ -36,8 +36,8 @@ class XlaPrograms {
     int64_t size_bytes = 0;
     int64_t tokens = 0;
   };
-  // That of the program that takes the most. nullopt where none is compiled, or where the plugin
-  // does not tell.
+  // The largest BatchMemory of the compiled programs. nullopt if none is compiled, or if the plugin
+  // does not report it.
   std::optional<BatchMemory> largest() const;
   // How long get() has compiled so far, or loaded compiled programs from the cache.
   double compile_seconds() const { return compile_seconds_; }

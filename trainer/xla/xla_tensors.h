@@ -18,8 +18,8 @@ namespace berth {
 struct XlaReplicas {
   const PjrtClient& client;
   std::vector<PjrtDevice> devices;
-  // The numbers of their replicas among those of all hosts, increasing. Empty: there is one host,
-  // and devices[r] is that of replica r.
+  // The numbers of their replicas among the replicas of all hosts, increasing. Empty: there is one
+  // host, and devices[r] runs replica r.
   std::vector<size_t> numbers{};
   size_t all_hosts = 0;  // the replicas of all hosts; 0: there is one
 

@@ -112,8 +112,7 @@ struct AttentionInputs {
   int num_heads = 1;
   RelativePositionInputs relative{};  // null: scores come from the tokens' contents only
   PositionBiasInputs bias{};          // null: there is none; not beside relative
-  // How far away a key may be from its query; -1: as far as it likes. Not beside q, relative or
-  // bias.
+  // The largest distance between a key and its query; -1: no limit. Not beside q, relative or bias.
   int64_t window = -1;
   Dropout dropout{};  // of the probabilities
 };
@@ -157,7 +156,7 @@ struct LossInputs {
 
 // The embeddings of B examples of G texts each.
 struct GroupInputs {
-  ConstTensor embeddings;  // [B*G,H]: those of the first example, then those of the second, ...
+  ConstTensor embeddings;  // [B*G,H]: the embeddings of the first example, then of the second, ...
   int64_t group = 2;       // G
   bool has_loss = true;    // false: there are only outputs
   ConstTensor targets{};   // [B]; see the operation

@@ -24,7 +24,7 @@ class SelfAttention {
   // Another layer with the parameters of `other`.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
-  // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
+  // For batches of at most `tokens` tokens, of which at most `most_picked` are selected.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
   // x and residual [T,H]; see ResidualSum for the residual. y [R,H] has the rows of the tokens
   // `picked` [R], which increase; null: of all tokens.
@@ -32,13 +32,13 @@ class SelfAttention {
                const LayerScratch& scratch);
   Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass, [R,H]
   void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
-  // A gradient of some rows, and the room for that of all tokens. These are one tensor where all
-  // tokens are picked.
+  // The gradient of the selected rows, and memory for the gradient of all tokens. Both are one
+  // tensor if all tokens are selected.
   struct SpreadGradient {
     Tensor picked, all;  // [R,H], [T,H]
   };
-  // x and picked are those of forward. d.picked holds dy and is overwritten, and d.all becomes dx.
-  // dresidual is as ResidualSum has it, and dresidual.all becomes the gradient of the residual.
+  // x and picked are the arguments of forward. d.picked holds dy and is overwritten, and d.all
+  // becomes dx. See ResidualSum for dresidual; dresidual.all becomes the gradient of the residual.
   void backward(const StepContext& step, Tensor x, Tensor picked, const SpreadGradient& d,
                 const SpreadGradient& dresidual, const LayerScratch& scratch);
 

@@ -10,9 +10,9 @@ namespace berth {
 struct BatchTensors {
   Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
   Tensor cu_seqlens{};                                   // [B+1]
-  // What the task asks for: labels are classes [B], [T] or [M], or where answers start [B]; targets
-  // are scores [B], sets of classes [B,C], or vectors [B,C] or [T,C]; ends are where answers end
-  // [B].
+  // The labels of the task. `labels` are classes [B], [T] or [M], or where answers start [B].
+  // `targets` are scores [B], sets of classes [B,C], or vectors [B,C] or [T,C]. `ends` are where
+  // answers end [B].
   Tensor labels{}, targets{}, ends{};
   Tensor teacher{};  // the teacher's logits [B,C]; null: there is no teacher
   Tensor weights{};  // of the labels, [B], [T] or [M]; null: every label weighs 1

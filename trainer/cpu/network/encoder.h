@@ -21,9 +21,10 @@ class Encoder {
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
           Kernels& kernels);
 
-  // `most_picked` is the most tokens that a batch picks; 0 where `picked` is always null.
+  // `most_picked` is the largest number of selected tokens in a batch; 0 if `picked` is always
+  // null.
   void allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked);
-  // Returns the last hidden states [R,H] of the tokens that the batch picks; the last layer
+  // Returns the last hidden states [R,H] of the tokens that the batch selects; the last layer
   // computes no others. The result is valid until backward or the next forward.
   Tensor forward(const StepContext& step);
   // d [R,H] holds the gradient of the last hidden states, and is overwritten. Stops above the
@@ -66,9 +67,10 @@ class Encoder {
   // Without recomputation, all layers write their outputs to the one `hidden_`, and their attention
   // writes to the one `middle_`. Backward normalizes the sums again to restore both.
   Tensor hidden_, middle_;  // [T,H]
-  Tensor spread_;           // [T,H], the gradient of the last layer's input, where it picks tokens
-  // Pre-normalized: the gradient of the residual, of all tokens and of those that the last layer
-  // picks.
+  Tensor spread_;           // [T,H], the gradient of the last layer's input, if the layer selects
+                            // tokens
+  // Pre-normalized: the gradient of the residual, for all tokens and for the tokens that the last
+  // layer selects.
   SelfAttention::SpreadGradient dresidual_;
   LayerScratch scratch_;
   bool recomputes_ = false;   // layers share the memory of all activations but their outputs

@@ -12,9 +12,9 @@ namespace berth {
 
 // The second half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762, section 3.3):
 //   y = layer_norm(residual + dropout(output(activation(intermediate(x)))))
-// A gated one has dropout(activation(a) * b) in place of the activation (Shazeer 2020,
-// arXiv:2002.05202), where a and b are the halves of what intermediate makes, or a is what a second
-// dense layer makes, the gate. One product computes both.
+// A gated layer has dropout(activation(a) * b) in place of the activation (Shazeer 2020,
+// arXiv:2002.05202). a and b are the two halves of intermediate's output, or a is the output of a
+// second dense layer, the gate. One product computes both.
 class FeedForward {
  public:
   FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
@@ -30,8 +30,8 @@ class FeedForward {
                const LayerScratch& scratch);
   Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass
   void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
-  // x and picked are those of forward. d holds dy and becomes dx. dresidual [R,H] is as
-  // ResidualSum has it.
+  // x and picked are the arguments of forward. d holds dy and becomes dx. See ResidualSum for
+  // dresidual [R,H].
   void backward(const StepContext& step, Tensor x, Tensor picked, Tensor d, Tensor dresidual,
                 const LayerScratch& scratch);
 

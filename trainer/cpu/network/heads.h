@@ -40,7 +40,7 @@ std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& 
 // logits [T,C] = classifier(dropout(hidden)). A teacher's states have no dropout: the classifier is
 // the linear map of TinyBERT (Jiao et al. 2020, arXiv:1909.10351, equation 8), with a bias as in
 // its code (fit_dense). The loss of a token is the squared error averaged over the teacher's hidden
-// size, and that of an update its mean over all tokens, special ones included. TinyBERT's code
+// size. The loss of an update is the mean over all tokens, special ones included. TinyBERT's code
 // (torch.nn.MSELoss) and MobileBERT's feature map transfer (Sun et al. 2020, arXiv:2004.02984) have
 // the same mean over tokens and dimensions: the loss then depends neither on the teacher's size nor
 // on the length of texts.

@@ -15,14 +15,14 @@ class PickedAttention {
   PickedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
                   Parameters& parameters, Kernels& kernels);
 
-  // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
+  // For batches of at most `tokens` tokens, of which at most `most_picked` are selected.
   void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
   // x [T,H]. picked_x [R,H] holds its rows `picked` [R], which increase. out [R,H].
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor picked, Tensor picked_x,
                Tensor out, const LayerScratch& scratch);
-  // x, picked and out are those of forward. Adds the gradient through the queries to dpicked_x
-  // [R,H]. Overwrites dx [T,H] with dpicked_x at the picked rows, plus the gradient through keys
-  // and values. Uses all of the scratch but second_hidden, where dout may lie.
+  // x, picked and out are the arguments of forward. Adds the gradient through the queries to
+  // dpicked_x [R,H]. Overwrites dx [T,H] with dpicked_x at the picked rows, plus the gradient
+  // through keys and values. Uses all of the scratch but second_hidden, where dout may lie.
   void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor picked,
                 Tensor out, Tensor dpicked_x, Tensor dx, const LayerScratch& scratch);
 

@@ -43,8 +43,9 @@ struct TokenizerObserver {
 };
 
 // Trains a tokenizer on the texts. The files are the same whatever the number of threads. Throws
-// kBadData if the texts hold no word, and kUsage if the vocabulary is too small for the special
-// tokens and the characters, or if `lowercase` is set and the type has no lower case.
+// kBadData if the texts hold no word. Throws kUsage if the vocabulary is too small for the special
+// tokens and the characters. Also throws kUsage if `lowercase` is set and the type has no lower
+// case.
 TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
                                  ThreadPool& pool, const TokenizerObserver& observer = {});
 

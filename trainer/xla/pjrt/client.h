@@ -27,7 +27,7 @@ struct PjrtDevice {
   PJRT_Device* handle = nullptr;
 };
 
-// The memory of one device, in bytes, as far as the plugin tells.
+// The memory of one device, in bytes, as the plugin reports it.
 struct PjrtDeviceMemory {
   int64_t in_use = 0;
   std::optional<int64_t> peak_in_use{};

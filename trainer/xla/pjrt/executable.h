@@ -50,8 +50,8 @@ struct PjrtResults {
 class PjrtExecutable {
  public:
   // Compiles. Throws kInternal, with the compiler's message, for a program or an option that the
-  // plugin does not accept, kMemory where the program does not fit, and kUsage where it takes
-  // longer than `deadline_s` seconds. See deadline.h for what a plugin that hangs leaves behind.
+  // plugin does not accept. Throws kMemory if the program does not fit, and kUsage if compiling
+  // takes longer than `deadline_s` seconds. deadline.h says what a plugin that hangs leaves behind.
   static PjrtExecutable compile(const PjrtClient& client, std::string_view program,
                                 const PjrtCompileOptions& options = {},
                                 double deadline_s = kCompileDeadlineS);

@@ -10,12 +10,12 @@ namespace berth {
 
 // Compiled programs in a folder, because compiling a large one takes tens of seconds.
 //
-// An entry's name is a 128-bit hash of all that decides what the compiler makes: the program, the
-// options, the compiler's environment, the plugin's file and versions, the kind and number of the
-// devices and, on the platform "cpu", the instruction set of this machine. An entry is written to a
-// temporary name and then renamed, so several processes may share a folder. Whoever can write to
-// the folder can make this program run any code: it must be as trusted as the program itself.
-// Nothing is ever removed.
+// An entry's name is a 128-bit hash of everything on which the compiled program depends. This is
+// the program, the options, the compiler's environment, the plugin's file and versions, and the
+// kind and number of the devices. On the platform "cpu", it is also the instruction set of this
+// machine. An entry is written to a temporary name and then renamed, so several processes may share
+// a folder. Whoever can write to the folder can make this program run any code: it must be as
+// trusted as the program itself. Nothing is ever removed.
 //
 // Thread-safe.
 class ExecutableCache {

@@ -26,7 +26,7 @@ inline float int8_factor(float largest, float largest_number = kLargestInt8) {
 // One panel of the right factor, packed. Scales and beginnings exist for all of its columns.
 struct Int8Columns {
   const int8_t* values;      // as Int8Loops::group says
-  const float* scales;       // 0 for columns beyond those of the factor
+  const float* scales;       // 0 beyond the last column of the factor
   const int32_t* beginning;  // what each sum begins with
 };
 
@@ -56,8 +56,8 @@ struct Int8Loops {
   float (*quantize)(const float* x, int64_t depth, std::byte* row);
 
   // C [rows, columns] = addend + row_scales * columns.scales * (the product over `depth`, which is
-  // padded). The rows of the left factor are row_stride bytes apart, and those of C c_stride
-  // elements. The room of panel_rows rows must be readable.
+  // padded). The rows of the left factor are row_stride bytes apart, and the rows of C are c_stride
+  // elements apart. Memory for panel_rows rows must be readable.
   void (*multiply)(const std::byte* rows_at, int64_t row_stride, const float* row_scales,
                    const Int8Columns& columns_panel, int64_t depth, int64_t rows, int64_t columns,
                    const Addend& addend, float* c, int64_t c_stride);
