@@ -102,12 +102,12 @@ struct PositionBiasInputs {
 };
 
 // Self-attention inside each sequence of a packed batch. Usually every token asks, and `qkv` holds
-// queries, keys and values. Where only some tokens ask, `picked` names them, `q` holds their
+// queries, keys and values. Where only some tokens ask, `selected` names them, `q` holds their
 // queries, and `qkv` holds the keys and values of all tokens.
 struct AttentionInputs {
   ConstTensor qkv;         // [T,3H], or [T,2H] beside q; each part is A heads of D
   ConstTensor q{};         // [R,H]; null where every token asks
-  ConstTensor picked{};    // int32 [R], increasing; null where every token asks
+  ConstTensor selected{};  // int32 [R], increasing; null where every token asks
   ConstTensor cu_seqlens;  // int32 [B+1]: sequence b is rows cu_seqlens[b] to cu_seqlens[b+1]
   int num_heads = 1;
   RelativePositionInputs relative{};  // null: scores come from the tokens' contents only

@@ -21,9 +21,9 @@ class Encoder {
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
           Kernels& kernels);
 
-  // `most_picked` is the largest number of selected tokens in a batch; 0 if `picked` is always
+  // `most_selected` is the largest number of selected tokens in a batch; 0 if `selected` is always
   // null.
-  void allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked);
+  void allocate(Arena& arena, const BatchLimits& limits, int64_t most_selected);
   // Returns the last hidden states [R,H] of the tokens that the batch selects; the last layer
   // computes no others. The result is valid until backward or the next forward.
   Tensor forward(const StepContext& step);
@@ -46,13 +46,13 @@ class Encoder {
   int64_t depth_of(size_t i) const;
   bool reads_layer_before(size_t i) const;
   bool is_last(size_t i) const { return i + 1 == layers_.size(); }
-  Tensor picked_of(const StepContext& step, size_t i) const;
+  Tensor selected_of(const StepContext& step, size_t i) const;
   Tensor residual_of(const StepContext& step, size_t i) const;
   Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
   size_t kept_bytes(int64_t depth) const;
-  void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked);
+  void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_selected);
 
   const ModelConfig& config_;
   Parameters& parameters_;

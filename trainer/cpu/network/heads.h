@@ -15,9 +15,10 @@ class Head {
   virtual ~Head() = default;
 
   // The tokens whose hidden states the head reads [R], which increase; null: all tokens.
-  // most_picked() is the largest R of a batch inside the limits; 0 where picked() is always null.
-  virtual Tensor picked(const BatchTensors& batch) const = 0;
-  virtual int64_t most_picked(const BatchLimits& limits) const = 0;
+  // most_selected() is the largest R of a batch inside the limits; 0 where selected() is always
+  // null.
+  virtual Tensor selected(const BatchTensors& batch) const = 0;
+  virtual int64_t most_selected(const BatchLimits& limits) const = 0;
 
   virtual void allocate(Arena& arena, const BatchLimits& limits) = 0;
   // hidden [R,H] must not change until backward. Returns the logits, or what a head has in their

@@ -21,8 +21,8 @@ class MaskedLmHead final : public Head {
         decoder_(parameters.factor(names_.decoder)),
         bias_(parameters.parameter(names_.bias)) {}
 
-  Tensor picked(const BatchTensors& batch) const override { return batch.masked; }
-  int64_t most_picked(const BatchLimits& limits) const override { return limits.most_masked(); }
+  Tensor selected(const BatchTensors& batch) const override { return batch.masked; }
+  int64_t most_selected(const BatchLimits& limits) const override { return limits.most_masked(); }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const int64_t rows = limits.most_masked();

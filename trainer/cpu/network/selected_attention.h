@@ -9,26 +9,26 @@ namespace berth {
 
 // Self-attention with the queries of some tokens only, and the keys and values of all. The last
 // layer uses it where the head reads no other tokens.
-class PickedAttention {
+class SelectedAttention {
  public:
   // Borrows `bias`; null: nothing is added to the scores.
-  PickedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
-                  Parameters& parameters, Kernels& kernels);
+  SelectedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
+                    Parameters& parameters, Kernels& kernels);
 
-  // For batches of at most `tokens` tokens, of which at most `most_picked` are selected.
-  void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
-  // x [T,H]. picked_x [R,H] holds its rows `picked` [R], which increase. out [R,H].
-  void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor picked, Tensor picked_x,
-               Tensor out, const LayerScratch& scratch);
-  // x, picked and out are the arguments of forward. Adds the gradient through the queries to
-  // dpicked_x [R,H]. Overwrites dx [T,H] with dpicked_x at the picked rows, plus the gradient
+  // For batches of at most `tokens` tokens, of which at most `most_selected` are selected.
+  void allocate(Arena& arena, int64_t tokens, int64_t most_selected);
+  // x [T,H]. selected_x [R,H] holds its rows `selected` [R], which increase. out [R,H].
+  void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor selected,
+               Tensor selected_x, Tensor out, const LayerScratch& scratch);
+  // x, selected and out are the arguments of forward. Adds the gradient through the queries to
+  // dselected_x [R,H]. Overwrites dx [T,H] with dselected_x at the selected rows, plus the gradient
   // through keys and values. Uses all of the scratch but second_hidden, where dout may lie.
-  void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor picked,
-                Tensor out, Tensor dpicked_x, Tensor dx, const LayerScratch& scratch);
+  void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor selected,
+                Tensor out, Tensor dselected_x, Tensor dx, const LayerScratch& scratch);
 
  private:
   bool keeps_as_computed() const { return kv_.dtype == DType::kF32; }
-  AttentionInputs inputs(const StepContext& step, Tensor kv, Tensor picked,
+  AttentionInputs inputs(const StepContext& step, Tensor kv, Tensor selected,
                          const Dropout& dropout) const;
 
   const ModelConfig& config_;

@@ -20,10 +20,10 @@ class SequenceHead final : public Head {
     if (!names_.norm.empty()) norm_.emplace(parameters, names_.norm, config.layer_norm_eps);
   }
 
-  Tensor picked(const BatchTensors& batch) const override {
+  Tensor selected(const BatchTensors& batch) const override {
     return config_.pools_mean ? Tensor() : batch.cu_seqlens.first(batch.num_sequences);
   }
-  int64_t most_picked(const BatchLimits& limits) const override {
+  int64_t most_selected(const BatchLimits& limits) const override {
     return config_.pools_mean ? 0 : limits.sequences;
   }
 
