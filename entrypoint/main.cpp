@@ -52,8 +52,8 @@ void ignore_write_signals() {
 // How the process ends is said by the main thread, or by the thread of StopSignals.
 class LastWords {
  public:
-  // Until then, the last words are those of --log-format auto.
-  void settle(const CommandLine& command_line) {
+  // Before this call, the last words have the form of --log-format auto.
+  void configure(const CommandLine& command_line) {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
     // What a probe finds in the container of a job are not the last words of that job.
     has_log_ = command_line.parent_process == 0 && command_line.settings.mode != Mode::kHeartbeat;
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
     command_line = parse_flags(arguments, platform);
     command_line.program = program_name(argc, argv);
     command_line.storage.pipes = named_paths(arguments);
-    last_words.settle(command_line);
+    last_words.configure(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (command_line.owner_process > 0) stop_with_owner(command_line.owner_process);
     if (answer(command_line, platform)) return 0;

@@ -31,8 +31,8 @@ namespace {
 // Of --grace-seconds, what is kept for the last words of a job that is ended while it saves.
 constexpr double kLastActs_s = 1;
 
-// What computes in the modes that compute. It is chosen before anything is downloaded, so that a
-// job whose device is missing ends at once.
+// The device for the modes that compute. It is chosen before anything is downloaded, so that a job
+// whose device is missing ends at once.
 DeviceChoice device_for(const CommandLine& command_line) {
   switch (command_line.settings.mode) {
     case Mode::kTrain:

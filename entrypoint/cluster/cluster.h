@@ -20,14 +20,14 @@ class Cluster {
     return command_line.cluster.size.value_or(1) > 1;
   }
 
-  // Gathers the workers and connects them with each other. They find worker 0 by the address that
-  // the platform or --master-addr tells; without one, worker 0 leaves its address in
-  // JOB_DIR/rendezvous.json, with a secret that it makes unless one was given. The others must be
-  // able to read that. While they wait for it, they ask `is_finished`, unless it is empty, whether
-  // the job was finished without them. Where a worker is lost later, `job.end_process` is called.
-  // Throws kInUse where another worker 0 has left its address there and still answers, kUsage where
-  // the secret that was given is too short, and what Leader::gather(), Follower::join() and
-  // `is_finished` throw. Borrows `job`.
+  // Gathers the workers and connects them with each other. They find worker 0 by the address from
+  // the platform or --master-addr. Without such an address, worker 0 writes its own address to
+  // JOB_DIR/rendezvous.json. It adds a secret, which it makes unless one was given. The others must
+  // be able to read that file. While they wait for it, they call `is_finished`, unless it is empty,
+  // to see whether the job was finished without them. If a worker is lost later, `job.end_process`
+  // is called. Throws kInUse if another worker 0 wrote its address there and still answers, and
+  // kUsage if the given secret is too short. Also throws what Leader::gather(), Follower::join()
+  // and `is_finished` throw. Borrows `job`.
   Cluster(const Job& job, std::function<bool()> is_finished);
   ~Cluster();
   Cluster(const Cluster&) = delete;

@@ -62,8 +62,8 @@ struct Listener {
 // port is taken.
 Listener listen_on(int64_t port);
 
-// The address of this host by which it reaches others: that of the route to the internet, or
-// loopback where there is none. Sends nothing.
+// The address of this host by which it reaches others: the address of the route to the internet, or
+// loopback if there is no route. Sends nothing.
 std::string address_of_this_host();
 
 }  // namespace berth

@@ -135,7 +135,7 @@ Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>
   own_address_ = connection.own_address();
   Handshake handshake{.secret = place.secret, .worker_nonce = random_digits()};
   std::optional<Answer> answer;
-  double told_s = steady_clock_s();
+  double sent_s = steady_clock_s();
   while (connection.is_open() && !stop && steady_clock_s() < ends_s_ &&
          connection.silent_s() < options_.silence_s) {
     wait_for_input(connection.fd());
@@ -145,8 +145,8 @@ Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>
       if (answer == Answer::kWelcome) connection.trust();
     });
     if (answer) return *answer;
-    if (handshake.leader_nonce.empty() || steady_clock_s() - told_s < kAlive_s) continue;
-    told_s = steady_clock_s();
+    if (handshake.leader_nonce.empty() || steady_clock_s() - sent_s < kAlive_s) continue;
+    sent_s = steady_clock_s();
     connection.send({.kind = Message::Kind::kAlive});
     say_once("worker 0 waits for other workers");
   }
@@ -218,7 +218,7 @@ GatheredPlace Follower::place_in(const Message& welcome) const {
 }
 
 void Follower::run(const std::stop_token& stop) {
-  double told_s = 0;
+  double sent_s = 0;
   while (!stop.stop_requested()) {
     int fd = -1;
     {
@@ -234,19 +234,19 @@ void Follower::run(const std::stop_token& stop) {
     {
       const std::scoped_lock lock(mutex_);
       connection_->receive([this](Message message) { handle(std::move(message)); });
-      if (steady_clock_s() - told_s >= kAlive_s) {
-        told_s = steady_clock_s();
+      if (steady_clock_s() - sent_s >= kAlive_s) {
+        sent_s = steady_clock_s();
         connection_->send({.kind = Message::Kind::kAlive});
       }
       connection_->flush();
-      if (!is_finished_ && !is_leaving_ && !is_told_) {
+      if (!is_finished_ && !is_leaving_ && !is_reported_) {
         if (!connection_->is_open()) {
           lose(lost_worker(0, "", "has ended without a word"));
         } else if (connection_->silent_s() > options_.silence_s) {
           lose(lost_worker(0, "", cat("has been silent for ", options_.silence_s, " s")));
         }
         lost = lost_;
-        is_told_ = lost.has_value();
+        is_reported_ = lost.has_value();
       }
     }
     changed_.notify_all();
@@ -263,7 +263,7 @@ void Follower::handle(Message message) {
       is_finished_ = true;
       return;
     case Message::Kind::kLeave:
-      is_told_ = true;
+      is_reported_ = true;
       return lose(Error(Code::kStopped, cat("worker 0 ", message.text)));
     case Message::Kind::kLost:
       return lose(lost_worker(message.rank, message.host, message.text));

@@ -86,7 +86,7 @@ class Follower final : public KeyValueStore {
   std::optional<Connection> connection_;
   std::set<std::string> asked_;  // the keys
   std::map<std::string, std::vector<std::byte>> values_;
-  bool is_finished_ = false, is_leaving_ = false, is_told_ = false;  // told: on_lost is called
+  bool is_finished_ = false, is_leaving_ = false, is_reported_ = false;
   std::optional<Error> lost_;
   std::jthread thread_;  // declared last: it uses the members above
 };

@@ -13,8 +13,8 @@ namespace berth {
 // hears from the other side every second.
 struct GatheringOptions {
   int64_t rank = 0, size = 1;
-  // So many workers begin without the others, once no other one came for `last_call_s`. The same as
-  // `size`: none does.
+  // The smallest number of workers that begin without the others, once no other worker came for
+  // `last_call_s`. If it equals `size`, all workers are needed.
   int64_t least = 1;
   double last_call_s = 30;
   std::string host{};       // host_name() of this worker, for messages

@@ -61,7 +61,7 @@ class Leader final : public KeyValueStore {
     int64_t rank = -1;        // -1: it is none of the workers
     std::string host{};
     size_t stored_bytes = 0;  // of all values that it has set
-    bool may_go = false;      // it has said that it stops, or was told that the job is finished
+    bool may_go = false;      // it has said that it stops, or has heard that the job is finished
     std::vector<std::string> wanted{};  // the keys that it waits for
   };
 
@@ -92,11 +92,11 @@ class Leader final : public KeyValueStore {
   std::map<std::string, std::vector<std::byte>> values_;
   bool is_gathered_ = false, is_over_ = false;
   std::string own_address_;
-  double told_alive_s_ = 0;
+  double alive_sent_s_ = 0;
   double last_came_s_ = 0;
-  int64_t strangers_ = 0, strangers_told_ = 0;
+  int64_t strangers_ = 0, strangers_logged_ = 0;
   std::string last_stranger_;  // its address
-  double told_strangers_s_ = 0;
+  double strangers_logged_s_ = 0;
   int64_t gathered_ = 0;       // workers, once they are gathered
   std::optional<Error> lost_;  // for on_lost, which is called without the mutex
   std::jthread thread_;        // declared last: it uses the members above

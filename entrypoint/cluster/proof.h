@@ -31,7 +31,8 @@ struct Handshake {
 // 32 random bytes as hexadecimal digits: a nonce, or a secret.
 std::string random_digits();
 
-// What `text` is compared by, where it must not be told: its HMAC-SHA-256 with the secret.
+// A value for the comparison of texts that must not be sent: the HMAC-SHA-256 of `text` with the
+// secret.
 std::string fingerprint(const std::string& secret, std::string_view text);
 
 }  // namespace berth

@@ -44,7 +44,7 @@ class EarlierJob {
   int32_t max_seq_length() const;      // in tokens
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
-  // Whether its decoder has weights of its own beside the word embeddings (settle_decoder()).
+  // Whether its decoder has weights of its own beside the word embeddings (resolve_decoder()).
   bool has_own_decoder() const { return has_own_decoder_; }
 
   Uri model() const;        // the directory of its finished model

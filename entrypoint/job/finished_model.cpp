@@ -128,7 +128,7 @@ FinishedModel::FinishedModel(Job& job)
       folder_(checked_storage(listed_, settings()), settings().model),
       model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
-  settle_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
+  resolve_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
   generator_ = finished_generator(job, settings(), model_.config);
   program_bytes_ = program_bytes();
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes

@@ -44,8 +44,8 @@ struct DiskParts {
 uint64_t least_bytes(const DiskUse& use, const DiskParts& parts);
 uint64_t most_bytes(const DiskUse& use, const DiskParts& parts);
 
-// For the log: "a checkpoint takes 1.2 GiB and the model 418.0 MiB; runs/a needs up to 5.3 GiB for
-// at most 4 checkpoints at once and the model, and 80.1 GiB are free there".
+// For the log: "a checkpoint takes 1.2 GiB and the model 418.0 MiB" and so on, with the most
+// checkpoints at once, and for each place the need and the free space.
 std::string disk_text(const DiskBudget& budget);
 
 // Throws where a file system surely cannot hold the job: kUsage if it is too small, and kNoSpace if

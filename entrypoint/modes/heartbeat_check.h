@@ -16,9 +16,9 @@ struct HeartbeatRule {
 };
 
 // Returns a sentence about the job where the heartbeat `text` (entrypoint/report/heartbeat.h) is
-// one of a living or of a finished job. A living one has a running process on this system, and gave
-// a sign of life not long ago if it is in a phase that gives them: training and evaluating. Throws
-// kHung where it is not, and kCorrupt where the text is no heartbeat.
+// one of a living or of a finished job. A living job has a running process on this system. In the
+// phases training and evaluating, it also gave a sign of life not long ago. Throws kHung if the job
+// is neither living nor finished, and kCorrupt if the text is not a heartbeat.
 std::string judge_heartbeat(std::string_view text, const HeartbeatRule& rule);
 
 // --mode heartbeat: judges the heartbeat of `--job-dir` and prints the sentence. Throws kNotFound

@@ -47,7 +47,7 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
   if (!task) task = files.is_there ? Task::kTextEmbedding : config.saved_task;
   config.task = task.value_or(Task::kHiddenStates);
   std::vector<std::string> rules;
-  settle_decoder(folder, settings.model, config, rules);
+  resolve_decoder(folder, settings.model, config, rules);
   if (makes_embeddings(config.task)) settle_embedding(files, settings.embedding, config);
   const TaskTraits& row = traits(config.task);
   if (!row.has_classes) config.labels = output_labels(config.task);

@@ -12,7 +12,7 @@ class TokenizerProgress {
  public:
   explicit TokenizerProgress(const LogPace& pace = LogPace()) : reading_(pace), pieces_(pace) {}
 
-  // So many more texts were read, of so many bytes in all.
+  // More texts were read: their number, and their bytes in all.
   void on_texts(uint64_t texts, uint64_t bytes);
   // See OnPieces.
   void on_pieces(size_t pieces, size_t goal);

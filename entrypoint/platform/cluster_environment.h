@@ -21,10 +21,10 @@ struct ClusterPlace {
 // the text is none of them.
 ClusterPlace cluster_of_json(const std::string& json);
 
-// The variables of launchers: PyTorch's and Kubeflow's RANK, WORLD_SIZE, MASTER_ADDR and
-// MASTER_PORT, the PET_NODE_RANK, PET_NNODES, PET_MASTER_ADDR and PET_MASTER_PORT of torchrun, Open
-// MPI's OMPI_COMM_WORLD_RANK and ..._SIZE, and JOB_COMPLETION_INDEX of an Indexed Job of
-// Kubernetes, which tells no size. One berth process is one node: PET_NPROC_PER_NODE counts CPUs
+// The variables of launchers: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of PyTorch and
+// Kubeflow; PET_NODE_RANK, PET_NNODES, PET_MASTER_ADDR and PET_MASTER_PORT of torchrun.
+// OMPI_COMM_WORLD_RANK and ..._SIZE of Open MPI. JOB_COMPLETION_INDEX of an Indexed Job of
+// Kubernetes, which gives no size. One berth process is one node: PET_NPROC_PER_NODE counts CPUs
 // and is ignored.
 struct LauncherVariables {
   std::string rank{}, world_size{}, master_addr{}, master_port{};

@@ -12,8 +12,8 @@ namespace berth {
 //   SITE/nvidia/cublas/lib/libcublas.so.12 ...        CUDA 12: a folder for each wheel
 //   SITE/nvidia/cu13/lib/libcublas.so.13 ...          CUDA 13: one folder, and cudnn, nccl, nvshmem
 //
-// SITE may have the libraries of several versions, because PyTorch brings its own. Those of another
-// version than the plugin's folder names are left alone.
+// SITE may have the libraries of several versions, because PyTorch brings its own. Libraries of
+// another version than the plugin's folder names are ignored.
 struct CudaFiles {
   // The libraries that the plugin loads by name, in the order in which they can be loaded.
   std::vector<std::filesystem::path> libraries{};
@@ -29,9 +29,9 @@ CudaFiles find_cuda_files(const std::filesystem::path& plugin);
 std::vector<std::filesystem::path> find_driver(const std::filesystem::path& root);
 
 // Does what must happen before a GPU plugin is opened. Loads NVIDIA's driver and the libraries, so
-// that the plugin finds them, and adds the data folder to XLA_FLAGS, whose value is `xla_flags`,
-// unless they name one. To be called while this process has one thread, because it changes the
-// environment. Throws kNotFound where the driver cannot be loaded.
+// that the plugin finds them. Adds the data folder to XLA_FLAGS, whose value is `xla_flags`, unless
+// it names one. To be called while this process has one thread, because it changes the environment.
+// Throws kNotFound where the driver cannot be loaded.
 void prepare_cuda(const std::filesystem::path& plugin, const std::string& xla_flags);
 
 }  // namespace berth

@@ -29,7 +29,7 @@ struct AcceleratorEnvironment {
   // machines that do not look like Google's.
   bool skips_metadata = false;
   std::string xla_flags{};  // XLA_FLAGS, for every compiler of XLA
-  std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for that of libtpu
+  std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for libtpu's compiler
   // JAX's variables for the memory of GPUs; gpu_memory_of() reads them.
   std::string gpu_preallocates{};  // XLA_PYTHON_CLIENT_PREALLOCATE
   std::string gpu_fraction{};      // XLA_PYTHON_CLIENT_MEM_FRACTION

@@ -19,7 +19,7 @@ std::string line_of(const std::string& path) {
   return line;
 }
 
-// "pid:[4026531836]"; empty where that is not told.
+// "pid:[4026531836]"; empty if the system does not say it.
 std::string process_namespace() {
   char target[64] = {};
   const ssize_t size = ::readlink("/proc/self/ns/pid", target, sizeof target - 1);

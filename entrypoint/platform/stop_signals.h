@@ -12,8 +12,8 @@ namespace berth {
 // for a StopSignals instead of ending the process.
 void block_stop_signals();
 
-// Receives SIGTERM and SIGINT on a thread of its own, because the job's threads may be blocked in a
-// system call, such as open() of a pipe or read() of a stalled mount.
+// Receives SIGTERM and SIGINT on a thread of its own. The reason: the job's threads may be blocked
+// in a system call, such as open() of a pipe or read() of a stalled mount.
 //
 // The first signal sets stop(). The job is to look at it and to end soon. A job that is still
 // running after `grace_s` is ended from the signal's thread, unless it has something to save.
@@ -32,8 +32,8 @@ class StopSignals {
   // The seconds since the first signal; 0: there was none.
   double since_stop_s() const;
 
-  // While it is true, the job has something to save and is left to end by itself, for as long as
-  // limit_saving() allows after the first signal. Without a limit that may be for ever.
+  // While it is true, the job has something to save. After the first signal, it may then take as
+  // long as limit_saving() allows. Without a limit, it may take any time.
   std::atomic<bool>& saves_on_stop() { return saves_on_stop_; }
   void limit_saving(double longest_s) { longest_save_s_ = longest_s; }
 

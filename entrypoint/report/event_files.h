@@ -47,18 +47,18 @@ struct EventFileOptions {
 };
 
 // Writes the TensorBoard summaries of a job: the run `train` has loss, learning_rate, grad_norm and
-// examples_per_second at logged steps; the run `eval` has the loss and each metric, and for classes
-// what class_events() makes; the run `probe` has what ProbeEvents writes. The folder itself has the
-// settings for the HParams tab, which finds the metrics in the runs below.
+// examples_per_second at logged steps. The run `eval` has the loss and each metric, and for classes
+// the result of class_events(). The run `probe` has the records of ProbeEvents. The folder itself
+// has the settings for the HParams tab, which finds the metrics in the runs below.
 //
 // The names of Keras' TensorBoard callback are there, too: epoch_loss, epoch_learning_rate and
 // epoch_<metric> at whole epochs, which are counted from 0, and evaluation_<metric>_vs_iterations.
 // An epoch that another process began has no epoch_loss in `train`.
 //
-// The records are stored at the start, at the end, and between on a thread of their own, each time
-// 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its records go
-// with the next write. Only the first write throws, where the summary directory may not be written
-// to (kNotPermitted).
+// The records are stored at the start and at the end. In between, a thread of their own stores them
+// each time 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its
+// records go with the next write. Only the first write throws, where the summary directory may not
+// be written to (kNotPermitted).
 class EventFiles final : public Observer {
  public:
   EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options);

@@ -57,13 +57,13 @@ struct HeartbeatOptions {
 //    "checkpoint": "gs://bucket/job/checkpoints/step-00000100", "checkpoint_step": 100}
 //
 // What is not known yet is absent. `process` tells this process apart from all others
-// (process_identity()), and `attempt` counts the processes that have trained here. The rates are
-// those of StepReport; padding does not exist, so all tokens are real ones. `eta_seconds` is the
-// time until the last update, at the pace of this process so far, with its evaluations and saves.
+// (process_identity()), and `attempt` counts the processes that have trained here. The rates come
+// from StepReport; padding does not exist, so all tokens are real ones. `eta_seconds` is the time
+// until the last update, at the pace of this process so far, with its evaluations and saves.
 // `flops_utilization` is the share of the devices' peak rate. `cpu_percent` is the processor time
-// since the write before, as a share of what all CPUs that the process may use have had;
-// `throttled_seconds` is how long the container's limit has held threads back since the process
-// began, and `memory_percent` the resident share of the memory that it may use.
+// since the write before, as a share of the time of all CPUs that the process may use.
+// `throttled_seconds` is the time for which the container's limit has held threads back since the
+// process began. `memory_percent` is the resident share of the memory that the process may use.
 //
 // The file is replaced as a whole when the phase changes and, in a phase that lasts, where the loop
 // gives a sign of life: at most every 10 s locally and every 30 s in remote storage. So its age

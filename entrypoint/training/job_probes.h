@@ -30,8 +30,8 @@ class JobProbes final : public Probes {
   // The most memory that a probe needs beside the training; see probe_memory().
   size_t memory_bytes(size_t program_bytes, Device& device) const;
 
-  // To be called before run(). `model` is that of the job and is borrowed. Probes may use
-  // `memory_bytes`; 0: there is no limit. What a failed probe printed is kept below `logs`.
+  // To be called before run(). `model` is the job's model and is borrowed. Probes may use
+  // `memory_bytes`; 0: there is no limit. The output of a failed probe is stored below `logs`.
   void begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs);
 
   std::optional<std::vector<ProbeReport>> run(const Engine& engine, int64_t step) override;

@@ -17,7 +17,7 @@ namespace berth {
 // and made again. Not thread-safe.
 class SavedTargets {
  public:
-  // A part ends where it has so many rows or bytes. It has at least one row.
+  // A part ends when it has this number of rows or bytes. It has at least one row.
   static constexpr size_t kRowsOfFile = 16384, kBytesOfFile = size_t{64} << 20;
 
   // Files lie in `directory` and are called NAME-00000.safetensors, ... `identity` is a text that

@@ -64,7 +64,7 @@ Precision precision_of_teacher(const Job& job) {
   return lacks_bf16 ? Precision::kFp32 : precision;
 }
 
-// For each label of the student its place among those of the teacher.
+// For each label of the student, its index among the teacher's labels.
 std::vector<size_t> order_of(const std::vector<std::string>& labels, const ModelConfig& teacher,
                              const std::string& name) {
   if (!traits(teacher.task).has_classes) return std::vector<size_t>(labels.size(), 0);
@@ -72,10 +72,12 @@ std::vector<size_t> order_of(const std::vector<std::string>& labels, const Model
   if (!in_order_of(own, labels)) {
     std::string names;
     for (const std::string& label : own) names += (names.empty() ? "" : ", ") + quoted(label);
-    throw Error(Code::kUsage,
-                names.empty() ? "the teacher has no labels"
-                              : "the teacher's labels are not those of the rows: " + names,
-                name, "give a teacher that was fine-tuned for the same labels");
+    throw Error(
+        Code::kUsage,
+        names.empty()
+            ? "the teacher has no labels"
+            : "the teacher's labels differ from the rows' labels; the teacher has: " + names,
+        name, "give a teacher that was fine-tuned for the same labels");
   }
   std::vector<size_t> order;
   for (const std::string& label : labels) {

@@ -101,8 +101,8 @@ bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
          (rows.mismatched && has_any(*rows.mismatched));
 }
 
-// The rows to evaluate on: those of the evaluation file, or those that are held out. nullopt if
-// there are none.
+// The rows to evaluate on: the rows of the evaluation file, or the held-out rows. nullopt if there
+// are none.
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
   if (rows.eval) return examples.all_rows();
   if (rows.split.held_out.empty()) return std::nullopt;
@@ -156,7 +156,7 @@ TrainingInputs read_inputs(const Job& job) {
   model.config.task = rows.task;
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
-  settle_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
+  resolve_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (compares_texts(model.config)) {
     require_cpu(job);

@@ -97,7 +97,7 @@ size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
   return inputs.probes->memory_bytes(inputs.program_bytes, *host);
 }
 
-// The limits of the machine, and that of a process beside another.
+// The limits of the machine, and --memory-limit for a process beside another.
 MemoryLimits limits_of(const Job& job, const Device& device) {
   MemoryLimits limits = memory_limits(device);
   const auto given = static_cast<uint64_t>(job.command_line.memory_limit);

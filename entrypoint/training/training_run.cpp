@@ -168,7 +168,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       if (const auto file = inputs.generator->parameters()) file->verify();
     }
   }
-  settle_record();
+  complete_record();
 }
 
 // Restores the engine from the newest checkpoint and returns its state. Without a checkpoint,
@@ -211,7 +211,7 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 
 // Throws kIncompatible if the checkpoints or job.json belong to another job. Writes job.json if
 // there is none, or if the job has another length now.
-void TrainingRun::settle_record() {
+void TrainingRun::complete_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   if (existing) record_ = with_tokenizer_files_of(*existing, record_);

@@ -51,7 +51,7 @@ class TrainingRun {
   void fill_from_model(ParameterTensors& values);
   // Whether this worker writes to the job's directories.
   bool leads() const { return job_.ranks == nullptr || job_.ranks->rank() == 0; }
-  void settle_record();
+  void complete_record();
   void change_length();
   void keep_record();
   void add_observers();

@@ -36,11 +36,12 @@ FileDescriptor open_for_writing(const std::string& path) {
 // the object. A file system without locks has none.
 FileDescriptor lock(const std::string& path, const RetryOptions& retry) {
   FileDescriptor file = open_for_writing(path);
-  bool is_told = false;
+  bool has_logged = false;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) break;
     if (retry.gives_up && retry.gives_up()) throw Error(Code::kStopped, "stopped", path);
-    if (!std::exchange(is_told, true)) log_info(cat("another process fetches ", path, ": waiting"));
+    if (!std::exchange(has_logged, true))
+      log_info(cat("another process fetches ", path, ": waiting"));
     retry.sleep(0.2);
   }
   return file;

@@ -147,7 +147,7 @@ void CpuEngine::update() {
   exchange_->gather_values();
 }
 
-// Gradients travel to the other ranks while the pass makes those of the layers below.
+// Gradients travel to the other ranks while the pass computes the gradients of the layers below.
 void CpuEngine::backward(bool is_last) {
   const ProfileScope scope(kernels_.profiler(), "backward");
   if (!exchange_ || !is_last) return network().backward(step_);

@@ -44,7 +44,7 @@ void guarded(const Collective& collective) {
     collective();
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& failure) {  // Gloo's own, and those of its checks
+  } catch (const std::exception& failure) {  // Gloo's exceptions and failed checks
     throw lost(failure);
   }
 }

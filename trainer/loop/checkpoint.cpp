@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kPatience = 0.01;  // of the time since the last save
 
-// Copies tensors of the file into `target`. `which` says whether those of all parameters or only of
-// those that train are copied. A tensor's name is `prefix` and the parameter's name.
+// Copies tensors of the file into `target`. `which` says whether all parameters are copied or only
+// the ones that train. A tensor's name is `prefix` and the parameter's name.
 void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Saved which,
                      ParameterTensors& target) {
   const std::vector<SavedTensor> wanted = saved_tensors(target, prefix, which);

@@ -106,7 +106,7 @@ OrderedJson source_objects(const JobRecord& record) {
   return sources;
 }
 
-// The identities of all sources, sorted. Those of a table's files contain the file's number,
+// The identities of all sources, sorted. The identity of a table's file contains the file's number,
 // because the order of the files is the order of the rows.
 std::vector<std::string> identities(const OrderedJson& sources) {
   std::vector<std::string> found;

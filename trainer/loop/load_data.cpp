@@ -209,8 +209,8 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
     auto content = plain_content(std::make_unique<BorrowedSource>(stored), file);
     append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
                    storage, table, objects);
-    // The checksum covers the whole file, also bytes that a reader leaves unread, such as those
-    // after the end of a pickle, or reads in another order.
+    // The checksum covers the whole file. It includes bytes that a reader reads in another order or
+    // not at all, such as bytes after the end of a pickle.
     std::vector<std::byte> rest(size_t{1} << 18);
     while (stored.read(rest) > 0) {
     }

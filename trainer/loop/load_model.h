@@ -69,8 +69,8 @@ inline constexpr const char* kOwnDecoderRule = "a decoder of the model's file co
 // decoder with other numbers: the config's decoder is not tied then, as in transformers 5. Warns of
 // that, and of another bias of the decoder, and adds to `rules` what earlier versions read
 // otherwise.
-void settle_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
-                    std::vector<std::string>& rules);
+void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
+                     std::vector<std::string>& rules);
 
 enum class HeadNeed { kOptional, kRequired };
 

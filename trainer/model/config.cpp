@@ -279,7 +279,7 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   object[keys.attention_probs_dropout_prob] = config.attention_probs_dropout_prob;
   if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
   if (config.type == ModelType::kDistilBert) object["qa_dropout"] = config.qa_dropout;
-  // A file may have a decoder of its own although its configuration ties it (settle_decoder()).
+  // A file may have a decoder of its own although its configuration ties it (resolve_decoder()).
   if (!config.ties_word_embeddings) object["tie_word_embeddings"] = false;
   object["initializer_range"] = config.initializer_range;
   object["dtype"] = torch_dtype_name(dtype);

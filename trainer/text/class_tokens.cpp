@@ -162,7 +162,7 @@ void ClassTokens::name_defaults(TokenizerKind kind) {
   }
 }
 
-// A text has no flags of its own: they are those of the vocabulary's token, if it has one.
+// A text has no flags of its own: it takes the flags of the vocabulary's token, if there is one.
 void ClassTokens::read_names(const Json& object, bool is_map) {
   for (const char* name : kNames) {
     const auto found = object.find(name);

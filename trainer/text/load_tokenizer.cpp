@@ -110,7 +110,7 @@ FileKind files_of(const FileLookup& file) {
   return has_model ? FileKind::kSentencePiece : FileKind::kNone;
 }
 
-// Those of a class. kNone: any.
+// The files that a class needs. kNone: any.
 FileKind files_of(TokenizerKind kind) {
   switch (kind) {
     case TokenizerKind::kUnknown:

@@ -264,7 +264,7 @@ void refuse_adapter_names(const std::vector<std::string>& names) {
   if (found == names.end()) return;
   throw Error(
       Code::kBadData,
-      cat("the tensors are those of a PEFT model whose adapters are not merged (", *found, ")"), "",
+      cat("the tensors belong to a PEFT model whose adapters are not merged (", *found, ")"), "",
       "save what its merge_and_unload() returns");
 }
 

@@ -27,7 +27,7 @@ void refuse_albert_zh(const TensorBundleIndex& index) {
     if (entry.name.find("/encoder/layer_shared/") != std::string::npos ||
         entry.name.ends_with("/word_embeddings_2")) {
       throw Error(Code::kBadData,
-                  "a checkpoint of albert_zh, whose architecture is not that of ALBERT", entry.name,
+                  "a checkpoint of albert_zh, whose architecture differs from ALBERT", entry.name,
                   "use Google's own ALBERT weights");
     }
   }

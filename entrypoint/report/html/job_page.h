@@ -45,7 +45,7 @@ struct ShownEvaluation {
   int64_t step = 0, examples = 0;
   double loss = 0;
   TaskScores scores{};
-  bool is_of_result = false;  // it is that of the finished model
+  bool is_of_result = false;  // it evaluates the finished model
 };
 
 // All that a job's page shows. A value type.

@@ -31,7 +31,7 @@ class MlflowClient {
   // Begins a run of the experiment that the options name, which is made where it is missing.
   // Returns the run's id.
   std::string create_run(const std::string& name, int64_t now_ms);
-  // A run that has ended may run again, as that of a resumed job does.
+  // A run that has ended may run again, for example when a job resumes.
   void set_status(const std::string& run, MlflowStatus status, int64_t now_ms);
   // Adds any number of metrics. Those that the server has are replaced.
   void log_metrics(const std::string& run, const std::vector<MlflowMetric>& metrics);

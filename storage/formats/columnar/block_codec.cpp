@@ -63,8 +63,8 @@ void gunzip(Bytes bytes, std::vector<std::byte>& out) {
 }
 
 void require_zstd_size(Bytes bytes, uint64_t size) {
-  const unsigned long long told = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-  if (told == ZSTD_CONTENTSIZE_UNKNOWN || told == size) return;
+  const unsigned long long recorded = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (recorded == ZSTD_CONTENTSIZE_UNKNOWN || recorded == size) return;
   fail_codec("zstd", "has another size than its header says");
 }
 

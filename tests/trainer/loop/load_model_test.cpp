@@ -136,7 +136,7 @@ TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   EXPECT_TRUE(read_config.ties_word_embeddings);
   std::vector<std::string> rules;
   CapturedLog log;
-  settle_decoder(*folder_, options_, read_config, rules);
+  resolve_decoder(*folder_, options_, read_config, rules);
   EXPECT_FALSE(read_config.ties_word_embeddings);
   EXPECT_THAT(rules, ElementsAre(kOwnDecoderRule));
   EXPECT_THAT(log.warnings(), HasSubstr("The decoder counts"));
@@ -145,7 +145,7 @@ TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   EXPECT_THAT(log.lines(), Not(HasSubstr("initialised at random")));
   // Another task does not look at the decoder.
   read_config = read(Task::kSequenceClassification);
-  settle_decoder(*folder_, options_, read_config, rules);
+  resolve_decoder(*folder_, options_, read_config, rules);
   EXPECT_TRUE(read_config.ties_word_embeddings);
 }
 

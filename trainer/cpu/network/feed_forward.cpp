@@ -46,7 +46,7 @@ Dropout FeedForward::output_dropout(const StepContext& step, Tensor selected) co
                       layer_site(layer_, LayerSite::kFeedForwardOutput), selected);
 }
 
-// A model has either this dropout or that of the output, so they share a site.
+// A model has either this dropout or the output's dropout, so they share a site.
 Dropout FeedForward::inner_dropout(const StepContext& step, Tensor selected) const {
   return step.dropout(config_.mlp_dropout, layer_site(layer_, LayerSite::kFeedForwardOutput),
                       selected);

@@ -88,7 +88,7 @@ class MaskedLmHead final : public Head {
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
   Tensor tile_;                   // of the logits [M,V], which are never in memory as a whole
   Tensor predictions_;            // [M,2]
-  Tensor all_samples_, samples_;  // int32 [M], of a generator; those of the last forward
+  Tensor all_samples_, samples_;  // int32 [M], of a generator; from the last forward pass
 };
 
 }  // namespace

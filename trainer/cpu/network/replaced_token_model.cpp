@@ -8,7 +8,8 @@
 namespace berth {
 namespace {
 
-// No job has so many updates: a step with this bit gives the generator random numbers of its own.
+// No job has this number of updates: a step with this bit gives the generator random numbers of its
+// own.
 constexpr uint64_t kGeneratorSteps = uint64_t{1} << 63;
 
 const PackedBatch::MaskedTokens& masked_of(const PackedBatch& batch) {

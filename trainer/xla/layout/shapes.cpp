@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSharedRowLength = 128;
 constexpr int64_t kFewestRows = 4;
-// The numbers of rows, in sixteenths of those that full rows would take. Batches of so many texts
+// The numbers of rows, in sixteenths of the number for a full batch. Batches of a number of texts
 // need fewer by chance. Batches of a token budget need a little more, because sequences begin at
 // multiples of 8; how much more depends on their lengths.
 constexpr int64_t kOfExamples[] = {4, 6, 8, 10, 12, 16};

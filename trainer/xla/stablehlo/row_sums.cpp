@@ -65,7 +65,7 @@ Value running_sums(Value x, Value ids) {
 
 }  // namespace
 
-// The rows are sorted by their ids, so that those to add lie side by side, and the last one of each
+// The rows are sorted by their ids, so that rows with one id lie side by side. The last row of each
 // id receives the sum.
 Value add_rows(Value x, Value ids, int64_t rows) {
   Graph& graph = x.graph();
