@@ -28,7 +28,8 @@
 namespace berth {
 namespace {
 
-// Of --grace-seconds, what is kept for the last words of a job that is ended while it saves.
+// The part of --grace-seconds that is reserved for the final report of a job that ends while it
+// saves.
 constexpr double kLastActs_s = 1;
 
 // The device for the modes that compute. It is chosen before anything is downloaded, so that a job

@@ -52,7 +52,7 @@ std::string temporary_prefix(const std::string& path);
 bool is_unfinished(std::string_view file_name);
 
 // Removes the temporary files in `directory` that killed processes left. A live writer holds a lock
-// on its file, so a file without a lock is abandoned. A failure is none.
+// on its file, so a file without a lock is abandoned. A failure is ignored.
 void remove_unfinished(const std::string& directory);
 
 // Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory,

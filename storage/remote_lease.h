@@ -18,7 +18,7 @@ namespace berth {
 // Who takes a lease.
 struct LeaseHolder {
   std::string name{};     // for people, such as "host.17"
-  std::string process{};  // tells the process apart from all others
+  std::string process{};  // identifies the process among all others
   // Whether the process of this text has certainly ended. Where that is not known, false.
   std::function<bool(std::string_view process)> has_ended = [](std::string_view) { return false; };
 };
@@ -65,7 +65,8 @@ class RemoteLease {
   void require_free(const Uri& other, const Uri& wanted, const std::atomic<bool>& stop) const;
 
   // Removes the object if this process still holds the lease. After that require_held() throws. A
-  // second call waits for the first one. Throws nothing: what is not removed expires by itself.
+  // second call waits for the first one. Throws nothing: a lease that is not removed expires by
+  // itself.
   void give_back() noexcept;
 
   // Returns when this process may write: the lease was renewed not long ago, or is renewed now.

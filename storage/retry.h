@@ -34,7 +34,7 @@ class Retry {
   // this.
   Retry(const RetryOptions& options, std::string what, std::stop_token stop = {});
 
-  // Tells that data arrived. The deadline and the attempts start again.
+  // To be called when data arrived. The deadline and the attempts start again.
   void progress();
 
   // Call this after a failure. If another attempt is due, waits for it and returns. If `error` is

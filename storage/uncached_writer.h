@@ -24,7 +24,7 @@ class UncachedWriter {
 
   // Throws what file_error() makes of the failure.
   void write(Bytes bytes);
-  // Writes what is left. Nothing may be written afterwards. The file is not synced yet.
+  // Writes the remaining bytes. Nothing may be written afterwards. The file is not synced yet.
   void finish();
 
  private:

@@ -16,7 +16,8 @@ namespace berth {
 namespace {
 
 // The magic numbers of file systems that store every byte once and as it is (statfs(2)): the ext
-// family, XFS, tmpfs, and overlayfs, which tells the numbers of the file system that it writes to.
+// family, XFS, tmpfs, and overlayfs, which reports the numbers of the file system that it writes
+// to.
 constexpr std::array<uint64_t, 4> kPlain = {0xEF53, 0x58465342, 0x01021994, 0x794c7630};
 
 // The path, or what exists of it.

@@ -112,7 +112,7 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
     gathered = *joined;
     if (own_address.empty()) own_address = follower_->own_address();
   }
-  // The leader knows the name of a worker that is lost, and tells it first.
+  // The leader knows the name of a worker that is lost, and reports it first.
   end_process_where_gloo_throws(
       [silence_s = options_.silence_s, end = job.end_process](const Error& error) {
         sleep_s(silence_s + kVerdict_s);

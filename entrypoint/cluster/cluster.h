@@ -34,7 +34,7 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   bool leads() const { return leader_ != nullptr; }
-  // Where this worker stands among those that have come, which may be fewer than were started.
+  // The rank of this worker among the workers that have come, which may be fewer than were started.
   RankPlace place() const;
   // What the workers leave each other: thread-safe, as long as the cluster lives.
   KeyValueStore& store();

@@ -290,7 +290,7 @@ std::vector<std::byte> Follower::get(const std::string& key) {
                     [&] { return values_.contains(key) || lost_; });
   if (!values_.contains(key)) {
     throw lost_ ? *lost_
-                : Error(Code::kPeerLost, "another worker did not tell its address", "",
+                : Error(Code::kPeerLost, "another worker did not send its address", "",
                         "look why it ended, and start the workers again");
   }
   return values_.at(key);

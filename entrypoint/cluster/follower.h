@@ -27,7 +27,7 @@ struct LeaderPlace {
 };
 
 // JOB_DIR/rendezvous.json. The worker 0 that wrote it may be of another version, or no berth at
-// all: what is not such a place is nullopt.
+// all: any other text gives nullopt.
 std::string to_json(const LeaderPlace& place);
 std::optional<LeaderPlace> parse_leader_place(std::string_view json);
 

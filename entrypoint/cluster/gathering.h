@@ -34,7 +34,7 @@ struct GatheringOptions {
 inline constexpr double kAlive_s = 1;  // between two signs of life
 inline constexpr int kTick_ms = 200;   // for which a thread waits at once
 
-// Where a worker stands among those that have come.
+// The rank of a worker among the workers that have come.
 struct GatheredPlace {
   int64_t rank = 0, size = 1;
   std::string attempt{};  // Leader::attempt()

@@ -192,7 +192,7 @@ void Leader::tell_strangers(bool at_end) {
                   " and no worker of this job, the last one from ", last_stranger_));
 }
 
-// Gives those who have come their numbers, in the order of those that they were started with.
+// Numbers the workers that have come, in the order of their ranks at the start.
 void Leader::begin() {
   is_gathered_ = true;
   gathered_ = come();
@@ -336,7 +336,7 @@ std::vector<std::byte> Leader::get(const std::string& key) {
   const bool came =
       changed_.wait_for(lock, std::chrono::duration<double>(options_.patience_s), has_come);
   if (!came || !values_.contains(key)) {
-    throw Error(Code::kPeerLost, "another worker did not tell its address", "",
+    throw Error(Code::kPeerLost, "another worker did not send its address", "",
                 "look why it ended, and start the workers again");
   }
   return values_.at(key);

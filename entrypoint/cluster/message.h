@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// What the workers of a job tell each other outside of the training. Fields that a kind does not
+// The messages between the workers of a job, outside of the training. Fields that a kind does not
 // use are empty.
 struct Message {
   enum class Kind {

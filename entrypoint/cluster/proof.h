@@ -24,7 +24,7 @@ struct Handshake {
   std::string leader_nonce{}, worker_nonce{};  // each random_digits()
 
   Message proven(Speaker speaker, Message message) const;
-  // False where one of the nonces is none.
+  // False if one of the nonces is malformed.
   bool is_proven(Speaker speaker, const Message& message) const;
 };
 

@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// --mode prepare --task mlm: cleans a corpus and writes what is left of it, with the report
+// --mode prepare --task mlm: cleans a corpus and writes the remaining documents, with the report
 // cleaning_report.json. With a tokenizer it writes shards of tokens, unless --record-format jsonl
 // is given; otherwise it writes texts, one {"text": ...} a line. The report is written last. What
 // is left waits on the local disk until all is cleaned. Throws kBadData if no document is left, and

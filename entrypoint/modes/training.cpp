@@ -65,8 +65,8 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   run.enter(JobPhase::kFinished);
 }
 
-// What a worker other than 0 is asked for: the same training, of which it keeps nothing. What every
-// job writes goes to a directory of its own.
+// The command line of a worker other than 0: the same training, of which it keeps nothing. What
+// every job writes goes to a directory of its own.
 CommandLine as_follower(CommandLine line, const std::string& own_directory) {
   Settings& settings = line.settings;
   settings.output = {.job_dir = own_directory, .report = false};

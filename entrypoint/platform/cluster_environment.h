@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// The place of this process among those that train together. What is not known is empty.
+// The rank of this process among the processes that train together. What is not known is empty.
 struct ClusterPlace {
   std::optional<int64_t> rank{}, size{};
   std::string leader_host{};             // of the worker of rank 0

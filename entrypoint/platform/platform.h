@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// What a service for hyperparameter tuning tells a trial.
+// The settings of a trial from a service for hyperparameter tuning.
 struct Tuning {
   // The number of the trial: CLOUD_ML_TRIAL_ID, or task.trial of TF_CONFIG or CLUSTER_SPEC. Empty:
   // nothing is being tuned. It holds only letters, digits, '-' and '_', for it becomes part of

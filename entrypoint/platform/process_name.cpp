@@ -44,7 +44,7 @@ std::string system_identity() {
   return boot.empty() || space.empty() ? "" : cat(boot, " ", space);
 }
 
-// The parts of an identity; nullopt if it is none.
+// The parts of an identity; nullopt if the text is malformed.
 struct Identity {
   std::string system, number, start;
 };

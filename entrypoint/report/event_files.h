@@ -26,7 +26,7 @@ class EventRun {
   void add(const std::vector<std::byte>& record);
 
   // Stores the records that were added since the last flush, if there are any. `now_s` is the time
-  // of the wall clock. When it throws, the records are kept for the next flush.
+  // of the wall clock. When it throws, the next flush writes the records.
   void flush(double now_s);
 
  private:
@@ -62,7 +62,8 @@ struct EventFileOptions {
 class EventFiles final : public Observer {
  public:
   EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options);
-  ~EventFiles() override;  // stores what is left, so that a stopped job keeps its summaries too
+  ~EventFiles() override;  // stores the remaining records, so that a stopped job has its summaries,
+                           // too
 
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;
@@ -87,7 +88,7 @@ class EventFiles final : public Observer {
   bool is_whole_epoch_ = false;               // whether this process began it
   ProbeEvents probes_;
   double began_s_, flushed_s_;
-  Background background_;  // the last member, because it must end before those that it uses
+  Background background_;  // the last member, because it must end before the members that it uses
 };
 
 }  // namespace berth

@@ -30,7 +30,7 @@ class HistogramEvents final : public Observer {
   const ParameterTensors& values_;
   const Clock wall_clock_;
   EventRun run_;
-  Background background_;  // the last member, because it must end before those that it uses
+  Background background_;  // the last member, because it must end before the members that it uses
 };
 
 // "bert.encoder.layer.0.output.dense.bias" -> "bert.encoder.layer.0/output.dense.bias". What is in

@@ -76,7 +76,7 @@ class HtmlReport final : public Observer {
   bool is_queued_ = false;   // a write is queued that has not read the page yet
   bool fails_ = false;       // the last write failed
   double not_before_s_ = 0;  // when the next write may begin while the job trains
-  Background background_;    // the last member, because it must end before those that it uses
+  Background background_;    // the last member, because it must end before the members that it uses
 };
 
 }  // namespace berth

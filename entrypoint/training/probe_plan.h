@@ -29,7 +29,7 @@ struct ProbePlaces {
   std::filesystem::path log;        // what it prints
 };
 
-// A probe that was checked: what to run, and what is known of it before the encoder is.
+// A probe that was checked: what to run, and the facts about it that do not depend on the encoder.
 struct ProbePlan {
   ProbeFacts facts{};
   std::string metric{};   // the main one

@@ -249,7 +249,7 @@ void TrainingRun::change_length() {
   const int64_t total = plan_.updates.total_steps;
   if (total < state_.step) {
     throw Error(Code::kIncompatible,
-                cat("the job has made ", state_.step, " updates, and is now asked for ", total),
+                cat("the job has made ", state_.step, " updates, and the command now has ", total),
                 directory_.root().to_string(),
                 "give a larger --epochs or --max-steps, or use another --job-dir");
   }

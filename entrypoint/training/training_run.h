@@ -28,7 +28,7 @@ class TrainingRun {
   // them, and kIncompatible where the directory or its checkpoints belong to another job.
   TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
               const TrainingPlan& plan, Device& device);
-  // Takes the observers of the job away, which store what they still have while it is held.
+  // Removes the observers of the job. They store their remaining records while the lease is held.
   ~TrainingRun() { job_.output.keep_observers(observers_before_); }
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;

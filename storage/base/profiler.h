@@ -35,8 +35,8 @@ class Profiler {
   bool is_on() const { return is_on_; }
   bool is_full() const { return is_full_; }
 
-  // Begins a span inside those that are open, and ends the innermost one. Every open() that found
-  // is_on() is followed by a close(), also where stop() came in between.
+  // open() begins a span inside the open ones, and close() ends the innermost one. Every open()
+  // that found is_on() is followed by a close(), also where stop() came in between.
   void open(const char* name);
   void close(double bytes);
 

@@ -19,8 +19,8 @@ struct Reading {
 // the encodings by which programs put a text into another one: percent-encoding (RFC 3986),
 // character references of HTML, escapes of JSON and C, hexadecimal digits, and base64 in both
 // alphabets (RFC 4648). Runs of hexadecimal digits and of base64 count if they stand for eight
-// bytes or more. Two encodings may lie within each other, but not three. Accepts any bytes. Of a
-// text of more than 4 GiB, only the beginning is read.
+// bytes or more. Two encodings may lie within each other, but not three. Accepts any bytes. If a
+// text has more than 4 GiB, only the beginning is read.
 void for_each_reading(std::string_view text, const std::function<void(const Reading&)>& use);
 
 // The text with percent-encoding, character references and escapes undone.

@@ -16,7 +16,7 @@ class SecretSet {
   static constexpr size_t kShortest = 4;
 
   // Adds `secret`, as it is and without its percent-encoding, or makes it the newest one if the set
-  // has it. Of all secrets the newest 64 are kept. Ignores one of fewer than kShortest bytes.
+  // has it. The set holds the newest 64 secrets. Ignores one of fewer than kShortest bytes.
   void add(std::string_view secret);
 
   bool empty() const { return secrets_.empty(); }

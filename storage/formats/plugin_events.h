@@ -57,7 +57,7 @@ class ValueHistogram {
 
   void widen(std::span<const float> values);  // the first time
   void count(std::span<const float> values);  // the second time
-  // Where all values are equal, there is one bucket around them; where there are none, none.
+  // If all values are equal, there is one bucket around them. Without values, there is no bucket.
   std::vector<HistogramBucket> buckets() const;
 
  private:

@@ -28,7 +28,7 @@ struct Column {
   // Where a format has no types, a list is a text as others are.
   bool is_nested = false;
   // Whether the categories are the classes that the file declares, as ClassLabel of `datasets`
-  // does. All of them count, also those that no row has.
+  // does. All of them count, even classes that no row has.
   bool declares_classes = false;
 };
 

@@ -67,8 +67,8 @@ std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
 
 // Reads one JSON object per line; blank lines are skipped. The columns are the keys of the first
 // object, in order. A later object may lack some of them, whose values are then missing; its
-// additional keys are ignored. A nested value is kept as JSON text. A pair ["text", {...}], as
-// spaCy 2 is trained with, is read as an object that has the key "text", too.
+// additional keys are ignored. A nested value becomes JSON text. A pair ["text", {...}], as spaCy 2
+// is trained with, is read as an object that has the key "text", too.
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
 
 // Reads a .json file: JSON lines, an array of objects, or one object that is a table in one of the
@@ -80,7 +80,7 @@ std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source)
 //   programs
 //   {"classes": [...], "annotations": [["a", {...}], ...]}         pairs, as spaCy's annotators
 //   write
-// Arrays are read element by element. Of an object of these forms, memory holds the text and four
+// Arrays are read element by element. For an object of these forms, memory holds the text and four
 // bytes for each row or cell. Throws what the reader of JSON lines throws, kMemory where an object
 // is larger than 1 GiB, and kCorrupt where an array does not end.
 std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
@@ -98,7 +98,7 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
 std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSource> file);
 
 // Reads Apache Arrow's files and streams (arrow.apache.org/docs/format/Columnar.html), as pyarrow,
-// pandas (Feather of version 2), polars and datasets write them; the content tells which it is.
+// pandas (Feather of version 2), polars and datasets write them; the content shows which one it is.
 // Buffers may be compressed by lz4 or zstd. Dictionaries may grow, and in a stream be replaced. A
 // Parquet file with the same table gives the same cells. Columns of unions, intervals and run-end
 // encoded values are Column::unreadable.
@@ -109,9 +109,9 @@ std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSourc
 // 1 or uses a feature that this reader does not have.
 std::unique_ptr<RowReader> make_arrow_reader(std::unique_ptr<RandomAccessSource> file);
 
-// Reads what numpy.save, numpy.savez and numpy.savez_compressed write; the content tells which it
-// is. Each array of an archive is a column that has the array's name, and all have the same number
-// of rows. numpy/npy_columns.h says what else becomes of arrays.
+// Reads the files of numpy.save, numpy.savez and numpy.savez_compressed; the content shows which
+// one it is. Each array of an archive is a column that has the array's name, and all have the same
+// number of rows. numpy/npy_columns.h says what else becomes of arrays.
 //
 // `file` must have a view(). Memory holds a block of rows of each selected array, and arrays of
 // Python objects as a whole. Throws kCorrupt if the file is damaged, at the latest after the last

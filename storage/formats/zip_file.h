@@ -14,7 +14,7 @@ namespace berth {
 //   { local header | name | extra | data [| descriptor] } ... | central directory
 //     | [zip64 end record | zip64 locator |] end record
 //
-// Sizes are taken from the central directory; local headers only tell where the data begin. `file`
+// Sizes are taken from the central directory; local headers only say where the data begin. `file`
 // must outlive this object. Thread-safe once built.
 class ZipFile {
  public:

@@ -67,7 +67,7 @@ class HttpStream : public ByteSource {
   virtual const HttpHeaders& headers() const = 0;  // of the final answer, after any redirects
 };
 
-// Sends HTTP/1.1 requests over connections that are kept and reused. It makes one attempt per
+// Sends HTTP/1.1 requests over connections that stay open and are reused. It makes one attempt per
 // request. Thread-safe.
 //
 // Every answer is returned, whatever its status. If no answer arrives, throws kUnavailable if

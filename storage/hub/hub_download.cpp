@@ -114,8 +114,8 @@ class Incomplete {
 };
 
 // Makes one attempt to fetch what is missing. Throws kUnavailable if less arrives. Bytes are
-// progress where they come behind the `most` that have been there: a server that begins anew at
-// each attempt makes none.
+// progress where they come behind the `most` that have been there: a server that begins again at
+// each attempt makes no progress.
 void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& commit,
                 const HubFile& file, Incomplete& incomplete, uint64_t& most, Retry& retry,
                 const std::stop_token& stop) {
@@ -126,7 +126,7 @@ void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& c
     incomplete.restart();
   } else if (const auto range = content_range(answer->headers());
              !range || range->begin != incomplete.size()) {
-    throw Error(Code::kUnavailable, "the hub sent another part than was asked for",
+    throw Error(Code::kUnavailable, "the hub sent another part than the requested one",
                 cat(path.repository_uri(), "/", file.path));
   }
   std::vector<std::byte> buffer(kStep);

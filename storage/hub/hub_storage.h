@@ -15,8 +15,8 @@ namespace berth {
 // are in a temporary directory until the storage is destroyed.
 //
 // The files of a revision are looked up once, so that a branch that moves meanwhile changes
-// nothing. If the hub cannot be reached, or if HubOptions::offline is set, what the cache holds of
-// the revision counts as the repository. Retries by itself. create() and remove() throw kUsage.
+// nothing. If the hub cannot be reached, or if HubOptions::offline is set, the cached files of the
+// revision count as the repository. Retries by itself. create() and remove() throw kUsage.
 //
 // `http` and `local` must outlive the storage.
 std::unique_ptr<Storage> make_hub_storage(HttpClient& http, Storage& local, HubOptions options,

@@ -141,7 +141,7 @@ for name, rules in ("hot", ["multi-hot lists"]), ("plain", []):
     assert job.pop("reading")["rules"] == rules, job
     json.dump(job, open(f"{name}/job.json", "w"))
 PYTHON
-expect 5 'read its rows otherwise than this version does: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
+expect 5 'read its rows in another way than this version: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
   --train-data-file hot.csv --label-names red,green,blue
 expect 5 'may have read its labels otherwise than this version does: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
 expect 0 finished --mode eval --eval-data-file plain.csv --job-dir plain
@@ -250,7 +250,7 @@ PYTHON
   if [ $rules = kept ]; then
     expect 0 finished --train-data-file plain.csv --model left --max-steps 2 --batch-size 4 --job-dir left-job
   else
-    expect 5 'read its tokenizer otherwise than this version does' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
+    expect 5 'read its tokenizer in another way than this version' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
   fi
 done
 

@@ -15,7 +15,7 @@ namespace berth {
 
 // Sums the gradients of an update over the ranks of a job, beside the backward pass. It hands the
 // gradients of a layer to a GradientReducer, or to ShardedGradients, as soon as the pass has left
-// that layer. No gradient may be kept as factors. Borrows all of its parts. Not thread-safe.
+// that layer. No gradient may have the form of factors. Borrows all of its parts. Not thread-safe.
 class GradientExchange {
  public:
   // `shards` is null where every rank keeps the whole optimizer, and so needs all sums.
@@ -27,8 +27,8 @@ class GradientExchange {
   bool begin_update(bool stops, std::span<double> weights);
   // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
   void are_final(int64_t depth);
-  // All gradients are final. Returns when they, or those that this rank owns, are the sums of all
-  // ranks. Records the exchange where a profiler is on; null: there is none.
+  // All gradients are final. Returns when the gradients, or only the ones that this rank owns, are
+  // the sums over all ranks. Records the exchange where a profiler is on; null: there is none.
   void finish(Profiler* profiler);
   // After that: replaces the state's sums by the sums over all ranks, in the order of the ranks. If
   // the optimizer is sharded, the squares are among them. Rank 0 logs the rank for which the others

@@ -20,7 +20,8 @@ enum class GradientForm {
 // run does the same.
 struct GradientRule {
   // The tokens of the largest batch, where every update is one batch; 0 where an update may sum the
-  // gradients of several. Of several ranks, each has one, and this is an equal share of them.
+  // gradients of several. With several ranks, each rank has one, and this is an equal share of
+  // them.
   int64_t update_tokens = 0;
   // Whether ranks add up their gradients, which they cannot do with factors.
   bool is_shared = false;

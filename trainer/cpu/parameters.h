@@ -20,9 +20,9 @@ namespace berth {
 // part of a model's activations.
 struct ParameterBytes {
   size_t values = 0;     // of all parameters
-  size_t gradients = 0;  // of those that train and are summed
-  size_t moments = 0;    // both moments of those that train
-  size_t packed = 0;     // copies of the factors that layers have asked for
+  size_t gradients = 0;  // of parameters that train and whose gradients are summed
+  size_t moments = 0;    // both moments of parameters that train
+  size_t packed = 0;     // copies of the factors of the layers' handles
 };
 
 // All parameters of a model and what training keeps of each. Values are one block in the order of
@@ -76,7 +76,7 @@ class Parameters {
   // The values and the gradient of one parameter, without a handle.
   Tensor value(std::string_view name) const;
   Tensor gradient(std::string_view name) const;
-  // All that were asked for, in that order.
+  // All handles, in the order of their creation.
   std::deque<Parameter>& handles() { return handles_; }
 
   // Packs all factors again, after values have changed.
@@ -86,7 +86,8 @@ class Parameters {
   Tensor values() const;          // [size()]
   Tensor trained_values() const;  // of those that train
   Tensor gradients() const;       // of the summed ones
-  Tensor first_moments() const;   // of those that train and are kept here, as second_moments()
+  Tensor first_moments()
+      const;  // of parameters that train and have moments here, as second_moments()
   Tensor second_moments() const;
 
   // Sets all moments to zero. Rows without moments, according to their marks, are not written, so
@@ -117,7 +118,7 @@ class Parameters {
     int64_t value = 0, gradient = 0, moment = 0, kept = 0;
     GradientForm form = GradientForm::kNone;
     std::unique_ptr<Memory> marks{};
-    std::vector<Parameter*> handles{};  // those that cover it
+    std::vector<Parameter*> handles{};  // the handles that cover it
   };
 
   Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
@@ -126,7 +127,7 @@ class Parameters {
   int64_t trained_elements() const { return with_gradients_ ? size_ - moments_begin_ : 0; }
   int64_t moment_elements() const { return moment_elements_.value_or(trained_elements()); }
   size_t index_of(std::string_view name) const;
-  // Of `count` neighbours from `index` on, without data.
+  // The shape of `count` neighbours from `index` on, without data.
   Tensor shape_of(size_t index, int count) const;
   Tensor value_of(size_t index, int count) const;
   Tensor gradient_of(size_t index, int count) const;

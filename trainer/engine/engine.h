@@ -52,10 +52,10 @@ class Engine {
   virtual const EngineInfo& info() const = 0;
 
   // ---- State ---------------------------------------------------------------------------------
-  // The values of all parameters, or the moments (exp_avg, exp_avg_sq) of those that train. The
-  // engine owns the result. No update may be in flight while it is written. It may be read until an
-  // update changes it, also while the update runs its forward and backward passes; see
-  // call_before_change().
+  // The values of all parameters, or the moments (exp_avg, exp_avg_sq) of the parameters that
+  // train. The engine owns the result. No update may be in flight while it is written. It may be
+  // read until an update changes it, also while the update runs its forward and backward passes;
+  // see call_before_change().
   virtual ParameterTensors& tensors(StateTensors which) = 0;
   const ParameterTensors& tensors(StateTensors which) const {
     return const_cast<Engine*>(this)->tensors(which);

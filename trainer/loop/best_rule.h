@@ -18,8 +18,8 @@ class BestRule {
   // another one.
   BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics);
 
-  // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. Of equal
-  // values, the first is the best. A value that is not finite is never the best.
+  // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. If
+  // values are equal, the first is the best. A value that is not finite is never the best.
   std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
                              const std::optional<Best>& before) const;
 

@@ -78,7 +78,7 @@ class CompleteCheckpoint {
                         const CheckpointStore::FitsState& fits) const {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
     if (fits && !fits(state)) {
-      throw Error(Code::kCorrupt, "its place in the data is none that the data have", kStateFile);
+      throw Error(Code::kCorrupt, "its position is outside of the data", kStateFile);
     }
     if (state.step != step) {
       throw Error(Code::kCorrupt, cat("was renamed: it is the state after update ", state.step),

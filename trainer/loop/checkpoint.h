@@ -56,9 +56,9 @@ class CheckpointStore {
   // warning. poll() or wait() must have returned the outcome of the last save.
   //
   // Until poll() or wait() returns the outcome of this one, only updates may change the engine, and
-  // it must not be destroyed. The first of them copies what is not written yet (Snapshot). While
-  // storage is slow, the update waits so that less remains to be copied. It waits at most 1 % of
-  // the time since the last save. It waits longer only if the copies would take more than
+  // it must not be destroyed. The first of them copies the part that is not written yet (Snapshot).
+  // While storage is slow, the update waits so that less remains to be copied. It waits at most 1 %
+  // of the time since the last save. It waits longer only if the copies would take more than
   // `most_copied` bytes.
   void start_save(const TrainingState& state, Engine& engine);
 

@@ -77,7 +77,7 @@ std::vector<CheckpointRoom::Candidate> CheckpointRoom::candidates(const Uri& pla
   return candidates;
 }
 
-// Does nothing where the file system does not tell for certain how much is free, or where
+// Does nothing if the file system does not report the free space reliably, or if removing
 // everything that may go would not suffice.
 void CheckpointRoom::make_room(const Uri& place, uint64_t size_bytes, int64_t step) {
   const std::optional<Volume> volume = options_.volume(place);

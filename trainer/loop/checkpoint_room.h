@@ -14,7 +14,7 @@ namespace berth {
 
 struct RoomOptions {
   Uri directory{};  // of the job's checkpoints
-  // Of the checkpoints of jobs that are finished and belong to this one: the seeds before it.
+  // For the checkpoints of finished jobs that belong to this one: the seeds before it.
   std::vector<Uri> finished{};
   bool gives_up = true;  // false: every checkpoint stays
   // Whether the best checkpoint becomes the model. Then the job cannot do without it, and otherwise
@@ -25,7 +25,7 @@ struct RoomOptions {
   std::function<std::optional<Volume>(const Uri&)> volume = volume_of;  // a test has its own
 };
 
-// Makes room on a full disk for what a job writes, by giving up checkpoints.
+// Makes room on a full disk for a job's output, by removing checkpoints.
 //
 // One complete checkpoint always stays in each directory: the one from which the job can go on.
 // Incomplete checkpoints go first, then the oldest, and the best one last. Nothing goes where that
@@ -37,7 +37,7 @@ class CheckpointRoom {
       : storage_(storage), options_(std::move(options)) {}
 
   // Calls `write`, which is about to write `size_bytes` to `place` while the job stands at `step`.
-  // Makes room before, where the file system tells how much is free. As long as `write` throws
+  // Makes room beforehand, if the file system reports the free space. As long as `write` throws
   // kNoSpace, gives up another checkpoint and calls it again. Throws that error, with a hint, where
   // nothing is left to give up.
   void write(const Uri& place, uint64_t size_bytes, int64_t step,

@@ -293,7 +293,7 @@ void check_reading_matches(std::string_view existing_json, const RecordedReading
   const OrderedJson before = existing.value("reading", OrderedJson());
   const bool is_known = before.is_object();
   const OrderedJson rows = is_known ? before.value("rows", OrderedJson()) : OrderedJson();
-  // Versions of 2026-11 kept the rules of the tokenizer apart.
+  // Versions of 2026-11 recorded the rules of the tokenizer separately.
   const OrderedJson tokenizer = is_known && before.contains("tokenizer")
                                     ? before["tokenizer"]
                                     : existing.value("tokenizer_rules", OrderedJson::array());
@@ -310,7 +310,7 @@ void check_reading_matches(std::string_view existing_json, const RecordedReading
   throw Error(
       Code::kIncompatible,
       cat(version.is_string() ? version.get<std::string>() : "another version of berth",
-          ", which began the job, read its ", what, " otherwise than this version does", rules),
+          ", which began the job, read its ", what, " in another way than this version", rules),
       where, "go on with that version, or begin the job again in another --job-dir");
 }
 

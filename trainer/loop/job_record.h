@@ -14,7 +14,7 @@ namespace berth {
 using SettingsTable = std::vector<std::pair<std::string, std::string>>;
 
 // How the program reads the inputs of a job. Another version may read them otherwise, and must not
-// go on with the job then. The rules are those that earlier versions did not have.
+// go on with the job then. Only rules that earlier versions did not have are recorded.
 struct RecordedReading {
   std::vector<std::string> rules{};  // of the rows (Finding)
   std::string rows{};                // their checksum; empty: the job has no rows of texts

@@ -236,7 +236,7 @@ std::optional<TfdsFolder> tfds_of(Storage& storage, const std::vector<Uri>& file
   return std::nullopt;
 }
 
-// Whether all files hold what the name says. Throws kBadData if some do.
+// Whether all files have the format that the name says. Throws kBadData if some do.
 bool all_hold(const std::vector<Uri>& files, const std::string& path,
               bool (*is_named)(std::string_view), const char* what) {
   const auto count = std::count_if(files.begin(), files.end(), [&](const Uri& file) {

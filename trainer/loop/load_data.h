@@ -27,7 +27,7 @@ struct DataRequest {
   LoadRules rules{};
   RowLayout layout = RowLayout::kByName;
   TextForm form{};
-  // The tags of a finished model of words, which tell lines of words from lines of text.
+  // The tags of a finished model of words. They distinguish lines of words from lines of text.
   std::vector<std::string> known_tags{};
 };
 

@@ -13,8 +13,8 @@ namespace berth {
 // because the system may take their pages back.
 struct MemoryEstimate {
   size_t program = 0;  // code, libraries and the tokenizer
-  size_t tables = 0;   // the rows, and what is kept of their tokens
-  size_t teacher = 0;  // what a teacher makes of the rows, also in the batches that wait
+  size_t tables = 0;   // the rows and the stored tokens
+  size_t teacher = 0;  // the teacher's outputs for the rows, also in the batches that wait
   EngineMemory engine{};
   // Copies of the state that exist while it is loaded, or while a checkpoint or the finished model
   // is written, whichever is largest.

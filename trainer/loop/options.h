@@ -199,7 +199,7 @@ struct TrainingOptions {
   RankPlace place{};
   DType reduce_dtype = DType::kBF16;  // what gradients travel in from rank to rank
   bool shard_optimizer = false;       // whether each rank keeps the moments of its share alone
-  std::vector<SeedPlaces> earlier_seeds{};  // with --seeds: those that are finished
+  std::vector<SeedPlaces> earlier_seeds{};  // with --seeds: seeds that are finished
   int64_t later_seeds = 0;                  // and how many come after this one
 
   // About as many, where there are several ranks: they share the tokens equally.

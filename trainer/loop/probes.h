@@ -20,8 +20,8 @@ class Probes {
 
   // Probes the encoder as it is after `step` updates. It reads the engine's values and changes
   // nothing. No update is in flight. Returns a report for each probe that succeeded: a probe that
-  // fails is a warning and never ends the training. Returns nullopt if a stop was asked for, which
-  // abandons the probe that runs.
+  // fails is a warning and never ends the training. Returns nullopt after a stop signal, which
+  // abandons the running probe.
   virtual std::optional<std::vector<ProbeReport>> run(const Engine& engine, int64_t step) = 0;
 };
 

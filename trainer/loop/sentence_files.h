@@ -23,9 +23,10 @@ struct SentenceFiles {
   bool lowers_case = false;  // do_lower_case of sentence_bert_config.json
   // truncate_dim: encode() returns this number of elements from the beginning of each vector.
   std::optional<int64_t> truncate_dim{};
-  std::string prompt{};       // what encode() puts before each text by default
-  std::string similarity{};   // similarity_fn_name; "": the cosine
-  std::string config_json{};  // config_sentence_transformers.json, to be kept; "": there is none
+  std::string prompt{};      // what encode() puts before each text by default
+  std::string similarity{};  // similarity_fn_name; "": the cosine
+  std::string
+      config_json{};  // config_sentence_transformers.json, to be written again; "": there is none
   // Of sentence_bert_config.json, or else the tokenizer's model_max_length. In tokens.
   std::optional<int64_t> max_seq_length{};
 };

@@ -45,8 +45,8 @@ class Snapshot {
   // before an update changes the engine's tensors.
   void begin(const TrainingState& state, const Engine& engine, const CopyLimits& limits);
 
-  // Returns when the engine may change. Copies what the writer has not read, after the waiting that
-  // the limits ask for. Does not wait for a snapshot that has ended.
+  // Returns when the engine may change. Copies the part that the writer has not read, after waiting
+  // as CopyLimits say. Does not wait for a snapshot that has ended.
   void before_change();
 
   const TrainingState& state() const { return state_; }

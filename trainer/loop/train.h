@@ -38,7 +38,7 @@ struct TrainingParts {
   std::function<double()> since_stop{};  // the seconds since `stop` was set; null: none
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
-  TrainingFlops flops{};                   // of the model; zeros: reports tell none
+  TrainingFlops flops{};                   // of the model; zeros: reports have none
   Device* device = nullptr;                // whose memory and peak rate are reported; null: none is
   Probes* probes = nullptr;                // null: nothing is probed
   const ProfileWindow* profile = nullptr;  // null: nothing is recorded

@@ -34,7 +34,7 @@ struct TrainingState {
   std::vector<ProbeReport> probes{};   // what all probes have found, in their order
   std::vector<SkippedData> skipped{};  // data that made the loss NaN or infinite, in their order
   std::optional<Best> best{};          // the best evaluation whose checkpoint exists or is this one
-  // Whether the checkpoint is one that only the time asked for, and that the next one replaces.
+  // Whether the checkpoint was saved only because of the time. The next checkpoint replaces it.
   bool is_interim = false;
   // The step of the interim checkpoint that this one replaces.
   std::optional<int64_t> replaces{};

@@ -10,8 +10,8 @@ namespace berth {
 
 // What the beginning of a file shows that may hold one word in each line. Both look at whole lines.
 
-// Whether it begins with a header line: with the names of columns of words and tags, or with those
-// that `choice` gives. Each line is then a row of a table.
+// Whether it begins with a header line: with the names of columns of words and tags, or with the
+// names in `choice`. Each line is then a row of a table.
 bool begins_sentence_table(std::string_view text, const ColumnChoice& choice);
 
 // Whether each line is a sentence, and not a word with tags. Lines of words have one field, or the

@@ -29,7 +29,7 @@ enum class ModelType {
   kNomicBert
 };
 
-// RoBERTa and those that differ from it in the tokenizer alone.
+// RoBERTa and models that differ from it only in the tokenizer.
 constexpr bool is_of_roberta(ModelType type) {
   return type == ModelType::kRoberta || type == ModelType::kXlmRoberta ||
          type == ModelType::kCamembert;
@@ -41,7 +41,7 @@ struct GeneratorSizes {
 };
 
 // The configuration of a model. Its fields are named as in Hugging Face's config.json, which
-// defines those that have no comment here.
+// defines the fields that have no comment here.
 struct ModelConfig {
   ModelType type = ModelType::kBert;
   Task task = kDefaultTask;          // chosen by the caller, not by the file

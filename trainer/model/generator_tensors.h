@@ -13,7 +13,7 @@ namespace berth {
 // the tensors.
 class GeneratorTensors final : public ParameterTensors {
  public:
-  // `config` is the discriminator's. Of const tensors, nothing may be written.
+  // `config` is the discriminator's. Const tensors may not be written.
   GeneratorTensors(const ModelConfig& config, const ParameterTensors& all);
   GeneratorTensors(const ModelConfig& config, ParameterTensors& all);
 

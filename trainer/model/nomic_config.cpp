@@ -15,7 +15,7 @@ int64_t rounded_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The flags of Nomic's code and what they are where the file does not say.
+// The flags of Nomic's code and their defaults.
 void refuse_other_networks(const ConfigReader& read) {
   const auto refuse_if_true = [&read](const char* key, bool fallback, const char* what) {
     if (read.flag(key, fallback)) refuse_key(key, what);
@@ -65,7 +65,7 @@ std::optional<std::string> nomic_config_for_transformers(const Json& object) {
       {"hidden_size", hidden},
       {"num_hidden_layers", read.integer("n_layer", 1, 1024)},
       {"num_attention_heads", read.integer("n_head", 1, 1 << 12)},
-      // Nomic's code rounds this width up, and has 8/3 of the hidden size where there is none.
+      // Nomic's code rounds this width up. Its default is 8/3 of the hidden size.
       {"intermediate_size", rounded_up(read.integer("n_inner", 1, 1 << 20, 8 * hidden / 3), 256)},
       {"hidden_act", "silu"},
       {"hidden_dropout_prob", read.number("resid_pdrop", 0, 0.99).value_or(0.1)},

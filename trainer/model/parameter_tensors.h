@@ -49,7 +49,7 @@ class HostTensors final : public ParameterTensors {
 
 // The number of elements of all parameters together.
 int64_t total_elements(std::span<const ParameterSpec> specs);
-// The number of elements of those that train.
+// The number of elements of the parameters that train.
 int64_t trained_elements(std::span<const ParameterSpec> specs);
 
 }  // namespace berth

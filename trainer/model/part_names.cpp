@@ -12,7 +12,7 @@ std::string own_prefix(const ModelConfig& config) {
   return config.is_generator ? std::string(kGeneratorPrefix) : "";
 }
 
-// BERT's names, which RoBERTa and ELECTRA kept.
+// The names of BERT, RoBERTa and ELECTRA.
 LayerNames bert_layer(const std::string& prefix) {
   return {.query = prefix + "attention.self.query",
           .key = prefix + "attention.self.key",

@@ -21,7 +21,7 @@ enum class Task {
   kMaskedLm,                 // the ids of masked tokens
   kReplacedTokenDetection,   // which tokens a generator, which learns beside the model, replaced
   kEmbeddingDistillation,    // what another model, the teacher, makes of each text
-  kHiddenStateDistillation,  // what a teacher makes of each token: its last hidden state
+  kHiddenStateDistillation,  // a teacher's output for each token: its last hidden state
   kTextEmbedding,            // one vector for each text; only for inference, as a teacher does
   kHiddenStates,             // one vector for each token; only for inference, as a teacher does
   kSimilarity,               // how similar two texts are, as the cosine of their embeddings
@@ -61,7 +61,7 @@ enum class HeadRows {
   kTokens,     // every token
   kMasked,     // the masked tokens
   kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
-  kPooled,     // those that ModelConfig::pooling asks for; a sequence's logits are its embedding
+  kPooled,     // as ModelConfig::pooling says; a sequence's logits are its embedding
   kStates,     // every token, and its hidden state is its row of logits
   kGroups,     // as kPooled, but a row of logits belongs to the texts of a row of data together
 };
@@ -83,7 +83,7 @@ struct TaskTraits {
   // The names that --task takes, in lower case; unused places are empty. The first is the task's
   // own name, which metrics.json and job.json hold.
   std::array<std::string_view, 5> names{};
-  // Whether --task takes them: a job can be asked for the task.
+  // Whether --task takes them: a job can train the task.
   bool is_offered = true;
 
   InputKind inputs = InputKind::kTexts;

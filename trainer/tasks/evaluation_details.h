@@ -13,7 +13,7 @@ namespace berth {
 // A wrong prediction, for people to look at.
 struct Mistake {
   std::string id{};  // of its row: its own, or its number in the source
-  // The texts of the row, each cut at a few hundred bytes; none where the source has token ids. Of
+  // The texts of the row, each cut at a few hundred bytes; none where the source has token ids. For
   // a tag, the word and then its sentence.
   std::vector<std::string> texts{};
   std::string truth{}, prediction{};

@@ -14,7 +14,7 @@
 
 namespace berth {
 
-// How well the model tells one class, label or type of entity from the others.
+// How well the model distinguishes one class, label or type of entity from the others.
 struct ClassScore {
   std::string name;
   double precision = 0, recall = 0, f1 = 0;

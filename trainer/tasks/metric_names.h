@@ -18,8 +18,8 @@ std::vector<std::string> metric_names(Task task, int64_t num_classes);
 // Whether a lower value of the metric is the better one.
 bool is_error_metric(std::string_view metric);
 
-// A metric that a user asked for: `name` without the "eval_" that Hugging Face puts before it.
-// Throws kUsage, naming `flag`, where it is neither the loss nor one of `metrics`.
+// A metric that the user named: `name` without the "eval_" that Hugging Face puts before it. Throws
+// kUsage, naming `flag`, where it is neither the loss nor one of `metrics`.
 std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,
                            const std::string& flag);
 

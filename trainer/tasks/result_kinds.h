@@ -41,7 +41,7 @@ std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels& la
 // How similar the texts of a row are: logits [1], the cosine of their embeddings.
 std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels& labels,
                                                      const AnswerOptions& answers);
-// Whether a text finds its partner in the batch: logits [2], of which the second one tells.
+// Whether a text finds its partner in the batch: logits [2], of which the second one decides.
 std::unique_ptr<Evaluator> make_partner_evaluator(Dataset& data, const Labels& labels,
                                                   const AnswerOptions& answers);
 

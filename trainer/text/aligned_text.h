@@ -62,11 +62,11 @@ class Rewriting {
   explicit Rewriting(AlignedText& text);
 
   void add(ChangedCharacter next);
-  // The bytes [begin, end) of the old text, which begin behind those that were kept before.
+  // The bytes [begin, end) of the old text, which begin behind the bytes that stayed before.
   void keep(size_t begin, size_t end);
   // `bytes`, with the origin of the byte `like` of the old text.
   void insert(std::string_view bytes, size_t like);
-  // Bytes of the old text that no call has kept or replaced are left out. Called once, at the end.
+  // Bytes of the old text for which no call was made are left out. Called once, at the end.
   void finish();
 
  private:

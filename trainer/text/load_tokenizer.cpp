@@ -54,7 +54,7 @@ void check_tokenizer_keys(const FileLookup& file) {
   });
 }
 
-// Adds the rules by which sequences are made otherwise than earlier versions made them.
+// Adds the rules by which this version makes sequences in another way than earlier versions.
 void add_rules(const FileLookup& file, const SequenceSettings& sequences,
                std::vector<std::string>& rules) {
   if (sequences.cuts_left) rules.emplace_back("truncation_side counts");

@@ -67,7 +67,7 @@ class Tokenizer {
 
   // Whether a space before `word` would be a token of its own, which transformers does not make
   // with is_split_into_words: the word is empty, or begins with a space or an added token. False
-  // where no token begins with a space, as with WordPiece; "" tells whether any does.
+  // where no token begins with a space, as with WordPiece; "" asks whether any token does.
   virtual bool takes_no_space(std::string_view /*word*/) const { return false; }
 
   // The token as the vocabulary writes it ("##ing", "Ġthe"), or "" if no token has this id.

@@ -21,7 +21,7 @@ struct SavedTensor {
   const ParameterSpec& spec() const { return from->specs()[parameter]; }
 };
 
-// The tensors of all parameters, or only of those that train. Their names are `prefix` and the
+// The tensors of all parameters, or only of the ones that train. Their names are `prefix` and the
 // Hugging Face name.
 enum class Saved { kAll, kTraining };
 std::vector<SavedTensor> saved_tensors(const ParameterTensors& from, std::string_view prefix = "",

@@ -26,11 +26,11 @@ struct XlaDeviceOptions {
   PjrtHosts hosts{};  // whose devices compute together
   GpuMemory gpu_memory{};
   // A local folder for compiled programs; see trainer/xla/pjrt/executable_cache.h on who may write
-  // to it. Empty: every process compiles its programs anew.
+  // to it. Empty: every process compiles its programs again.
   std::string cache_directory{};
-  // What the process's environment tells the compiler, such as the value of XLA_FLAGS. It decides
-  // what is compiled, so that a program that was compiled under another one is not taken from the
-  // cache.
+  // The part of the process's environment that the compiler reads, such as the value of XLA_FLAGS.
+  // It decides what is compiled, so that a program that was compiled under another one is not taken
+  // from the cache.
   std::string compiler_environment{};
   // The most seconds that the plugin may take to load, and again to find its devices.
   double deadline_s = 60;
@@ -47,11 +47,11 @@ struct XlaDeviceOptions {
 // (pjrt/deadline.h).
 //
 // EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2
-// devices", with ", Threefry" before PJRT where that draws the dropout. Of the memory that
-// memory_of() tells, `parameters`, `gradients` and `moments` are exact, and the rest is an
-// estimate; nothing is compiled to know it. `plugin` is what this process has grown by while the
-// plugin was opened and checked, and an estimate of what its compiler will take. The memory of a
-// plugin for CPUs is the host's.
+// devices", with ", Threefry" before PJRT where that draws the dropout. In the result of
+// memory_of(), `parameters`, `gradients` and `moments` are exact. The rest is an estimate; nothing
+// is compiled for it. `plugin` is what this process has grown by while the plugin was opened and
+// checked, and an estimate of what its compiler will take. The memory of a plugin for CPUs is the
+// host's.
 std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options);
 
 }  // namespace berth

@@ -13,7 +13,8 @@ namespace {
 int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool trains,
                      bool recomputes) {
   const int64_t tokens = shape.tokens(), hidden = config.hidden_size;
-  // Of one layer: inputs of its products and normalizations, and three forms of the scores.
+  // The activations of one layer: inputs of its products and normalizations, and three forms of the
+  // scores.
   const int64_t layer =
       tokens * (10 * hidden + (config.is_gated ? 5 : 3) * config.intermediate_size) +
       3 * tokens * config.num_attention_heads * shape.row_length;
@@ -89,7 +90,7 @@ Error with_batch_that_fits(const Error& error, const EngineOptions& options,
   if (fitting < longest) {
     return Error(
         error.code(), error.problem(), error.where(),
-        cat("beside the model and its optimizer this device has no room for a sequence of ",
+        cat("beside the model and its optimizer, this device has no memory for a sequence of ",
             longest, " tokens; use a smaller model or shorter sequences"));
   }
   return Error(

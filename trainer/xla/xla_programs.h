@@ -13,9 +13,8 @@
 
 namespace berth {
 
-// The programs of one engine, each compiled when it is first asked for. That takes from seconds to
-// minutes and is logged. Not thread-safe. Borrows the replicas
-// and the cache.
+// The programs of one engine, each compiled when it is first needed. Compiling takes from seconds
+// to minutes and is logged. Not thread-safe. Borrows the replicas and the cache.
 class XlaPrograms {
  public:
   enum class Kind { kTraining, kAccumulation, kApplication, kInference };

@@ -13,7 +13,7 @@ namespace berth {
 namespace {
 
 constexpr double kTimeout_s = 10;
-// Of one request; the server's own limits are 1,000 metrics and 100 parameters.
+// The limits of one request; the server's own limits are 1,000 metrics and 100 parameters.
 constexpr size_t kMetricsAtOnce = 500, kParametersAtOnce = 100;
 constexpr size_t kLongestValue = 500;
 

@@ -20,8 +20,8 @@ struct MlflowMetric {
 enum class MlflowStatus { kRunning, kFinished, kKilled };
 
 // The requests of MLflow's REST API that a job needs (mlflow.org/docs/latest/rest-api.html). Each
-// function makes one attempt, waits at most ten seconds, and throws what HttpClient does, and
-// kUnavailable, with what the server says, where it refuses. Used by one thread at a time.
+// function makes one attempt, and waits at most ten seconds. It throws what HttpClient throws, and
+// kUnavailable, with the server's message, if the server refuses. Used by one thread at a time.
 class MlflowClient {
  public:
   // Borrows the client. The tracking server's address is http(s)://HOST[:PORT][/PATH]. Throws
@@ -33,7 +33,7 @@ class MlflowClient {
   std::string create_run(const std::string& name, int64_t now_ms);
   // A run that has ended may run again, for example when a job resumes.
   void set_status(const std::string& run, MlflowStatus status, int64_t now_ms);
-  // Adds any number of metrics. Those that the server has are replaced.
+  // Adds any number of metrics. Metrics that the server has are replaced.
   void log_metrics(const std::string& run, const std::vector<MlflowMetric>& metrics);
   // Sets parameters. Empty values are left out, and long ones cut at 500 characters, which is what
   // every version of MLflow takes.

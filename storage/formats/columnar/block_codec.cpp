@@ -30,7 +30,7 @@ constexpr uint64_t kLargestBlock = uint64_t{1} << 30;
 }
 
 // The most bytes that a compressed byte can stand for. A header that claims more is damaged, and no
-// memory is taken for it. The frame of zstd tells its own size.
+// memory is taken for it. A frame of zstd contains its own size.
 uint64_t largest_growth(Codec codec) {
   switch (codec) {
     case Codec::kGzip:

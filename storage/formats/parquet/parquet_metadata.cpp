@@ -197,7 +197,7 @@ ColumnChunk read_column_chunk(ThriftReader& thrift) {
   thrift.read_struct([&](ThriftField field) {
     if (field.id == 1 && !thrift.text(field.type).empty()) {
       throw Error(Code::kBadData, "keeps its columns in other files", "",
-                  "write it anew as one file");
+                  "write it again as one file");
     }
     if (field.id == 3) {
       thrift.require_struct(field.type);

@@ -69,9 +69,9 @@ struct PageHeader {
   std::optional<uint32_t> crc32{};  // of the page as it lies in the file
   uint32_t values = 0;              // nulls included
   Encoding encoding = Encoding::kPlain;
-  // Of kData:
+  // For kData:
   Encoding definition_encoding = Encoding::kRle, repetition_encoding = Encoding::kRle;
-  // Of kDataV2, whose levels are never compressed:
+  // For kDataV2, whose levels are never compressed:
   uint32_t definition_size = 0, repetition_size = 0;
   bool is_compressed = true;
 };

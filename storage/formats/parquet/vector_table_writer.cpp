@@ -63,7 +63,7 @@ std::string page(size_t values, std::string_view body) {
 // The pages of one column in one row group.
 class ColumnPages {
  public:
-  // Of a list of `width` values in each row; 0: a row has one value and no levels.
+  // For a list of `width` values in each row; 0: a row has one value and no levels.
   explicit ColumnPages(size_t width) : width_(width) {}
 
   void add(Bytes values) {

@@ -111,7 +111,7 @@ std::vector<std::byte> with_rest(std::vector<std::byte> first, ByteSource& sourc
   return whole;
 }
 
-// The whole pickle. It is refused early if its beginning is none.
+// The whole pickle. It is refused early if its beginning is not a pickle.
 std::vector<std::byte> read_whole(ByteSource& source) {
   std::vector<std::byte> first = read_part(source, kBeginningBytes);
   if (first.size() < kBeginningBytes) return first;

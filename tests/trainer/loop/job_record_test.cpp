@@ -222,18 +222,18 @@ TEST(JobRecord, AJobKeepsTheReadingOfItsRows) {
   EXPECT_NE(job_identity(now), job_identity(before));
   EXPECT_THAT([&] { check_reading_matches(to_json(before), now.reading, "job"); },
               ThrowsCode(Code::kIncompatible,
-                         "job: 0.1.0, which began the job, read its rows otherwise than this "
-                         "version does: multi-hot lists"));
+                         "job: 0.1.0, which began the job, read its rows in another way than this "
+                         "version: multi-hot lists"));
 
   EXPECT_NO_THROW(check_reading_matches(to_json(now), now.reading, "job"));
   RecordedReading later = now.reading;
   later.rows = "0a1b2c3e";
   EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
-              ThrowsCode(Code::kIncompatible, "read its rows otherwise"));
+              ThrowsCode(Code::kIncompatible, "read its rows in another way"));
   later.tokenizer = {"truncation_side counts"};
   EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
               ThrowsCode(Code::kIncompatible,
-                         "read its rows and tokenizer otherwise than this version does: multi-hot "
+                         "read its rows and tokenizer in another way than this version: multi-hot "
                          "lists, truncation_side counts"));
 }
 
@@ -390,7 +390,7 @@ TEST(JobRecord, AnotherReadingOfTheTokenizerEndsTheJob) {
   now.reading.tokenizer = {"truncation_side counts"};
   EXPECT_THAT([&] { check_reading_matches(to_json(before), now.reading, "job"); },
               ThrowsCode(Code::kIncompatible,
-                         "read its tokenizer otherwise than this version does: truncation_side"));
+                         "read its tokenizer in another way than this version: truncation_side"));
   EXPECT_NO_THROW(check_reading_matches(to_json(now), now.reading, "job"));
   EXPECT_NE(job_identity(now), job_identity(before));
 }

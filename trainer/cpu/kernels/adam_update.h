@@ -23,7 +23,8 @@ struct BiasCorrection {
   double first, second;
 };
 
-// Of one AdamW update of a range; `gradient_scale` as StepState::finish_gradients() left it.
+// The factors of one AdamW update of a range; `gradient_scale` is the result of
+// StepState::finish_gradients().
 inline AdamWFactors adamw_factors(const UpdateRange& range, const AdamWOptions& options,
                                   const UpdateInputs& inputs, float gradient_scale) {
   const BiasCorrection correction(options, inputs.step);

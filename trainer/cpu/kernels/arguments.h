@@ -13,11 +13,11 @@ namespace berth {
 // the update, the rows of a table from the table's first row.
 enum class DropoutRows { kTokens, kSequences, kTable };
 
-// Where and how often to drop (Srivastava et al. 2014). Whether element i of row r is kept is
-// decided by a counter-based generator (Philox 4x32-10, Salmon et al. 2011). Its key is (seed,
-// site, step) and its counter (number of the row, i). The decision therefore does not depend on how
-// an update is cut into micro-batches, and backward makes it again instead of storing it. Elements
-// that are kept are scaled by 1/(1-p).
+// Where and how often to drop (Srivastava et al. 2014). A counter-based generator decides whether
+// element i of row r stays (Philox 4x32-10, Salmon et al. 2011). Its key is (seed, site, step) and
+// its counter (number of the row, i). The decision therefore does not depend on how an update is
+// cut into micro-batches, and backward makes it again instead of storing it. Elements that stay are
+// scaled by 1/(1-p).
 struct Dropout {
   float p = 0;        // 0 in evaluation: nothing is dropped
   uint32_t site = 0;  // a different number for each place in the model
@@ -147,7 +147,7 @@ struct ScratchExtent {
   FactoredExtent factored{};  // all zeros: there are no factored gradients
 };
 
-// The logits of B rows, and what they should have been.
+// The logits of B rows, and their targets.
 struct LossInputs {
   ConstTensor logits;     // [B,C]
   ConstTensor targets;    // see the operation

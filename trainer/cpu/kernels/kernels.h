@@ -83,7 +83,7 @@ class Kernels {
   // Such as "cpu-fp32-avx2, OpenBLAS Haswell, 2 threads", for people and for state.json.
   std::string description() const;
   // The type to which products round their factors, except for matrices of few outputs. Products
-  // sum in fp32. Activations that only products read in backward are kept in this type.
+  // sum in fp32. Activations that only products read in the backward pass are stored in this type.
   DType product_dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
 
   // To what the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
@@ -146,9 +146,9 @@ class Kernels {
   // dw. The column sums of dy are added to dbias.
   void linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
                        const LinearGradients& gradients);
-  // pre = x w^T + bias, kept for backward in fp32 or product_dtype(). y = activation(pre), computed
-  // from the kept values. GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415) uses erf (kGelu) or
-  // its tanh approximation (kGeluTanh).
+  // pre = x w^T + bias, stored for backward in fp32 or product_dtype(). y = activation(pre),
+  // computed from the stored values. GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415) uses erf
+  // (kGelu) or its tanh approximation (kGeluTanh).
   void linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                  Activation activation, Tensor pre, Tensor y);
 
@@ -165,8 +165,8 @@ class Kernels {
   // x [R,2F] and dy [R,F]; overwrites dx [R,2F], which is fp32.
   void gated_activation_backward(ConstTensor x, Activation activation, ConstTensor dy, Tensor dx);
 
-  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the
-  // adapter's columns of y += scale * down b^T. x [T,K]. down [T,R] is kept for backward.
+  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the adapter's
+  // columns of y += scale * down b^T. x [T,K]. down [T,R] is stored for backward.
   void low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down, Tensor y);
   // dy has the shape of y. x and down are the same as in the forward pass.
   void low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
@@ -241,7 +241,7 @@ class Kernels {
                                 StepState& state, const VocabularyOutputs& outputs);
   // The size that suits the tile for at most `rows` rows: 8 MB or less.
   static TileSize vocabulary_tile(int64_t rows, int64_t vocabulary);
-  // The same beside what a teacher says; see DistillationLoss. teacher: its logits [B,C].
+  // The same beside a teacher's outputs; see DistillationLoss. teacher: its logits [B,C].
   void distilled_cross_entropy(const LossInputs& inputs, ConstTensor teacher,
                                const DistillationLoss& options, float smoothing, StepState& state,
                                Tensor dlogits);
@@ -301,7 +301,7 @@ class Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
-  // Tells a profiler of a product that `thread` makes, or the pool.
+  // Records in a profiler a product that `thread` makes, or the pool.
   void count(const Product& product, int thread = 0) {
     Profiler* const profiler = pool_.profiler();
     if (profiler == nullptr || !profiler->is_on()) return;

@@ -90,8 +90,8 @@ int64_t Encoder::depth_of(size_t i) const {
 
 // Backward goes from the last layer to the first. A layer's activations are dead after its backward
 // pass, which makes the gradients that are kept until the update. The gradients of a layer are
-// therefore placed where the activations of later layers were. The first gradients, and those that
-// need more room, lie before the activations.
+// therefore placed where the activations of later layers were. The first gradients, and gradients
+// that need more memory, lie before the activations.
 void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_selected) {
   const int64_t tokens = limits.tokens;
   const size_t begin = arena.position();

@@ -22,7 +22,7 @@ class FeedForward {
   // Another layer with the parameters of `other`.
   FeedForward(const FeedForward& other, int64_t layer);
 
-  // `sum_room` is where the sums are kept; null: among the layer's own activations.
+  // `sum_room` is the memory for the sums; null: among the layer's own activations.
   void allocate(Arena& arena, int64_t most_rows, const Tensor* sum_room);
   // x, residual and y [R,H] are rows of the tokens `selected` [R]; null: of all tokens. See
   // ResidualSum for the residual.

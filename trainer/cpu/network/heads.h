@@ -21,9 +21,9 @@ class Head {
   virtual int64_t most_selected(const BatchLimits& limits) const = 0;
 
   virtual void allocate(Arena& arena, const BatchLimits& limits) = 0;
-  // hidden [R,H] must not change until backward. Returns the logits, or what a head has in their
-  // place; they are valid until the next forward. Adds the loss of a labelled batch to the state.
-  // In training, backward must follow: forward may have added to gradients.
+  // hidden [R,H] must not change until backward. Returns the logits, or the values that a head has
+  // in their place. They are valid until the next forward. Adds the loss of a labelled batch to the
+  // state. In training, backward must follow: forward may have added to gradients.
   virtual Tensor forward(const StepContext& step, Tensor hidden) = 0;
   // To be called after a forward of a labelled batch in training. Overwrites dhidden [R,H].
   virtual void backward(const StepContext& step, Tensor dhidden) = 0;
@@ -33,7 +33,7 @@ class Head {
 
 // The head of tasks on sequences (classes, scores or sets of classes). It reads the first token of
 // each sequence: logits [B,C] = classifier(dropout(activation(dense(hidden[first])))). These are
-// BERT's pooler and classifier, or what the architecture has in their place.
+// BERT's pooler and classifier, or the layers that the architecture has in their place.
 std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
                                          Kernels& kernels);
 
@@ -68,7 +68,7 @@ std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters&
 std::unique_ptr<Head> make_pooled_head(const ModelConfig& config, Kernels& kernels);
 
 // The head of tasks that compare the embeddings of the texts of a row of data: G sequences of the
-// batch, which has B of such groups. The logits are what the loss has beside it: [B,1] or [B,2], as
+// batch, which has B of such groups. The logits are values beside the loss: [B,1] or [B,2], as
 // Kernels::cosine_squared_error() and in_batch_negatives() say. It has no parameters.
 std::unique_ptr<Head> make_group_head(const ModelConfig& config, Kernels& kernels);
 

@@ -76,7 +76,7 @@ class SequenceHead final : public Head {
       kernels_.layer_norm_backward(dpooled, norm_->normalized(activated_.first(sequences)),
                                    norm_->parameters(), dpooled, norm_->gradients());
     }
-    // The classifier's input is no longer needed, so its room takes the gradient of the mean.
+    // The classifier's input is no longer needed, so its memory takes the gradient of the mean.
     const Tensor dfirst = config_.pools_mean ? pooled_.first(sequences) : dhidden;
     dense_.activation_backward(kernels_, dpooled, {pre_.first(sequences), names_.activation},
                                first_, dfirst, Into::kOverwrite);

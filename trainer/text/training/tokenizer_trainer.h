@@ -29,7 +29,7 @@ int64_t vocab_size_of(const TokenizerTrainingOptions& options);
 
 struct TrainedTokenizer {
   std::vector<Tokenizer::File> files;  // load_tokenizer() and transformers load them
-  int64_t vocab_size;                  // less than asked for if the text has too few frequent pairs
+  int64_t vocab_size;                  // less than requested if the text has too few frequent pairs
   uint64_t distinct_words;
   TextStatistics text;
 };

@@ -24,7 +24,7 @@ std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest,
 // The rows that each replica would need for the most tokens if all rows were full.
 int64_t full_rows(const BatchLimits& limits, int64_t longest, int64_t replicas);
 
-// The first shape that has room for what `needed` says. Throws kInternal where none has.
+// The first shape that `needed` fits. Throws kInternal where none has.
 const BatchShape& smallest_shape(std::span<const BatchShape> shapes, const BatchShape& needed);
 
 }  // namespace berth

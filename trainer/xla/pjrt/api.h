@@ -78,7 +78,7 @@ inline PJRT_Program pjrt_program(std::string& module) {
 }
 
 // The floating-point operations of one execution on one device, as the compiler counts them;
-// nullopt where it counts none. Throws where the plugin cannot tell.
+// nullopt where it counts none. Throws if the plugin cannot say it.
 std::optional<double> pjrt_flops(const PjrtPlugin& plugin, PJRT_Executable* executable);
 
 }  // namespace berth

@@ -72,7 +72,7 @@ class PjrtExecutable {
   size_t outputs() const { return outputs_; }
   size_t replicas() const { return replicas_; }
 
-  // nullopt where the plugin does not tell.
+  // nullopt if the plugin does not report it.
   std::optional<PjrtProgramMemory> memory() const;
   std::optional<double> flops() const;  // of one execution on one device, as the compiler counts
 

@@ -21,8 +21,8 @@ namespace berth {
 class ExecutableCache {
  public:
   // `folder` is local, and is made when the first entry is written. "" caches nothing.
-  // `compiler_environment` is what the process's environment tells the compiler, in any form.
-  // compile() waits `deadline_s` seconds for one program.
+  // `compiler_environment` is the part of the process's environment that the compiler reads, in any
+  // form. compile() waits `deadline_s` seconds for one program.
   explicit ExecutableCache(std::string folder, std::string compiler_environment = "",
                            double deadline_s = kCompileDeadlineS)
       : folder_(std::move(folder)),
@@ -30,7 +30,7 @@ class ExecutableCache {
         deadline_s_(deadline_s) {}
 
   // Returns the program, loaded from its entry or else compiled and then stored. A damaged entry,
-  // and one that the plugin does not accept, is compiled anew after one warning. An entry that
+  // and one that the plugin does not accept, is compiled again after one warning. An entry that
   // cannot be written costs one warning. Throws what PjrtExecutable::compile() throws.
   PjrtExecutable compile(const PjrtClient& client, std::string_view program,
                          const PjrtCompileOptions& options = {}) const;

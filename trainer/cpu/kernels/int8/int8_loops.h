@@ -91,8 +91,8 @@ bool multiplies(const Int8Loops& loops);
 // The loops that this CPU has, best first; never empty. Loops that fail multiplies() are left out.
 std::vector<const Int8Loops*> supported_int8_loops();
 
-// Those for the named instruction set, or the best where none is named. Those for any CPU where
-// this CPU lacks what is asked for.
+// The loops for the named instruction set, or the best ones if none is named. The loops for any CPU
+// if this CPU lacks the named instructions.
 const Int8Loops& pick_int8_loops(std::string_view instruction_set);
 
 }  // namespace berth
