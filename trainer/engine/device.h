@@ -19,10 +19,11 @@ namespace berth {
 // The ranks that train a model together.
 struct RankOptions {
   int64_t size = 1;
-  // Null where there is one rank, and where only memory_of() is asked.
+  // Null if there is one rank, or if only memory_of() is called.
   Communicator* communicator = nullptr;
   DType reduce_dtype = DType::kBF16;  // what gradients travel in: kBF16 or kF32
-  // Whether each rank keeps the moments of its share alone. One rank has nothing to share.
+  // Whether each rank stores only the moments of its share. With one rank there is nothing to
+  // share.
   bool shards_optimizer = false;
 };
 
@@ -42,10 +43,11 @@ struct EngineOptions {
 
 // The memory that an engine takes at most, in bytes.
 struct EngineMemory {
-  // On the device. If there are several with memory of their own, on each of them.
+  // On the device. If there are several devices with memory of their own, on each of them.
   size_t parameters = 0;
   size_t gradients = 0;    // Devices that have memory of their own.
-  size_t moments = 0;      // The optimizer's, of what trains, or of the largest rank's share.
+  size_t moments = 0;      // The optimizer's moments of the parameters that train, or of the
+                           // largest rank's share.
   size_t activations = 0;  // Activations of the largest batch, with the gradients that reuse their
                            // memory.
   size_t scratch = 0;      // Everything else, packed copies of weights included.
@@ -82,9 +84,9 @@ class Device {
   virtual double peak_flops() { return 0; }
   // nullopt where engines use the host's memory, or if the device does not report it.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
-  // What engines do is recorded there while it is on; null: nowhere. It is for info().threads
-  // threads, and must outlive the engines or be taken away first. For a device that does not
-  // compute on this process's threads, the caller's work is recorded, such as waiting for the
+  // The profiler that records the work of engines while it is on; null: there is none. It is for
+  // info().threads threads. It must outlive the engines or be removed first. For a device that does
+  // not compute on this process's threads, the caller's work is recorded, such as waiting for the
   // device.
   virtual void set_profiler(Profiler* profiler) { (void)profiler; }
   // Parameters and moments start as zeros; they are to be written, then tensors_written() called.

@@ -65,15 +65,15 @@ class Engine {
   // only the rank's own share.
   virtual bool shards_moments() const { return false; }
   // To be called after tensors were written and before the next update or inference: the engine
-  // renews what it derives from them, such as packed copies.
+  // then renews derived data, such as packed copies.
   virtual void tensors_written() = 0;
   // Sets both moments to zero, as they are before the first update.
   virtual void clear_moments() = 0;
 
   // `call` runs on the thread that starts updates, each time before an update changes tensors that
-  // train. They may be read by another thread until it returns. Other ranks wait for that with what
-  // they change of the moments that this engine shows. The tensors of parameters that do
-  // not train never change. Empty: nothing is called.
+  // train. They may be read by another thread until it returns. Until then, other ranks do not
+  // change the moments that this engine shows. The tensors of parameters that do not train never
+  // change. Empty: nothing is called.
   void call_before_change(std::function<void()> call) { before_change_ = std::move(call); }
 
   // ---- Training ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// What is made of each state that the engine pools, in this order.
+// The steps that turn each pooled state into an embedding, in this order.
 struct EmbeddingForm {
   bool normalizes = false;  // scaled to length 1
   size_t width = SIZE_MAX;  // its first numbers only

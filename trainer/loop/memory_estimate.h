@@ -23,11 +23,11 @@ struct MemoryEstimate {
   // What reading the rows has taken for a while beyond all of this. It is free again.
   size_t reading = 0;
   Saving saves = Saving::kBesideTraining;
-  // What the copies for a save may take, within `saving`. They may take more where storage is slow
-  // and the host has memory to spare; CopyLimits is made of that.
+  // The memory that the copies for a save may take, within `saving`. They may take more where
+  // storage is slow and the host has memory to spare; CopyLimits is made of that.
   uint64_t most_copied = 0;
 
-  // What the job holds at once from now on, and at most at any time.
+  // The memory that the job holds at once from now on, and the most at any time.
   size_t on_host_yet() const {
     return program + tables + teacher + engine.on_host() + saving + probe;
   }

@@ -67,7 +67,7 @@ struct DataOptions {
   bool line_by_line = false;              // else rows are joined and cut into full sequences
   bool attends_across_documents = false;  // where they are joined
   int64_t sequences_per_block = 1;        // the most of them, as the rows turned out
-  // An earlier version began the job, which took a line without spaces for one word.
+  // Whether an earlier version began the job. It read a line without spaces as one word.
   bool words_end_at_spaces = false;
   // For question answering.
   std::optional<int64_t> doc_stride{};  // see FeatureOptions
@@ -87,7 +87,7 @@ struct ModelOptions {
   bool ignores_mismatched_sizes = false;
 };
 
-// What an encoder learns of a teacher from texts without labels.
+// The output of a teacher that an encoder learns from texts without labels.
 enum class DistillationTarget {
   kEmbedding,     // the mean of the last hidden states of a text's tokens
   kHiddenStates,  // the last hidden state of each token
@@ -120,7 +120,7 @@ enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 // What embeddings of texts that belong together learn.
 enum class SimilarityLoss { kCosine, kInBatchNegatives };
 
-// How texts become vectors. What is empty is as the model's folder says.
+// How texts become vectors. An empty value means the setting in the model's folder.
 struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
   std::optional<bool> normalizes{};
@@ -161,7 +161,7 @@ struct RankPlace {
   int64_t part() const { return cuts_updates ? rank : 0; }
 };
 
-// Where the job of a seed writes what is large, as URIs.
+// Where the job of a seed writes its large files, as URIs.
 struct SeedPlaces {
   std::string checkpoints{}, model{};
 };
@@ -182,7 +182,8 @@ struct TrainingOptions {
   std::optional<double> save_minutes{};
   double save_patience_s = 30;   // how long a save waits for an earlier one
   int64_t save_total_limit = 2;  // 0: keep all
-  // Whether older checkpoints go where the disk is full: unless somebody asked to keep all.
+  // Whether older checkpoints are removed if the disk is full. It is false if the user wants to
+  // keep all.
   bool gives_up_checkpoints = true;
   int64_t grace_s = 0;         // between a signal to stop and the end by force; 0: not known
   int64_t step_timeout_s = 0;  // of an update or a part of an evaluation; 0: there is none
@@ -192,17 +193,18 @@ struct TrainingOptions {
   std::string metric_for_best_model{};  // empty: the task's main metric
   int64_t early_stopping_patience = 0;  // in evaluations; 0: trains to the plan's end
   bool load_best_model_at_end = false;
-  // Whether the job writes checkpoints and its model. A run inside a job, of which only the scores
-  // are wanted, does not.
+  // Whether the job writes checkpoints and its model. A run inside a job that only produces scores
+  // does not.
   bool keeps_weights = true;
   OptimizationOptions optimization{};
   RankPlace place{};
-  DType reduce_dtype = DType::kBF16;  // what gradients travel in from rank to rank
-  bool shard_optimizer = false;       // whether each rank keeps the moments of its share alone
+  DType reduce_dtype = DType::kBF16;  // the type in which gradients travel between ranks
+  bool shard_optimizer = false;       // whether each rank stores only the moments of its share
   std::vector<SeedPlaces> earlier_seeds{};  // with --seeds: seeds that are finished
   int64_t later_seeds = 0;                  // and how many come after this one
 
-  // About as many, where there are several ranks: they share the tokens equally.
+  // The examples of a micro-batch. With several ranks it is an estimate, because they share the
+  // tokens equally.
   int64_t examples_per_micro_batch() const {
     const int64_t parts = gradient_accumulation_steps * place.parts();
     return (batch_size + parts - 1) / parts;

@@ -21,7 +21,7 @@ class SavePace {
   bool due() const;
   // A save begins, so the time runs from now on.
   void restart() { began_s_ = clock_(); }
-  // The last save took so long until it was written.
+  // The last save took `seconds`.
   void took(double seconds);
 
   bool is_chosen() const { return !minutes_; }

@@ -12,10 +12,10 @@
 
 namespace berth {
 
-// What a model's folder says of embeddings beside its encoder, in the files of
-// sentence-transformers: modules.json lists the modules (an encoder, then a Pooling, perhaps a
-// Normalize), each with a folder of its own; older folders keep the encoder in 0_Transformer. Empty
-// where the folder does not say.
+// The settings for embeddings in a model's folder, in the files of sentence-transformers.
+// modules.json lists the modules (an encoder, then a Pooling, perhaps a Normalize), each with a
+// folder of its own. In older folders the encoder is in 0_Transformer. A value is empty if the
+// folder does not have it.
 struct SentenceFiles {
   bool is_there = false;  // there is a modules.json
   std::optional<Pooling> pooling{};
@@ -31,8 +31,8 @@ struct SentenceFiles {
   std::optional<int64_t> max_seq_length{};
 };
 
-// The model_max_length of tokenizer_config.json, in tokens. nullopt where it names none or one
-// without limit. Throws kUsage where it is no length that berth has.
+// The model_max_length of tokenizer_config.json, in tokens. nullopt if it names none, or one that
+// means no limit. Throws kUsage if berth does not support the length.
 std::optional<int64_t> tokenizer_length(ModelFolder& folder);
 
 // Reads them. Throws kUsage if berth does not support a module, its package, the order of modules,

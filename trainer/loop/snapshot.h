@@ -53,8 +53,8 @@ class Snapshot {
   uint64_t parameter_bytes() const;
   uint64_t moment_bytes() const;
 
-  // The parameters come first. Neither closes the sink. To write the same tensors again, as after a
-  // lost upload, is possible until the engine has changed; after that it throws kUnavailable.
+  // The parameters come first. Neither closes the sink. The same tensors can be written again, as
+  // after a lost upload, until the engine has changed. After that, they throw kUnavailable.
   void write_parameters(ByteSink& sink);
   void write_moments(ByteSink& sink);
   // Nothing more will be written, because all is written or because writing failed.

@@ -63,9 +63,9 @@ struct TrainResult {
 };
 
 // Trains from `state` to the end of the plan, or until BestRule gives up. Probes, evaluates and
-// saves when that is due, in this order, so that a restored state knows what its step has had. The
-// last update is always saved, evaluated if there are evaluation data, and probed if there are
-// probes. If the options say so, loads the parameters of the best checkpoint at the end.
+// saves when that is due, in this order, so that a restored state shows which of them its step has
+// done. The last update is always saved, evaluated if there are evaluation data, and probed if
+// there are probes. If the options say so, loads the parameters of the best checkpoint at the end.
 //
 // If `stop` is set, saves and throws kStopped. It does not save if this would take longer than the
 // rest of TrainingOptions::grace_s. It estimates the time from the earlier saves of this process.

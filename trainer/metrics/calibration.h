@@ -24,8 +24,8 @@ class Calibration {
     }
   };
 
-  // Adds one prediction and the probability that the model gives it, from 0 to 1. One that is not
-  // a number is not counted.
+  // Adds one prediction and the probability that the model gives it, from 0 to 1. NaN is not
+  // counted.
   void add(double probability, bool is_right);
 
   int64_t predictions() const { return predictions_; }

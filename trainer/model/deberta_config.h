@@ -6,7 +6,7 @@
 namespace berth {
 
 // Fills in the fields that only DeBERTa has (model_type "deberta-v2"). The sizes must be set
-// already. Throws kUsage where the model is not built like those published as DeBERTa-v2 and v3.
+// already. Throws kUsage if the model is not built like the published DeBERTa-v2 and v3.
 void parse_deberta(const ConfigReader& read, ModelConfig& config);
 
 }  // namespace berth

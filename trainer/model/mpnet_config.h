@@ -6,7 +6,7 @@
 namespace berth {
 
 // Reads what MPNet (Song et al. 2020, arXiv:2004.09297) has beyond other encoders into `config`.
-// Throws kUsage, naming the key, for what transformers' MPNet does not compute as it says.
+// Throws kUsage, naming the key, if transformers' MPNet ignores the key's value.
 void parse_mpnet(const ConfigReader& read, ModelConfig& config);
 
 }  // namespace berth

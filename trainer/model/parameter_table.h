@@ -9,7 +9,7 @@ namespace berth {
 struct LoraOptions;
 struct ModelConfig;
 
-// What a parameter is initialized with. kNormal: normal, with a mean of 0.
+// The initial values of a parameter. kNormal: normal, with a mean of 0.
 enum class Initial { kNormal, kZeros, kOnes };
 
 // One parameter: its name, its shape and how it is treated.
@@ -44,8 +44,8 @@ struct ParameterSpec {
 // product computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 // The table of a training. LoRA's adapters, if any, stand before the head, and only the adapters
-// and the head train. Parameters of a smaller depth than `first_depth` do not train, either. What
-// trains is always one end of the table.
+// and the head train. Parameters of a smaller depth than `first_depth` do not train, either. The
+// parameters that train are always one end of the table.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora,
                                            int64_t first_depth = 0);
 

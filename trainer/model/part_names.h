@@ -57,7 +57,7 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config);
 
 // The head of tokens: logits = NAME(dropout(hidden)).
 std::string token_head_name(const ModelConfig& config);
-// What it makes of hidden states first, where the config transforms_tokens():
+// The head's first step for hidden states, if the config transforms_tokens():
 // norm(activation(dense(hidden))).
 struct TransformNames {
   std::string dense, norm;

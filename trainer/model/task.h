@@ -20,7 +20,7 @@ enum class Task {
   kQuestionAnswering,        // the span of a context that answers a question
   kMaskedLm,                 // the ids of masked tokens
   kReplacedTokenDetection,   // which tokens a generator, which learns beside the model, replaced
-  kEmbeddingDistillation,    // what another model, the teacher, makes of each text
+  kEmbeddingDistillation,    // the output of another model, the teacher, for each text
   kHiddenStateDistillation,  // a teacher's output for each token: its last hidden state
   kTextEmbedding,            // one vector for each text; only for inference, as a teacher does
   kHiddenStates,             // one vector for each token; only for inference, as a teacher does
@@ -91,7 +91,7 @@ struct TaskTraits {
   HeadRows rows = HeadRows::kSequences;
   LossKind loss = LossKind::kCrossEntropy;
 
-  // Whether the rows of data hold the labels. Other tasks make them of the texts.
+  // Whether the rows of data hold the labels. Other tasks make labels from the texts.
   bool has_label_column = true;
 
   // The task of the same rows where they have no label column. Empty: it is this one.
@@ -101,8 +101,8 @@ struct TaskTraits {
   bool has_classes = true;
   // Columns of the logits; 0: one for each class.
   int64_t outputs = 0;
-  // Where the outputs are not classes: what the only one is called in config.json's id2label.
-  // Empty: outputs have no names.
+  // If the outputs are not classes: the name of the only output in config.json's id2label. Empty:
+  // outputs have no names.
   std::string_view output_name{};
 
   // The names that a table's columns of texts and of labels usually have, in order of preference.

@@ -12,7 +12,7 @@ namespace berth {
 // The name of the loss among the metrics.
 inline constexpr const char* kLossName = "loss";
 
-// What an evaluation of the task reports beside the loss, the main metric first.
+// The metrics of the task's evaluation beside the loss, the main metric first.
 std::vector<std::string> metric_names(Task task, int64_t num_classes);
 
 // Whether a lower value of the metric is the better one.

@@ -253,7 +253,7 @@ TEST(JobRecord, AnEarlierOneMayHaveTheRulesOfTheTokenizerApart) {
     now.tokenizer = rules;
     for (const std::string& before : {with_rows, without_rows}) {
       EXPECT_THAT([&] { check_reading_matches(before, now, "job"); },
-                  ThrowsCode(Code::kIncompatible, "read its tokenizer otherwise"));
+                  ThrowsCode(Code::kIncompatible, "read its tokenizer in another way"));
     }
   }
 }
