@@ -5,11 +5,11 @@
 
 #include "trainer/cpu/kernels/tensor.h"
 
-// What the operations in kernels.h take together. The shape letters are explained there. All these
-// structs are values that borrow their tensors for one call.
+// The arguments of the operations in kernels.h, in groups. The shape letters are explained there.
+// All these structs are values that borrow their tensors for one call.
 namespace berth {
 
-// What a row of a dropped tensor stands for. Tokens and sequences are counted from the first one of
+// The meaning of a row of a dropped tensor. Tokens and sequences are counted from the first one of
 // the update, the rows of a table from the table's first row.
 enum class DropoutRows { kTokens, kSequences, kTable };
 
@@ -101,13 +101,13 @@ struct PositionBiasInputs {
   int64_t longest() const { return (rows.elements() + 1) / 2; }  // N
 };
 
-// Self-attention inside each sequence of a packed batch. Usually every token asks, and `qkv` holds
-// queries, keys and values. Where only some tokens ask, `selected` names them, `q` holds their
-// queries, and `qkv` holds the keys and values of all tokens.
+// Self-attention inside each sequence of a packed batch. Usually every token has a query, and `qkv`
+// holds queries, keys and values. If only some tokens have queries, `selected` names them, `q`
+// holds their queries, and `qkv` holds the keys and values of all tokens.
 struct AttentionInputs {
   ConstTensor qkv;         // [T,3H], or [T,2H] beside q; each part is A heads of D
   ConstTensor q{};         // [R,H]; null where every token asks
-  ConstTensor selected{};  // int32 [R], increasing; null where every token asks
+  ConstTensor selected{};  // int32 [R], increasing; null if every token has a query
   ConstTensor cu_seqlens;  // int32 [B+1]: sequence b is rows cu_seqlens[b] to cu_seqlens[b+1]
   int num_heads = 1;
   RelativePositionInputs relative{};  // null: scores come from the tokens' contents only

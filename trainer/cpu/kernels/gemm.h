@@ -35,7 +35,7 @@ struct Product {
   Product part(const Tile& tile) const;
 };
 
-// Writes what the sums of a tile begin with to C: zeros or the bias. Does nothing where `add` is
+// Writes the start values of a tile's sums to C: zeros or the bias. Does nothing where `add` is
 // set.
 void begin_sums(const Product& product, const Tile& tile);
 

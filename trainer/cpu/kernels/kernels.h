@@ -86,7 +86,7 @@ class Kernels {
   // sum in fp32. Activations that only products read in the backward pass are stored in this type.
   DType product_dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
 
-  // To what the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
+  // The type to which the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
   Precision precision() const;
 
   // Where the operations are recorded; null: nowhere.

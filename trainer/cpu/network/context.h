@@ -28,7 +28,7 @@ struct BatchTensors {
   bool labelled() const { return labels || targets; }
 };
 
-// What the forward and backward passes of every layer are given besides activations.
+// The arguments of every layer's forward and backward pass, besides activations.
 struct StepContext {
   const BatchTensors& batch;
   StepState& state;

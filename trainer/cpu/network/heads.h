@@ -58,8 +58,8 @@ std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters&
                                           Kernels& kernels);
 
 // The head of ELECTRA's discriminator (Clark et al. 2020, arXiv:2003.10555). It reads every token:
-// logits [T,1] = prediction(activation(dense(hidden))), which are positive where it takes the token
-// for replaced. It has no dropout.
+// logits [T,1] = prediction(activation(dense(hidden))), which are positive if it predicts that the
+// token was replaced. It has no dropout.
 std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters& parameters,
                                           Kernels& kernels);
 

@@ -23,8 +23,8 @@ enum class Phase { kTraining, kEvaluation };
 // are complete for the batch, and backward does not change them any more. Depths decrease.
 using GradientsFinal = std::function<void(int64_t depth)>;
 
-// What an engine computes, over packed batches: a model, or several that learn together. Borrows
-// config, parameters and kernels. Not thread-safe.
+// The network of an engine, over packed batches: a model, or several models that learn together.
+// Borrows config, parameters and kernels. Not thread-safe.
 class Network {
  public:
   virtual ~Network() = default;

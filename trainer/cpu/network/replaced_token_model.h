@@ -42,7 +42,7 @@ class ReplacedTokenModel final : public Network {
   // most likely id for a masked token, and 0 and -1 for other tokens.
   std::vector<float> logits() const override;
 
-  // What the discriminator read in the last forward: the ids, and which of them were replaced.
+  // The discriminator's input in the last forward pass: the ids, and which of them were replaced.
   const PackedBatch& replaced() const { return replaced_; }
 
  private:

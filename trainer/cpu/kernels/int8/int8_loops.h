@@ -16,8 +16,8 @@ namespace berth {
 // |sum| <= 127^2 * depth fits int32 for a depth of at most 133,000.
 inline constexpr float kLargestInt8 = 127;
 
-// By what floats of at most `largest` are multiplied to become numbers of at most largest_number.
-// It is 0 where the quotient would be no finite number: then all of them become 0.
+// The factor that turns floats of at most `largest` into numbers of at most largest_number. If the
+// quotient would not be finite, the factor is 0: then all numbers become 0.
 inline float int8_factor(float largest, float largest_number = kLargestInt8) {
   return largest > 1e-30f && largest <= std::numeric_limits<float>::max() ? largest_number / largest
                                                                           : 0;
@@ -62,7 +62,7 @@ struct Int8Loops {
                    const Int8Columns& columns_panel, int64_t depth, int64_t rows, int64_t columns,
                    const Addend& addend, float* c, int64_t c_stride);
 
-  // What a thread must do before and after calls of multiply; null: nothing.
+  // The preparation and the cleanup of a thread around calls of multiply; null: nothing is needed.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
 };

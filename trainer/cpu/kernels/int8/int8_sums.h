@@ -9,7 +9,8 @@
 
 namespace berth {
 
-// What the loops for AVX512 and for AMX share. Only for files that are compiled with AVX512.
+// The parts that the loops for AVX512 and for AMX share. Only for files that are compiled with
+// AVX512.
 
 // The mask of the first `count` of sixteen lanes.
 inline __mmask16 lanes_below(int64_t count) {
@@ -36,7 +37,7 @@ float quantize_with(const float* x, int64_t depth, int64_t padded, const Store& 
   return largest / kLargestInt8;
 }
 
-// Sixteen sums of a row as what they stand for, added to the addend, for the columns of the mask.
+// Sixteen sums of a row, as floats that are added to the addend, for the columns of the mask.
 inline void store_sums(__m512i sums, __m512 scales, __mmask16 columns, const float* added,
                        float* c) {
   __m512 x = added != nullptr ? _mm512_maskz_loadu_ps(columns, added) : _mm512_setzero_ps();
