@@ -36,15 +36,15 @@ class Cluster {
   bool leads() const { return leader_ != nullptr; }
   // The rank of this worker among the workers that have come, which may be fewer than were started.
   RankPlace place() const;
-  // What the workers leave each other: thread-safe, as long as the cluster lives.
+  // The store by which the workers exchange values. Thread-safe, as long as the cluster lives.
   KeyValueStore& store();
   // Null where the job was finished before this worker came.
   Communicator* ranks() { return ranks_.get(); }
 
   // Worker 0 has written everything: the others may end. They wait for that here.
   void finish();
-  // This worker ends before that, because of `error`. Where it only noticed that another one is
-  // lost, it waits until it is known which one: on_lost then ends the process.
+  // This worker ends before that, because of `error`. If the error only says that another worker is
+  // lost, it waits until its number is known: on_lost then ends the process.
   void leave(const Error& error);
 
  private:
@@ -60,7 +60,7 @@ class Cluster {
 };
 
 // Gathers the workers, does `work` as one of them, and returns when all have done it. Does nothing
-// where the job was finished before this worker came. Where `work` throws, the others hear of it.
+// where the job was finished before this worker came. If `work` throws, the others are notified.
 // Throws what `work` and the constructor throw.
 void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work,
                    std::function<bool()> is_finished = {});

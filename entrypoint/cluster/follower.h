@@ -38,7 +38,8 @@ bool is_led(const LeaderPlace& place);
 // calls the rest.
 class Follower final : public KeyValueStore {
  public:
-  // Asked again and again until the leader is found; nullopt: it has not said yet where it is.
+  // Called again and again until the leader is found; nullopt: the leader has not published its
+  // address yet.
   using Find = std::function<std::optional<LeaderPlace>()>;
 
   Follower(GatheringOptions options, Find find);
@@ -46,9 +47,9 @@ class Follower final : public KeyValueStore {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Returns its place when the workers are there, and nullopt where the job is finished, as worker
-  // 0 or `is_finished` says. Says in the log what it waits for. Throws kPeerLost where the patience
-  // ends, kIncompatible where the leader refuses this worker, and kStopped once `stop` is set.
+  // Returns its rank when the workers are there. Returns nullopt if the job is finished, as worker
+  // 0 or `is_finished` says. Logs what it waits for. Throws kPeerLost where the patience ends,
+  // kIncompatible where the leader refuses this worker, and kStopped once `stop` is set.
   std::optional<GatheredPlace> join(const std::atomic<bool>& stop);
   // The address of this host by which it reached the leader. After join().
   const std::string& own_address() const { return own_address_; }

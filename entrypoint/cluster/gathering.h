@@ -23,11 +23,11 @@ struct GatheringOptions {
   double patience_s = 600;  // how long a worker waits for the others to start
   double silence_s = 15;    // after which another worker counts as lost
   double hello_s = 10;      // after which a connection that has proved nothing is closed
-  // Asked while this worker waits for worker 0: whether the job was finished without it, so that
-  // nobody will come. Empty: never.
+  // Called while this worker waits for worker 0: whether the job was finished without it, so that
+  // nobody will come. Empty: it is not called.
   std::function<bool()> is_finished{};
-  // Called once, on a thread of the gathering, where a worker is lost after all had come. Whoever
-  // is called ends the process.
+  // Called once, on a thread of the gathering, where a worker is lost after all had come. The
+  // function must end the process.
   std::function<void(const Error& error)> on_lost{};
 };
 

@@ -36,7 +36,7 @@ class Leader final : public KeyValueStore {
   const std::string& attempt() const { return attempt_; }
 
   // Returns when all workers are there, or enough of them. They get new numbers. Returns their
-  // number. Says in the log for whom it waits. Throws kPeerLost where the patience ends, with the
+  // number. Logs the workers for which it waits. Throws kPeerLost where the patience ends, with the
   // ranks that are missing, and kStopped once `stop` is set.
   int64_t gather(const std::atomic<bool>& stop);
   // The address of this host by which the first worker has reached it. After gather().

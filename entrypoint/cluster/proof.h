@@ -16,7 +16,8 @@ namespace berth {
 //
 // A proof is the HMAC-SHA-256 of who speaks, both nonces and the message without its proof; the
 // secret is the key. The worker proves first, so that a stranger who connects to worker 0 gets
-// nothing to guess the secret by. A job without a secret has an empty key, and proves nothing.
+// nothing that helps to guess the secret. A job without a secret has an empty key, and proves
+// nothing.
 struct Handshake {
   enum class Speaker { kLeader, kWorker };
 

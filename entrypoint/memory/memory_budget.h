@@ -46,7 +46,7 @@ struct BatchSizes {
   // examples in an update, one at a time, because gradients must then be accumulated.
   bool fits_alone = false;
   bool recomputes = false;
-  // How the teacher's outputs could take less memory; empty: there are none.
+  // A hint how the teacher's outputs could take less memory; empty: there are no such outputs.
   std::string smaller_outputs{};
 
   int64_t micro_batch() const {

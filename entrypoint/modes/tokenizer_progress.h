@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// Says in the log now and then how far the training of a tokenizer is. Not thread-safe.
+// Logs the progress of the training of a tokenizer now and then. Not thread-safe.
 class TokenizerProgress {
  public:
   explicit TokenizerProgress(const LogPace& pace = LogPace()) : reading_(pace), pieces_(pace) {}

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// Whether a machine has one kind of accelerator. A plugin is opened only where it has: libtpu waits
-// for minutes on a machine without a TPU.
+// Whether a machine has one kind of accelerator. A plugin is opened only on such a machine: libtpu
+// waits for minutes on a machine without a TPU.
 struct Presence {
   bool is_there = false;
   // If it is not there: why, and what to do about it.

@@ -6,19 +6,19 @@
 
 namespace berth {
 
-// The rank of this process among the processes that train together. What is not known is empty.
+// The rank of this process among the processes that train together. An unknown value is empty.
 struct ClusterPlace {
   std::optional<int64_t> rank{}, size{};
   std::string leader_host{};             // of the worker of rank 0
   std::optional<int64_t> leader_port{};  // on which it listens
-  // What the process is for, where that is no training: "ps" or "evaluator".
+  // The role of the process, if it does not train: "ps" or "evaluator".
   std::string other_role{};
-  std::string secret{};  // BERTH_CLUSTER_SECRET: what all workers know, and nobody else
+  std::string secret{};  // BERTH_CLUSTER_SECRET: the secret that only the workers know
 };
 
 // The cluster that TF_CONFIG (TensorFlow) or CLUSTER_SPEC (Vertex AI) describes in JSON. The chief,
-// called "master" or "workerpool0" in some, has rank 0, and the workers follow. All is empty where
-// the text is none of them.
+// called "master" or "workerpool0" in some, has rank 0, and the workers follow. All fields are
+// empty if the text has neither form.
 ClusterPlace cluster_of_json(const std::string& json);
 
 // The variables of launchers: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of PyTorch and

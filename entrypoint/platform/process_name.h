@@ -8,7 +8,7 @@ namespace berth {
 // The name of this machine or container; "host" if the system does not report it.
 std::string host_name();
 
-// "host.pid": tells this process apart from others that write to the same directory.
+// "host.pid": identifies this process among others that write to the same directory.
 std::string process_name();
 
 // Identifies this process among all processes that ever were: the system's boot, the namespace of

@@ -14,7 +14,7 @@ struct ProcessEnd {
   int signal = 0;  // 0: it was none
 };
 
-// Runs this program with `arguments` in a process of its own, and waits for its end. What it prints
+// Runs this program with `arguments` in a process of its own, and waits for its end. Its output
 // goes to the file `log`, and its TMPDIR is the directory `temporary`. Its environment lacks the
 // variables that a platform sets for one job only: places to write to, and trials of a study. It
 // gets --parent-process, so that it cannot outlive this one, whose calling thread must live until

@@ -20,7 +20,7 @@ namespace berth {
 // One thread may add while another one flushes.
 class EventRun {
  public:
-  // `storage` outlives this. `writer` tells processes apart: process_name().
+  // `storage` outlives this. `writer` identifies the process: process_name().
   EventRun(Storage& storage, Uri directory, std::string writer);
 
   void add(const std::vector<std::byte>& record);
@@ -71,7 +71,7 @@ class EventFiles final : public Observer {
   void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_finish() override;
 
-  // Adds what probes of an earlier process found, where it did not store that.
+  // Adds the results of an earlier process's probes that it did not store.
   void restore(const std::vector<ProbeReport>& reports);
 
   // Waits until every write that was started is done.

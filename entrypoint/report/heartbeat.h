@@ -42,7 +42,7 @@ struct HeartbeatOptions {
   std::string host{};     // host_name()
   int64_t pid = 0;        // of this process
   std::string process{};  // process_identity()
-  UsageSource usage{};    // where nothing is known, the file says nothing of it
+  UsageSource usage{};    // an unknown value is not in the file
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
   Sleep sleep = sleep_s;
 };

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// Everything that a job says while it runs: it owns the log sink and passes each event on to the
+// All output of a job while it runs: it owns the log sink and passes each event on to the
 // observers, in the order in which they were added. It also keeps `progress` current. It lives as
 // long as the job.
 class JobOutput final : public Observer {

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// What all spans of one name have cost the caller, without the spans inside them.
+// The cost of all spans of one name for the caller, without the spans inside them.
 struct ProfileCost {
   std::string name{};
   size_t calls = 0;

@@ -22,12 +22,12 @@ struct FinishedJob {
   Task task = kDefaultTask;
 };
 
-// The job in `directory`, where it is finished; nullopt: it is new, was interrupted, or is to
-// become longer. Throws kIncompatible where the directory cannot be used: it belongs to a job with
-// other settings or with several seeds, or it was used before and --no-reuse-job-dir was given.
-// Also throws it if the finished job lacks a result that the command line now demands. Throws
-// kNotFound if the checkpoints were removed and the job needs one: its model was removed, too, or
-// the training is to go on. If only the last checkpoint was removed, the error names an older one.
+// The job in `directory`, if it is finished; nullopt: it is new, was interrupted, or will become
+// longer. Throws kIncompatible where the directory cannot be used: it belongs to a job with other
+// settings or with several seeds, or it was used before and --no-reuse-job-dir was given. Also
+// throws it if the finished job lacks a result that the command line now demands. Throws kNotFound
+// if the checkpoints were removed and the job needs one: its model was removed, too, or the
+// training is to go on. If only the last checkpoint was removed, the error names an older one.
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory);
 

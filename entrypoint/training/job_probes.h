@@ -17,9 +17,8 @@
 namespace berth {
 
 // The probes of a pre-training job. Each exports the encoder to a temporary directory and
-// fine-tunes it there in a process of its own, for which the training waits. So nothing of the
-// training's state is touched, and the scores depend on the encoder and the rows alone. Borrows the
-// job.
+// fine-tunes it there in a process of its own, for which the training waits. So the training's
+// state does not change, and the scores depend only on the encoder and the rows. Borrows the job.
 class JobProbes final : public Probes {
  public:
   // Checks the files of --probe and plans the probes. Throws what plan_probe() throws.

@@ -29,7 +29,7 @@ class Teacher {
   Teacher(const Job& job, const Settings& settings, Task task,
           const std::vector<std::string>& labels, const Tokenizer& tokenizer);
 
-  // Whether it makes a vector of each token, and not one of each text.
+  // Whether it makes a vector for each token, and not one for each text.
   bool is_of_tokens() const;
   // The numbers of a vector. Where an encoder is distilled, the teacher's hidden size.
   int64_t num_outputs() const { return model_.config.num_outputs(); }
@@ -41,22 +41,22 @@ class Teacher {
   // make the same outputs.
   std::string description() const;
 
-  // Fills the targets of `saved`: what it makes of rows of the table `loaded`.
+  // Fills the targets of `saved` with the teacher's outputs for rows of the table `loaded`:
   //   - For the distillation of embeddings, vectors of length 1: the mean of the hidden states of a
   //     text's tokens, as sentence-transformers computes it. Texts are cut at --max-seq-length, or
   //     where the teacher's positions end.
   //   - For the distillation of hidden states, the last hidden state of each token. A document
-  //     longer than
-  //     --max-seq-length is read in the windows in which `student`, the same table as the student
-  //     reads it, has it.
+  //     longer than --max-seq-length is read in the same windows as in `student`, which is the same
+  //     table as the student reads it.
   //   - Else the logits, in the order of the job's labels.
   // Parts of which `saved` has files are taken from there, and the others are computed and saved.
   // Every part has batches of its own, so its outputs are the same bits after a resume. Reads the
   // teacher's parameters, and frees them at the end.
   //
   // Several workers call it together and share the batches. Worker 0 alone reads the parameters and
-  // the files, and writes them. All have all outputs afterwards. Throws kMemory where there is no
-  // room, kUsage where the student has other tokens, kStopped, and what the readers throw.
+  // the files, and writes them. All have all outputs afterwards. Throws kMemory if the memory does
+  // not suffice, and kUsage if the student has other tokens. Throws kStopped, and what the readers
+  // throw.
   void fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved);
 
  private:

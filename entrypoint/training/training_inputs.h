@@ -17,7 +17,7 @@
 
 namespace berth {
 
-// What a training job works on: its settings, the model that it starts from, and its rows.
+// The inputs of a training job: its settings, the model with which it starts, and its rows.
 struct TrainingInputs {
   ResolvedJob resolved;
   std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet

@@ -38,7 +38,7 @@ class TrainingRun {
   TrainResult train(TrainingData& data);
 
   Engine& engine() { return *engine_; }
-  // For the results: they are worth more than older checkpoints.
+  // Makes room for the results, which are worth more than older checkpoints.
   CheckpointRoom& room() { return checkpoints_.room(); }
 
   // Says in the job's heartbeat that this phase begins.
@@ -46,7 +46,7 @@ class TrainingRun {
 
  private:
   TrainingState restore();
-  // With what they are before the first update. A collective.
+  // Fills the parameters with their values before the first update. A collective.
   void fill(ParameterTensors& values);
   void fill_from_model(ParameterTensors& values);
   // Whether this worker writes to the job's directories.

@@ -12,9 +12,9 @@
 
 namespace berth {
 
-// What a job's report remembers from one process of the job to the next. The report holds it as a
-// block of JSON. So the report is one file that is replaced as a whole, and other programs may read
-// it.
+// The history that a job's report carries from one process of the job to the next. The report holds
+// it as a block of JSON. So the report is one file that is replaced as a whole, and other programs
+// may read it.
 struct JobHistory {
   struct Evaluation {
     int64_t step = 0;
@@ -51,8 +51,8 @@ struct JobHistory {
   // left out.
   void add_probe(const ProbeReport& report);
   void add_checkpoint(int64_t step);
-  // A process begins after `first_step` updates. What an earlier one did after that is forgotten,
-  // because it is done again.
+  // A process begins after `first_step` updates. The history of later updates is dropped, because
+  // they are done again.
   void begin_attempt(int64_t first_step, double now_s);
 
   double seconds() const;          // of all attempts

@@ -21,7 +21,7 @@ struct TokenLengths {
   int64_t texts = 0;              // or sequences, those without a length included
 };
 
-// What does not change while a job runs.
+// The facts that do not change while a job runs.
 struct JobFacts {
   std::string name{};  // of the job directory
   Task task = kDefaultTask;

@@ -19,7 +19,7 @@ double middle_of(const StepBucket& bucket);
 // The mean of the loss around each bucket that has enough neighbours on both sides. It does not lag
 // behind, as an exponential moving average would.
 std::vector<PlotPoint> smoothed_loss(const StepCurve& curve);
-// Over how many updates each of these means is; the width of a bucket where the curve is too short.
+// The number of updates in each of these means; the width of a bucket if the curve is too short.
 int64_t smoothing_updates(const StepCurve& curve);
 
 // The mean loss at the end of a curve: over as many updates as such a mean, and over at least 10 if

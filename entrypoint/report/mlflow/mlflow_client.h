@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// A number at one update, as a tracking server keeps it.
+// A number at one update, as a tracking server stores it.
 struct MlflowMetric {
   std::string key;
   double value = 0;  // finite
