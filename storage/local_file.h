@@ -11,8 +11,8 @@
 
 namespace berth {
 
-// What local_storage is made of; others use it for local paths that are no stored objects. Every
-// `path` is a local path, and every Error names it.
+// The functions of which local_storage is made. Other code uses them for local paths that are not
+// stored objects. Every `path` is a local path, and every Error names it.
 
 // A hash of (inode, size, mtime in ns). Never 0, because 0 means "absent" in a precondition.
 Generation generation_of(const struct ::stat& status);

@@ -27,7 +27,7 @@ struct LeaseHolder {
 // holder renews it much more often.
 struct LeaseTimes {
   double lasts_s = 30, renewed_every_s = 8;
-  double margin_s = 5;  // the holder stops writing so long before the lease could be taken
+  double margin_s = 5;  // the holder stops writing this long before the lease could be taken
 };
 
 // Who holds a lease, as its object says.

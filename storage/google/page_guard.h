@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Ends a listing in pages that a server would go on with for ever.
+// Ends a listing whose pages would never end.
 class PageGuard {
  public:
   static constexpr size_t kMostObjects = 2'000'000;

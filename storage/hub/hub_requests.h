@@ -13,7 +13,7 @@
 
 namespace berth {
 
-// What the environment says about the hub, by the variables of the huggingface_hub package.
+// The settings for the hub in the environment, by the variables of the huggingface_hub package.
 struct HubOptions {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT
   std::string token{};                              // HF_TOKEN, or the text of the file below
@@ -29,14 +29,14 @@ struct HubFile {
   std::string hash;  // what ContentHash makes of the content
 };
 
-// The files of a repository at one commit, but for those whose names no local file can have.
+// The files of a repository at one commit, except files whose names no local file can have.
 struct HubSnapshot {
   std::string commit;
   std::vector<HubFile> files;  // sorted by path
 };
 
-// What the program asks the hub. The token is sent to the endpoint's own scheme, host and port, and
-// never to where the endpoint redirects. Thread-safe.
+// The program's requests to the hub. The token is sent to the endpoint's own scheme, host and port,
+// and never to where the endpoint redirects. Thread-safe.
 class HubRequests {
  public:
   // `http` must outlive this.
