@@ -24,11 +24,11 @@ class Dataset;
 // models they do where masking hides a token, in the masks of an evaluation.
 bool has_any_label(Dataset& data);
 
-// Some rows of a table as features. A row has one, except that a question has one for each window
-// of its context, and a document one for each sequence that it is cut into. Where the table is in
-// memory, features are made when they are first asked for and are kept; of windows only the tokens
-// of the row are kept. Where it is on disk, rows are tokenized each time, and a small cache keeps
-// those that were asked for lately. Borrows the table and the maker. Used by one thread at a time.
+// Some rows of a table as features. A row has one feature. A question has one for each window of
+// its context, and a document has one for each of its sequences. If the table is in memory,
+// features are made at their first use and stored; for windows, only the tokens of the row are
+// stored. If it is on disk, rows are tokenized each time, and a small cache holds the last ones.
+// Borrows the table and the maker. Used by one thread at a time.
 class Dataset {
  public:
   // `labelled`: the features have labels. Where rows are questions or documents, this reads all of
@@ -60,8 +60,8 @@ class Dataset {
   // What that row is known by; empty: its number.
   std::string id(int64_t index) const { return table_.has_ids ? example(index).id : ""; }
 
-  // The number of tokens of the features at `index`. Makes the features unless tokens were counted,
-  // as those of windows are when this is made.
+  // The number of tokens of the features at `index`. Makes the features unless tokens were counted.
+  // The tokens of windows are counted at the construction.
   int64_t length(int64_t index);
   // Counts the tokens of all features on `threads` threads, which makes every feature. Throws what
   // features() would throw first. Returns early once `stop` is set; the data set must not be used

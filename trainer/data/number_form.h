@@ -28,10 +28,10 @@ std::optional<double> parse_number(std::string_view text, const NumberForm& form
 struct NumbersFound {
   NumberForm form{};           // the one that reads the most cells
   size_t cells = 0;            // without those that are missing
-  size_t numbers = 0;          // those that are numbers of `form`
-  size_t fractions = 0;        // those of them that have a fractional part
-  bool is_ambiguous = false;   // another form reads as many cells, and as other numbers
-  bool has_plain_form = true;  // whether every text that is a number is one as programs write it
+  size_t numbers = 0;          // cells that are numbers of `form`
+  size_t fractions = 0;        // numbers that have a fractional part
+  bool is_ambiguous = false;   // another form reads the same number of cells, with other values
+  bool has_plain_form = true;  // whether every number has the form in which programs write numbers
   std::string example{};       // a text that is a number, if possible with a fraction or a mark
   std::string other{};         // the first text that is not a number
 

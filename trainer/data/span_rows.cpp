@@ -78,8 +78,8 @@ bool has_results(const Json& list) {
          });
 }
 
-// The spans of Label Studio's annotations, which are a list of objects with results: those of the
-// ground truth, or of each annotation that was not cancelled.
+// The spans of Label Studio's annotations, which are a list of objects with results: the spans of
+// the ground truth, or of each annotation that was not cancelled.
 std::vector<Json> finished_annotations(const Json& list) {
   std::vector<Json> finished;
   for (const Json& annotation : list) {

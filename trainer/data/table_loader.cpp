@@ -199,8 +199,8 @@ void TableLoader::add_findings(const std::vector<Finding>& findings) {
   }
 }
 
-// Where each row has one word, the sentences of these words; where tags are of spans, those of
-// words.
+// If each row has one word, returns the sentences of these words. If tags belong to spans, returns
+// tags of words.
 std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows) {
   const std::span<const Column> columns = rows->columns();
   const auto layout =

@@ -42,7 +42,7 @@ struct LoadRules {
   std::function<uint32_t()> tokenizer_checksum{};
 };
 
-// Reads the files of one data set into one table. The rows of each file follow those of the file
+// Reads the files of one data set into one table. The rows of each file follow the rows of the file
 // before it. Not thread-safe.
 class TableLoader {
  public:
@@ -60,8 +60,8 @@ class TableLoader {
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
   void append_squad(std::unique_ptr<ByteSource> source);
 
-  // Called before append_rows() for a file of words. Its columns are those of the words and the
-  // tags, whatever their names are.
+  // Called before append_rows() for a file of words. Its columns are the words and the tags,
+  // whatever their names are.
   void expect_words(std::span<const Column> columns);
 
   // Adds what was seen of the files before, each once.
@@ -97,7 +97,7 @@ class TableLoader {
 
   LoadRules rules_;
   bool has_part_ = false;
-  bool has_spans_ = false;   // whether the file's tags are those of spans
+  bool has_spans_ = false;   // whether the file's tags belong to spans
   bool has_phrase_ = false;  // whether a row has several texts or words
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
