@@ -10,7 +10,7 @@
 // does. Axes may be negative, which counts from the last one.
 namespace berth::onnx {
 
-// The version of the operators' definitions, and that of the file format that it came with.
+// The version of the operators' definitions, and the version of the file format that came with it.
 inline constexpr int64_t kOpset = 17, kIrVersion = 8;
 
 // Constants: one float, one integer (both scalars), and vectors of them.

@@ -5,8 +5,8 @@ namespace berth::onnx {
 namespace {
 
 // The numbers of the tokens' positions: int64 [S], or [B,S] where only some tokens count. RoBERTa
-// numbers the tokens of a sequence that are not its padding id, from the id behind that one on;
-// the others have the position of the padding.
+// numbers the tokens of a sequence that are not its padding id. The first number is the padding id
+// plus one. The other tokens have the position of the padding.
 Value position_ids(const Network& network) {
   Graph& graph = network.graph;
   const ModelConfig& config = network.config;

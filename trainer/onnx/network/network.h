@@ -13,7 +13,7 @@
 // The network of inference as a function of its parameters and of a padded batch.
 //
 // Shape letters: B sequences, S tokens of each (with padding), H hidden, A heads, D = H/A, F
-// feed-forward, E embedding, V vocabulary, C outputs, P rows of DeBERTa's table of relative
+// feed-forward, E embedding, V vocabulary, C outputs. P are the rows of DeBERTa's table of relative
 // positions. Activations are fp32 [B,S,H] unless a comment says otherwise.
 namespace berth::onnx {
 
@@ -77,8 +77,8 @@ Value embed(Network& network);
 // DeBERTa's relative positions, which all layers share.
 struct RelativePositions {
   Value table{};  // fp32 [P,H], normalized if the model does that
-  // The rows of the table for 2S offsets from -(S-1) to S, int64 [2S]. The offset is that of a key
-  // seen from its query, or that of a query seen from its key.
+  // The rows of the table for 2S offsets from -(S-1) to S, int64 [2S]. The offset is from a query
+  // to its key (of_keys), or from a key to its query (of_queries).
   Value of_keys{}, of_queries{};
   // What shift_rows() needs: int64 [1], [1] and [4].
   Value first{}, end{}, shape{}, length{};
