@@ -20,7 +20,7 @@ Normalized add_and_normalize(ForwardPass& pass, const Normalized& input, Value d
   return {.y = pass.layer_norm(sum, norm), .sum = sum};
 }
 
-// The activations [N,F] in the middle of the feed-forward part. Those of a gated one are
+// The activations [N,F] in the middle of the feed-forward part. A gated layer has
 // dropout(activation(a) * b) (Shazeer 2020, arXiv:2002.05202).
 Value feed_forward_activations(ForwardPass& pass, int64_t layer, Value x, Value rows) {
   const ModelConfig& config = pass.config;
@@ -64,7 +64,7 @@ Normalized finish_layer(ForwardPass& pass, int64_t layer, const Normalized& x, V
 Value encode(ForwardPass& pass, bool recomputes) {
   const ModelConfig& config = pass.config;
   // The tokens that the head reads; empty: all.
-  const Value picked = config.reads_first_tokens() ? pass.batch.first_token : pass.batch.masked;
+  const Value selected = config.reads_first_tokens() ? pass.batch.first_token : pass.batch.masked;
   const int64_t layers = config.num_hidden_layers;
   Normalized x;
   x.y = x.sum = embed(pass);
@@ -79,16 +79,16 @@ Value encode(ForwardPass& pass, bool recomputes) {
     // convolution reads all.
     const bool is_last = layer + 1 == layers;
     const bool has_convolution = layer == 0 && config.conv_kernel_size > 0;
-    if (picked && is_last && !has_convolution) {
-      input = {.y = gather_rows(x.y, picked), .sum = gather_rows(x.sum, picked)};
-      attended = gather_rows(attended, picked);
-      rows = gather_rows(rows, picked);
+    if (selected && is_last && !has_convolution) {
+      input = {.y = gather_rows(x.y, selected), .sum = gather_rows(x.sum, selected)};
+      attended = gather_rows(attended, selected);
+      rows = gather_rows(rows, selected);
     }
     const Normalized output = finish_layer(pass, layer, input, attended, rows);
     const Value before = x.y;
     x = output;
     if (has_convolution) x.y = convolve(pass, before, output.y);
-    if (picked && is_last && has_convolution) x.y = gather_rows(x.y, picked);
+    if (selected && is_last && has_convolution) x.y = gather_rows(x.y, selected);
     pass.graph().end_part();
   }
   return x.y;

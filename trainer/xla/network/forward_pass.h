@@ -19,8 +19,8 @@
 // The network as a function of its parameters and a micro-batch. Only forward passes are written
 // here; reverse mode derives the gradients.
 //
-// Shape letters: R rows of S tokens, T = R S tokens, B sequences, P picked tokens, H hidden, A
-// heads, D = H/A, F feed-forward, E embedding, V vocabulary, C outputs. Activations are f32 [T,H]
+// Shape letters: R rows of S tokens, T = R S tokens, B sequences, P selected tokens, H hidden, A
+// heads, D = H/A. F feed-forward, E embedding, V vocabulary, C outputs. Activations are f32 [T,H]
 // unless a comment says otherwise.
 namespace berth {
 

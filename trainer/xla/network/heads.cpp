@@ -5,8 +5,8 @@
 namespace berth {
 namespace {
 
-// The mean of the tokens [T,H] of each sequence: [B,H]. A token belongs to the sequence whose first
-// token stands as many tokens before it as it has places before it.
+// The mean of the tokens [T,H] of each sequence: [B,H]. The first token of a token's sequence has
+// the token's number minus its place in the sequence.
 Value sequence_means(const ForwardPass& pass, Value hidden) {
   const Value place = pass.batch.place, first = pass.batch.first_token;
   const int64_t tokens = hidden.size(0);
@@ -20,9 +20,9 @@ Value sequence_means(const ForwardPass& pass, Value hidden) {
   return sums / broadcast(reduce_sum(members, {1}), sums.shape(), {0});
 }
 
-// classifier(dropout(norm(activation(dense(first))))): BERT's pooler and classifier, or what the
-// architecture has in their place. `first` [B,H] are the first tokens of the sequences, or `hidden`
-// [T,H] are all tokens, whose means stand in for them.
+// classifier(dropout(norm(activation(dense(first))))): BERT's pooler and classifier, or the layers
+// that the architecture has in their place. `first` [B,H] are the first tokens of the sequences, or
+// `hidden` [T,H] are all tokens, whose means stand in for them.
 Value sequence_logits(ForwardPass& pass, Value hidden) {
   const ModelConfig& config = pass.config;
   Value first = config.pools_mean ? sequence_means(pass, hidden) : hidden;

@@ -12,8 +12,8 @@ Value log_sum_exp(Value x) {
 // x[n, columns[n]]; 0 where there is no such column.
 Value pick(Value x, Value columns) {
   const Value column = iota(x.graph(), ElementType::kS32, x.shape(), 1);
-  const Value is_picked = compare(column, Comparison::kEqual, broadcast(columns, x.shape(), {0}));
-  return reduce_sum(select(is_picked, x, 0), {1});
+  const Value is_chosen = compare(column, Comparison::kEqual, broadcast(columns, x.shape(), {0}));
+  return reduce_sum(select(is_chosen, x, 0), {1});
 }
 
 // The weight of each label, and 0 where the label is negative.
