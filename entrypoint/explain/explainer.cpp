@@ -105,7 +105,7 @@ class Explainer {
     if (!launch_.script.empty() && script_ == nullptr) {
       remarks_.push_back({launch_.script,
                           "is unknown here, and so is the task that it trains. Its flags are read "
-                          "as those of Trainer; compare the line with what the script does",
+                          "like Trainer's; compare the line with what the script does",
                           true});
     } else if (launch_.script.empty() && !launch_.is_berth && is_foreign) {
       remarks_.push_back({"the script",

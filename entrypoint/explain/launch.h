@@ -26,7 +26,7 @@ struct Launch {
   std::string launcher{};   // "torchrun", "accelerate", "deepspeed", "mpirun"; empty: none
   std::string processes{};  // how many run at the same time, as typed: "8"; empty: not said
   std::string machines{};   // likewise, on how many machines
-  bool counts_all = false;  // whether `processes` are those of all machines, not of each
+  bool counts_all = false;  // whether `processes` counts all machines together, not one machine
   bool is_berth = false;    // the line runs berth itself
 
   AskedDevice device = AskedDevice::kNotSaid;
