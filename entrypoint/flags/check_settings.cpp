@@ -188,8 +188,7 @@ void check_generator(const Settings& settings) {
   const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
   if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
   throw Error(Code::kUsage,
-              "the generator's embeddings are those of the model, and --init random makes them "
-              "noise",
+              "the generator uses the model's embeddings, and --init random makes them noise",
               "--generator", "leave one of the two out");
 }
 

@@ -58,18 +58,17 @@ std::vector<Flag> corpus_flags() {
       {.name = "min-letter-ratio",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents of whose characters, blanks not "
-               "counted, a smaller share are letters.",
+       .help = "For --mode prepare --task mlm: remove a document if the share of letters among its "
+               "non-blank characters is below this value.",
        .value = real_value(cleaning(&CleaningOptions::min_letter_ratio), kShares),
        .in_settings = false},
       {.name = "max-repetition",
        .aliases = {},
        .group = kTools,
-       .help =
-           "For --mode prepare --task mlm: remove documents that repeat themselves: the largest "
-           "share of lines that stand further up as well. At 0.3, the limits for lines and for "
-           "runs of 2 to 10 words are those of Gopher (Rae et al. 2021); others are in "
-           "proportion.",
+       .help = "For --mode prepare --task mlm: remove documents that repeat themselves. The value "
+               "is the largest share of lines that also occur earlier in the document. At 0.3, the "
+               "limits for lines and for runs of 2 to 10 words equal Gopher's (Rae et al. 2021). "
+               "Other values change all limits in proportion.",
        .value = real_value(cleaning(&CleaningOptions::max_repetition),
                            {0, 10, true, true, "a number from 0 to 10"}),
        .in_settings = false},

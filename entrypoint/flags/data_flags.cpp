@@ -243,7 +243,7 @@ std::vector<Flag> row_flags() {
        .help = "The names of the classes, in the order of the model's outputs, joined by commas. A "
                "label in the data is one of them, or its number, counted from 0.",
        .value = text_value("NAMES", data_option(&DataOptions::label_names)),
-       .default_text = "those of the data, or of the model"},
+       .default_text = "the names in the data, or the model's"},
   };
 }
 
@@ -267,7 +267,7 @@ std::vector<Flag> masking_flags() {
        kData,
        "For --task mlm: a row is a sequence of its own, and a long one becomes several. Without "
        "this flag, rows are joined and cut into blocks of --max-seq-length, so that every sequence "
-       "is full; what is left of each 1,000 rows is dropped.",
+       "is full. The rest of each 1,000 rows is dropped.",
        switch_value(data_option(&DataOptions::line_by_line))},
       {"attend-across-documents",
        {},

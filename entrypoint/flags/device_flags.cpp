@@ -42,7 +42,8 @@ std::vector<Flag> device_flags() {
       {"device",
        {},
        kMachine,
-       "What computes. auto takes a TPU, else a GPU, else the CPU. xla-cpu runs the programs for "
+       "The device that computes. auto takes a TPU, else a GPU, else the CPU. xla-cpu runs the "
+       "programs for "
        "TPUs and GPUs on the CPU, through a plugin, for comparison; it is slower than cpu.",
        choice_value<DeviceKind>(place(&CommandLine::settings, &Settings::device),
                                 {{"auto", DeviceKind::kAuto},
@@ -67,7 +68,7 @@ std::vector<Flag> device_flags() {
       {.name = "dropout-generator",
        .aliases = {},
        .group = kMachine,
-       .help = "What draws the random numbers of dropout on TPUs and GPUs. philox drops the same "
+       .help = "The generator of dropout's random numbers on TPUs and GPUs. philox drops the same "
                "elements as the CPU does. threefry needs no 64-bit products, which are slow on "
                "some devices.",
        .value = choice_value<DropoutGenerator>(

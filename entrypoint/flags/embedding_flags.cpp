@@ -31,9 +31,9 @@ std::vector<Flag> embedding_flags() {
        {},
        kModel,
        "For --task similarity. cosine: the squared error between the cosine of two embeddings and "
-       "the label. in_batch_negatives: each text shall find its partner among the partners of all "
-       "rows of its micro-batch, and the texts of a column negative; with "
-       "--gradient-accumulation-steps the micro-batches are smaller and do not see each other.",
+       "the label. in_batch_negatives: each text must find its partner among the partners of all "
+       "rows of its micro-batch and the texts of a column negative. With "
+       "--gradient-accumulation-steps, the micro-batches are smaller and do not see each other.",
        choice_value<SimilarityLoss>(embedding(&EmbeddingOptions::loss),
                                     {{"cosine", SimilarityLoss::kCosine},
                                      {"in_batch_negatives", SimilarityLoss::kInBatchNegatives}}),

@@ -56,7 +56,7 @@ std::vector<Flag> evaluation_flags() {
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
        "rows that training would read as TFRecords; with --task mlm it cleans text for "
        "pre-training. train_tokenizer learns a vocabulary from the texts of --train-data-file. "
-       "tokenize, inspect and convert run no model. heartbeat tells whether the training of "
+       "tokenize, inspect and convert run no model. heartbeat says whether the training of "
        "--job-dir is alive, as a liveness probe of Kubernetes asks. bench prints how "
        "fast this machine trains and predicts with BERT-base and BERT-large, in about two minutes. "
        "fetch copies files, folders and archives from where berth can read to "
@@ -67,7 +67,7 @@ std::vector<Flag> evaluation_flags() {
       {"eval-steps",
        {},
        kSaving,
-       "Evaluate after every so many updates. 0 means that --num-eval-per-epoch decides.",
+       "Evaluate after every N updates. 0 means that --num-eval-per-epoch decides.",
        integer_value(training_option(&TrainingOptions::eval_steps), {0, kAnyCount})},
       {"num-eval-per-epoch",
        {},
@@ -83,35 +83,35 @@ std::vector<Flag> evaluation_flags() {
       {"save-steps",
        {"save-checkpoints-steps"},
        kSaving,
-       "Save a checkpoint after every so many updates. 0 means only at the end.",
+       "Save a checkpoint after every N updates. 0 means only at the end.",
        integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount})},
       {"save-minutes",
        {},
        kSaving,
-       "Save a checkpoint after so many minutes without one, too. 0 means that the time does not "
-       "matter. auto takes 5 to 30, so that saving costs at most 1 % of the time (more if one save "
-       "takes over 18 seconds), and the next checkpoint replaces one that was saved so.",
+       "Also save a checkpoint after X minutes without one. 0 means that the time does not matter. "
+       "auto takes 5 to 30 minutes, so that saving costs at most 1 % of the time (more if one save "
+       "takes over 18 seconds). The next checkpoint replaces one that auto saved.",
        save_minutes(),
        "0 with --save-steps, else auto"},
       {"grace-seconds",
        {},
        kSaving,
-       "How many seconds the platform leaves a job between SIGTERM and SIGKILL. Where the last "
-       "checkpoint took longer than what is left of them, a stopped job writes no other one, and "
-       "says so. A job that is still saving a second before SIGKILL ends without that "
+       "The seconds between the platform's SIGTERM and SIGKILL. If the last checkpoint took longer "
+       "than the remaining seconds, a stopped job writes no other one, and says so. A job that is "
+       "still saving a second before SIGKILL ends without that "
        "checkpoint. 0 means that the time is not known.",
        integer_value(training_option(&TrainingOptions::grace_s), {0, 1'000'000})},
       {"step-timeout",
        {},
        kSaving,
        "End with exit code 12, after printing what each thread does, when an update, or a part of "
-       "an evaluation, takes so many seconds. 0 waits for ever.",
+       "an evaluation, takes N seconds. 0 waits for ever.",
        integer_value(training_option(&TrainingOptions::step_timeout_s), {0, 1'000'000})},
       {"save-total-limit",
        {},
        kSaving,
-       "How many of the newest checkpoints to keep, besides the best one. Where the disk is full, "
-       "all but one make room. 0 keeps all, also on a full disk.",
+       "How many of the newest checkpoints to keep, besides the best one. If the disk is full, all "
+       "but one make room. 0 keeps all, also on a full disk.",
        integer_value(training_option(&TrainingOptions::save_total_limit), {0, kAnyCount})},
       {"metric-for-best-model",
        {},

@@ -13,9 +13,9 @@ namespace berth {
 // the line and is not unquoted. Empty lines and lines that begin with # or // are passed over. A
 // file cannot name another one.
 //
-// `notes` receives one sentence for each file, with its flags. Throws kUsage on a line that is no
-// flag, on a missing name and on what parse_path() refuses, and kNotFound where there is no such
-// file.
+// `notes` receives one sentence for each file, with its flags. Throws kUsage on a line that is not
+// a flag, on a missing name, and on a path that parse_path() refuses. Throws kNotFound if there is
+// no such file.
 std::vector<std::string> expand_flag_files(std::span<const char* const> arguments,
                                            const std::string& home,
                                            std::vector<std::string>& notes);

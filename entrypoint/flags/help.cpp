@@ -157,7 +157,7 @@ std::string help_text(int columns) {
   out += '\n';
   append_wrapped(
       out,
-      "The flags of Hugging Face's Trainer and example scripts, of google-research/bert and of "
+      "The flags of Hugging Face's Trainer and example scripts, google-research/bert and "
       "TensorFlow Model Garden work, too, or an error says what to use instead. berth explain "
       "'python run_glue.py ...' prints the line for berth and what becomes of each flag. It runs "
       "nothing; exit code 2 means that a flag stands in the way.",

@@ -37,12 +37,13 @@ std::vector<Flag> machine_flags() {
       {"precision",
        {"dtype"},
        kMachine,
-       "The type of the factors in matrix products, and of the activations that are kept for the "
+       "The type of the factors in matrix products, and of the activations that are stored for the "
        "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
        "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16), and fp32 elsewhere. "
-       "--mode embed uses fp32 without this flag, and a resumed job what it began with. int8 is "
-       "for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval tells what "
-       "it costs.",
+       "Without this flag, --mode embed uses fp32, and a resumed job uses its first precision. "
+       "int8 is "
+       "for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval shows its "
+       "cost in accuracy.",
        precision_value()},
       {"threads",
        {"num-threads"},
@@ -53,15 +54,15 @@ std::vector<Flag> machine_flags() {
       {.name = "profile",
        .aliases = {},
        .group = kMachine,
-       .help = "Record what the threads do in so many updates, print the ten largest costs, and "
+       .help = "Record the work of the threads in N updates, print the ten largest costs, and "
                "write JOB_DIR/profile.pftrace, which ui.perfetto.dev shows. 0 records nothing.",
        .value = integer_value(place(&CommandLine::profiled_updates), {0, 1000}),
        .in_settings = false},
       {.name = "price-per-hour",
        .aliases = {},
        .group = kMachine,
-       .help = "What an hour of this machine costs, in any currency. The end of a training and "
-               "--mode bench then say what an epoch costs.",
+       .help = "The price of this machine for an hour, in any currency. The end of a training and "
+               "--mode bench then give the price of an epoch.",
        .value = optional_real_value(place(&CommandLine::price_per_hour),
                                     {0, 1e9, true, true, "a price"}),
        .default_text = "not known",

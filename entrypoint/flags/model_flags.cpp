@@ -18,15 +18,15 @@ std::vector<Flag> model_flags() {
        {"init-checkpoint", "model-name-or-path", "predict-checkpoint-path"},
        kModel,
        "The model to start from: a directory, archive (.tar.gz, .zip) or file in Hugging Face "
-       "layout, a TensorFlow checkpoint, the job directory of an earlier job, or the name of a "
-       "model on the Hugging Face Hub (bert-base-uncased, org/name@revision).",
+       "layout, or a TensorFlow checkpoint. It may also be the job directory of an earlier job, or "
+       "the name of a model on the Hugging Face Hub (bert-base-uncased, org/name@revision).",
        path_value("PATH", model_option(&ModelOptions::model)),
        "the bundled encoder"},
       {"teacher",
        {},
        kModel,
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
-       "encoder learns what the teacher makes of texts (--distillation-target). Else the teacher "
+       "encoder learns the teacher's output for texts (--distillation-target). Else the teacher "
        "is a fine-tuned model with the same labels, whose outputs are learnt.",
        path_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
@@ -50,14 +50,14 @@ std::vector<Flag> model_flags() {
       {"distillation-temperature",
        {},
        kModel,
-       "What divides the logits of teacher and student before their probabilities are compared.",
+       "The divisor of teacher's and student's logits before their probabilities are compared.",
        real_value(distillation(&DistillationLoss::temperature),
                   {0, 1000, false, true, "a number above 0, at most 1000"})},
       {"generator",
        {},
        kModel,
        "For --task electra: the generator to go on with, in any form that --model takes, such as "
-       "JOB_DIR/model/generator. Its embeddings are those of the model.",
+       "JOB_DIR/model/generator. It uses the model's embeddings.",
        path_value("PATH", electra(&ElectraOptions::generator)),
        "a new generator, or the finished model's own"},
       {"generator-hidden-fraction",
@@ -70,8 +70,8 @@ std::vector<Flag> model_flags() {
       {"discriminator-weight",
        {"disc-weight"},
        kModel,
-       "For --task electra: what the discriminator's loss is multiplied by before the generator's "
-       "is added.",
+       "For --task electra: the factor of the discriminator's loss before the generator's is "
+       "added.",
        real_value(electra(&ElectraOptions::discriminator_weight),
                   {0, 1e6, true, true, "a number from 0 to 1e6"})},
       {"init",

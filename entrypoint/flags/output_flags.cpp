@@ -66,7 +66,7 @@ std::vector<Flag> output_flags() {
       {"logging-steps",
        {"log-steps"},
        kOutput,
-       "Log the loss after every so many updates.",
+       "Log the loss after every N updates.",
        integer_value(training_option(&TrainingOptions::logging_steps), {1, kAnyCount})},
       {.name = "row-preview",
        .aliases = {},

@@ -29,17 +29,16 @@ std::vector<Flag> probe_flags() {
       {"probe",
        {},
        kSaving,
-       "For pre-training: fine-tune the encoder as it is so far on these labelled rows and tell "
-       "the scores, before the first update, at intervals and at the end. FILE is what "
-       "--train-data-file takes (write a comma in it as \\,), and TASK what --task takes. Training "
-       "waits meanwhile, and its "
-       "result is the same as without probes.",
+       "For pre-training: fine-tune the current encoder on these labelled rows and report the "
+       "scores. This happens before the first update, at intervals and at the end. FILE is any "
+       "value of --train-data-file (write a comma in it as \\,), and TASK is a value of --task. "
+       "Training waits meanwhile, and its result is the same as without probes.",
        probe_value(),
        "none"},
       {"probe-steps",
        {},
        kSaving,
-       "Probe after every so many updates. 0 means as often as evaluations.",
+       "Probe after every N updates. 0 means as often as evaluations.",
        integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount})},
       {"probe-samples",
        {},

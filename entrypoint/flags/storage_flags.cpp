@@ -15,11 +15,10 @@ std::vector<Flag> storage_flags() {
       {.name = "cache-dir",
        .aliases = {},
        .group = kStorage,
-       .help = "Keep files that are read from gs:// and https:// in this directory, by version and "
-               "checksum, so that a restarted job does not fetch them again. The programs that are "
-               "compiled "
-               "for a TPU or GPU are kept there too; only users who may run this program should be "
-               "able to write to it.",
+       .help =
+           "Cache files from gs:// and https:// in this directory, by version and checksum. A "
+           "restarted job then does not fetch them again. Compiled programs for a TPU or GPU are "
+           "cached there, too. Only users who may run this program should be able to write to it.",
        .value = path_value("DIR", storage(&StorageOptions::cache_dir)),
        .default_text = "no cache",
        .in_settings = false},

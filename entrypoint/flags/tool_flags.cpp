@@ -139,10 +139,10 @@ std::vector<Flag> tool_flags() {
       {.name = "export-format",
        .aliases = {},
        .group = kTools,
-       .help = "The format of the exported model. In training, onnx adds model.onnx to the model, "
-               "for ONNX Runtime and the like, and tensorflow adds a checkpoint (bert_model.ckpt) "
-               "and bert_config.json; --mode convert writes --model to --export-dir in this "
-               "format alone.",
+       .help =
+           "The format of the exported model. In training, onnx adds model.onnx to the model, for "
+           "ONNX Runtime and similar programs. tensorflow adds a checkpoint (bert_model.ckpt) and "
+           "bert_config.json. --mode convert writes --model to --export-dir in this format only.",
        .value = export_format()},
       {.name = "export-dtype",
        .aliases = {},

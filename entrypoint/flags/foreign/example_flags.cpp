@@ -9,7 +9,7 @@ std::span<const ForeignFlag> example_flags() {
   static constexpr std::string_view kSplits =
       "each split is a file: --train-data-file, --eval-data-file and --predict-data-file";
   static constexpr std::string_view kHubToken =
-      "the token of the hub is that of the variable HF_TOKEN, or of `hf auth login`";
+      "the hub's token comes from the variable HF_TOKEN, or from `hf auth login`";
   static constexpr std::string_view kReads = "berth reads and tokenizes the rows anew in every job";
   static constexpr std::string_view kTokenizer =
       "berth has one tokenizer of each kind, and it is fast";

@@ -48,7 +48,8 @@ void choose_mode(const Rule& rule) {
   }
 }
 
-// Trainer's batch is that of one device and one micro-batch; berth's is that of an update.
+// Trainer's batch counts the examples of one device and one micro-batch; berth's counts the
+// examples of an update.
 void multiply_batch(const Rule& rule) {
   constexpr IntegerRange kBatch{1, 1'000'000};
   const TypedCommand& command = rule.command;

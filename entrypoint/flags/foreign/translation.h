@@ -27,9 +27,10 @@ struct Translation {
   void refuse(const TypedArgument& argument, std::string_view advice);
 };
 
-// Replaces the flags of other programs. berth's own flags, arguments that are no flags, and unknown
-// flags stay as they are, but for values that other programs give flags of the same name, such as
-// `--max_steps -1`. Throws nothing: a flag that cannot be translated is left out, with a remark.
+// Replaces the flags of other programs. berth's own flags, arguments that are not flags, and
+// unknown flags do not change. One exception: values that other programs give to flags of the same
+// name, such as `--max_steps -1`. Throws nothing: a flag that cannot be translated is left out,
+// with a remark.
 Translation translate(const TypedCommand& command);
 
 }  // namespace berth

@@ -20,7 +20,8 @@ struct TypedArgument {
   std::vector<std::string> values{};  // of a switch: "true", "false" or what was typed
 };
 
-// A command line cut into flags, which berth's own table and those of other programs tell apart.
+// A command line cut into flags. berth's own table and the tables of other programs say which words
+// are flags and which are values.
 class TypedCommand {
  public:
   // `processes` of them run with these arguments at the same time.
