@@ -106,7 +106,7 @@ void require_no_new_rule(const LoadedTable& loaded) {
     if (found.rule.empty()) continue;
     throw Error(Code::kIncompatible,
                 cat("an earlier version of berth began the job, and may have read its labels "
-                    "otherwise than this version does: ",
+                    "in another way than this version: ",
                     found.rule),
                 loaded.name,
                 "evaluate with that version, or say how labels are written by --label-lists or "

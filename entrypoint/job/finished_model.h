@@ -20,9 +20,9 @@ namespace berth {
 class FinishedModel {
  public:
   // Resolves the settings, checks that all inputs are there, and reads the model's configuration
-  // and tokenizer. The task is the model's, and for --mode embed that of text embeddings, where the
-  // pooling and the longest text are the model's unless flags name others. Throws kUsage where the
-  // model was not fine-tuned (its configuration names no labels), else what its parts throw.
+  // and tokenizer. The task is the model's. For --mode embed it is text embeddings, and the pooling
+  // and the longest text are the model's unless flags name others. Throws kUsage if the model was
+  // not fine-tuned (its configuration names no labels), else what its parts throw.
   explicit FinishedModel(Job& job);
 
   const Settings& settings() const { return resolved_.settings; }
@@ -33,8 +33,8 @@ class FinishedModel {
   const std::string& name() const { return folder_.name(); }  // for messages
   const EngineInfo& engine_info() const { return device_->info(); }
 
-  // Loads a table by the rules of the model's task, which becomes another one where the table has
-  // no labels and the task has one for such rows (TaskTraits::unlabelled).
+  // Loads a table by the rules of the model's task. If the table has no labels, the task becomes
+  // its TaskTraits::unlabelled, if there is one.
   LoadedTable load(DataRequest request);
   // join_rows() of all rows, for the model's task.
   void join(LoadedTable& loaded);

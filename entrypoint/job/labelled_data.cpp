@@ -116,8 +116,8 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
   }
   if (rows.eval && rows.eval->table->digest() == rows.train.table->digest()) {
     found.push_back(
-        warning("the rows to evaluate on are those to train on, so the evaluation does not show "
-                "what the model does with other texts; give other rows by --eval-data-file"));
+        warning("the job evaluates on the rows that it trains on, so the evaluation says nothing "
+                "of other texts; give other rows by --eval-data-file"));
   }
   constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
@@ -288,8 +288,8 @@ int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task tas
 std::string hint_for_labels(Dataset& data, const Settings& settings, const Tokenizer& tokenizer) {
   if (traits(data.task()).labels == LabelKind::kMaskedId) {
     if (is_all_unknown(data, tokenizer)) {
-      return "all tokens are [UNK], which the vocabulary cannot write: check that the tokenizer is "
-             "that of the model and of this language";
+      return "all tokens are [UNK], which the vocabulary cannot write: check that the tokenizer "
+             "belongs to the model and to this language";
     }
     return settings.data.whole_word_masking
                ? "no token is hidden, because every word has more pieces than may be hidden: leave "
@@ -320,7 +320,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
     request.rules.labels = rows.train.label_form;
     request.rules.sentence_column = rows.train.sentence_column;
-    // If neither a flag nor the task names the columns, they are those of the training table.
+    // If neither a flag nor the task names the columns, they are the same as in the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
   };

@@ -98,9 +98,9 @@ std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& setti
   return EarlierJob::find(storage, Uri::parse(model));
 }
 
-// For --mode eval, predict and embed. Replaces the model in `command_line` by that of the job that
-// is meant, and copies the job's flags of how rows are read unless they were given. Returns the
-// job; if none is meant, it does nothing.
+// For --mode eval, predict and embed. If an earlier job is meant, replaces the model in
+// `command_line` by the job's model. Copies the job's flags for reading rows, unless they were
+// given. Returns the job; if none is meant, it does nothing.
 std::optional<EarlierJob> adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
   if (!earlier) return earlier;

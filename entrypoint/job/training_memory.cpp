@@ -153,7 +153,7 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       .smaller_outputs = smaller_outputs(settings)};
   require_memory(shape, memory, limits, [&](int64_t at_once) {
     Settings smaller = settings;
-    // As a micro-batch, so many examples need no less memory than as a whole update.
+    // A micro-batch needs at least as much memory as an update of the same number of examples.
     if (at_once < shape.micro_batch()) {
       smaller.training.batch_size = 2 * at_once;
       smaller.training.gradient_accumulation_steps = 2;

@@ -79,7 +79,7 @@ for _ in $(seq 12); do printf 'Ida PER-B\nsings o\n\n'; done >unusual.conll
 reads 'some tags here are written otherwise' unusual --train-data-file unusual.conll --task ner --text-column 1 --label-column 2
 for _ in $(seq 12); do printf 'Ida PER\nsings O\nRome LOC\n\n'; done >bare.conll
 reads 'some tags here are written otherwise' bare --train-data-file bare.conll
-reads 'the rows to evaluate on are those to train on' bare-again --train-data-file bare.conll --eval-data-file bare.conll
+reads 'the job evaluates on the rows that it trains on' bare-again --train-data-file bare.conll --eval-data-file bare.conll
 # Files that were joined keep their headers, which are no rows.
 { for _ in 1 2; do echo text,label; for i in $(seq 12); do echo "text $i,$((i % 2))"; done; done; } >joined_files.csv
 reads 'the header stands again on line 14' joined_files --train-data-file joined_files.csv
@@ -143,7 +143,7 @@ for name, rules in ("hot", ["multi-hot lists"]), ("plain", []):
 PYTHON
 expect 5 'read its rows in another way than this version: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
   --train-data-file hot.csv --label-names red,green,blue
-expect 5 'may have read its labels otherwise than this version does: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
+expect 5 'may have read its labels in another way than this version: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
 expect 0 finished --mode eval --eval-data-file plain.csv --job-dir plain
 expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
 # Rows that this version refuses.
