@@ -84,7 +84,7 @@ class Parameters {
 
   // ---- Whole blocks ----------------------------------------------------------------------------
   Tensor values() const;          // [size()]
-  Tensor trained_values() const;  // of those that train
+  Tensor trained_values() const;  // of parameters that train
   Tensor gradients() const;       // of the summed ones
   Tensor first_moments()
       const;  // of parameters that train and have moments here, as second_moments()
