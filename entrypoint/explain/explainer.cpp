@@ -118,8 +118,8 @@ class Explainer {
         !typed_.value("do_predict")) {
       remarks_.push_back(
           {launch_.script,
-           "has no --do_train, --do_eval or --do_predict in this line, without which "
-           "the script of transformers does nothing; add what is meant",
+           "has no --do_train, --do_eval or --do_predict in this line, without which the script of "
+           "transformers does nothing; add the one that is meant",
            true});
     }
     for (const LaunchRemark& remark : launch_.remarks) {

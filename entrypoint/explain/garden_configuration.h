@@ -9,8 +9,8 @@ namespace berth {
 // is joined by commas, and an empty value is empty.
 using GardenOptions = std::map<std::string, std::string>;
 
-// Puts the options of a file, YAML or JSON by its name, over those that are there. Throws kUsage
-// where it holds anything else.
+// Reads the options of a file, YAML or JSON by its name. They replace the present ones. Throws
+// kUsage where it holds anything else.
 void add_configuration(const std::string& path, const std::string& text, GardenOptions& options);
 
 // Likewise what stands behind --params_override: "a.b=1,c=[2,3]", or a mapping in YAML or JSON.

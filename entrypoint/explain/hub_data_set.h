@@ -12,8 +12,8 @@ struct HubDataSet {
   bool has_only_train = false;  // it is known to have no rows to evaluate on
 };
 
-// What load_dataset(name, config) reads. `config` may be empty. Names without an organisation are
-// those that the hub moved below one.
+// The files that load_dataset(name, config) reads. `config` may be empty. A name without an
+// organisation may belong to a data set that the hub moved below one.
 HubDataSet find_hub_data_set(std::string_view name, std::string_view config);
 
 }  // namespace berth

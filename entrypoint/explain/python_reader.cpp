@@ -23,7 +23,7 @@ bool begins_name(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Cuts a program into tokens. Ends of lines inside brackets are none.
+// Cuts a program into tokens. Ends of lines inside brackets are not tokens.
 class PythonScanner {
  public:
   explicit PythonScanner(std::string_view text) : text_(text) {}

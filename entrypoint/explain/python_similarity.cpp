@@ -54,7 +54,7 @@ void take_argument(const PythonCall& fit, const std::string& name, const PythonV
     return add(launch, "output_dir", value.is_known() ? text : "model");
   }
   if (std::ranges::find(kHarmless, name) != std::end(kHarmless) || is_default(name, value)) return;
-  if (name == "save_best_model") return;  // of those that an evaluator finds
+  if (name == "save_best_model") return;  // of the models that an evaluator finds
   const std::string line = cat(" (line ", fit.line, ")");
   if (name == "optimizer_params") {
     return refuse(launch, name + line, "is not read; add --learning-rate X to the line");
