@@ -17,8 +17,8 @@ size_t table_bytes(const TrainingRows& rows) {
   return size_bytes;
 }
 
-// The vectors of tokens that a teacher made, in fp32, in batches that were packed: those that wait
-// for training, the one that is trained on and the one that is packed, or one of an evaluation and
+// The vectors of tokens that a teacher made, in fp32, in packed batches: the batches that wait for
+// training, the one in training and the one that is being packed. Or a batch of an evaluation and
 // its logits.
 size_t packed_vectors(const Settings& settings, const ModelConfig& config,
                       const BatchLimits& limits) {
