@@ -76,8 +76,9 @@ class Dataset {
   const Features& features(int64_t index);
 
   // Gives each row of the table what a teacher makes of it: the vectors that are its labels, where
-  // labels are vectors, else the logits. Of the latter, scores and sets of classes are mixed with
-  // the labels by `weight`; for classes the batch has them beside the labels. Borrowed.
+  // labels are vectors, else the logits. A teacher's scores and sets of classes are mixed with the
+  // labels by `weight`. For classes, the batch has the teacher's outputs beside the labels.
+  // Borrowed.
   void set_targets(const RowTargets& targets, double weight = 1) {
     targets_ = &targets;
     target_weight_ = static_cast<float>(weight);
@@ -110,7 +111,7 @@ class Dataset {
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made
   std::vector<uint32_t> lengths_;  // tokens of each feature; empty until they are counted
   std::vector<std::unique_ptr<RowFeatures>> windows_;  // of each row of a table in memory
-  Features current_;                                   // those that were asked for last
+  Features current_;                                   // the features of the last call
 
   // The caches of a table on disk. Without windows, a row's place is its number modulo the size.
   struct Recent {

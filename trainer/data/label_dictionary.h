@@ -25,10 +25,10 @@ class LabelDictionary {
   // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
-  // The classes that the file declares. Without known labels all of them occur, in this order, also
-  // those that entry() never meets.
+  // The classes that the file declares. Without known labels, all of them count, in this order,
+  // even classes that entry() never meets.
   void add_classes(const std::vector<std::string>& classes);
-  // Those that entry() has not met.
+  // The classes that entry() has not met.
   std::vector<std::string> unmet_classes() const;
 
   // "007" is not 7, because the file has a type for numbers, and this is a text.

@@ -58,8 +58,8 @@ LabelForm find_mark_form(LabelForm given, std::span<const Row> rows,
                          std::span<const size_t> columns, bool are_texts,
                          std::vector<Finding>& findings);
 
-// The labels in a text: the members of its list, or what stands between the separators. nullopt: it
-// begins as a list and is none.
+// The labels in a text: the members of its list, or the parts between the separators. nullopt: it
+// begins like a list, but is not one.
 std::optional<std::vector<std::string>> label_parts(std::string_view text, const LabelForm& form);
 
 // Whether a member of a multi-hot list is set. nullopt: it is neither 0 nor 1, False nor True.

@@ -68,7 +68,7 @@ void LabelReader::begin(LabelDictionary& labels) {
 }
 
 // Multi-hot lists have the known labels, or labels that are numbered from 0. All of them count,
-// also those that no row has.
+// even labels that no row has.
 void LabelReader::name_positions(LabelDictionary& labels) {
   const std::vector<std::string>& known = labels.known();
   if (!known.empty() && known.size() != form_.positions) {

@@ -27,7 +27,7 @@ std::optional<double> parse_number(std::string_view text, const NumberForm& form
 // What the cells of a column show.
 struct NumbersFound {
   NumberForm form{};           // the one that reads the most cells
-  size_t cells = 0;            // without those that are missing
+  size_t cells = 0;            // without missing cells
   size_t numbers = 0;          // cells that are numbers of `form`
   size_t fractions = 0;        // numbers that have a fractional part
   bool is_ambiguous = false;   // another form reads the same number of cells, with other values

@@ -52,7 +52,7 @@ class TableLoader {
   }
 
   // Each reads all rows of a file. Throws kBadData
-  //   - where a column is missing, listing those that are there,
+  //   - if a column is missing, listing the existing columns,
   //   - for the first malformed row, naming it, after as many as may be left out,
   //   - where a file lacks a column of the first file, or has a pair or label that the first lacks.
   // Errors do not name the file; the caller adds it with Error::at().
@@ -73,7 +73,7 @@ class TableLoader {
 
   // These are known after the first file.
   Task task() const { return *rules_.task; }
-  const ColumnChoice& columns() const { return rules_.columns; }  // those that were read
+  const ColumnChoice& columns() const { return rules_.columns; }  // the columns that were read
   const LabelForm& label_form() const { return rules_.labels; }
   const std::string& sentence_column() const { return rules_.sentence_column; }
   // How the rows were read where the files' names do not say it, each once.
