@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs clang-format and clang-tidy, as .clang-format and .clang-tidy configure them, on the C++ files that differ from BASE. Before that,
-# scripts/check-pipes.py reads all shell scripts.
+# scripts/check-pipes.py reads all shell scripts, and scripts/check-words.py reads all texts.
 #
 #   bash scripts/lint.sh [BASE]
 #
@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.."
 
 failed=0
 python3 scripts/check-pipes.py || failed=1
+python3 scripts/check-words.py || failed=1
 
 for program in clang-format clang-tidy; do
   command -v $program >/dev/null || { echo "lint: no $program; run scripts/install-dependencies.sh --test --lint" >&2; exit 2; }
