@@ -67,10 +67,11 @@ TrainingRows load_rows(Storage& storage, const CommandLine& command_line,
     const auto begun = EarlierJob::find(storage, Uri::parse(directory));
     const bool is_earlier = begun && !begun->label_form() && has_label_forms(begun->task());
     if (!is_earlier) throw;
-    throw Error(Code::kIncompatible,
-                cat("an earlier version of berth, which began the job, read its rows otherwise: ",
-                    error.what()),
-                directory, "go on with that version, or begin the job again in another --job-dir");
+    throw Error(
+        Code::kIncompatible,
+        cat("an earlier version of berth, which began the job, read its rows in another way: ",
+            error.what()),
+        directory, "go on with that version, or begin the job again in another --job-dir");
   }
 }
 

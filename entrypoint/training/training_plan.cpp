@@ -156,7 +156,8 @@ void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, 
   const bool waits = plan.memory.saves == Saving::kWhileTrainingWaits;
   if (!waits || !plan.options.keeps_weights) return;
   log_info(
-      "there is no memory for copies of what is saved: training waits while checkpoints are "
+      "the memory does not suffice for copies of the saved tensors: training waits while "
+      "checkpoints are "
       "written");
 }
 

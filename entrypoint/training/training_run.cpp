@@ -322,7 +322,7 @@ void TrainingRun::end_hung(double silent_s) const {
                              " s, which is longer than --step-timeout"),
                          "",
                          "start it again, and it resumes from its last checkpoint; if an update "
-                         "takes so long, give a longer --step-timeout"));
+                         "takes this long, give a longer --step-timeout"));
 }
 
 // Probes may use what the training leaves of the host's memory.

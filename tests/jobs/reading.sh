@@ -110,7 +110,7 @@ printf 'text\nno label\n' >contest/test.csv
 printf 'id,label\n1,0\n' >contest/sample_submission.csv
 reads 'no labels in the split to evaluate on' contest_job --train-data-file contest
 printf 'text,label\na,0\n' >contest/more.csv
-expect 3 'not known which rows are for what' --train-data-file contest --max-steps 1 --job-dir refused
+expect 3 'not known which of these are for training' --train-data-file contest --max-steps 1 --job-dir refused
 
 # JSON lines of SQuAD's articles, and the pairs with which spaCy 2 is trained.
 python3 - <<'PYTHON'

@@ -137,11 +137,11 @@ std::optional<Splits> named_splits(const std::vector<std::string>& names, const 
   if (!unnamed.empty()) {
     std::vector<std::string> named;
     for (const auto& [split, files] : splits) named.push_back(split);
-    throw Error(
-        Code::kBadData,
-        cat("has tables that are named after splits (", listed(named),
-            ") beside others, so it is not known which rows are for what: ", listed(unnamed)),
-        folder.to_string(), "name the files themselves; a pattern names several");
+    throw Error(Code::kBadData,
+                cat("has tables that are named after splits (", listed(named),
+                    ") beside others, so it is not known which of these are for training: ",
+                    listed(unnamed)),
+                folder.to_string(), "name the files themselves; a pattern names several");
   }
   if (!trains || !evaluates) return std::nullopt;
   if (first.size() > 1) {

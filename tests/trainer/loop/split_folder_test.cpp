@@ -125,7 +125,7 @@ TEST_F(SplitFolderTest, NamesThatLeaveOpenWhatIsForTrainingAreRefused) {
     const std::string folder = "open" + std::to_string(number++);
     for (const std::string& name : names) put(folder + "/" + name);
     EXPECT_THAT([&] { find(folder); },
-                ThrowsCode(Code::kBadData, "not known which rows are for what"))
+                ThrowsCode(Code::kBadData, "not known which of these are for training"))
         << folder;
   }
   for (const char* name : {"en/train.csv", "en/test.csv", "de/train.csv", "de/test.csv"}) {
