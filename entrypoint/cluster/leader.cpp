@@ -187,7 +187,7 @@ void Leader::tell_strangers(bool at_end) {
   if (strangers_logged_ > 0 && !at_end && now_s - strangers_logged_s_ < kBetweenStrangers_s) return;
   strangers_logged_ = strangers_;
   strangers_logged_s_ = now_s;
-  log_warning(cat("of the connections to port  ", port(), ", ", strangers_,
+  log_warning(cat("of the connections to port ", port(), ", ", strangers_,
                   strangers_ == 1 ? " was a stranger" : " were strangers",
                   " and no worker of this job, the last one from ", last_stranger_));
 }
