@@ -18,7 +18,7 @@ constexpr int64_t kMostPort = 65535;
 constexpr double kConnect_s = 5;
 // Between two attempts to reach worker 0: short ones at first, each twice as long as the last.
 constexpr double kFirstPause_s = 0.1, kLongestPause_s = 1;
-// Between two looks whether the job is finished, which take two requests in gs://.
+// The time between two checks whether the job is finished. A check takes two requests in gs://.
 constexpr double kBetweenLooks_s = 5;
 
 void wait_for_input(int fd) {
@@ -123,8 +123,8 @@ std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
   }
 }
 
-// Connects to the leader and waits for what it says. kAgain: the connection was lost, or the leader
-// wants to be asked later.
+// Connects to the leader and waits for its answer. kAgain: the connection was lost, or the leader
+// wants another try later.
 Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>& stop) {
   auto fd = connect_to(place.host, place.port, kConnect_s);
   if (!fd) {
@@ -206,7 +206,7 @@ std::optional<Follower::Answer> Follower::answer_to(const Message& message,
   }
 }
 
-// Throws kPeerLost where no worker has such a place: who said so is no worker 0.
+// Throws kPeerLost if no worker can have such a rank: the sender is not worker 0.
 GatheredPlace Follower::place_in(const Message& welcome) const {
   if (welcome.rank < 1 || welcome.rank >= welcome.size || welcome.size > options_.size) {
     throw Error(Code::kPeerLost,

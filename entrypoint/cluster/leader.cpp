@@ -19,7 +19,7 @@ constexpr double kNews_s = 10;              // between two lines that say for wh
 constexpr double kBetweenStrangers_s = 60;  // between two lines that count them
 // Connections beyond the workers'. The oldest one goes where more come.
 constexpr size_t kMostUnknown = 64;
-// What one worker may leave in the store, and for how many keys it may wait at once.
+// The bytes that one worker may leave in the store, and the keys for which it may wait at once.
 constexpr size_t kMostStoredBytes = 4 * MessageReader::kMostBytes;
 constexpr size_t kMostWanted = 16384;
 constexpr size_t kMostHostBytes = 255, kMostTextBytes = 4096;  // which the log shows
@@ -146,7 +146,7 @@ void Leader::greet(Peer& peer, const Message& hello) {
     count_stranger(peer);
     return turn_away(Kind::kRefused, "");
   }
-  // It belongs to the job, so it may hear what is wrong.
+  // It belongs to the job, so the refusal may name the reason.
   if (hello.size != options_.size) {
     return turn_away(Kind::kRefused, cat("worker 0 expects ", options_.size,
                                          " workers, and this one expects ", hello.size));
@@ -180,7 +180,7 @@ void Leader::count_stranger(const Peer& peer) {
   last_stranger_ = peer.address;
 }
 
-// Says at once that one came, and how many there are from time to time.
+// Logs the first stranger at once, and their number from time to time.
 void Leader::tell_strangers(bool at_end) {
   if (strangers_ == strangers_logged_) return;
   const double now_s = steady_clock_s();

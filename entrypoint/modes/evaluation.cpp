@@ -24,7 +24,7 @@ bool has_many_classes(const JobMetrics& metrics) {
   return most > kMostShownClasses;
 }
 
-// What goes to standard output. For many classes it is a summary, and evaluation.json in the job
+// The text for standard output. For many classes it is a summary, and evaluation.json in the job
 // directory has everything. If there is no such directory, or the file cannot be written,
 // everything is printed.
 std::string printed(Job& job, const JobMetrics& metrics) {

@@ -23,8 +23,8 @@ std::optional<Task> named_task(const std::string& name) {
   return glue != nullptr ? std::optional(glue->task) : find_task(name);
 }
 
-// What the folder says of embeddings. A model that makes them in another way than berth can has the
-// graph of its encoder.
+// The folder's settings for embeddings. If berth cannot compute a model's embeddings, the graph is
+// only its encoder.
 SentenceFiles sentence_files(ModelFolder& folder) {
   try {
     return read_sentence_files(folder);

@@ -125,7 +125,7 @@ void map_segment(long file, const ProgramHeader& segment, uintptr_t base, uintpt
     give_up("its loader cannot be mapped; is the file system mounted noexec?");
   }
   if (segment.p_memsz == segment.p_filesz) return;
-  // What follows the file's bytes in their last page is zero, and so are the pages behind it.
+  // The rest of the last page of the file's bytes is zero, and so are the pages behind it.
   for (volatile char* byte = reinterpret_cast<volatile char*>(file_end);
        byte < reinterpret_cast<volatile char*>(pages_end); ++byte) {
     *byte = 0;
@@ -223,7 +223,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] uintptr_t berth_find_start(u
   return loader.entry;
 }
 
-// The program's entry point. A loader passes _start a function in a register (rdx, x0); it is kept.
+// The program's entry point. A loader passes _start a function in a register (rdx, x0); the
+// function stays there.
 #if defined(__x86_64__)
 asm(R"(
 .text

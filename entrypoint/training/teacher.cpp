@@ -38,7 +38,7 @@ Settings with_positions(Settings settings, const ModelConfig& config) {
   return settings;
 }
 
-// What the teacher computes for a student of `task`.
+// The teacher's task for a student of `task`.
 Task task_of_teacher(Task task) {
   if (task == Task::kEmbeddingDistillation) return Task::kTextEmbedding;
   if (task == Task::kHiddenStateDistillation) return Task::kHiddenStates;
@@ -57,7 +57,7 @@ ModelDescription describe(ModelFolder& folder, const Settings& settings, Task ta
   return model;
 }
 
-// What all workers' CPUs can compute, because their outputs are one set of targets.
+// The precision that all workers' CPUs can compute, because their outputs are one set of targets.
 Precision precision_of_teacher(const Job& job) {
   const Precision precision = host_precision(job);
   const bool lacks_bf16 = precision == Precision::kAuto && job.without_bf16.host.has_value();
@@ -99,7 +99,7 @@ std::vector<float> of_length_one(std::span<const float> vector) {
   return scaled;
 }
 
-// Logs how far the teacher is, where that is due.
+// Logs the teacher's progress, if that is due.
 void log_progress(LogPace& pace, int64_t done, int64_t texts) {
   if (!pace.is_due()) return;
   const auto rate = static_cast<int64_t>(pace.rate(static_cast<double>(done)));

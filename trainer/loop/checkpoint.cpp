@@ -175,7 +175,7 @@ void CheckpointStore::save() {
   try {
     write_files(state);
   } catch (const Error& error) {
-    // What it has written would be in the way of the next attempt.
+    // Its files would be in the way of the next attempt.
     if (error.code() == Code::kNoSpace) remove_step(state.step);
     throw;
   }

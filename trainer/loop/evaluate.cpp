@@ -74,7 +74,7 @@ double mean_of(const LossSum& loss) {
 }
 
 // The batches of a data set in rounds. In a round, each rank computes `share` neighbouring batches
-// before all of them exchange what they computed: rank r those from r * share on.
+// before all of them exchange their results. Rank r computes the batches from r * share on.
 class Rounds {
  public:
   Rounds(Dataset& data, int64_t batch_size, int64_t share, int ranks)

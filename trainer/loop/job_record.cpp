@@ -86,7 +86,7 @@ std::string identity(const OrderedJson& source) {
   return text;
 }
 
-// Settings that say where inputs lie. They may change, because the checksums identify the inputs.
+// The paths of inputs. They may change, because the checksums identify the inputs.
 constexpr std::array<std::string_view, 7> kPlaces = {
     "train-data-file", "eval-data-file", "data-dir",  "input-meta-data-path",
     "model",           "model-config",   "vocab-file"};
@@ -95,7 +95,7 @@ bool is_place(std::string_view name) {
   return std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end();
 }
 
-// What each worker of a job may have of its own besides.
+// Further settings that may differ between the workers of a job.
 constexpr std::array<std::string_view, 7> kOwn = {
     "job-dir",           "export-dir", "checkpoint-dir", "summary-dir",
     "predict-data-file", "probe",      "threads"};

@@ -79,8 +79,8 @@ bool begins_squad_object(std::string_view text) {
   return has_context && has_questions;
 }
 
-// Whether a file holds questions about contexts in SQuAD's layout. What asks for columns or for
-// another task is a table.
+// Whether a file holds questions about contexts in SQuAD's layout. A request for columns or for
+// another task makes it a table.
 bool holds_squad(std::string_view name, std::string_view text, const LoadRules& rules) {
   const std::string lower = lower_ascii(name);
   if (lower.ends_with(".json")) return begins_squad(text) || begins_squad_object(text);

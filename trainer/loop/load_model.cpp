@@ -29,7 +29,7 @@ void warn_of_new_labels(const std::vector<std::string>& own,
   log_warning("the model's labels are not the data's; the data's names replace them, by position");
 }
 
-// Warns of what config.json says beyond what berth computes with.
+// Warns of settings in config.json that berth does not use.
 void warn_of_keys(const std::string& config_json, const std::string& name) {
   const Json object = parse_json(config_json);
   const std::vector<std::string> unknown = check_keys(object, config_keys());

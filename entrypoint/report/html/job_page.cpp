@@ -56,7 +56,7 @@ std::string state_text(const JobPage& page) {
   return cat("Failed at update ", updates, ", exit code ", page.outcome.code);
 }
 
-// What a model that learnt nothing would score.
+// The score of a model that learnt nothing.
 std::string baseline_text(const TaskScores& scores, const std::string& metric) {
   if (metric == "accuracy" && scores.majority_rate) {
     return cat("majority class ", score_text(*scores.majority_rate));

@@ -35,7 +35,7 @@ std::string text_at(const Json& json, const char* object, const char* member) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// What the server says of a request that it refuses.
+// The server's reason for refusing a request.
 std::string reason_of(const HttpAnswer& answer) {
   const Json json = parse_json(answer.body);
   const Json message = json.is_object() ? json.value("message", Json()) : Json();

@@ -122,8 +122,8 @@ Tensor Encoder::selected_of(const StepContext& step, size_t i) const {
   return is_last(i) ? step.batch.selected : Tensor();
 }
 
-// What the layer's attention is added to. Pre-normalized layers add to the sums of the layer
-// before.
+// The residual to which the layer's attention is added. Pre-normalized layers add to the sums of
+// the layer before.
 Tensor Encoder::residual_of(const StepContext& step, size_t i) const {
   if (i == 0 || !config_.normalizes_first) return layers_[i].input;
   return layers_[i - 1].feed_forward.sum(step.batch.num_tokens);
@@ -145,10 +145,10 @@ Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
 // embeddings. If the model has a convolution, the second layer reads the convolution's output.
 bool Encoder::reads_layer_before(size_t i) const { return i > (convolution_ ? 1u : 0u); }
 
-// Restores what the backward pass of a layer needs and the forward passes of later layers have
-// overwritten. With recomputation, that is `middle_` and the layer's activations; without it,
-// `middle_` and the layer's input. Nothing has overwritten `middle_` and the activations of the
-// last layer.
+// Restores the tensors that the backward pass of a layer needs and that the forward passes of later
+// layers have overwritten. With recomputation, that is `middle_` and the layer's activations;
+// without it, `middle_` and the layer's input. Nothing has overwritten `middle_` and the
+// activations of the last layer.
 void Encoder::restore_layer(const StepContext& step, size_t i) {
   Layer& layer = layers_[i];
   if (recomputes_) {
