@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// On which devices a command trains, and what that makes of its batch.
+// The devices on which a command trains, and the batch that follows from them.
 struct TrainingDevices {
   AskedDevice kind = AskedDevice::kNotSaid;
   std::optional<int64_t> count{};  // of one machine; nullopt: berth takes all

@@ -13,8 +13,8 @@ using GardenOptions = std::map<std::string, std::string>;
 // kUsage where it holds anything else.
 void add_configuration(const std::string& path, const std::string& text, GardenOptions& options);
 
-// Likewise what stands behind --params_override: "a.b=1,c=[2,3]", or a mapping in YAML or JSON.
-// Throws kUsage where it is neither, or has a variable of a shell.
+// Likewise the value of --params_override: "a.b=1,c=[2,3]", or a mapping in YAML or JSON. Throws
+// kUsage where it is neither, or has a variable of a shell.
 void add_overrides(const std::string& text, GardenOptions& options);
 
 }  // namespace berth

@@ -12,7 +12,7 @@ namespace berth {
 // The kind of device that a command line asks for.
 enum class AskedDevice { kNotSaid, kCpu, kGpu, kTpu };
 
-// What a launcher says of the job that berth has no flag for: a word of the line, and a sentence.
+// A setting of a launcher for which berth has no flag: a word of the line, and a sentence.
 struct LaunchRemark {
   std::string word, text;
   bool refused;
@@ -43,8 +43,8 @@ struct Launch {
 // `berth`. nullopt: no script is started.
 std::optional<Launch> find_launch(std::span<const std::string> words);
 
-// The same for a command of a text, with what the text says besides its words: the variables in
-// front of it and before it, and the options of its batch job.
+// The same for a command of a text, with further facts from the text: the variables in front of it
+// and before it, and the options of its batch job.
 std::optional<Launch> launch_of(const ShellCommand& command);
 
 // Reads the setting of a variable in front of a command, such as CUDA_VISIBLE_DEVICES=0,1.

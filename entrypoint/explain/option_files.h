@@ -16,7 +16,7 @@ std::string option_text(const OrderedJson& value);
 // it holds anything else.
 OrderedJson parse_options(const std::string& path, const std::string& text);
 
-// Reads the files of options that a line names, and puts what they say into `launch`: a file of
+// Reads the files of options that a line names, and puts their settings into `launch`: a file of
 // arguments (`run_glue.py args.json`), the one of `accelerate launch --config_file`, and the one of
 // --deepspeed. A file that cannot be read is refused in launch.remarks.
 void read_option_files(const ReadFile& read_file, Launch& launch);

@@ -14,21 +14,21 @@ struct ScriptDefault {
   bool trains;                   // it matters in training only
 };
 
-// On which devices a script trains when no launcher says so.
+// The devices on which a script trains if no launcher names them.
 enum class ScriptDevices {
   kOne,      // on one device
   kAllGpus,  // on all GPUs that it sees, as Trainer does by DataParallel, else on the CPU
   kAll,      // on all devices of the machine, as JAX does
 };
 
-// Whose examples the batch flag of a script counts.
+// The unit of a script's batch flag: the examples of a device, a process or all.
 enum class BatchOf {
   kDevice,   // one device's, in one micro-batch
   kProcess,  // one launched process's, in one update
   kUpdate,   // one update's
 };
 
-// What a script does besides what its flags say.
+// The behaviour of a script that its flags do not name.
 struct TrainingScript {
   std::string_view name;  // "run_glue.py"
   std::span<const ScriptDefault> defaults;

@@ -11,10 +11,10 @@ struct ShellCommand {
   std::vector<std::string> environment{};  // "CUDA_VISIBLE_DEVICES=0", in front of the program
   std::vector<std::string> words{};
   std::string redirections{};  // "> log.txt", as it was typed
-  // What earlier commands of the text say of devices: "CUDA_VISIBLE_DEVICES=0,1".
+  // Settings for devices in earlier commands of the text: "CUDA_VISIBLE_DEVICES=0,1".
   std::vector<std::string> earlier_settings{};
-  // What schedulers read in comments above the command, as the command that it stands for:
-  // "sbatch", "--gres=gpu:4".
+  // The options that schedulers read in comments above the command, as a command: "sbatch",
+  // "--gres=gpu:4".
   std::vector<std::string> batch_options{};
 };
 
