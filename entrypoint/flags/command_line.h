@@ -70,15 +70,15 @@ struct ClusterOptions {
   std::string worker_address{};  // of this worker; empty: the address of its route to worker 0
   // The secret that only the workers know, or the file that holds it, which has priority.
   std::string secret{}, secret_file{};
-  // The fewest workers that go on after others were lost, and the most that there are. 0: none goes
-  // on without the others.
+  // The fewest workers that go on after others were lost, and the most that there are. 0: no worker
+  // goes on without the others.
   int64_t least = 0, most = 0;
   int64_t rendezvous_timeout_s = 600;
   int64_t peer_timeout_s = 15;
 };
 
-// What one invocation asked for: the settings of the job, and how the program itself behaves. Flags
-// and platform are in it; what follows from files is not: see resolve_settings().
+// One invocation: the settings of the job, and how the program itself behaves. Flags and platform
+// are in it. Settings that follow from files are not; see resolve_settings().
 struct CommandLine {
   Settings settings;  // as asked
   // How the user calls this program: "berth", or a path. Empty: it is what a container runs, and

@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// Replaces each `--flagfile FILE` by the flags in the local file FILE, as Abseil does. Each task of
-// an Indexed Job can so have flags of its own. `home` is the user's home directory.
+// Replaces each `--flagfile FILE` by the flags in the local file FILE, as Abseil does. So each task
+// of an Indexed Job can have flags of its own. `home` is the user's home directory.
 //
 // A line is one flag: `--name=value`, `--name value` or `--name`. The value reaches to the end of
 // the line and is not unquoted. Empty lines and lines that begin with # or // are passed over. A

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// What a flag of another program becomes here.
+// The translation of a flag of another program.
 enum class Fate {
   kSame,     // the flag of berth that `text` names, with the same value
   kMeans,    // the arguments `text`, where the switch is on
@@ -15,7 +15,7 @@ enum class Fate {
   kRule,     // what a rule of its own says, which may look at other flags: see foreign_rules.h
 };
 
-// What follows the flag's name on a command line.
+// The words that follow the flag's name on a command line.
 enum class Form {
   kValue,   // one value
   kSwitch,  // perhaps true or false

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// What a user should know of one flag that is not berth's.
+// A remark for the user about one flag that is not berth's.
 struct Remark {
   std::string flag;  // as it was typed
   std::string text;  // "has no effect: ..."; of a refused flag what helps
