@@ -26,11 +26,11 @@ struct DataSources {
   bool eval_is_found = false;              // in the folder of `train`, and no flag names it
 };
 
-// Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of
-// --data-dir, the sequence length of --input-meta-data-path unless `command_line` gives one, and
-// the size of evaluation batches if there is a token budget. Throws kUsage on an unknown task and
-// on --label-names that are empty or equal. Throws kNotFound if the meta data file does not exist,
-// and kBadData if it does not have the form of run_classifier.py's.
+// Completes `settings` with the values that its data flags imply, as part of resolve_settings():
+// the files of --data-dir, the sequence length of --input-meta-data-path unless `command_line`
+// gives one, and the size of evaluation batches if there is a token budget. Throws kUsage on an
+// unknown task and on --label-names that are empty or equal. Throws kNotFound if the meta data file
+// does not exist, and kBadData if it does not have the form of run_classifier.py's.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
 
 // Completes both where the rows to train on lie in an archive of splits, as resolve_data() does for

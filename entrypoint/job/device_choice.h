@@ -29,7 +29,7 @@ Machine this_machine();
 // kNotFound if the plugin of a device is not there.
 DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine);
 
-// Does what must happen before the chosen plugin is opened; see prepare_cuda().
+// Prepares the process for the chosen plugin, before it is opened; see prepare_cuda().
 void prepare_device(const DeviceChoice& choice, const CommandLine& command_line);
 
 }  // namespace berth

@@ -17,7 +17,7 @@
 
 namespace berth {
 
-// What job.json says about the job in a directory. A value.
+// The job in a directory, as job.json describes it. A value.
 class EarlierJob {
  public:
   // nullopt: `directory` has no job.json. Throws as the constructor does.

@@ -14,9 +14,8 @@
 
 namespace berth {
 
-// A fine-tuned model, loaded and ready to run over rows: what --mode eval, predict and
-// embed share.
-// Borrows `job`. One thread uses it.
+// A fine-tuned model, loaded and ready to run over rows: the common part of --mode eval, predict
+// and embed. Borrows `job`. One thread uses it.
 class FinishedModel {
  public:
   // Resolves the settings, checks that all inputs are there, and reads the model's configuration
@@ -49,7 +48,7 @@ class FinishedModel {
 
  private:
   void make_engine(const EngineOptions& options);
-  // Reads the parameters. Of several workers, worker 0 alone does.
+  // Reads the parameters. If there are several workers, only worker 0 does.
   void fill(ParameterTensors& values);
 
   Job& job_;
@@ -61,7 +60,7 @@ class FinishedModel {
   size_t program_bytes_ = 0;                // as program_bytes() counts them
   std::unique_ptr<Device> device_;
   std::unique_ptr<Engine> engine_;
-  int64_t sequences_ = 0;  // The largest batch that the engine has room for.
+  int64_t sequences_ = 0;  // The largest batch that fits the engine.
 };
 
 // Throws kStopped: a signal ended the job, which has nothing to save.
