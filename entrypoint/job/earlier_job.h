@@ -38,7 +38,7 @@ class EarlierJob {
   const std::optional<ColumnChoice::Trained>& columns() const { return columns_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
-  // The generator of the job, if it had one. What `options` names comes first.
+  // The generator of the job, if it had one. A generator in `options` has priority.
   ElectraOptions electra(ElectraOptions options) const;
   EmbeddingOptions embedding() const;  // pooling and normalization, as the job asked for them
   int32_t max_seq_length() const;      // in tokens
@@ -50,8 +50,8 @@ class EarlierJob {
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
 
-  // The model that the job began with, without its parameters (Init::kRandom). What `options` names
-  // comes first.
+  // The model that the job began with, without its parameters (Init::kRandom). A model in `options`
+  // has priority.
   ModelOptions first_model(ModelOptions options) const;
 
  private:
