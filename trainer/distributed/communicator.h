@@ -54,7 +54,7 @@ class Communicator {
                        const std::stop_token& stop = {}) = 0;
 };
 
-// The same values of every rank, one row for each rank: [size][values.size()].
+// The values of every rank, one row for each rank: [size][values.size()].
 std::vector<std::vector<double>> gather_values(Communicator& ranks, std::span<const double> values);
 
 // The bytes of every rank, which may have different sizes.
@@ -64,7 +64,7 @@ std::vector<std::vector<std::byte>> gather_bytes(Communicator& ranks, Bytes byte
 std::vector<std::byte> broadcast_bytes(Communicator& ranks, Bytes bytes);
 
 bool is_so_on_rank_0(Communicator& ranks, bool is_so);
-// Whether it is so on any rank. Every rank returns the same.
+// Whether `value` is true on any rank. Every rank returns the same.
 bool any_rank(Communicator& ranks, bool is_so);
 
 }  // namespace berth

@@ -14,7 +14,7 @@
 namespace berth {
 
 struct ReducerOptions {
-  // What travels: kF32, or kBF16, which halves the bytes.
+  // The type in which gradients travel: kF32, or kBF16, which halves the bytes.
   DType wire_dtype = DType::kBF16;
   // The number of elements that travel at once, or a few less, so that ranks have equal shares. All
   // ranks have the same number.

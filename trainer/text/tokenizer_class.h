@@ -37,7 +37,7 @@ struct TokenizerClass {
 };
 
 // Throws kBadData, with the class's name, if berth does not know it: two classes may read one
-// vocabulary otherwise. The model_type alone also counts as a name. Throws kBadData as well where
+// vocabulary differently. The model_type alone also counts as a name. Throws kBadData as well where
 // there is no tokenizer.json, no file names a class, and berth does not know the model_type.
 TokenizerClass tokenizer_class(const FileLookup& file);
 

@@ -16,7 +16,7 @@ inline constexpr const char* kFromTensorFlow =
     "convert them with transformers 4 and TensorFlow: AutoModel.from_pretrained(FOLDER, "
     "from_tf=True).save_pretrained(NEW_FOLDER)";
 
-// What else counts when a file of tensors is loaded.
+// Further rules for loading a file of tensors.
 struct TensorRules {
   // Of a head that multiplies by the word embeddings: if the file has its bias under both names,
   // the alias counts, as in transformers 5. Null: there is no such head.

@@ -34,8 +34,8 @@ struct TrainedTokenizer {
   TextStatistics text;
 };
 
-// Hears how far the training is, from the thread that trains. What its functions throw ends the
-// training. Either may be empty.
+// Receives the progress of the training, from the thread that trains. An exception of its functions
+// ends the training. Either may be empty.
 struct TokenizerObserver {
   // All texts were read and their words counted.
   std::function<void(const TextStatistics& text, uint64_t distinct_words)> on_words{};
