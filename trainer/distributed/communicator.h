@@ -64,7 +64,7 @@ std::vector<std::vector<std::byte>> gather_bytes(Communicator& ranks, Bytes byte
 std::vector<std::byte> broadcast_bytes(Communicator& ranks, Bytes bytes);
 
 bool is_so_on_rank_0(Communicator& ranks, bool is_so);
-// Whether `value` is true on any rank. Every rank returns the same.
+// Whether `is_so` is true on any rank. Every rank returns the same.
 bool any_rank(Communicator& ranks, bool is_so);
 
 }  // namespace berth
