@@ -7,8 +7,8 @@ The texts of this project are Simplified Technical English: one idea a sentence,
 check enforces two rules of it. A text contains none of the PHRASES below, and a sentence has at most 25 words. The limit is the same for
 instructions and descriptions, because no simple rule tells them apart: aim at 20 words in an instruction.
 
-Without FILE, the check reads every Markdown page, every C++ source of the product and of the benches, and the YAML files of k8s/ and
-vertex/. In C++ it reads comments and the string literals that are messages or help texts. In CHANGELOG.md it reads the newest section.
+Without FILE, the check reads every Markdown page, C++ source, script and YAML file, except for tests. In C++ it reads comments and the
+string literals that are messages or help texts. In scripts and YAML it reads comments. In CHANGELOG.md it reads the newest section.
 It skips code blocks and headings, and it counts no words in tables. A link counts as its text. A quotation, code, a formula in brackets,
 a path or a flag is one word. A colon ends a sentence. A text in parentheses is a sentence of its own, and so is each item of a list.
 
@@ -127,16 +127,19 @@ def texts_of(path):
     if path.suffix in (".h", ".cpp"):
         return cpp_texts(source)
     lines = list(enumerate(source.split("\n"), 1))
-    if path.suffix in (".yaml", ".yml"):
-        remarks = []
-        for number, line in lines:
-            code, _, remark = line.partition("#")
-            remarks += [(number, "")] * bool(code.strip()) + [(number, remark.removeprefix(" "))]
-        return comment_texts(remarks)
     if path.name == "CHANGELOG.md":
         sections = [number for number, line in lines if line.startswith("## ")]
         lines = lines[:sections[1] - 1] if len(sections) > 1 else lines
-    return markdown_texts(lines)
+    if path.suffix == ".md":
+        return markdown_texts(lines)
+    remarks = []
+    for number, line in lines:
+        code, _, remark = line.partition("#")
+        if code.strip():  # the rest of such a line is a comment in YAML only
+            remarks += [(number, ""), (number, remark if path.suffix in (".yaml", ".yml") else "")]
+        else:
+            remarks.append((number, "" if remark.startswith("!") else remark.removeprefix(" ")))
+    return comment_texts(remarks)
 
 
 def sentences(text):
@@ -177,9 +180,8 @@ def complaints(text):
 
 def pages_of_repository():
     root = pathlib.Path(__file__).resolve().parent.parent
-    patterns = ["*.md", "k8s/*.yaml", "vertex/*.yaml", ":(exclude)tests"]
-    patterns += [f"{folder}/*.{suffix}" for folder in ("entrypoint", "storage", "trainer", "bench") for suffix in ("h", "cpp")]
-    patterns += [":(exclude)ARCHITECTURE.md"]
+    patterns = ["*.md", "*.h", "*.cpp", "*.sh", "*.py", "*.yaml", "*.yml", "*CMakeLists.txt", "*Dockerfile", ":(exclude)tests",
+                ":(exclude)third_party", ":(exclude)ARCHITECTURE.md"]
     names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns], cwd=root, check=True,
                            stdout=subprocess.PIPE).stdout.decode().split("\0")
     return sorted(path for path in (root / name for name in names if name) if path.is_file())

@@ -41,7 +41,7 @@ fi
 cmake --preset plain -DBUILD_TESTING=ON >/dev/null || exit 2
 sources=()
 for file in "${changed[@]}"; do
-  # Only sources with a compile command: those of another processor or of the fuzz preset have none.
+  # Only sources with a compile command: sources for another processor or for the fuzz preset have none.
   [[ $file == *.cpp ]] && grep -qF "/$file\"" build/plain/compile_commands.json && sources+=("$file")
 done
 echo "lint: ${#changed[@]} files differ from $base, ${#sources[@]} of them are compiled"
