@@ -30,6 +30,8 @@ struct Column {
   // Whether the categories are the classes that the file declares, as ClassLabel of `datasets`
   // does. All of them count, also those that no row has.
   bool declares_classes = false;
+  // Whether it is a level of the index of a pickled table, which earlier versions did not read.
+  bool is_index = false;
 };
 
 // Returns the index of the column with exactly this name.

@@ -14,6 +14,16 @@ namespace berth {
 // kBadData, naming the kind of index, if its labels are neither text nor numbers.
 std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, MemoryBudget& budget);
 
+// A level of the index of a table's rows, which pandas writes as a column in other formats.
+struct IndexLevel {
+  std::string name;
+  std::unique_ptr<CellSource> cells;
+};
+
+// Returns the levels that have names, of an Index or a MultiIndex. Leaves out those that are
+// neither text nor numbers, and an index of another kind.
+std::vector<IndexLevel> read_levels(const PickleGraph& graph, NodeId id, MemoryBudget& budget);
+
 // Whether `id` is a Categorical array, of any version of pandas.
 bool is_categorical(const PickleGraph& graph, NodeId id);
 

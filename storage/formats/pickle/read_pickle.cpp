@@ -133,6 +133,7 @@ class PickleReader final : public RowReader {
       if (unreadable.empty()) unreadable = table_.values[i]->unreadable();
       table_.columns[i].is_nested = table_.values[i]->holds_nested();
     }
+    skips_.resize(table_.columns.size());
     left_ = kTableTextFactor * pickle_.graph.claim_limit();
   }
 
@@ -140,12 +141,30 @@ class PickleReader final : public RowReader {
   std::string position() const override { return cat("row ", next_ == 0 ? 0 : next_ - 1); }
   uint64_t rows() const { return table_.rows; }
 
+  void select(std::span<const size_t> columns) override {
+    // An index may repeat long texts, which nobody has asked for.
+    for (size_t i = 0; i < table_.columns.size(); ++i) skips_[i] = table_.columns[i].is_index;
+    for (const size_t column : columns) {
+      reads_index_ = reads_index_ || table_.columns.at(column).is_index;
+      skips_[column] = false;
+    }
+  }
+
+  std::vector<Finding> findings() const override {
+    if (!reads_index_) return {};
+    return {{"named index of pandas", "the index of the table is read as a column"}};
+  }
+
   bool next(Row& row) override {
     if (next_ == table_.rows) return false;
     const uint64_t index = next_++;
     row.resize(table_.columns.size());
     uint64_t text_left = std::min(left_, kRowTextFactor * pickle_.graph.claim_limit());
     for (size_t i = 0; i < row.size(); ++i) {
+      if (skips_[i]) {
+        row[i] = std::monostate();
+        continue;
+      }
       try {
         table_.values[i]->read(index, row[i]);
       } catch (const Error& error) {
@@ -166,6 +185,8 @@ class PickleReader final : public RowReader {
   const LoadedPickle pickle_;
   Table table_;  // borrows from pickle_
   uint64_t next_ = 0;
+  std::vector<bool> skips_;
+  bool reads_index_ = false;
   uint64_t left_ = 0;  // bytes of text that the rows may still have
 };
 
