@@ -11,6 +11,7 @@
 #include "trainer/data/find_columns.h"
 #include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/task.h"
@@ -29,6 +30,8 @@ class EarlierJob {
   // The value of a flag, by its canonical name; empty where an older version did not know the flag.
   std::string setting(std::string_view name) const;
   const std::vector<std::string>& labels() const { return labels_; }
+  // The files that it has read, with their checksums.
+  const std::vector<Source>& sources() const { return sources_; }
   // How the labels of its rows are written. nullopt: an older version did not record it.
   const std::optional<LabelForm>& label_form() const { return label_form_; }
   // The columns of CoNLL that the job has used, by their numbers; empty: none are known.
@@ -56,6 +59,7 @@ class EarlierJob {
 
  private:
   void take_reading(const Json& reading);
+  void take_sources(const Json& sources);
 
   Uri place(std::string_view setting, const Uri& part) const;
   double number(std::string_view name) const;
@@ -63,6 +67,7 @@ class EarlierJob {
   JobDirectory directory_;
   std::map<std::string, std::string, std::less<>> settings_;
   std::vector<std::string> labels_;
+  std::vector<Source> sources_;
   std::optional<LabelForm> label_form_;
   std::string task_, words_, tags_;
   std::optional<ColumnChoice::Trained> columns_;

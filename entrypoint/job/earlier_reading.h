@@ -19,6 +19,10 @@ void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line);
 CommandLine with_reading_of_job(Storage& storage, const JobDirectory& directory,
                                 CommandLine command_line);
 
+// Whether the files that job.json names are those that the job has read, to the byte, and `asked`
+// names the same places. If this version refuses them, then another version has begun the job.
+bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& asked);
+
 // What an older job.json means where it does not name these settings, beside their defaults.
 SettingsTable settings_of_older_readings();
 

@@ -107,6 +107,17 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
         warning("True and 1, or False and 0, are different labels here; write all of "
                 "them in one way"));
   }
+  // S and U mean the same in BIOES and BILOU, and so do E and L.
+  const auto any_begins = [&](const char* mark) {
+    return std::ranges::any_of(rows.labels,
+                               [&](const std::string& tag) { return tag.starts_with(mark); });
+  };
+  if (kind == LabelKind::kTagPerWord &&
+      ((any_begins("S-") && any_begins("U-")) || (any_begins("E-") && any_begins("L-")))) {
+    found.push_back(
+        warning("the tags mix BIOES and BILOU: S- and U-, or E- and L-, mean the same and are "
+                "different labels here; write them in one way"));
+  }
   const bool are_bare = has("O") && labels > 1 && std::ranges::none_of(rows.labels, is_entity_tag);
   if (kind == LabelKind::kTagPerWord &&
       (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag))) {
@@ -340,6 +351,11 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   }
   if (evaluates && !sources.mismatched.path.empty()) {
     rows.mismatched = load_beside(sources.mismatched);
+  }
+  if (rows.eval) {
+    const std::string scales =
+        other_scale(rows.eval->name, rows.eval->scale, rows.train.name, rows.train.scale);
+    if (!scales.empty()) log_warning(scales);
   }
   const RowKeys keys = rows.train.table->take_keys();
   const uint64_t seed = settings.training.seed;

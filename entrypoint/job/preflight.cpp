@@ -13,8 +13,8 @@
 #include "storage/expand.h"
 #include "storage/local_file.h"
 #include "storage/store_object.h"
-#include "trainer/loop/load_data.h"
 #include "trainer/loop/model_folder.h"
+#include "trainer/loop/table_files.h"
 
 namespace berth {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "entrypoint/flags/task_flags.h"
 #include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/fitting_length.h"
 #include "entrypoint/job/generator.h"
@@ -55,22 +56,25 @@ void require_heeded_flags(Storage& storage, const CommandLine& command_line, Tas
   });
 }
 
-// Throws kIncompatible where an earlier version, which did not record how it read labels, began the
-// job with rows that this version refuses.
-TrainingRows load_rows(Storage& storage, const CommandLine& command_line,
-                       const ResolvedJob& resolved, const ModelConfig& config) {
+// Returns what `read` returns. Throws kIncompatible where this version refuses inputs with which an
+// earlier version began the job.
+template <typename Read>
+auto read_as_begun(Storage& storage, const CommandLine& command_line, const Read& read) {
   try {
-    return load_training_rows(storage, resolved.settings, resolved.sources, config);
+    return read();
   } catch (const Error& error) {
-    const std::string& directory = command_line.settings.output.job_dir;
-    if (error.code() != Code::kBadData || directory.empty()) throw;
-    const auto begun = EarlierJob::find(storage, Uri::parse(directory));
-    const bool is_earlier = begun && !begun->label_form() && has_label_forms(begun->task());
-    if (!is_earlier) throw;
+    const Settings& asked = command_line.settings;
+    const bool is_refusal = error.code() == Code::kBadData || error.code() == Code::kUsage;
+    if (!is_refusal || asked.output.job_dir.empty()) throw;
+    const auto begun = EarlierJob::find(storage, Uri::parse(asked.output.job_dir));
+    const bool lacks_form = error.code() == Code::kBadData && begun && !begun->label_form() &&
+                            has_label_forms(begun->task());
+    if (!lacks_form && !(begun && has_files_of(storage, *begun, asked))) throw;
     throw Error(Code::kIncompatible,
-                cat("an earlier version of berth, which began the job, read its rows otherwise: ",
+                cat("an earlier version of berth, which began the job, read its inputs otherwise: ",
                     error.what()),
-                directory, "go on with that version, or begin the job again in another --job-dir");
+                asked.output.job_dir,
+                "go on with that version, or begin the job again in another --job-dir");
   }
 }
 
@@ -125,16 +129,20 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
 
 TrainingInputs read_inputs(const Job& job) {
   RememberedLookups listed(job.storage);
-  ResolvedJob resolved = resolve_settings(listed, job.command_line);
+  const auto as_begun = [&](const auto& read) {
+    return read_as_begun(listed, job.command_line, read);
+  };
+  ResolvedJob resolved = as_begun([&] { return resolve_settings(listed, job.command_line); });
   const Settings& settings = resolved.settings;
   // Rows decide between the losses of similarity, and what the task is where no flag names one.
   const std::optional<Task> named = resolved.sources.task;
   if (named && named != Task::kSimilarity) require_heeded_flags(listed, job.command_line, *named);
-  preflight(listed, settings);
+  as_begun([&] { preflight(listed, settings); });
   preflight_unused(listed, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
   const bool asks_length = asks_for_length(job.command_line, settings);
-  ModelDescription model = describe_fitting_model(*folder, job.command_line, resolved.settings);
+  ModelDescription model = as_begun(
+      [&] { return describe_fitting_model(*folder, job.command_line, resolved.settings); });
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
   job.stop_point();
@@ -143,8 +151,10 @@ TrainingInputs read_inputs(const Job& job) {
     probes = std::make_unique<JobProbes>(job, resolved.settings, model);
   }
   expect_tokenizer(*model.tokenizer, resolved.sources);
-  use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
-  TrainingRows rows = load_rows(listed, job.command_line, resolved, model.config);
+  TrainingRows rows = as_begun([&] {
+    use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
+    return load_training_rows(listed, resolved.settings, resolved.sources, model.config);
+  });
   if (named != rows.task || named == Task::kSimilarity) {
     require_heeded_flags(listed, job.command_line, rows.task);
   }

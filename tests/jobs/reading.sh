@@ -155,6 +155,35 @@ job.pop("reading")
 json.dump(job, open("plain/job.json", "w"))
 PYTHON
 expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+# The same where the job has recorded its reading: the bytes are those that it has read.
+recorded() { # JOB FILE: writes the checksum of FILE into the record of JOB, as if the job had begun with it
+  python3 - "$@" <<'PYTHON'
+import json, sys
+job, file = sys.argv[1:]
+data, crc = open(file, "rb").read(), 0xFFFFFFFF
+for byte in data:
+    crc ^= byte
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+record = json.load(open(f"{job}/job.json"))
+source = next(s for s in record["sources"] if s["uri"].endswith(file))
+source.update(size=len(data), crc32c=f"{crc ^ 0xFFFFFFFF:08x}")
+record.setdefault("reading", {"rules": [], "rows": "00000000", "labels": {}})
+json.dump(record, open(f"{job}/job.json", "w"))
+PYTHON
+}
+recorded plain plain.csv
+expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+echo 'e,None' >>plain.csv
+expect 3 'line 4' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+# And where the model is refused, as the vocabulary of a tokenizer that has more pieces by now.
+printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >few.csv
+cp -r "$tiny" few_pieces
+expect 0 finished --train-data-file few.csv --model few_pieces --max-steps 1 --batch-size 4 --job-dir few
+sed -i 's/"vocab_size": [0-9]*/"vocab_size": 9/' few_pieces/config.json
+expect 2 'vocab_size is 9' --train-data-file few.csv --model few_pieces --max-steps 2 --batch-size 4 --job-dir few
+recorded few few_pieces/config.json
+expect 5 'an earlier version of berth' --train-data-file few.csv --model few_pieces --max-steps 2 --batch-size 4 --job-dir few
 printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
 
 # What a job found out about its labels holds in --mode eval.

@@ -21,7 +21,8 @@ struct NumberForm {
 };
 
 // The finite number that the whole text is, apart from blanks around it. A minus sign may be
-// U+2212. nullopt: the text is not a number of this form.
+// U+2212, may follow a number with a fraction, or may be parentheses: "(1.5)". nullopt: the text is
+// not a number of this form.
 std::optional<double> parse_number(std::string_view text, const NumberForm& form);
 
 // What the cells of a column show.

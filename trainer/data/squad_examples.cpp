@@ -210,9 +210,17 @@ class SquadReader final : public ExampleReader {
     text_left_ -= kept;
   }
 
+  bool is_impossible(const Json& question) const {
+    const Json value = question.value("is_impossible", Json());
+    if (value.is_boolean() || value.is_null()) return value == true;
+    if (value == 0 || value == 1) return value == 1;
+    throw Error(Code::kBadData, "\"is_impossible\" is neither true nor false", position_,
+                "write true or false without quotes");
+  }
+
   std::vector<Answer> answers(const Json& question) const {
     std::vector<Answer> answers;
-    if (question.contains("is_impossible") && question["is_impossible"] == true) return answers;
+    if (is_impossible(question)) return answers;
     for (const Json& answer : list(question, "answers", position_)) {
       const bool needs_place = places_ == AnswerPlaces::kExact;
       const Json start = needs_place ? member(answer, "answer_start", position_)

@@ -11,6 +11,7 @@
 #include "storage/formats/row_reader.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/example_table.h"
+#include "trainer/data/file_rows.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/model/task.h"
 
@@ -60,6 +61,10 @@ class TableLoader {
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
   void append_squad(std::unique_ptr<ByteSource> source);
 
+  // Called before the rows of each file, of which there are several or one.
+  void begin_file(bool is_one_of_several);
+  const FileRows& file_rows() const { return file_rows_; }  // since begin_file()
+
   // Called before append_rows() for a file of words. Its columns are those of the words and the
   // tags, whatever their names are.
   void expect_words(std::span<const Column> columns);
@@ -102,6 +107,8 @@ class TableLoader {
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
   std::string first_skipped_;
+  FileRows file_rows_;
+  bool has_begun_ = false;
   std::vector<Finding> findings_;
 };
 

@@ -10,10 +10,10 @@ namespace {
 using Names = std::string_view[];
 
 // Names of columns that hold texts.
-constexpr Names kTexts = {"text",      "sentence",    "content", "review",    "document",
-                          "sentence1", "text_a",      "text1",   "tweet",     "comment",
-                          "body",      "message",     "premise", "question1", "description",
-                          "utterance", "comment_text"};
+constexpr Names kTexts = {"text",      "sentence",     "content", "review",    "document",
+                          "sentence1", "text_a",       "text1",   "tweet",     "comment",
+                          "body",      "message",      "premise", "question1", "description",
+                          "utterance", "comment_text", "data"};
 // Names of columns that hold the first text of two that are compared.
 constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "query",   "premise",
                              "question1", "question", "sentence_A", "text",   "sentence"};
