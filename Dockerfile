@@ -53,8 +53,8 @@ ARG DATA=
 RUN --mount=type=bind,source=image,target=/src/image --mount=type=secret,id=gcloud,target=/run/secrets/gcloud \
     GOOGLE_CLOUD_KEY=/run/secrets/gcloud bash scripts/bake-image.sh build/release/berth /content "${MODEL}" "${DATA}"
 
-# The image has no shell and no package manager. Its first layer holds the binary, its shared libraries, CA certificates, the licences
-# of what it holds and a bill of materials, and its second layer the model and the data.
+# The image has no shell and no package manager. Its first layer holds the binary, its shared libraries, CA certificates, the licences and a
+# bill of materials. Its second layer holds the model and the data.
 FROM scratch AS runtime
 ARG REVISION=unknown
 ARG CREATED=1970-01-01T00:00:00Z

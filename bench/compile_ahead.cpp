@@ -1,5 +1,5 @@
-// Compiles BERT's training programs for TPUs or GPUs on a machine that has none, and prints what
-// the compiler tells of them. A plugin compiles for a described device; only running the program
+// Compiles BERT's training programs for TPUs or GPUs on a machine that has none, and prints the
+// compiler's figures for them. A plugin compiles for a described device; only running the program
 // needs the device itself.
 //
 //   compile_ahead PLUGIN TOPOLOGY [PRECISION [MODEL [BATCH [LENGTH [REPLICAS]]]]]

@@ -13,8 +13,8 @@
 
 // corpus_bench TEXTS [VOCAB_DIR]
 //
-// Cleans a text file, a document a line, on one thread: each step alone, then all of them as
-// --mode prepare --task mlm does. With VOCAB_DIR it also tokenizes and packs what is kept. It
+// Cleans a text file, a document a line, on one thread: each step alone, then all of them as --mode
+// prepare --task mlm does. With VOCAB_DIR it also tokenizes and packs the remaining documents. It
 // measures processor time, so that other load on the machine matters little.
 
 namespace {

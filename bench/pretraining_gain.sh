@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Measures what pre-training is worth on few labelled rows: a classifier of AG News learns from 1,000 rows, from random parameters, from a
-# masked language model and from a distilled encoder, with three seeds each.
+# Measures the gain from pre-training on few labelled rows: a classifier of AG News learns from 1,000 rows. It starts from random
+# parameters, from a masked language model and from a distilled encoder, with three seeds each.
 #
 #   bash bench/pretraining_gain.sh BERTH DATA TEACHER WORK [MLM_UPDATES [DISTILLATION_UPDATES]]
 #
 # DATA holds ag_news/df.pickle, ag_news/test_head3000.csv and glue/SST-2/train.tsv. TEACHER is the folder of all-MiniLM-L6-v2. WORK is a
-# folder for the jobs; the script goes on there where it was. On two idle cores of an AMD EPYC (Zen 4) the default numbers of updates take
-# 40 minutes for the masked language model and 20 for the distillation, its teacher's minute included, and without the probes. Both encoders
-# have 4 layers of 256 and a vocabulary of 8,192 pieces. They see the same texts: those of df.pickle and of SST-2's training set, without
-# the test rows. Prints one row for each start and number of epochs, and draws the probes of both jobs in WORK/probes.svg.
+# folder for the jobs; the script goes on there where it was. On two idle cores of an AMD EPYC (Zen 4), the default numbers of updates take
+# 40 minutes for the masked language model. They take 20 minutes for the distillation, its teacher's minute included. The probes are not
+# counted. Both encoders have 4 layers of 256 and a vocabulary of 8,192 pieces. They see the same texts: the texts of df.pickle and of
+# SST-2's training set, without the test rows. Prints one row for each start and number of epochs, and draws the probes of both jobs in
+# WORK/probes.svg.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 berth=$(realpath "$1") data=$(realpath "$2") teacher=$(realpath "$3") work=$4

@@ -5,11 +5,11 @@
 //
 // MODEL is tiny, mini-lm, base or large, and the same with "-mlm" behind it is a masked language
 // model: 15 % of the tokens are masked, and no classifier is trained. LENGTH is a number of tokens,
-// "news" for the lengths of AG News' texts, or "documents" for those of mixed documents. Without
-// MODEL, BATCH and LENGTH a grid of them is measured. With PLUGIN, the file of a PJRT plugin, the
-// XLA engine computes on its first device; the first update, which compiles the program, is printed
-// apart. The printed share is the rate of the step divided by the peak rate of the machine
-// (trainer/cpu/kernels/peak_rate.h). The work of a step is counted as
+// "news" for the lengths of AG News' texts, or "documents" for the lengths of mixed documents.
+// Without MODEL, BATCH and LENGTH a grid of them is measured. With PLUGIN, the file of a PJRT
+// plugin, the XLA engine computes on its first device. The first update, which compiles the
+// program, is printed separately. The printed share is the rate of the step divided by the peak
+// rate of the machine (trainer/cpu/kernels/peak_rate.h). The work of a step is counted as
 // trainer/model/training_flops.h says.
 #include <sys/resource.h>
 #include <sys/wait.h>

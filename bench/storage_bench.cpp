@@ -22,8 +22,7 @@
 //
 // Uploads one object from memory, as a checkpoint is uploaded, and downloads it with berth's
 // storage. The checksums are compared. The printed memory is the growth of the resident set at its
-// peak. The CPU time is that of this process alone: it is what a transfer takes from a training
-// beside it.
+// peak. The CPU time is this process's only: a training beside the transfer loses this time.
 // --against-one also downloads with a single connection. tests/support/fault_server_main.cpp is a
 // server for this benchmark, and can be a slow one.
 

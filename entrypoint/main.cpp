@@ -30,7 +30,7 @@
 namespace berth {
 namespace {
 
-// A job that has nothing to save ends so soon after a signal, whatever it waits for.
+// The seconds after a signal in which a job that has nothing to save ends, whatever it waits for.
 constexpr double kGrace_s = 1.0;
 
 // Runs before the constructors of the program and of its libraries, so that a signal at that time
@@ -52,11 +52,11 @@ void ignore_write_signals() {
 // How the process ends is said by the main thread, or by the thread of StopSignals.
 class LastWords {
  public:
-  // Until then, the last words are those of --log-format auto.
-  void settle(const CommandLine& command_line) {
+  // Before this call, the last words have the form of --log-format auto.
+  void configure(const CommandLine& command_line) {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
-    // What a probe finds in the container of a job are not the last words of that job.
-    has_log_ = command_line.parent_process == 0 && command_line.settings.mode != Mode::kHeartbeat;
+    // The result of a probe in a job's container is not that job's final report.
+    has_log_ = command_line.parent_process == 0 && !traits(command_line.settings.mode).is_probe;
     names_results_ = command_line.parent_process == 0 && command_line.log_level >= LogLevel::kInfo;
   }
 
@@ -110,7 +110,7 @@ bool answer_explain(std::span<const char* const> arguments) {
   return true;
 }
 
-// Everything in the arguments that may be the path of an input: one that is a named pipe is meant.
+// Every argument that may be the path of an input. If it is a named pipe, the user means it.
 std::vector<std::string> named_paths(std::span<const char* const> arguments) {
   std::vector<std::string> paths;
   for (const char* argument : arguments) {
@@ -119,7 +119,7 @@ std::vector<std::string> named_paths(std::span<const char* const> arguments) {
   return paths;
 }
 
-// Shows someone who typed `berth` alone how to begin. What is missing is the error that follows.
+// Shows a user who typed only `berth` how to begin. The error that follows says what is missing.
 void greet(std::span<const char* const> arguments, const Platform& platform) {
   const bool is_job = !platform.training_data.empty() || !platform.model_dir.empty();
   if (arguments.empty() && !is_job) print(usage_text() + "\n");
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
     command_line = parse_flags(arguments, platform);
     command_line.program = program_name(argc, argv);
     command_line.storage.pipes = named_paths(arguments);
-    last_words.settle(command_line);
+    last_words.configure(command_line);
     if (command_line.parent_process > 0) end_with_parent(command_line.parent_process);
     if (command_line.owner_process > 0) stop_with_owner(command_line.owner_process);
     if (answer(command_line, platform)) return 0;

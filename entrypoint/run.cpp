@@ -1,6 +1,8 @@
 #include "entrypoint/run.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "entrypoint/flags/mode_flags.h"
 #include "entrypoint/job/job.h"
@@ -28,36 +30,43 @@
 namespace berth {
 namespace {
 
-// Of --grace-seconds, what is kept for the last words of a job that is ended while it saves.
+// The part of --grace-seconds that is reserved for the final report of a job that ends while it
+// saves.
 constexpr double kLastActs_s = 1;
 
-// What computes in the modes that compute. It is chosen before anything is downloaded, so that a
-// job whose device is missing ends at once.
+// The device of a mode that computes. It is chosen before anything is downloaded, so that a job
+// whose device is missing ends at once.
 DeviceChoice device_for(const CommandLine& command_line) {
-  switch (command_line.settings.mode) {
-    case Mode::kTrain:
-    case Mode::kTrainAndEval:
-    case Mode::kEval:
-    case Mode::kPredict:
-    case Mode::kBench: {
-      const DeviceChoice choice = choose_device(command_line, this_machine());
-      prepare_device(choice, command_line);
-      return choice;
-    }
-    case Mode::kEmbed:  // check_settings() refuses other devices
-    case Mode::kExportOnly:
-    case Mode::kPrepare:
-    case Mode::kTokenize:
-    case Mode::kInspect:
-    case Mode::kConvert:
-    case Mode::kTrainTokenizer:
-    case Mode::kHeartbeat:
-    case Mode::kFetch:
-    case Mode::kReport:
-      break;
-  }
-  return {};
+  if (traits(command_line.settings.mode).computes != ComputesOn::kAnyDevice) return {};
+  const DeviceChoice choice = choose_device(command_line, this_machine());
+  prepare_device(choice, command_line);
+  return choice;
 }
+
+void train_once_or_by_seeds(Job& job) {
+  job.command_line.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
+}
+
+// What runs each mode.
+constexpr std::pair<Mode, void (*)(Job&)> kRuns[] = {
+    {Mode::kTrain, train_once_or_by_seeds},
+    {Mode::kTrainAndEval, train_once_or_by_seeds},
+    {Mode::kEval, [](Job& job) { run_inference(job, run_evaluation); }},
+    {Mode::kPredict, [](Job& job) { run_inference(job, run_prediction); }},
+    {Mode::kEmbed, [](Job& job) { run_inference(job, run_embedding); }},
+    {Mode::kExportOnly, run_export},
+    {Mode::kPrepare, run_preparation},
+    {Mode::kTokenize, run_tokenization},
+    {Mode::kInspect, run_inspection},
+    {Mode::kConvert, run_conversion},
+    {Mode::kTrainTokenizer, run_tokenizer_training},
+    {Mode::kHeartbeat, run_heartbeat},
+    {Mode::kBench, run_benchmark},
+    {Mode::kFetch, run_fetch},
+    {Mode::kReport, run_comparison},
+};
+static_assert(std::ranges::is_sorted(kRuns, {}, &std::pair<Mode, void (*)(Job&)>::first));
+static_assert(std::size(kRuns) == static_cast<size_t>(Mode::kReport) + 1);
 
 // While it exists, leases are given back also where the process ends without unwinding.
 class GivesBackAtEnd {
@@ -106,37 +115,7 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
           .since_stop = [&signals] { return signals.since_stop_s(); },
           .saves_on_stop = signals.saves_on_stop(),
           .end_process = end_process};
-  switch (command_line.settings.mode) {
-    case Mode::kTrain:
-    case Mode::kTrainAndEval:
-      return command_line.settings.training.seeds > 1 ? run_seeds(job) : run_training(job);
-    case Mode::kEval:
-      return run_inference(job, run_evaluation);
-    case Mode::kPredict:
-      return run_inference(job, run_prediction);
-    case Mode::kEmbed:
-      return run_inference(job, run_embedding);
-    case Mode::kExportOnly:
-      return run_export(job);
-    case Mode::kPrepare:
-      return run_preparation(job);
-    case Mode::kTokenize:
-      return run_tokenization(job);
-    case Mode::kInspect:
-      return run_inspection(job);
-    case Mode::kConvert:
-      return run_conversion(job);
-    case Mode::kTrainTokenizer:
-      return run_tokenizer_training(job);
-    case Mode::kHeartbeat:
-      return run_heartbeat(job);
-    case Mode::kBench:
-      return run_benchmark(job);
-    case Mode::kFetch:
-      return run_fetch(job);
-    case Mode::kReport:
-      return run_comparison(job);
-  }
+  kRuns[static_cast<size_t>(command_line.settings.mode)].second(job);
 }
 
 }  // namespace berth

@@ -4,7 +4,7 @@
 # Each line that a script runs is printed first. A line that begins with # informs, so the output of --dry-run is a shell script.
 #
 # Exit codes: 2 an argument is wrong, or this machine has no gcloud or no project. 4 something in Google Cloud is absent, off or not
-# permitted. 10 Google Cloud is out of reach or out of machines now. 143 the job was cancelled. Other codes are those of berth.
+# permitted. 10 Google Cloud is out of reach or out of machines now. 143 the job was cancelled. Other codes are berth's.
 script=$(basename "$0" .sh) root=$(cd "$(dirname "$0")/.." && pwd)
 dry_run=no keep=no arguments=()
 errors=$(mktemp)

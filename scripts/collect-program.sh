@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects a program in the folder PREFIX so that it runs on every Linux of its architecture, whatever C library that has, or none. The
-# image, the archive, the wheel and the kit for devices are all made from such a folder.
+# Collects a program in the folder PREFIX so that it runs on every Linux of its architecture, with any C library or none. The image, the
+# archive, the wheel and the kit for devices are all made from such a folder.
 #
 #   bash scripts/collect-program.sh BINARY PREFIX [SYSROOT]
 #
@@ -36,7 +36,7 @@ located() {  # located NAME: the file of this system that is the shared library 
   fail "there is no library $1 in ${sysroot:-/}lib/$triplet"
 }
 
-# collect NAME: copies the shared library NAME and those that it needs.
+# collect NAME: copies the shared library NAME and the libraries that it needs.
 found=' '
 collect() {
   local name=$1 file needed

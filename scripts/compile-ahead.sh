@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compiles training programs for a TPU v5e or an NVIDIA H100 on a machine that has neither, and prints the time of compiling, the
-# memory and the FLOPs that the compiler tells. It shows that the plugin which berth pins accepts its programs, and what would fit.
-# Each program takes up to a minute on two cores.
+# Compiles training programs for a TPU v5e or an NVIDIA H100 on a machine that has neither. Prints the time of compiling, and the compiler's
+# figures for memory and FLOPs. It shows that the plugin which berth pins accepts its programs, and what would fit. Each program takes up to
+# a minute on two cores.
 #
 #   bash scripts/compile-ahead.sh tpu|cuda12|cuda13 [FOLDER]
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs clang-format and clang-tidy, as .clang-format and .clang-tidy configure them, on the C++ files that differ from BASE. Before that,
-# scripts/check-pipes.py reads all shell scripts.
+# scripts/check-pipes.py reads all shell scripts, and scripts/check-words.py reads all texts.
 #
 #   bash scripts/lint.sh [BASE]
 #
@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.."
 
 failed=0
 python3 scripts/check-pipes.py || failed=1
+python3 scripts/check-words.py || failed=1
 
 for program in clang-format clang-tidy; do
   command -v $program >/dev/null || { echo "lint: no $program; run scripts/install-dependencies.sh --test --lint" >&2; exit 2; }
@@ -40,7 +41,7 @@ fi
 cmake --preset plain -DBUILD_TESTING=ON >/dev/null || exit 2
 sources=()
 for file in "${changed[@]}"; do
-  # Only sources with a compile command: those of another processor or of the fuzz preset have none.
+  # Only sources with a compile command: sources for another processor or for the fuzz preset have none.
   [[ $file == *.cpp ]] && grep -qF "/$file\"" build/plain/compile_commands.json && sources+=("$file")
 done
 echo "lint: ${#changed[@]} files differ from $base, ${#sources[@]} of them are compiled"

@@ -17,7 +17,7 @@
 #   share/berth/data         the sample, also as data
 #   share/berth              sbom.spdx.json, licenses, and ca-certificates.crt for systems that have no certificates
 #
-# The environment: SOURCE_DATE_EPOCH, REVISION and BASE, as write-sbom.sh says; the first two default to those of the commit.
+# The environment: SOURCE_DATE_EPOCH, REVISION and BASE, as write-sbom.sh says; the first two default to the commit's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

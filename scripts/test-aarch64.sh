@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Cross-compiles berth for aarch64 and runs it with qemu-user.
 #
-#   bash scripts/test-aarch64.sh            runs the tests that depend on the processor: those of the kernels, of the checksums and of
-#                                           the text code, because char is unsigned on aarch64 unless the compiler is told otherwise
+#   bash scripts/test-aarch64.sh            runs the tests that depend on the processor: of the kernels, of the checksums and of
+#                                           the text code, because char is unsigned on aarch64 by default
 #   bash scripts/test-aarch64.sh --image    makes the image for linux/arm64 instead, as build/aarch64/image.tar (an OCI archive), and
 #                                           trains for five updates with what it holds
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the image and runs it with the README's command. Then it checks what a scheduler relies on: the exit codes, what a container
-# without rights and with limits does, and the reaction to SIGTERM while the job's files are in Google Cloud Storage, which our fake
-# server stands for. The script uses the Docker engine if there is one. Otherwise it uses buildah and podman with a base image that
+# Builds the image and runs it with the README's command. Then it checks the behaviour on which a scheduler relies: the exit codes, and a
+# container without rights and with limits. It also checks the reaction to SIGTERM while the job's files are in Google Cloud Storage, which
+# a fake server replaces. The script uses the Docker engine if there is one. Otherwise it uses buildah and podman with a base image that
 # mmdebstrap makes from this machine's apt sources.
 #
 #   bash scripts/test-container.sh

@@ -70,7 +70,7 @@ standard_library() {
   mkdir -p "$objects/include/bits"
   cp "$root/config/locale/gnu/c++locale_internal.h" "$objects/include/bits"
   : >"$objects/include/bits/largefile-config.h"
-  # The headers are the installed ones. Only those that are not installed come from the source.
+  # The headers are the installed ones. Only headers that are not installed come from the source.
   local compile="$CXX $flags -w -fimplicit-templates -fsized-deallocation -I$root/libsupc++ -I$root/src/c++11 -I$objects/include"
   # random.cc calls a function of GCC's that clang has under another name.
   compile+=" -mrdrnd -mrdseed -D__builtin_ia32_rdseed_si_step=__builtin_ia32_rdseed32_step"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the packaged folder in bare roots of other systems: the newest Debian, Debian 11 (glibc 2.31), a system with musl alone, and an
-# empty one. In each root an unprivileged user, with all but /tmp read-only, trains on the sample, predicts, embeds, trains with two seeds,
-# reads from a server whose certificate a private authority signed, and trains through a PJRT plugin for CPUs.
+# Runs the packaged folder in bare roots of other systems: the newest Debian, Debian 11 (glibc 2.31), a system with musl alone, and an empty
+# one. In each root, an unprivileged user works with all but /tmp read-only. The user trains on the sample, predicts, embeds, and trains
+# with two seeds. The user also reads from a server whose certificate a private authority signed, and trains through a PJRT plugin for CPUs.
 #
 #   bash scripts/test-package.sh [ROOT...]       ROOT is trixie, bullseye, musl or empty; default: all
 #

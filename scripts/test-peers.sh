@@ -94,8 +94,8 @@ for file in bert.safetensors config.json; do
   cmp $work/parity/$file tests/testdata/parity/$file || echo "note: $file differs from the committed one (another PyTorch)"
 done
 build/release/tests/cpu_network_test --gtest_brief=1 --gtest_filter='BertParity*'
-# Every architecture and head is recorded with two seeds that differ from that of the committed recordings. The older transformers
-# lacks some of them.
+# Every architecture and head is recorded with two seeds that differ from the seed of the committed recordings. The older transformers lacks
+# some of them.
 build/peers/bin/pip install --quiet torch safetensors
 for seed in 8 9; do
   build/peers-torch/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed older

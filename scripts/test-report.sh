@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains small jobs of several kinds, and opens their reports in Chromium: in light and dark, on a desktop and a phone, and in print.
-# Fails on an error of a script, a request, a page that is too wide, a serious finding of axe-core, and hostile texts that are not inert.
-# Needs PyPI (playwright, axe-playwright-python) and Chromium ($CHROMIUM, or /usr/bin/chromium: apt-get install chromium).
+# Trains small jobs of several kinds, and opens their reports in Chromium: in light and dark, on a desktop and a phone, and in print. Fails
+# on an error of a script, a request, or a page that is too wide. Also fails on a serious finding of axe-core, and on hostile texts that are
+# not inert. Needs PyPI (playwright, axe-playwright-python) and Chromium ($CHROMIUM, or /usr/bin/chromium: apt-get install chromium).
 #
 #   bash scripts/test-report.sh [DATA]
 #

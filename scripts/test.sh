@@ -43,6 +43,7 @@ check_format() {
   local code=0
   ! is_deciding_format || git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format --dry-run --Werror || code=1
   python3 scripts/check-pipes.py || code=1
+  python3 scripts/check-words.py || code=1
   return $code
 }
 

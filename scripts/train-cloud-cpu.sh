@@ -14,7 +14,7 @@
 #   --name NAME                NAME              berth-cpu
 #   --machine MACHINE          MACHINE           n2-standard-8
 #   --spot                     SPOT=yes          a machine that may be preempted
-#   --service-account ACCOUNT  SERVICE_ACCOUNT   the account that reads and writes the bucket: that of Vertex AI, if it is not given
+#   --service-account ACCOUNT  SERVICE_ACCOUNT   the account that reads and writes the bucket: the one of Vertex AI, if it is not given
 #
 # Flags of berth have gs:// paths:
 #   bash scripts/train-cloud-cpu.sh --train-data-file gs://BUCKET/data/train.csv --job-dir gs://BUCKET/runs/1 --batch-size 32

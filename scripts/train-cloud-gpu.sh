@@ -17,7 +17,7 @@
 #   --gpu GPU                  GPU               NVIDIA_L4
 #   --gpus N                   GPUS              1
 #   --spot                     SPOT=yes          a machine that may be preempted
-#   --service-account ACCOUNT  SERVICE_ACCOUNT   the account that reads and writes the bucket: that of Vertex AI, if it is not given
+#   --service-account ACCOUNT  SERVICE_ACCOUNT   the account that reads and writes the bucket: the one of Vertex AI, if it is not given
 #
 # Flags of berth have gs:// paths:
 #   bash scripts/train-cloud-gpu.sh --train-data-file gs://BUCKET/data/train.csv --model gs://BUCKET/bert-base-uncased.tar.gz \

@@ -8,12 +8,12 @@
 #
 #   --dry-run                                    print the lines that would run, and run none of them
 #   --project ID               PROJECT_ID        gcloud's
-#   --region REGION            REGION            us-central1: that of the image
+#   --region REGION            REGION            us-central1: the image's region
 #   --bucket BUCKET            BUCKET            PROJECT-berth; its folder runs/NAME is the job directory, unless --job-dir names another
 #   --image IMAGE              IMAGE             REGION-docker.pkg.dev/PROJECT/berth/nlp-tpu, which cloudbuild.yaml pushes with
 #                                                _TARGET=runtime-tpu
 #   --name NAME                NAME              berth-tpu: the VM's name, too
-#   --zone ZONE                ZONE              us-west4-a: that of the VM
+#   --zone ZONE                ZONE              us-west4-a: the VM's zone
 #   --accelerator-type TYPE    TPU               v5litepod-1: one chip; v5litepod-4 and v5litepod-8 are slices of one host, too
 #   --runtime VERSION          RUNTIME           v2-alpha-tpuv5-lite: the VM's software
 #   --spot                     SPOT=yes          a VM that may be preempted

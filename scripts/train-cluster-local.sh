@@ -4,7 +4,7 @@
 #
 #   bash scripts/train-cluster-local.sh WORKERS [flags of berth]
 #
-# The workers' output is in JOB_DIR.workers/N.log; that of worker 0 is shown. Ends with the exit code of worker 0.
+# The workers' output is in JOB_DIR.workers/N.log; worker 0's output is shown. Ends with the exit code of worker 0.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Writes the software bill of materials of a collected program as SPDX 2.3 JSON to PREFIX/share/berth/sbom.spdx.json, and the licences to
-# PREFIX/share/berth/licenses: berth's, that of a header in third_party, and one file for each Debian package. Debian's files refer to texts
-# in /usr/share/common-licenses; these are in PREFIX/share/berth/common-licenses. Standard input names the shared libraries that were
-# collected, one a line. Needs a finished build by Ninja, whose records say which headers and static libraries the binary was made of; dpkg
-# says which package and version each of them belongs to. With SYSROOT, the libraries are of the packages that are recorded there.
+# PREFIX/share/berth/licenses: berth's, the licence of a header in third_party, and one file for each Debian package. Debian's files refer
+# to texts in /usr/share/common-licenses; these are in PREFIX/share/berth/common-licenses. Standard input names the shared libraries that
+# were collected, one a line. Needs a finished build by Ninja. Ninja's records say which headers and static libraries the binary was made
+# of. dpkg gives the package and version of each of them. With SYSROOT, the libraries are of the packages that are recorded there.
 #
 #   bash scripts/write-sbom.sh BINARY PREFIX [SYSROOT]
 #

@@ -44,8 +44,8 @@ struct UnpackLimits {
 //
 // A file inside that has the archive's own name loses the archive's suffix: pandas writes
 // x.pickle.tar.gz like that. Only regular files and directories are unpacked. Throws kCorrupt on
-// links, devices, absolute paths, "..", duplicate names (ignoring case), sparse files, a truncated
-// archive, a checksum that does not match, and on anything that exceeds `limits`.
+// links, devices, absolute paths, "..", duplicate names (ignoring case) and sparse files. Also on a
+// truncated archive, on a checksum that does not match, and on anything that exceeds `limits`.
 void unpack(std::unique_ptr<ByteSource> source, std::string_view file_name,
             const std::filesystem::path& directory, const UnpackLimits& limits = {});
 

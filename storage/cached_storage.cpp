@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kCopyStep = size_t{1} << 20;
 
 // "b-corpus-train.csv.0123456789abcdef.": the prefix of the cached files of all generations of
-// `uri`. The hash tells URIs apart that simplify to the same file name.
+// `uri`. The hash distinguishes URIs that simplify to the same file name.
 std::string prefix_for(const Uri& uri) {
   constexpr size_t kLongest = 100;
   std::string name = uri.host() + "-" + uri.path();
@@ -40,7 +40,7 @@ std::string version_of(const Stat& stat) {
 
 Uri checksum_file(const Uri& file) { return Uri::parse(file.to_string() + ".sum"); }
 
-// Whether a checksum file says what the copy holds, because the object does not.
+// Whether the copy needs a checksum file, because the object's metadata do not describe the copy.
 bool needs_checksum_file(const Stat& stat) {
   return !stat.content_encoding.empty() || !stat.crc32c;
 }
@@ -89,9 +89,9 @@ class CachedStorage final : public Storage {
   }
 
  private:
-  // The size and CRC-32C that the cached copy must have. They are those of the stored object,
-  // unless it has a Content-Encoding or no CRC-32C. An object with a Content-Encoding may be
-  // decompressed while it is read.
+  // The size and CRC-32C that the cached copy must have. They come from the stored object's
+  // metadata, unless it has a Content-Encoding or no CRC-32C. An object with a Content-Encoding may
+  // be decompressed while it is read.
   std::optional<Stat> content_of(const Uri& file, Stat stat) {
     if (!needs_checksum_file(stat)) return stat;
     const std::optional<std::string> text = read_text(local_, checksum_file(file));

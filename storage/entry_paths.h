@@ -12,7 +12,7 @@ class EntryPaths {
  public:
   // Returns `name` as a relative path without "." parts and without a trailing "/"; the directory
   // itself becomes an empty path. Throws kCorrupt, naming the entry, on an absolute path, "..", a
-  // backslash, a drive letter, a control character, a part of more than 255 bytes, and on a name
+  // backslash, a drive letter, a control character, or a part longer than 255 bytes. Also on a name
   // that equals an earlier one when ASCII case is ignored. A directory may appear more than once.
   std::string add(std::string_view name, bool is_directory);
 

@@ -58,15 +58,6 @@ std::vector<std::string> names_below(Storage& storage, const Uri& directory, boo
   return names;
 }
 
-// If a part of `name` begins with "." or "_", which hides it, returns that character; otherwise 0.
-char hidden_by(std::string_view name) {
-  for (size_t begin = 0; begin < name.size(); ++begin) {
-    if (name[begin] == '.' || name[begin] == '_') return name[begin];
-    begin = std::min(name.find('/', begin), name.size());
-  }
-  return 0;
-}
-
 bool shows(std::string_view pattern, char byte) {
   return pattern.starts_with(byte) || pattern.find(std::string{'/', byte}) != std::string::npos;
 }
@@ -123,6 +114,15 @@ std::vector<Uri> pick(const std::vector<std::string>& names, const Uri& uri,
 }
 
 }  // namespace
+
+char hidden_by(std::string_view name) {
+  for (size_t begin = 0; begin < name.size(); ++begin) {
+    const bool is_lock = name.substr(begin).starts_with("~$");
+    if (name[begin] == '.' || name[begin] == '_' || is_lock) return name[begin];
+    begin = std::min(name.find('/', begin), name.size());
+  }
+  return 0;
+}
 
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view)>& is_wanted) {

@@ -11,13 +11,16 @@ namespace berth {
 // Returns the objects that `uri` names, sorted by name; there is at least one. `uri` may be
 //  - an object with exactly this name, whatever characters it contains, unless it is an archive;
 //  - a pattern (storage/glob.h), which is matched against one list() of its literal prefix;
-//  - a directory or an archive: every object below it whose file name `is_wanted` accepts.
-// Patterns and directories skip names that begin with "." or "_", or that have such a directory in
-// their path, unless the pattern spells that character out. Throws kNotFound if nothing matches,
-// with a similar name as a hint if there is one, and kBadData if a directory has no file that is
-// wanted.
+// - a directory or an archive: every object below it whose file name `is_wanted` accepts. Patterns
+// and directories skip names that begin with ".", "_" or "~$", and names in such a directory,
+// unless the pattern spells that character out. Throws kNotFound if nothing matches, with a similar
+// name as a hint if there is one. Throws kBadData if a directory has no file that is wanted.
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view file_name)>& is_wanted);
+
+// If a part of `name` begins with ".", "_" or "~$", which hides it, returns the first character of
+// that; otherwise 0. Office programs write "~$train.csv" while train.csv is open.
+char hidden_by(std::string_view name);
 
 // Returns "did you mean NAME?" with the most similar name among the objects and directories beside
 // `uri`, or an empty string if none is similar. Calls list() once and reads at most about a

@@ -13,10 +13,10 @@
 
 namespace berth {
 
-// Passes every call on to `inner`. Below a directory whose lease or lock this process holds, each
-// write and removal first makes sure that it still does, and so does the close of a sink, which
-// publishes an object. So a process that lost its directory writes nothing more there, and does not
-// make a directory again that was removed. Thread-safe. Borrows `inner`.
+// Passes every call on to `inner`. Guards the directories whose lease or lock this process holds.
+// Each write and removal there first checks that the process still holds it. The close of a sink,
+// which publishes an object, checks it, too. So a process that lost its directory writes nothing
+// more there, and does not create a removed directory again. Thread-safe. Borrows `inner`.
 class FencedStorage final : public Storage {
  public:
   explicit FencedStorage(Storage& inner) : inner_(inner) {}

@@ -125,7 +125,7 @@ std::optional<FileLock> FileLock::take(const std::string& path, const std::strin
     if (!is_current(path, file.get())) continue;
     // The text only informs people. The lock is valid even if the text could not be written.
     const std::string text = text_of(holder);
-    [[maybe_unused]] const bool told =
+    [[maybe_unused]] const bool is_written =
         ::ftruncate(file.get(), 0) == 0 && ::pwrite(file.get(), text.data(), text.size(), 0) >= 0;
     return FileLock(path, std::move(file));
   }

@@ -18,8 +18,8 @@ class FileLock {
   // with one name, and is empty or holds the text of a holder. Nothing else is changed.
   static std::optional<FileLock> take(const std::string& path, const std::string& holder);
 
-  // The process that holds the lock file `path`, as the file's text names it; nullopt if none does,
-  // if there is no such file, or if that cannot be told.
+  // The process that holds the lock file `path`, as the file's text names it. nullopt if no process
+  // holds it, if there is no such file, or if berth cannot find out.
   static std::optional<std::string> holder_of(const std::string& path);
 
   // {"holder": "HOLDER"}. `holder` is ASCII without quotation marks and backslashes.

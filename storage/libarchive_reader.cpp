@@ -69,7 +69,7 @@ struct LibarchiveReader::Input {
     return block_size;
   }
 
-  // No exception may pass through libarchive's C code, so it is kept in `failure`.
+  // No exception may pass through libarchive's C code, so it is stored in `failure`.
   static la_ssize_t pull(struct ::archive* archive, void* self, const void** block) {
     auto& input = *static_cast<Input*>(self);
     try {

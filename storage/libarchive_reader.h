@@ -60,7 +60,7 @@ class LibarchiveReader {
   std::unique_ptr<struct ::archive, Closer> archive_;
   Format format_ = Format::kTar;
   uint64_t entry_offset_ = 0;  // the number of bytes that libarchive delivered of this entry
-  Bytes block_;                // the bytes of those that read() has not returned yet
+  Bytes block_;                // the bytes of the blocks that read() has not returned yet
 };
 
 }  // namespace berth

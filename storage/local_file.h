@@ -11,8 +11,8 @@
 
 namespace berth {
 
-// What local_storage is made of; others use it for local paths that are no stored objects. Every
-// `path` is a local path, and every Error names it.
+// The functions of which local_storage is made. Other code uses them for local paths that are not
+// stored objects. Every `path` is a local path, and every Error names it.
 
 // A hash of (inode, size, mtime in ns). Never 0, because 0 means "absent" in a precondition.
 Generation generation_of(const struct ::stat& status);
@@ -52,7 +52,7 @@ std::string temporary_prefix(const std::string& path);
 bool is_unfinished(std::string_view file_name);
 
 // Removes the temporary files in `directory` that killed processes left. A live writer holds a lock
-// on its file, so a file without a lock is abandoned. A failure is none.
+// on its file, so a file without a lock is abandoned. A failure is ignored.
 void remove_unfinished(const std::string& directory);
 
 // Makes the directory's entries durable. Does nothing on file systems that cannot sync a directory,

@@ -13,8 +13,8 @@ namespace berth {
 // (".NAME.XXXXXX.part"), synced, and renamed to the target; then the directory is synced. The
 // target therefore appears complete or not at all.
 //
-// A named pipe or a device is opened where it is among `pipes` or lies in /dev or /proc: the user
-// named it, and a pipe waits until somebody writes. Any other is refused with kBadData, because
+// Opens a named pipe or a device if it is among `pipes` or lies in /dev or /proc: the user named
+// it, and a pipe waits until somebody writes. Any other one is refused with kBadData. Otherwise,
 // whoever may write to a directory of jobs could stop them with a pipe, or with a link to
 // /dev/zero.
 std::unique_ptr<Storage> make_local_storage(const std::vector<std::string>& pipes = {});

@@ -13,8 +13,9 @@ namespace berth {
 // Memory: one part per connection.
 //
 // The parts are stored below "<uri>.parts/" until they are joined. At the end, all parts there are
-// removed, including those that a killed upload of the same object left. If the storage lost the
-// parts, close() throws UploadLost. `inner` retries each part by itself and must outlive the sink.
+// removed, including the parts that a killed upload of the same object left. If the storage lost
+// the parts, close() throws UploadLost. `inner` retries each part by itself and must outlive the
+// sink.
 std::unique_ptr<ByteSink> make_parallel_sink(JoiningStorage& inner, const Uri& uri,
                                              const WriteOptions& write,
                                              const TransferOptions& options);

@@ -9,8 +9,8 @@ namespace berth {
 
 // Reads the object that `stat` describes, in order. `options.connections` threads fetch parts ahead
 // of the reader and report progress. The last part is returned only if the parts' checksums combine
-// to the object's CRC-32C; otherwise read() throws kUnavailable. The destructor tells the threads
-// to stop and waits for them. `inner` and `options` must outlive the source.
+// to the object's CRC-32C; otherwise read() throws kUnavailable. The destructor stops the threads
+// and waits for them. `inner` and `options` must outlive the source.
 std::unique_ptr<ByteSource> make_parallel_source(Storage& inner, const Uri& uri, const Stat& stat,
                                                  const TransferOptions& options);
 

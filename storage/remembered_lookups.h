@@ -9,10 +9,10 @@
 
 namespace berth {
 
-// Asks `inner` once for the objects below a remote directory, and once what a remote object is, and
-// remembers the answers; that there is no such object is not remembered. open() reads the version
-// that stat() found. For the start of a job, which looks at the same data several times and writes
-// nothing to them. Local places, and lists that may end early, are asked for each time. The other
+// Remembers the answers of `inner` to list() of a remote directory and to stat() of a remote
+// object. It does not remember that an object is absent. open() reads the version that stat()
+// found. This is for the start of a job, which looks at the same data several times and writes
+// nothing to them. Local paths, and lists that may end early, are looked up each time. The other
 // calls pass through. `inner` must outlive this. Thread-safe.
 class RememberedLookups final : public Storage {
  public:

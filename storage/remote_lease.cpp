@@ -134,7 +134,7 @@ bool RemoteLease::go_unfenced(const Error& error) {
   return true;
 }
 
-// The time that the server gives to an object written now. nullopt if it tells none.
+// The time that the server gives to an object written now. nullopt if the server sends none.
 std::optional<double> RemoteLease::server_time_s() const {
   const Uri probe = object_.with_path(cat(object_.path(), ".", holder_.name, ".clock"));
   const Stat written = store_object(storage_, probe, [](ByteSink&) {});

@@ -18,7 +18,7 @@ namespace berth {
 // Who takes a lease.
 struct LeaseHolder {
   std::string name{};     // for people, such as "host.17"
-  std::string process{};  // tells the process apart from all others
+  std::string process{};  // identifies the process among all others
   // Whether the process of this text has certainly ended. Where that is not known, false.
   std::function<bool(std::string_view process)> has_ended = [](std::string_view) { return false; };
 };
@@ -27,7 +27,7 @@ struct LeaseHolder {
 // holder renews it much more often.
 struct LeaseTimes {
   double lasts_s = 30, renewed_every_s = 8;
-  double margin_s = 5;  // the holder stops writing so long before the lease could be taken
+  double margin_s = 5;  // the holder stops writing this long before the lease could be taken
 };
 
 // Who holds a lease, as its object says.
@@ -40,15 +40,16 @@ std::optional<LeaseText> parse_lease(const std::string& text);
 // A directory in remote storage, held by one process. The lease is an object there which names its
 // holder (Gray and Cheriton 1989: Leases). It is written with preconditions on the object's
 // generation, so of two processes one gets it, and a thread of this class renews it. If the process
-// is killed, another one takes the lease when it has expired by the server's clock, or at once
-// where the holder is known to have ended. Where objects may be created and not replaced, as in a
-// bucket with a retention policy, there can be no lease: a warning says so. Thread-safe.
+// is killed, another one takes the lease when it has expired by the server's clock. It takes the
+// lease at once if the holder is known to have ended. Where objects may be created and not
+// replaced, as in a bucket with a retention policy, there can be no lease: a warning says so.
+// Thread-safe.
 class RemoteLease {
  public:
   // Takes the lease `object`. While another process's lease has not expired, waits: either that
-  // process renews it, or the lease expires. Throws kInUse, with the holder's name, where it is
-  // renewed or another process takes it first, kNotPermitted where the object is no lease, and
-  // kStopped once `stop` is set. Borrows `storage`.
+  // process renews it, or the lease expires. Throws kInUse, with the holder's name, if the lease is
+  // renewed or another process takes it first. Throws kNotPermitted if the object is not a lease,
+  // and kStopped once `stop` is set. Borrows `storage`.
   RemoteLease(Storage& storage, Uri object, LeaseHolder holder, const std::atomic<bool>& stop,
               const LeaseTimes& times = {});
   ~RemoteLease();  // gives it back
@@ -64,7 +65,8 @@ class RemoteLease {
   void require_free(const Uri& other, const Uri& wanted, const std::atomic<bool>& stop) const;
 
   // Removes the object if this process still holds the lease. After that require_held() throws. A
-  // second call waits for the first one. Throws nothing: what is not removed expires by itself.
+  // second call waits for the first one. Throws nothing: a lease that is not removed expires by
+  // itself.
   void give_back() noexcept;
 
   // Returns when this process may write: the lease was renewed not long ago, or is renewed now.

@@ -34,7 +34,7 @@ class Retry {
   // this.
   Retry(const RetryOptions& options, std::string what, std::stop_token stop = {});
 
-  // Tells that data arrived. The deadline and the attempts start again.
+  // To be called when data arrived. The deadline and the attempts start again.
   void progress();
 
   // To be called when the caller asks for more data. The time before does not count, because a

@@ -59,7 +59,7 @@ struct ReadOptions {
 };
 
 // If the object's version is no longer `if_generation`, another process wrote it. create() throws
-// kInUse if it can tell, otherwise close() does.
+// kInUse if it notices this, otherwise close() does.
 struct WriteOptions {
   std::optional<Generation> if_generation{};  // replace only this version; 0: only create
   std::optional<uint64_t> size_hint{};        // approximate size of the object

@@ -18,17 +18,17 @@ void TransferMeter::add(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   progress_.bytes += bytes;
   if (progress_.finished) return;
-  if (now_s >= (told_s_ ? *told_s_ + kPause_s : began_s_ + kFirst_s)) tell(now_s);
+  if (now_s >= (reported_s_ ? *reported_s_ + kPause_s : began_s_ + kFirst_s)) tell(now_s);
 }
 
 void TransferMeter::finish() {
   const std::lock_guard lock(mutex_);
-  if (!told_s_ || std::exchange(progress_.finished, true)) return;
+  if (!reported_s_ || std::exchange(progress_.finished, true)) return;
   tell(now_());
 }
 
 void TransferMeter::tell(double now_s) {
-  told_s_ = now_s;
+  reported_s_ = now_s;
   progress_.seconds = now_s - began_s_;
   tell_(progress_);
 }

@@ -42,7 +42,7 @@ class TransferMeter {
   const double began_s_;
   std::mutex mutex_;  // guards the members below
   TransferProgress progress_;
-  std::optional<double> told_s_;  // time of the last report
+  std::optional<double> reported_s_;  // time of the last report
 };
 
 }  // namespace berth

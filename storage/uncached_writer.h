@@ -10,10 +10,10 @@
 
 namespace berth {
 
-// Writes a file past the page cache (O_DIRECT in open(2)). For a large file that nobody reads soon,
-// such as a checkpoint, this spares the kernel a copy of all bytes and the making and dropping of
-// as many pages, which costs more processor time than the writing itself. Nor do pages count toward
-// the memory limit of a container.
+// Writes a file past the page cache (O_DIRECT in open(2)). This is for a large file that nobody
+// reads soon, such as a checkpoint. The kernel then need not copy all bytes, nor make and drop
+// pages for them, which costs more processor time than the writing itself. The pages also do not
+// count toward the memory limit of a container.
 //
 // Where the file system cannot do this, the file is written through the page cache. Borrows the
 // file descriptor. Not thread-safe.
@@ -24,7 +24,7 @@ class UncachedWriter {
 
   // Throws what file_error() makes of the failure.
   void write(Bytes bytes);
-  // Writes what is left. Nothing may be written afterwards. The file is not synced yet.
+  // Writes the remaining bytes. Nothing may be written afterwards. The file is not synced yet.
   void finish();
 
  private:

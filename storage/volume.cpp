@@ -16,7 +16,8 @@ namespace berth {
 namespace {
 
 // The magic numbers of file systems that store every byte once and as it is (statfs(2)): the ext
-// family, XFS, tmpfs, and overlayfs, which tells the numbers of the file system that it writes to.
+// family, XFS, tmpfs, and overlayfs, which reports the numbers of the file system that it writes
+// to.
 constexpr std::array<uint64_t, 4> kPlain = {0xEF53, 0x58465342, 0x01021994, 0x794c7630};
 
 // The path, or what exists of it.
@@ -36,19 +37,19 @@ std::optional<Volume> volume_of(const Uri& place) {
   if (!place.is_local()) return std::nullopt;
   const std::string path = existing_part(place.path());
   struct ::stat status;
-  struct ::statfs told;
+  struct ::statfs stats;
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   const Volume silent{.id = status.st_dev};
-  if (::statfs(path.c_str(), &told) != 0) return silent;
+  if (::statfs(path.c_str(), &stats) != 0) return silent;
   // What the system keeps for root is free for root alone.
-  const uint64_t free_blocks = ::geteuid() == 0 ? told.f_bfree : told.f_bavail;
-  const auto block = static_cast<uint64_t>(told.f_frsize > 0 ? told.f_frsize : told.f_bsize);
-  const bool is_meaningless = told.f_blocks == 0 || block == 0 || free_blocks > told.f_blocks ||
-                              told.f_blocks > UINT64_MAX / block;
+  const uint64_t free_blocks = ::geteuid() == 0 ? stats.f_bfree : stats.f_bavail;
+  const auto block = static_cast<uint64_t>(stats.f_frsize > 0 ? stats.f_frsize : stats.f_bsize);
+  const bool is_meaningless = stats.f_blocks == 0 || block == 0 || free_blocks > stats.f_blocks ||
+                              stats.f_blocks > UINT64_MAX / block;
   if (is_meaningless) return silent;
-  const auto magic = static_cast<uint64_t>(told.f_type) & 0xFFFFFFFF;
+  const auto magic = static_cast<uint64_t>(stats.f_type) & 0xFFFFFFFF;
   return Volume{.id = status.st_dev,
-                .size_bytes = told.f_blocks * block,
+                .size_bytes = stats.f_blocks * block,
                 .free_bytes = free_blocks * block,
                 .is_certain = std::ranges::find(kPlain, magic) != kPlain.end()};
 }

@@ -10,9 +10,9 @@ namespace berth {
 // The file system that holds a local path, as it is now.
 struct Volume {
   uint64_t id = 0;                          // equal for two paths on the same file system
-  uint64_t size_bytes = 0, free_bytes = 0;  // zeros: the file system does not tell
+  uint64_t size_bytes = 0, free_bytes = 0;  // zeros: the file system does not report it
   // Whether files take the space that these numbers say. A file system that compresses holds more,
-  // and one that a program provides (FUSE) may tell any size.
+  // and one that a program provides (FUSE) may report any size.
   bool is_certain = false;
 };
 

@@ -27,18 +27,19 @@ uint64_t number_at(std::string_view file, size_t at, size_t size) {
   return value;
 }
 
-// Where the table of contents is, as an end record tells.
-struct Told {
+// The end record of an archive, which says where the table of contents is.
+struct EndRecord {
   uint64_t entries_here, entries, size, begin;
 };
 
 // `end` is where the end record begins. Moves it to where the zip64 end record begins, if there is
 // one.
-Told told_by_end(std::string_view file, size_t& end) {
-  const Told told{number_at(file, end + 8, 2), number_at(file, end + 10, 2),
-                  number_at(file, end + 12, 4), number_at(file, end + 16, 4)};
-  if (told.entries != 0xFFFF && told.size != 0xFFFFFFFF && told.begin != 0xFFFFFFFF) return told;
-  if (end < kLocatorSize || !file.substr(end - kLocatorSize).starts_with(kLocator)) return told;
+EndRecord read_end_record(std::string_view file, size_t& end) {
+  const EndRecord record{number_at(file, end + 8, 2), number_at(file, end + 10, 2),
+                         number_at(file, end + 12, 4), number_at(file, end + 16, 4)};
+  if (record.entries != 0xFFFF && record.size != 0xFFFFFFFF && record.begin != 0xFFFFFFFF)
+    return record;
+  if (end < kLocatorSize || !file.substr(end - kLocatorSize).starts_with(kLocator)) return record;
   const uint64_t at = number_at(file, end - kLocatorSize + 8, 8);
   if (at > end - kLocatorSize || end - kLocatorSize - at < kEnd64Size ||
       !file.substr(at).starts_with(kEnd64)) {
@@ -49,11 +50,11 @@ Told told_by_end(std::string_view file, size_t& end) {
           number_at(file, at + 48, 8)};
 }
 
-void require_table(std::string_view file, const Told& told, size_t end) {
-  if (told.begin > end || told.size != end - told.begin) {
-    corrupt("has a table of contents of another size or place than its end record tells");
+void require_table(std::string_view file, const EndRecord& record, size_t end) {
+  if (record.begin > end || record.size != end - record.begin) {
+    corrupt("has a table of contents of another size or place than its end record says");
   }
-  std::string_view table = file.substr(told.begin, told.size);
+  std::string_view table = file.substr(record.begin, record.size);
   uint64_t entries = 0;
   for (; !table.empty(); ++entries) {
     if (table.size() < kHeaderSize || !table.starts_with(kHeader)) {
@@ -64,8 +65,8 @@ void require_table(std::string_view file, const Told& told, size_t end) {
     if (size > table.size()) corrupt(cat("has a damaged table of contents: header ", entries));
     table.remove_prefix(size);
   }
-  if (told.entries != entries || told.entries_here != entries) {
-    corrupt(cat("has ", entries, " entries, but its end record tells of ", told.entries));
+  if (record.entries != entries || record.entries_here != entries) {
+    corrupt(cat("has ", entries, " entries, but its end record says ", record.entries));
   }
 }
 
@@ -78,8 +79,8 @@ void require_whole_zip(std::string_view file) {
   if (end + kEndSize + comment != file.size() || (end > 0 && !file.starts_with(kEntry))) {
     corrupt("has bytes before or after the zip archive");
   }
-  const Told told = told_by_end(file, end);
-  require_table(file, told, end);
+  const EndRecord record = read_end_record(file, end);
+  require_table(file, record, end);
 }
 
 }  // namespace berth

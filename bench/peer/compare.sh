@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains the same model with berth and with PyTorch, in alternating turns. The model is that of a config.json (BERT, DeBERTa and others)
-# with random weights. The data is a table of texts. Both use fp32 and batches of 32.
+# Trains the same model with berth and with PyTorch, in alternating turns. The model comes from a config.json (BERT, DeBERTa and others) and
+# has random weights. The data is a table of texts. Both use fp32 and batches of 32.
 #
 #   bash bench/peer/compare.sh PYTHON TRAIN EVAL CONFIG VOCAB [ROUNDS [STEPS]]
 #

@@ -4,8 +4,9 @@
 #   bash bench/peer/compare_steps.sh PYTHON PRECISION [THREADS [ROUNDS]] < SHAPES
 #
 # PYTHON must have torch and transformers. PRECISION is fp32 or bf16 (torch.autocast). Each line of SHAPES holds MODEL, BATCH and LENGTH of
-# step_bench and the length to which PyTorch pads, where 0 means the longest text of the batch: "base 32 news 128". Prints one row for each
-# line: the medians of the examples per second, their ratio, berth's share of the machine's peak rate, and the ratio of the memory peaks.
+# step_bench and the length to which PyTorch pads: "base 32 news 128". A length of 0 means the longest text of the batch. Prints one row for
+# each line: the medians of the examples per second, their ratio, berth's share of the machine's peak rate, and the ratio of the memory
+# peaks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$1 precision=$2 threads=${3:-$(nproc)} rounds=${4:-3}

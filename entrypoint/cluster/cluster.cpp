@@ -25,8 +25,8 @@ constexpr double kVerdict_s = 5;  // beyond the silence after which a worker cou
 // precision of an earlier job from the job directory.
 std::string agreement(const CommandLine& command_line) {
   Settings settings = command_line.settings;
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
-  if (trains && !command_line.gives("precision")) settings.precision = Settings().precision;
+  if (traits(settings.mode).trains() && !command_line.gives("precision"))
+    settings.precision = Settings().precision;
   return cat(version_text(), " ", common_settings(settings_table(settings)));
 }
 
@@ -112,7 +112,7 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
     gathered = *joined;
     if (own_address.empty()) own_address = follower_->own_address();
   }
-  // The leader knows the name of a worker that is lost, and tells it first.
+  // The leader knows the name of a worker that is lost, and reports it first.
   end_process_where_gloo_throws(
       [silence_s = options_.silence_s, end = job.end_process](const Error& error) {
         sleep_s(silence_s + kVerdict_s);

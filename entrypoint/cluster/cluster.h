@@ -20,31 +20,31 @@ class Cluster {
     return command_line.cluster.size.value_or(1) > 1;
   }
 
-  // Gathers the workers and connects them with each other. They find worker 0 by the address that
-  // the platform or --master-addr tells; without one, worker 0 leaves its address in
-  // JOB_DIR/rendezvous.json, with a secret that it makes unless one was given. The others must be
-  // able to read that. While they wait for it, they ask `is_finished`, unless it is empty, whether
-  // the job was finished without them. Where a worker is lost later, `job.end_process` is called.
-  // Throws kInUse where another worker 0 has left its address there and still answers, kUsage where
-  // the secret that was given is too short, and what Leader::gather(), Follower::join() and
-  // `is_finished` throw. Borrows `job`.
+  // Gathers the workers and connects them with each other. They find worker 0 by the address from
+  // the platform or --master-addr. Without such an address, worker 0 writes its own address to
+  // JOB_DIR/rendezvous.json. It adds a secret, which it makes unless one was given. The others must
+  // be able to read that file. While they wait for it, they call `is_finished`, unless it is empty,
+  // to see whether the job was finished without them. If a worker is lost later, `job.end_process`
+  // is called. Throws kInUse if another worker 0 wrote its address there and still answers, and
+  // kUsage if the given secret is too short. Also throws what Leader::gather(), Follower::join()
+  // and `is_finished` throw. Borrows `job`.
   Cluster(const Job& job, std::function<bool()> is_finished);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
   bool leads() const { return leader_ != nullptr; }
-  // Where this worker stands among those that have come, which may be fewer than were started.
+  // The rank of this worker among the workers that have come, which may be fewer than were started.
   RankPlace place() const;
-  // What the workers leave each other: thread-safe, as long as the cluster lives.
+  // The store by which the workers exchange values. Thread-safe, as long as the cluster lives.
   KeyValueStore& store();
   // Null where the job was finished before this worker came.
   Communicator* ranks() { return ranks_.get(); }
 
   // Worker 0 has written everything: the others may end. They wait for that here.
   void finish();
-  // This worker ends before that, because of `error`. Where it only noticed that another one is
-  // lost, it waits until it is known which one: on_lost then ends the process.
+  // This worker ends before that, because of `error`. If the error only says that another worker is
+  // lost, it waits until its number is known: on_lost then ends the process.
   void leave(const Error& error);
 
  private:
@@ -60,7 +60,7 @@ class Cluster {
 };
 
 // Gathers the workers, does `work` as one of them, and returns when all have done it. Does nothing
-// where the job was finished before this worker came. Where `work` throws, the others hear of it.
+// where the job was finished before this worker came. If `work` throws, the others are notified.
 // Throws what `work` and the constructor throw.
 void work_together(const Job& job, const std::function<void(Cluster& cluster)>& work,
                    std::function<bool()> is_finished = {});

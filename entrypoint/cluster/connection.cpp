@@ -152,8 +152,8 @@ Listener listen_on(int64_t port) {
       continue;  // a host without IPv6
     }
     if (::listen(fd.get(), SOMAXCONN) != 0) break;
-    ::socklen_t told = sizeof address;
-    ::getsockname(fd.get(), generic, &told);
+    ::socklen_t bound_size = sizeof address;
+    ::getsockname(fd.get(), generic, &bound_size);
     const uint16_t bound = family == AF_INET6 ? reinterpret_cast<::sockaddr_in6&>(address).sin6_port
                                               : reinterpret_cast<::sockaddr_in&>(address).sin_port;
     return {.fd = std::move(fd), .port = ntohs(bound)};

@@ -25,12 +25,13 @@ class Connection {
   // Whether something waits to be sent, and sends what the system takes.
   bool wants_to_send() const { return !unsent_.empty(); }
   void flush();
-  // Whether the other side does not read what it asks for. Nothing more is then received from it.
+  // Whether the other side does not read the answers to its requests. Nothing more is then received
+  // from it.
   bool is_behind() const { return unsent_.size() > kMostUnsentBytes; }
 
   // Calls `handle` with each message of the next bytes that have arrived, at most 16 KiB. Closes
-  // the connection where the other side has, or where it sends what is no message. Passes on what
-  // `handle` throws.
+  // the connection if the other side has closed it, or if it sends bytes that are not a message.
+  // Passes on what `handle` throws.
   void receive(const std::function<void(Message)>& handle);
   // From now on, a message may have MessageReader::kMostBytes in place of kMostBytesAtFirst.
   void trust() { reader_.set_most_bytes(MessageReader::kMostBytes); }
@@ -62,8 +63,8 @@ struct Listener {
 // port is taken.
 Listener listen_on(int64_t port);
 
-// The address of this host by which it reaches others: that of the route to the internet, or
-// loopback where there is none. Sends nothing.
+// The address of this host by which it reaches others: the address of the route to the internet, or
+// loopback if there is no route. Sends nothing.
 std::string address_of_this_host();
 
 }  // namespace berth

@@ -18,7 +18,7 @@ constexpr int64_t kMostPort = 65535;
 constexpr double kConnect_s = 5;
 // Between two attempts to reach worker 0: short ones at first, each twice as long as the last.
 constexpr double kFirstPause_s = 0.1, kLongestPause_s = 1;
-// Between two looks whether the job is finished, which take two requests in gs://.
+// The time between two checks whether the job is finished. A check takes two requests in gs://.
 constexpr double kBetweenLooks_s = 5;
 
 void wait_for_input(int fd) {
@@ -123,8 +123,8 @@ std::optional<GatheredPlace> Follower::join(const std::atomic<bool>& stop) {
   }
 }
 
-// Connects to the leader and waits for what it says. kAgain: the connection was lost, or the leader
-// wants to be asked later.
+// Connects to the leader and waits for its answer. kAgain: the connection was lost, or the leader
+// wants another try later.
 Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>& stop) {
   auto fd = connect_to(place.host, place.port, kConnect_s);
   if (!fd) {
@@ -135,7 +135,7 @@ Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>
   own_address_ = connection.own_address();
   Handshake handshake{.secret = place.secret, .worker_nonce = random_digits()};
   std::optional<Answer> answer;
-  double told_s = steady_clock_s();
+  double sent_s = steady_clock_s();
   while (connection.is_open() && !stop && steady_clock_s() < ends_s_ &&
          connection.silent_s() < options_.silence_s) {
     wait_for_input(connection.fd());
@@ -145,8 +145,8 @@ Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>
       if (answer == Answer::kWelcome) connection.trust();
     });
     if (answer) return *answer;
-    if (handshake.leader_nonce.empty() || steady_clock_s() - told_s < kAlive_s) continue;
-    told_s = steady_clock_s();
+    if (handshake.leader_nonce.empty() || steady_clock_s() - sent_s < kAlive_s) continue;
+    sent_s = steady_clock_s();
     connection.send({.kind = Message::Kind::kAlive});
     say_once("worker 0 waits for other workers");
   }
@@ -206,7 +206,7 @@ std::optional<Follower::Answer> Follower::answer_to(const Message& message,
   }
 }
 
-// Throws kPeerLost where no worker has such a place: who said so is no worker 0.
+// Throws kPeerLost if no worker can have such a rank: the sender is not worker 0.
 GatheredPlace Follower::place_in(const Message& welcome) const {
   if (welcome.rank < 1 || welcome.rank >= welcome.size || welcome.size > options_.size) {
     throw Error(Code::kPeerLost,
@@ -218,7 +218,7 @@ GatheredPlace Follower::place_in(const Message& welcome) const {
 }
 
 void Follower::run(const std::stop_token& stop) {
-  double told_s = 0;
+  double sent_s = 0;
   while (!stop.stop_requested()) {
     int fd = -1;
     {
@@ -234,19 +234,19 @@ void Follower::run(const std::stop_token& stop) {
     {
       const std::scoped_lock lock(mutex_);
       connection_->receive([this](Message message) { handle(std::move(message)); });
-      if (steady_clock_s() - told_s >= kAlive_s) {
-        told_s = steady_clock_s();
+      if (steady_clock_s() - sent_s >= kAlive_s) {
+        sent_s = steady_clock_s();
         connection_->send({.kind = Message::Kind::kAlive});
       }
       connection_->flush();
-      if (!is_finished_ && !is_leaving_ && !is_told_) {
+      if (!is_finished_ && !is_leaving_ && !is_reported_) {
         if (!connection_->is_open()) {
           lose(lost_worker(0, "", "has ended without a word"));
         } else if (connection_->silent_s() > options_.silence_s) {
           lose(lost_worker(0, "", cat("has been silent for ", options_.silence_s, " s")));
         }
         lost = lost_;
-        is_told_ = lost.has_value();
+        is_reported_ = lost.has_value();
       }
     }
     changed_.notify_all();
@@ -263,7 +263,7 @@ void Follower::handle(Message message) {
       is_finished_ = true;
       return;
     case Message::Kind::kLeave:
-      is_told_ = true;
+      is_reported_ = true;
       return lose(Error(Code::kStopped, cat("worker 0 ", message.text)));
     case Message::Kind::kLost:
       return lose(lost_worker(message.rank, message.host, message.text));
@@ -290,7 +290,7 @@ std::vector<std::byte> Follower::get(const std::string& key) {
                     [&] { return values_.contains(key) || lost_; });
   if (!values_.contains(key)) {
     throw lost_ ? *lost_
-                : Error(Code::kPeerLost, "another worker did not tell its address", "",
+                : Error(Code::kPeerLost, "another worker did not send its address", "",
                         "look why it ended, and start the workers again");
   }
   return values_.at(key);

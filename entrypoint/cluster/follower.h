@@ -27,7 +27,7 @@ struct LeaderPlace {
 };
 
 // JOB_DIR/rendezvous.json. The worker 0 that wrote it may be of another version, or no berth at
-// all: what is not such a place is nullopt.
+// all: any other text gives nullopt.
 std::string to_json(const LeaderPlace& place);
 std::optional<LeaderPlace> parse_leader_place(std::string_view json);
 
@@ -38,7 +38,8 @@ bool is_led(const LeaderPlace& place);
 // calls the rest.
 class Follower final : public KeyValueStore {
  public:
-  // Asked again and again until the leader is found; nullopt: it has not said yet where it is.
+  // Called again and again until the leader is found; nullopt: the leader has not published its
+  // address yet.
   using Find = std::function<std::optional<LeaderPlace>()>;
 
   Follower(GatheringOptions options, Find find);
@@ -46,9 +47,9 @@ class Follower final : public KeyValueStore {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Returns its place when the workers are there, and nullopt where the job is finished, as worker
-  // 0 or `is_finished` says. Says in the log what it waits for. Throws kPeerLost where the patience
-  // ends, kIncompatible where the leader refuses this worker, and kStopped once `stop` is set.
+  // Returns its rank when the workers are there. Returns nullopt if the job is finished, as worker
+  // 0 or `is_finished` says. Logs what it waits for. Throws kPeerLost where the patience ends,
+  // kIncompatible where the leader refuses this worker, and kStopped once `stop` is set.
   std::optional<GatheredPlace> join(const std::atomic<bool>& stop);
   // The address of this host by which it reached the leader. After join().
   const std::string& own_address() const { return own_address_; }
@@ -86,7 +87,7 @@ class Follower final : public KeyValueStore {
   std::optional<Connection> connection_;
   std::set<std::string> asked_;  // the keys
   std::map<std::string, std::vector<std::byte>> values_;
-  bool is_finished_ = false, is_leaving_ = false, is_told_ = false;  // told: on_lost is called
+  bool is_finished_ = false, is_leaving_ = false, is_reported_ = false;
   std::optional<Error> lost_;
   std::jthread thread_;  // declared last: it uses the members above
 };

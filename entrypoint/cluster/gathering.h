@@ -13,8 +13,8 @@ namespace berth {
 // hears from the other side every second.
 struct GatheringOptions {
   int64_t rank = 0, size = 1;
-  // So many workers begin without the others, once no other one came for `last_call_s`. The same as
-  // `size`: none does.
+  // The smallest number of workers that begin without the others, once no other worker came for
+  // `last_call_s`. If it equals `size`, all workers are needed.
   int64_t least = 1;
   double last_call_s = 30;
   std::string host{};       // host_name() of this worker, for messages
@@ -23,18 +23,18 @@ struct GatheringOptions {
   double patience_s = 600;  // how long a worker waits for the others to start
   double silence_s = 15;    // after which another worker counts as lost
   double hello_s = 10;      // after which a connection that has proved nothing is closed
-  // Asked while this worker waits for worker 0: whether the job was finished without it, so that
-  // nobody will come. Empty: never.
+  // Called while this worker waits for worker 0: whether the job was finished without it, so that
+  // nobody will come. Empty: it is not called.
   std::function<bool()> is_finished{};
-  // Called once, on a thread of the gathering, where a worker is lost after all had come. Whoever
-  // is called ends the process.
+  // Called once, on a thread of the gathering, where a worker is lost after all had come. The
+  // function must end the process.
   std::function<void(const Error& error)> on_lost{};
 };
 
 inline constexpr double kAlive_s = 1;  // between two signs of life
 inline constexpr int kTick_ms = 200;   // for which a thread waits at once
 
-// Where a worker stands among those that have come.
+// The rank of a worker among the workers that have come.
 struct GatheredPlace {
   int64_t rank = 0, size = 1;
   std::string attempt{};  // Leader::attempt()

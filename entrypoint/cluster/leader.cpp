@@ -19,7 +19,7 @@ constexpr double kNews_s = 10;              // between two lines that say for wh
 constexpr double kBetweenStrangers_s = 60;  // between two lines that count them
 // Connections beyond the workers'. The oldest one goes where more come.
 constexpr size_t kMostUnknown = 64;
-// What one worker may leave in the store, and for how many keys it may wait at once.
+// The bytes that one worker may leave in the store, and the keys for which it may wait at once.
 constexpr size_t kMostStoredBytes = 4 * MessageReader::kMostBytes;
 constexpr size_t kMostWanted = 16384;
 constexpr size_t kMostHostBytes = 255, kMostTextBytes = 4096;  // which the log shows
@@ -146,7 +146,7 @@ void Leader::greet(Peer& peer, const Message& hello) {
     count_stranger(peer);
     return turn_away(Kind::kRefused, "");
   }
-  // It belongs to the job, so it may hear what is wrong.
+  // It belongs to the job, so the refusal may name the reason.
   if (hello.size != options_.size) {
     return turn_away(Kind::kRefused, cat("worker 0 expects ", options_.size,
                                          " workers, and this one expects ", hello.size));
@@ -158,7 +158,7 @@ void Leader::greet(Peer& peer, const Message& hello) {
     return turn_away(Kind::kRefused, "worker 0 has another version of berth or other flags");
   }
   if (!hello.attempt.empty() && hello.attempt != attempt_) {
-    return turn_away(Kind::kLater, "the address is that of an earlier attempt");
+    return turn_away(Kind::kLater, "the address belongs to an earlier attempt");
   }
   if (is_over_) return turn_away(Kind::kDone, "");
   if (is_gathered_) return turn_away(Kind::kLater, "the other workers train without it");
@@ -180,19 +180,19 @@ void Leader::count_stranger(const Peer& peer) {
   last_stranger_ = peer.address;
 }
 
-// Says at once that one came, and how many there are from time to time.
+// Logs the first stranger at once, and their number from time to time.
 void Leader::tell_strangers(bool at_end) {
-  if (strangers_ == strangers_told_) return;
+  if (strangers_ == strangers_logged_) return;
   const double now_s = steady_clock_s();
-  if (strangers_told_ > 0 && !at_end && now_s - told_strangers_s_ < kBetweenStrangers_s) return;
-  strangers_told_ = strangers_;
-  told_strangers_s_ = now_s;
-  log_warning(cat("of those who connected to port ", port(), ", ", strangers_,
+  if (strangers_logged_ > 0 && !at_end && now_s - strangers_logged_s_ < kBetweenStrangers_s) return;
+  strangers_logged_ = strangers_;
+  strangers_logged_s_ = now_s;
+  log_warning(cat("of the connections to port ", port(), ", ", strangers_,
                   strangers_ == 1 ? " was a stranger" : " were strangers",
                   " and no worker of this job, the last one from ", last_stranger_));
 }
 
-// Gives those who have come their numbers, in the order of those that they were started with.
+// Numbers the workers that have come, in the order of their ranks at the start.
 void Leader::begin() {
   is_gathered_ = true;
   gathered_ = come();
@@ -220,8 +220,8 @@ void Leader::give(Peer& peer) {
 
 // Sends signs of life, and looks who is gone.
 void Leader::check_peers() {
-  if (steady_clock_s() - told_alive_s_ >= kAlive_s) {
-    told_alive_s_ = steady_clock_s();
+  if (steady_clock_s() - alive_sent_s_ >= kAlive_s) {
+    alive_sent_s_ = steady_clock_s();
     tell_all({.kind = Message::Kind::kAlive});
   }
   for (Peer& peer : peers_) {
@@ -289,7 +289,7 @@ std::string Leader::missing() const {
 
 int64_t Leader::gather(const std::atomic<bool>& stop) {
   const double began_s = steady_clock_s();
-  double told_s = began_s;
+  double logged_s = began_s;
   std::unique_lock lock(mutex_);
   last_came_s_ = began_s;
   if (options_.size == 1) begin();
@@ -309,8 +309,8 @@ int64_t Leader::gather(const std::atomic<bool>& stop) {
                   "look whether it was started, and whether it reaches this one by TCP; "
                   "--rendezvous-timeout says how long to wait");
     }
-    if (now_s - told_s > kNews_s) {
-      told_s = now_s;
+    if (now_s - logged_s > kNews_s) {
+      logged_s = now_s;
       log_info(cat("waiting for ", missing(), ", on port ", port()));
     }
     changed_.wait_for(lock, std::chrono::milliseconds(kTick_ms));
@@ -336,7 +336,7 @@ std::vector<std::byte> Leader::get(const std::string& key) {
   const bool came =
       changed_.wait_for(lock, std::chrono::duration<double>(options_.patience_s), has_come);
   if (!came || !values_.contains(key)) {
-    throw Error(Code::kPeerLost, "another worker did not tell its address", "",
+    throw Error(Code::kPeerLost, "another worker did not send its address", "",
                 "look why it ended, and start the workers again");
   }
   return values_.at(key);

@@ -16,13 +16,13 @@
 
 namespace berth {
 
-// The worker of rank 0: it listens for the others, keeps the keys by which they connect to each
-// other, and tells all of them when one is lost. A thread of its own does that. The store is
+// The worker of rank 0: it listens for the others, stores the keys by which they connect to each
+// other, and reports to all of them when one is lost. A thread of its own does that. The store is
 // thread-safe; one thread calls the rest.
 //
 // Anybody may connect. Whoever does not prove with the first message that it belongs to the job
-// (proof.h) is a stranger: it learns nothing, nothing that it sends is kept, and it is only counted
-// in the log.
+// (proof.h) is a stranger: it learns nothing, nothing that it sends is stored, and the log only
+// counts it.
 class Leader final : public KeyValueStore {
  public:
   // Listens from now on. Port 0: any that is free. Throws what listen_on() throws.
@@ -35,9 +35,9 @@ class Leader final : public KeyValueStore {
   // A name that no other attempt of the job has. A worker that brings another one is turned away.
   const std::string& attempt() const { return attempt_; }
 
-  // Returns when all workers are there, or enough of them. They are numbered anew. Returns their
-  // number. Says in the log for whom it waits. Throws kPeerLost where
-  // the patience ends, with the ranks that are missing, and kStopped once `stop` is set.
+  // Returns when all workers are there, or enough of them. They get new numbers. Returns their
+  // number. Logs the workers for which it waits. Throws kPeerLost where the patience ends, with the
+  // ranks that are missing, and kStopped once `stop` is set.
   int64_t gather(const std::atomic<bool>& stop);
   // The address of this host by which the first worker has reached it. After gather().
   std::string own_address() const;
@@ -45,9 +45,9 @@ class Leader final : public KeyValueStore {
   void set(const std::string& key, Bytes value) override;
   std::vector<std::byte> get(const std::string& key) override;
 
-  // The job is finished: tells the workers and waits a little until they have gone.
+  // The job is finished: sends this to the workers and waits a little until they have gone.
   void finish();
-  // This worker ends before that, with this exit code. Tells the others why.
+  // This worker ends before that, with this exit code. Sends the reason to the others.
   void leave(int code, const std::string& why);
 
  private:
@@ -61,7 +61,7 @@ class Leader final : public KeyValueStore {
     int64_t rank = -1;        // -1: it is none of the workers
     std::string host{};
     size_t stored_bytes = 0;  // of all values that it has set
-    bool may_go = false;      // it has said that it stops, or was told that the job is finished
+    bool may_go = false;      // it has said that it stops, or has heard that the job is finished
     std::vector<std::string> wanted{};  // the keys that it waits for
   };
 
@@ -92,11 +92,11 @@ class Leader final : public KeyValueStore {
   std::map<std::string, std::vector<std::byte>> values_;
   bool is_gathered_ = false, is_over_ = false;
   std::string own_address_;
-  double told_alive_s_ = 0;
+  double alive_sent_s_ = 0;
   double last_came_s_ = 0;
-  int64_t strangers_ = 0, strangers_told_ = 0;
+  int64_t strangers_ = 0, strangers_logged_ = 0;
   std::string last_stranger_;  // its address
-  double told_strangers_s_ = 0;
+  double strangers_logged_s_ = 0;
   int64_t gathered_ = 0;       // workers, once they are gathered
   std::optional<Error> lost_;  // for on_lost, which is called without the mutex
   std::jthread thread_;        // declared last: it uses the members above

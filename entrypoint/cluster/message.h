@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// What the workers of a job tell each other outside of the training. Fields that a kind does not
+// The messages between the workers of a job, outside of the training. Fields that a kind does not
 // use are empty.
 struct Message {
   enum class Kind {
@@ -59,8 +59,8 @@ class MessageReader {
   void set_most_bytes(size_t most_bytes) { most_bytes_ = most_bytes; }
 
   void add(Bytes bytes) { buffer_.append(as_text(bytes)); }
-  // The next whole message; nullopt where more bytes are needed. Throws kCorrupt where the bytes
-  // are no message, or one of more bytes than may be. Nothing can be read after that.
+  // The next whole message; nullopt where more bytes are needed. Throws kCorrupt if the bytes are
+  // not a message, or if the message is too long. Nothing can be read after that.
   std::optional<Message> next();
 
  private:

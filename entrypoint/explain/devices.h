@@ -12,11 +12,11 @@
 
 namespace berth {
 
-// On which devices a command trains, and what that makes of its batch.
+// The devices on which a command trains, and the batch that follows from them.
 struct TrainingDevices {
   AskedDevice kind = AskedDevice::kNotSaid;
   std::optional<int64_t> count{};  // of one machine; nullopt: berth takes all
-  int64_t processes = 1;           // the examples of one device are so many times in a batch
+  int64_t processes = 1;           // a batch has the examples of one device this many times
   int64_t machines = 1;
   std::vector<Remark> remarks{};
 };

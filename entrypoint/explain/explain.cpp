@@ -11,6 +11,7 @@
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/manifest.h"
 #include "entrypoint/explain/option_files.h"
+#include "entrypoint/explain/preparation.h"
 #include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/script_defaults.h"
@@ -94,7 +95,9 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   const std::optional<std::string> text = options.read_file(launch.path);
   if (!text) return;
   const bool is_notebook = launch.path.ends_with(".ipynb");
-  std::optional<Launch> job = find_python_job(is_notebook ? notebook_program(*text) : *text);
+  const TypedCommand typed(launch.flags);
+  std::optional<Launch> job = find_python_job(is_notebook ? notebook_program(*text) : *text,
+                                              typed.value("model").value_or(""));
   if (!job) return;
   launch.script = job->script;
   for (LaunchRemark& remark : job->remarks) {
@@ -121,10 +124,49 @@ std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands
   return all;
 }
 
+// The first script of a shell that a command runs; empty: there is none.
+std::string shell_script_in(const std::vector<ShellCommand>& commands) {
+  for (const ShellCommand& command : commands) {
+    for (const std::string& word : command.words) {
+      if (word.ends_with(".sh") && word.find(' ') == std::string::npos) return word;
+    }
+  }
+  return "";
+}
+
 void read_files(const ExplainOptions& options, Launch& launch) {
   read_experiment(options.read_file, launch);
   read_program(options, launch);
   read_option_files(options.read_file, launch);
+}
+
+// The explanation of each command that trains. It also names the commands that may prepare files
+// for the training: the shell and its tools, and scripts with such a name beside a known script.
+Explanation explain_commands(const std::vector<ShellCommand>& commands, bool is_text,
+                             const ExplainOptions& options) {
+  const bool knows_one = std::ranges::any_of(commands, [](const ShellCommand& command) {
+    const std::optional<Launch> launch = launch_of(command);
+    return launch && is_known_script(launch->script);
+  });
+  Explanation explanation;
+  std::string preparations;
+  for (const ShellCommand& command : commands) {
+    std::optional<Launch> launch = launch_of(command);
+    std::string preparation = launch ? "" : preparation_in(command);
+    const bool is_script =
+        launch && knows_one && !is_known_script(launch->script) && prepares_files(launch->script);
+    if (is_script) preparation = launch->path;
+    if (!preparation.empty()) {
+      preparations += cat(preparation, " may prepare files; berth does not do its work\n");
+    } else if (launch) {
+      read_files(options, *launch);
+      append(explain_launch(command, *launch, is_text, options), explanation);
+    }
+  }
+  if (!explanation.text.empty() && !preparations.empty()) {
+    append({.text = preparations, .refused = {}}, explanation);
+  }
+  return explanation;
 }
 
 // The explanation of each container, and its args for the manifest.
@@ -157,12 +199,12 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
     commands.push_back({.words = {words.begin(), words.end()}});
     split_environment(commands[0]);
   }
-  Explanation explanation;
-  for (const ShellCommand& command : with_inner_commands(std::move(commands))) {
-    std::optional<Launch> launch = launch_of(command);
-    if (!launch) continue;
-    read_files(options, *launch);
-    append(explain_launch(command, *launch, is_text, options), explanation);
+  const std::string script_of_shell = shell_script_in(commands);
+  Explanation explanation =
+      explain_commands(with_inner_commands(std::move(commands)), is_text, options);
+  if (explanation.text.empty() && !script_of_shell.empty()) {
+    throw Error(Code::kUsage, "the training is started by another file", script_of_shell,
+                cat("explain its text: berth explain - < ", script_of_shell));
   }
   if (explanation.text.empty()) {
     throw Error(Code::kUsage, "there is no training script to explain", "explain",

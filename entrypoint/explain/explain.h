@@ -9,12 +9,13 @@
 
 namespace berth {
 
-// What a command line for another program is in berth.
+// A command line for another program, as berth's own command line.
 struct Explanation {
   // For each command: the line for berth, and below it one line for each flag that changes nothing
   // or is refused, and why.
   std::string text;
-  // What stands in the way of a line that does the same, as typed; empty: the lines do.
+  // The words for which berth has no line that does the same, as typed; empty: the lines do the
+  // same.
   std::vector<std::string> refused;
 };
 

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "entrypoint/explain/devices.h"
-#include "entrypoint/explain/hub_data_set.h"
 #include "entrypoint/explain/line_check.h"
+#include "entrypoint/explain/masked_texts.h"
 #include "entrypoint/explain/needed_files.h"
 #include "entrypoint/explain/own_command.h"
 #include "entrypoint/explain/scratch_model.h"
@@ -54,7 +54,10 @@ class Explainer {
       predicts_afterwards_ = check_prediction(launch_.script, own_, remarks_);
     }
     check_evaluation(script_, typed_, own_, remarks_);
-    if (script_ != nullptr) add_defaults();
+    if (script_ != nullptr) {
+      add_defaults();
+      check_masked_texts(*script_, typed_, own_, remarks_);
+    }
     check_line(own_, expands_, remarks_);
     write_lines();
   }
@@ -94,6 +97,16 @@ class Explainer {
     if (may_decode && !typed_.is_on("mlm")) {
       refused = "without --mlm this script trains decoders, and berth trains encoders";
     }
+    const bool is_electra =
+        launch_.script == "run_pretraining.py" &&
+        std::ranges::any_of(launch_.flags, [](const std::string& word) {
+          return word.starts_with("--model-name") || word.starts_with("--hparams");
+        });
+    if (is_electra) {
+      refused =
+          "ELECTRA's script reads its sizes and its schedule from --hparams; --task electra "
+          "pre-trains on the text itself";
+    }
     if (refused.empty()) return false;
     remarks_.push_back({launch_.script, std::string(refused), true});
     return true;
@@ -105,7 +118,7 @@ class Explainer {
     if (!launch_.script.empty() && script_ == nullptr) {
       remarks_.push_back({launch_.script,
                           "is unknown here, and so is the task that it trains. Its flags are read "
-                          "as those of Trainer; compare the line with what the script does",
+                          "like Trainer's; compare the line with what the script does",
                           true});
     } else if (launch_.script.empty() && !launch_.is_berth && is_foreign) {
       remarks_.push_back({"the script",
@@ -118,8 +131,8 @@ class Explainer {
         !typed_.value("do_predict")) {
       remarks_.push_back(
           {launch_.script,
-           "has no --do_train, --do_eval or --do_predict in this line, without which "
-           "the script of transformers does nothing; add what is meant",
+           "has no --do_train, --do_eval or --do_predict in this line, without which the script of "
+           "transformers does nothing; add the one that is meant",
            true});
     }
     for (const LaunchRemark& remark : launch_.remarks) {
@@ -127,7 +140,7 @@ class Explainer {
     }
     for (const Remark& remark : devices_.remarks) remarks_.push_back(remark);
     if (!launch_.precision.empty() && launch_.precision != "no") {
-      remarks_.push_back({"--mixed_precision", std::string(kCountsAsAuto), false});
+      remarks_.push_back({launch_.precision_word, std::string(kCountsAsAuto), false});
       asks_for_precision_ = true;
     }
   }
@@ -141,7 +154,7 @@ class Explainer {
       }
       remarks_.push_back(std::move(remark));
     }
-    const TypedCommand translated(translation.arguments);
+    const TypedCommand& translated = translation.command;
     takes_inputs_ = takes_inputs(translated.value("mode").value_or(""));
     for (const TypedArgument& argument : translated.arguments()) take(argument);
     predicts_afterwards_ = translation.predicts_afterwards;
@@ -149,7 +162,7 @@ class Explainer {
   }
 
   void settle_precision() {
-    for (const char* flag : {"fp16", "bf16", "tf32", "fp16_full_eval"}) {
+    for (const char* flag : {"fp16", "bf16", "tf32", "fp16_full_eval", "amp"}) {
       if (typed_.is_on(flag)) asks_for_precision_ = true;
     }
     const bool says_type = typed_.value("precision").has_value() && !launch_.is_berth;
@@ -181,8 +194,11 @@ class Explainer {
   void refuse(const std::string& word) {
     if (!word.starts_with("--")) {
       const bool is_options = word.ends_with(".json") || word.ends_with(".yaml");
-      const char* advice = is_options ? "there is no such file here; write its options as flags"
-                                      : "berth names every input by a flag";
+      const bool is_variable = expands_ && word.starts_with('$');
+      const char* advice =
+          is_options    ? "there is no such file here; write its options as flags"
+          : is_variable ? "the text does not set this variable; write the flags that it holds"
+                        : "berth names every input by a flag";
       if (!follows_unknown_) remarks_.push_back({word, advice, true});
       return;
     }
@@ -211,10 +227,7 @@ class Explainer {
     if (flag == "batch-size") return !own_.has("token-budget");
     if (flag == "attend-across-documents") return !own_.has("line-by-line");
     if (flag == "do-lower-case") return own_.has("vocab-file");
-    if (flag != "validation-split") return true;
-    if (own_.has("eval-data-file") || own_.value("mode") == "train") return false;
-    const std::optional<std::string> data_set = typed_.value("dataset_name");
-    return !data_set || find_hub_data_set(*data_set, "").has_only_train;
+    return true;
   }
 
   // Adds the script's defaults where they are not berth's.
@@ -251,7 +264,8 @@ class Explainer {
     if (!script_->note.empty() && own_.trains()) {
       remarks_.push_back({std::string(script_->name), std::string(script_->note), false});
     }
-    if (!script_->doc_stride.empty() && own_.has("doc-stride")) {
+    const bool has_stride = own_.has("doc-stride") || script_->name == "run_squad.py";
+    if (!script_->doc_stride.empty() && has_stride) {
       remarks_.push_back({"--doc_stride", std::string(script_->doc_stride), false});
     }
   }

@@ -58,8 +58,8 @@ std::string bare_value(std::string_view typed) {
 
 }  // namespace
 
-void add_configuration(const std::string& path, const std::string& text, GardenOptions& options) {
-  add_options(parse_options(path, text), "", options);
+void add_configuration(const OrderedJson& configuration, GardenOptions& options) {
+  add_options(configuration, "", options);
 }
 
 void add_overrides(const std::string& text, GardenOptions& options) {
@@ -69,7 +69,7 @@ void add_overrides(const std::string& text, GardenOptions& options) {
                 kHint);
   }
   if (text.find('=') == std::string::npos || text.starts_with('{')) {
-    return add_configuration("--params_override", text, options);
+    return add_configuration(parse_options("--params_override", text), options);
   }
   for (const std::string& part : override_parts(text)) {
     const size_t equals = part.find('=');

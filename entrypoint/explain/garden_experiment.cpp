@@ -7,6 +7,7 @@
 
 #include "entrypoint/explain/garden_configuration.h"
 #include "entrypoint/explain/garden_options.h"
+#include "entrypoint/explain/option_files.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
@@ -84,7 +85,8 @@ class ExperimentReader {
     for (size_t i = 0; i < flags.size(); ++i) {
       const size_t equals = flags[i].find('=');
       const std::string_view typed = std::string_view(flags[i]).substr(0, equals);
-      if (typed.starts_with("-") && typed.substr(typed.find_first_not_of('-')) == name) {
+      const size_t dashes = std::min(typed.find_first_not_of('-'), typed.size());
+      if (dashes > 0 && typed.substr(dashes) == name) {
         if (equals != std::string::npos) {
           values.push_back(flags[i].substr(equals + 1));
         } else if (i + 1 < flags.size()) {
@@ -98,23 +100,16 @@ class ExperimentReader {
     return values;
   }
 
-  void remark(std::string option, std::string text, bool refused) {
-    launch_.remarks.push_back({std::move(option), std::move(text), refused});
-  }
-
-  void refuse(std::string option, std::string text) {
-    remark(std::move(option), std::move(text), true);
-  }
-
   void refuse_experiment(const std::string& name) {
     take_flag("config_file");
     take_flag("params_override");
     const bool masks = name.find("pretrain") != std::string::npos;
-    refuse(cat("--experiment ", name),
-           masks ? "is pre-training from examples that are masked before, with next sentences or "
-                   "replaced tokens; --task mlm and --task electra pre-train on the text itself"
-                 : "is none of bert/sentence_prediction, bert/sentence_prediction_text, bert/squad "
-                   "and bert/tagging, whose options berth knows");
+    launch_.refuse(
+        cat("--experiment ", name),
+        masks ? "is pre-training from examples that are masked before, with next sentences or "
+                "replaced tokens; --task mlm and --task electra pre-train on the text itself"
+              : "is none of bert/sentence_prediction, bert/sentence_prediction_text, bert/squad "
+                "and bert/tagging, whose options berth knows");
   }
 
   void begin(const Experiment& experiment) {
@@ -129,16 +124,8 @@ class ExperimentReader {
   }
 
   void read_file_of_options(const std::string& path) {
-    const std::optional<std::string> text = read_file_ ? read_file_(path) : std::nullopt;
-    if (!text) {
-      return refuse(path,
-                    "is not a file here, and its options change the job; run berth explain "
-                    "where the file is");
-    }
-    try {
-      add_configuration(path, *text, options_);
-    } catch (const Error& error) {
-      refuse(path, cat("is not read: ", error.what()));
+    if (const auto configuration = read_options(read_file_, path, launch_)) {
+      add_configuration(*configuration, options_);
     }
   }
 
@@ -147,7 +134,7 @@ class ExperimentReader {
     try {
       add_overrides(text, options_);
     } catch (const Error& error) {
-      refuse("--params_override", cat("is not read: ", error.problem()));
+      launch_.refuse("--params_override", cat("is not read: ", error.problem()));
     }
   }
 
@@ -158,10 +145,6 @@ class ExperimentReader {
     std::string value = found->second;
     options_.erase(found);
     return value;
-  }
-
-  void add(std::string_view flag, std::string_view value) {
-    launch_.flags.push_back(cat("--", flag, "=", value));
   }
 
   void translate(const Experiment& experiment) {
@@ -175,24 +158,25 @@ class ExperimentReader {
   void translate_option(const std::string& path, const std::string& value) {
     const GardenOption* option = find_garden_option(path);
     if (option == nullptr) {
-      return refuse(path, "is an option of the configuration that berth does not know");
+      return launch_.refuse(path, "is an option of the configuration that berth does not know");
     }
     switch (option->fate) {
       case OptionFate::kFlag:
-        if (!is_off(value) || option->keeps_off) add(option->text, value);
+        if (!is_off(value) || option->keeps_off) launch_.add_flag(option->text, value);
         return;
       case OptionFate::kSwitch:
-        if (!is_off(value)) add(option->text, "true");
+        if (!is_off(value)) launch_.add_flag(option->text, "true");
         return;
       case OptionFate::kIgnored:
-        if (!option->text.empty() && !is_off(value)) remark(path, std::string(option->text), false);
+        if (!option->text.empty() && !is_off(value))
+          launch_.remark(path, std::string(option->text));
         return;
       case OptionFate::kRefused:
         if (is_off(value)) return;
         for (const std::string& accepted : parted(option->accepted, " ")) {
           if (lower_ascii(value) == lower_ascii(accepted)) return;
         }
-        return refuse(path, cat("is ", quoted(value), " there: ", option->text));
+        return launch_.refuse(path, cat("is ", quoted(value), " there: ", option->text));
     }
   }
 
@@ -204,17 +188,17 @@ class ExperimentReader {
     if (task == "sequence_classification") {
       if (classes == "1" || type == "float") task = "regression";
       if (is_off(take("task.model.use_encoder_pooler"))) {
-        remark("task.model.use_encoder_pooler",
-               "is off there, so the layer above [CLS] begins from random numbers; in berth it "
-               "begins from the checkpoint's",
-               false);
+        launch_.remark(
+            "task.model.use_encoder_pooler",
+            "is off there, so the layer above [CLS] begins from random numbers; in berth it "
+            "begins from the checkpoint's");
       }
     }
-    add("task", task);
+    launch_.add_flag("task", task);
     const std::string encoder = "task.model.encoder";
     const auto first = options_.lower_bound(encoder + ".");
     if (first != options_.end() && first->first.starts_with(encoder)) {
-      remark(encoder, "is not read: the configuration of the model says its sizes", false);
+      launch_.remark(encoder, "is not read: the configuration of the model says its sizes");
     }
   }
 
@@ -229,10 +213,11 @@ class ExperimentReader {
   void add_length() {
     const std::string length = take("task.train_data.seq_length");
     const std::string other = take("task.validation_data.seq_length");
-    add("max-seq-length", length);
+    launch_.add_flag("max-seq-length", length);
     if (other != length) {
-      refuse("task.validation_data.seq_length",
-             cat("is ", other, " and ", length, " in training; berth has one length for both"));
+      launch_.refuse(
+          "task.validation_data.seq_length",
+          cat("is ", other, " and ", length, " in training; berth has one length for both"));
     }
   }
 
@@ -240,12 +225,12 @@ class ExperimentReader {
     const std::string prefix = kOptimizer + ".";
     const std::string type = take(prefix + "type");
     if (type != "adamw" && type != "lamb") {
-      refuse(prefix + "type", cat("is ", quoted(type), "; berth has adamw and lamb"));
+      launch_.refuse(prefix + "type", cat("is ", quoted(type), "; berth has adamw and lamb"));
     }
-    if (type == "lamb") add("optimizer", "lamb");
+    if (type == "lamb") launch_.add_flag("optimizer", "lamb");
     keep_only(kOptimizer, type);
     const std::string clipped = take(prefix + type + ".gradient_clip_norm");
-    add("max-grad-norm", type != "adamw" ? "0" : clipped.empty() ? "1" : clipped);
+    launch_.add_flag("max-grad-norm", type != "adamw" ? "0" : clipped.empty() ? "1" : clipped);
   }
 
   // The rate falls from the first update on there, also while it warms up to what it has fallen to.
@@ -257,33 +242,33 @@ class ExperimentReader {
     if (!updates || !std::isfinite(*updates) || *updates < 1) {
       keep_only(kRate, "");
       keep_only(kWarmup, "");
-      return refuse("trainer.train_steps", "is not said; add trainer.train_steps=N");
+      return launch_.refuse("trainer.train_steps", "is not said; add trainer.train_steps=N");
     }
-    add("max-steps", steps);
+    launch_.add_flag("max-steps", steps);
     const std::string type = take(kRate + ".type");
     const std::string warmup = take(kWarmup + ".type");
     const std::string warmup_steps = take(cat(kWarmup, ".", warmup, ".warmup_steps"));
     if (warmup != "polynomial" && warmup != "linear" && !is_off(warmup)) {
-      refuse(kWarmup + ".type", cat("is ", quoted(warmup), "; berth's warm-up is linear"));
+      launch_.refuse(kWarmup + ".type", cat("is ", quoted(warmup), "; berth's warm-up is linear"));
     }
     const double warm = parse_real(warmup_steps).value_or(0);
-    add("warmup-steps", is_off(warmup_steps) ? "0" : warmup_steps);
+    launch_.add_flag("warmup-steps", is_off(warmup_steps) ? "0" : warmup_steps);
     const std::string below = cat(kRate, ".", type, ".");
     std::string decay_steps = take(below + "decay_steps");
     if (decay_steps.empty()) decay_steps = steps;
     if (type == "constant") {
-      add("learning-rate", take(below + "learning_rate"));
-      add("lr-scheduler-type", "constant_with_warmup");
+      launch_.add_flag("learning-rate", take(below + "learning_rate"));
+      launch_.add_flag("lr-scheduler-type", "constant_with_warmup");
     } else if (type != "polynomial" && (type != "cosine" || warm > 0)) {
-      refuse(kRate + ".type", cat("is ", quoted(type), warm > 0 ? " with a warm-up" : "",
-                                  "; --lr-scheduler-type says which berth has"));
+      launch_.refuse(kRate + ".type", cat("is ", quoted(type), warm > 0 ? " with a warm-up" : "",
+                                          "; --lr-scheduler-type says which berth has"));
     } else if (parse_real(decay_steps) != updates) {
-      refuse(below + "decay_steps", cat("is ", decay_steps, " and train_steps ", steps,
-                                        "; in berth the rate falls until "
-                                        "the training ends"));
+      launch_.refuse(below + "decay_steps", cat("is ", decay_steps, " and train_steps ", steps,
+                                                "; in berth the rate falls until "
+                                                "the training ends"));
     } else if (type == "cosine") {
-      add("learning-rate", take(below + "initial_learning_rate"));
-      add("lr-scheduler-type", "cosine");
+      launch_.add_flag("learning-rate", take(below + "initial_learning_rate"));
+      launch_.add_flag("lr-scheduler-type", "cosine");
     } else {
       add_polynomial(below, *updates, warm);
     }
@@ -304,21 +289,20 @@ class ExperimentReader {
     const double peak =
         is_schedule ? *end + (*rate - *end) * std::pow(1 - warm / updates, *power) : NAN;
     if (!std::isfinite(peak)) {
-      return refuse(below + "initial_learning_rate",
-                    "is no learning rate together with the other numbers of the schedule");
+      return launch_.refuse(below + "initial_learning_rate",
+                            "is no learning rate together with the other numbers of the schedule");
     }
-    add("learning-rate", warm > 0 ? rate_text(peak) : typed);
+    launch_.add_flag("learning-rate", warm > 0 ? rate_text(peak) : typed);
     if (warm > 0) {
-      remark(below + "initial_learning_rate",
-             cat("is ", typed,
-                 " there, from which the rate falls during the warm-up, too; "
-                 "--learning-rate is what it has fallen to when the warm-up ends"),
-             false);
+      launch_.remark(below + "initial_learning_rate",
+                     cat("is ", typed,
+                         " there, from which the rate falls during the warm-up, too; "
+                         "--learning-rate is what it has fallen to when the warm-up ends"));
     }
     if (*end == 0 && *power == 1) return;
-    add("lr-scheduler-type", "polynomial");
-    add("lr-end", end_text);
-    add("lr-power", power_text);
+    launch_.add_flag("lr-scheduler-type", "polynomial");
+    launch_.add_flag("lr-end", end_text);
+    launch_.add_flag("lr-power", power_text);
   }
 
   const ReadFile& read_file_;

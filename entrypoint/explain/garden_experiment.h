@@ -8,9 +8,9 @@ namespace berth {
 // The script of TensorFlow Model Garden that trains by the configuration of an experiment.
 inline constexpr const char* kExperimentScript = "official/nlp/train.py";
 
-// Puts what an experiment of Model Garden says into flags: `--experiment` with the files of
-// --config_file and the options of --params_override, each over the one before. What no flag says
-// goes to launch.remarks. Leaves launches without --experiment as they are.
+// Turns an experiment of Model Garden into flags: `--experiment` with the files of --config_file
+// and the options of --params_override, each over the one before. Settings for which there is no
+// flag go to launch.remarks. Leaves launches without --experiment as they are.
 void read_experiment(const ReadFile& read_file, Launch& launch);
 
 }  // namespace berth

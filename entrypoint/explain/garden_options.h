@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// What an option of a Model Garden configuration becomes here.
+// The translation of an option of a Model Garden configuration.
 enum class OptionFate {
   kFlag,     // the flag `text` with the same value, unless the value means "off"
   kSwitch,   // the flag `text`, where the option is on

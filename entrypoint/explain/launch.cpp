@@ -71,6 +71,44 @@ std::string_view launcher_of(std::string_view name) {
   return name == "deepspeed" ? name : "";
 }
 
+// The kind of device that a variable names to PJRT, JAX or accelerate.
+AskedDevice device_named(const std::string& value) {
+  const std::string name = lower_ascii(value);
+  if (name == "tpu") return AskedDevice::kTpu;
+  if (name == "cuda" || name == "gpu") return AskedDevice::kGpu;
+  return name == "cpu" ? AskedDevice::kCpu : AskedDevice::kNotSaid;
+}
+
+void read_variable(const std::string& name, const std::string& value, Launch& launch) {
+  constexpr std::array<std::string_view, 3> kPlatforms = {"PJRT_DEVICE", "JAX_PLATFORMS",
+                                                          "JAX_PLATFORM_NAME"};
+  constexpr std::array<std::string_view, 6> kOthers = {
+      "HIP_VISIBLE_DEVICES",    "ROCR_VISIBLE_DEVICES",    "ASCEND_RT_VISIBLE_DEVICES",
+      "HABANA_VISIBLE_DEVICES", "NEURON_RT_VISIBLE_CORES", "ZE_AFFINITY_MASK"};
+  const bool is_on = value == "1" || lower_ascii(value) == "true";
+  if (is_one_of(kPlatforms, name) && device_named(value) != AskedDevice::kNotSaid) {
+    launch.device = device_named(value);
+  } else if (is_one_of(kOthers, name)) {
+    launch.refuse(name, std::string(kOtherDevices));
+  } else if (name == "XRT_TPU_CONFIG") {
+    launch.device = AskedDevice::kTpu;
+  } else if ((name == "XLA_USE_BF16" || name == "XLA_DOWNCAST_BF16") && is_on) {
+    if (launch.device == AskedDevice::kNotSaid) launch.device = AskedDevice::kTpu;
+    launch.precision = "bf16";
+    launch.precision_word = name;
+  } else if (name == "ACCELERATE_USE_CPU" && is_on) {
+    launch.device = AskedDevice::kCpu;
+  } else if (name == "ACCELERATE_MIXED_PRECISION") {
+    launch.precision = value;
+    launch.precision_word = name;
+  } else if (name == "CUDA_VISIBLE_DEVICES") {
+    const bool has_none = value.empty() || value == "-1" || value == "\"\"";
+    launch.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
+    const bool is_variable = value.find('$') != std::string::npos;
+    launch.visible = has_none ? "" : is_variable ? "all" : counted_devices(value);
+  }
+}
+
 // Reads the options of interpreters and launchers up to the script.
 class LaunchReader {
  public:
@@ -195,6 +233,18 @@ class LaunchReader {
 
 }  // namespace
 
+void Launch::add_flag(std::string_view name, std::string_view value) {
+  flags.push_back(cat("--", name, "=", value));
+}
+
+void Launch::remark(std::string word, std::string text) {
+  remarks.push_back({std::move(word), std::move(text), false});
+}
+
+void Launch::refuse(std::string word, std::string text) {
+  remarks.push_back({std::move(word), std::move(text), true});
+}
+
 bool is_script_name(std::string_view word) {
   return !word.starts_with('-') && (word.ends_with(".py") || word.ends_with(".ipynb"));
 }
@@ -202,14 +252,8 @@ bool is_script_name(std::string_view word) {
 void read_environment(std::span<const std::string> environment, Launch& launch) {
   for (const std::string& setting : environment) {
     const size_t equals = setting.find('=');
-    const std::string name = setting.substr(0, equals);
-    if (setting == "PJRT_DEVICE=TPU" || name == "XRT_TPU_CONFIG") launch.device = AskedDevice::kTpu;
-    if (name != "CUDA_VISIBLE_DEVICES" || equals == std::string::npos) continue;
-    const std::string value = setting.substr(equals + 1);
-    const bool has_none = value.empty() || value == "-1" || value == "\"\"";
-    launch.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
-    const bool is_variable = value.find('$') != std::string::npos;
-    launch.visible = has_none ? "" : is_variable ? "all" : counted_devices(value);
+    if (equals == std::string::npos) continue;  // docker's --env NAME
+    read_variable(setting.substr(0, equals), setting.substr(equals + 1), launch);
   }
 }
 
@@ -218,9 +262,7 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
   if (words[0].starts_with("--")) {
     return Launch{.flags = {words.begin(), words.end()}};
   }
-  std::string_view program = last_part(words[0]);
-  if (program.starts_with('!')) program.remove_prefix(1);  // in a notebook
-  if (is_one_of(kOtherPrograms, program)) return std::nullopt;
+  if (is_one_of(kOtherPrograms, last_part(words[0]))) return std::nullopt;
   Launch launch;
   const auto starter = std::ranges::find_if(words, is_starter);
   const auto skipped = static_cast<size_t>(starter - words.begin());
@@ -243,6 +285,7 @@ std::optional<Launch> find_launch(std::span<const std::string> words) {
 
 std::optional<Launch> launch_of(const ShellCommand& command) {
   std::vector<std::string> words = command.words;
+  if (!words.empty() && is_one_of(kOtherPrograms, last_part(words[0]))) return std::nullopt;
   const bool is_batch = !command.batch_options.empty() && !words.empty() && words[0][0] != '-';
   if (is_batch) {
     words.insert(words.begin(), command.batch_options.begin(), command.batch_options.end());

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "entrypoint/explain/shell_text.h"
@@ -12,7 +13,7 @@ namespace berth {
 // The kind of device that a command line asks for.
 enum class AskedDevice { kNotSaid, kCpu, kGpu, kTpu };
 
-// What a launcher says of the job that berth has no flag for: a word of the line, and a sentence.
+// A setting of a launcher for which berth has no flag: a word of the line, and a sentence.
 struct LaunchRemark {
   std::string word, text;
   bool refused;
@@ -26,15 +27,20 @@ struct Launch {
   std::string launcher{};   // "torchrun", "accelerate", "deepspeed", "mpirun"; empty: none
   std::string processes{};  // how many run at the same time, as typed: "8"; empty: not said
   std::string machines{};   // likewise, on how many machines
-  bool counts_all = false;  // whether `processes` are those of all machines, not of each
+  bool counts_all = false;  // whether `processes` counts all machines together, not one machine
   bool is_berth = false;    // the line runs berth itself
 
   AskedDevice device = AskedDevice::kNotSaid;
   std::string visible{};  // how many GPUs the process sees, as typed: "2", "all"; empty: not said
 
   std::string config_file{};  // of accelerate launch, as typed
-  std::string precision{};    // "fp16", "bf16" or "no", of accelerate's --mixed_precision
+  std::string precision{};    // "fp16", "bf16" or "no", as `precision_word` says
+  std::string precision_word = "--mixed_precision";  // of accelerate, or a variable
   std::vector<LaunchRemark> remarks{};
+
+  void add_flag(std::string_view name, std::string_view value);  // without its dashes
+  void remark(std::string word, std::string text);
+  void refuse(std::string word, std::string text);
 };
 
 // Finds the script behind python, torchrun, accelerate launch, deepspeed, `python -m
@@ -43,8 +49,8 @@ struct Launch {
 // `berth`. nullopt: no script is started.
 std::optional<Launch> find_launch(std::span<const std::string> words);
 
-// The same for a command of a text, with what the text says besides its words: the variables in
-// front of it and before it, and the options of its batch job.
+// The same for a command of a text, with further facts from the text: the variables in front of it
+// and before it, and the options of its batch job.
 std::optional<Launch> launch_of(const ShellCommand& command);
 
 // Reads the setting of a variable in front of a command, such as CUDA_VISIBLE_DEVICES=0,1.

@@ -75,6 +75,15 @@ void read_container(std::span<const std::string> words, Launch& launch) {
       see_gpus(launch, is_list ? counted_devices(value) : value);
     }
     if (name == "runtime" && value == "nvidia") see_gpus(launch, "all");
+    if (name == "device" && value.starts_with("/dev/") && !value.starts_with("/dev/nvidia") &&
+        !value.starts_with("/dev/dri")) {
+      launch.refuse("--device " + value, std::string(kOtherDevices));
+    }
+    if (name == "env-file") {
+      launch.remark("--env-file",
+                    "names a file of variables, which is not read here: if one of them says on "
+                    "which devices the job trains, put it into the line");
+    }
     if (name == "e" || name == "env") {
       const std::string setting[] = {value};
       read_environment(setting, launch);
@@ -179,7 +188,103 @@ std::string counted_devices(std::string_view list) {
   return count == 0 ? "" : std::to_string(count);
 }
 
+// Programs that may stand before a script and leave its job as it is, or that are read here.
+bool is_known_program(std::string_view word) {
+  constexpr std::string_view kPrograms[] = {"docker",
+                                            "podman",
+                                            "nvidia-docker",
+                                            "nerdctl",
+                                            "srun",
+                                            "sbatch",
+                                            "bsub",
+                                            "qsub",
+                                            "kubectl",
+                                            "jsrun",
+                                            "mpirun",
+                                            "mpiexec",
+                                            "mpiexec.hydra",
+                                            "horovodrun",
+                                            "singularity",
+                                            "apptainer",
+                                            "gcloud",
+                                            "ssh",
+                                            "tmux",
+                                            "screen",
+                                            "env",
+                                            "time",
+                                            "nohup",
+                                            "sudo",
+                                            "exec",
+                                            "eval",
+                                            "nice",
+                                            "ionice",
+                                            "taskset",
+                                            "numactl",
+                                            "stdbuf",
+                                            "timeout",
+                                            "setsid",
+                                            "unbuffer",
+                                            "xvfb-run",
+                                            "conda",
+                                            "mamba",
+                                            "micromamba",
+                                            "poetry",
+                                            "uv",
+                                            "pipenv",
+                                            "pdm",
+                                            "rye",
+                                            "hatch",
+                                            "bash",
+                                            "sh",
+                                            "zsh",
+                                            "do",
+                                            "then",
+                                            "else",
+                                            "if",
+                                            "while",
+                                            "until",
+                                            "sleep",
+                                            "ipexrun",
+                                            "neuron_parallel_compile",
+                                            "run",
+                                            "winpty",
+                                            "start",
+                                            "call",
+                                            "ipython",
+                                            "py",
+                                            "caffeinate",
+                                            "nsys",
+                                            "ncu",
+                                            "nvprof",
+                                            "strace",
+                                            "gdb",
+                                            "coverage",
+                                            "pyenv",
+                                            "pixi",
+                                            "uvx",
+                                            "command",
+                                            "builtin",
+                                            "docker-compose",
+                                            "flock",
+                                            "chrt",
+                                            "chronic",
+                                            "catchsegv",
+                                            "systemd-run",
+                                            "proxychains",
+                                            "proxychains4",
+                                            "ts"};
+  const bool is_word = !word.empty() && ((word[0] >= 'a' && word[0] <= 'z') || word[0] == '.' ||
+                                         word[0] == '/' || word[0] == '~');
+  return !is_word || std::ranges::find(kPrograms, last_part(word)) != std::end(kPrograms);
+}
+
 void read_prefix(std::span<const std::string> words, Launch& launch) {
+  if (!words.empty() && !is_known_program(words[0])) {
+    launch.refuse(
+        words[0],
+        "is not known here, and may change what the script does; leave it out of the line "
+        "where it changes nothing");
+  }
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view name = last_part(words[i]);
     const auto behind = words.subspan(i);

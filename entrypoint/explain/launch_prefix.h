@@ -7,11 +7,11 @@
 
 namespace berth {
 
-// What is to be said of launchers for devices that berth does not drive.
+// Remarks about launchers for devices that berth does not drive.
 constexpr std::string_view kOtherDevices =
     "has no counterpart; berth trains on CPUs, TPUs and GPUs of NVIDIA";
 
-// Reads what stands before the interpreter: `docker run --gpus 2 IMAGE`, `mpirun -np 8`, `srun -n 4
+// Reads the words before the interpreter: `docker run --gpus 2 IMAGE`, `mpirun -np 8`, `srun -n 4
 // --gres=gpu:4`, `horovodrun -np 4`, `singularity exec --nv IMAGE`, `bsub -gpu num=2`. It says how
 // many processes run, on how many machines, and with which GPUs.
 void read_prefix(std::span<const std::string> words, Launch& launch);

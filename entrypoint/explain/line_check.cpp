@@ -5,11 +5,26 @@
 #include "entrypoint/flags/flags.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/storage.h"
 
 namespace berth {
 namespace {
 
 bool holds_variable(const std::string& value) { return value.find('$') != std::string::npos; }
+
+// Throws kUsage where berth cannot read or write at this address.
+void check_address(const std::string& value) {
+  if (value.find("://") == std::string::npos) return;
+  const Uri uri = Uri::parse(value);
+  const std::string& host = uri.host();
+  const bool is_bucket = host.starts_with("s3.") || host.starts_with("s3-") ||
+                         host.find(".s3.") != host.npos || host.find(".s3-") != host.npos ||
+                         host.find(".blob.core.windows.net") != host.npos;
+  if (uri.scheme().starts_with("http") && is_bucket) {
+    throw Error(Code::kUsage, "berth does not log in to S3 or to Azure's storage", quoted(value),
+                "copy the files to a disk or to gs://, and name them there");
+  }
+}
 
 }  // namespace
 
@@ -30,6 +45,7 @@ void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks) {
     if (expands && holds_variable(value) && !is_place) continue;
     if (expands && is_place) std::ranges::replace(value, '$', '_');
     try {
+      if (is_place) check_address(value);
       flag->value.set(scratch, value);
       arguments.push_back(cat("--", flag->name, "=", value));
     } catch (const Error& error) {

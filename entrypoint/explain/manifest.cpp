@@ -36,6 +36,7 @@ class ManifestReader {
   struct Surroundings {
     int64_t replicas = 1;
     std::string gpus{}, tpus{};
+    std::vector<std::string> settings{};  // variables of the container
   };
 
   void read(const OrderedJson& value, Surroundings around) {
@@ -65,7 +66,7 @@ class ManifestReader {
   }
 
   void take_words(std::vector<std::string> words, const Surroundings& around) {
-    ShellCommand command{.words = std::move(words)};
+    ShellCommand command{.words = std::move(words), .earlier_settings = around.settings};
     std::vector<ShellCommand> commands;
     if (!launch_of(command)) commands = inner_commands(command);
     if (commands.empty()) commands.push_back(std::move(command));
@@ -107,7 +108,16 @@ class ManifestReader {
     std::vector<std::string> words = words_of(container, "command");
     const std::vector<std::string> arguments = words_of(container, "args");
     words.insert(words.end(), arguments.begin(), arguments.end());
-    if (!words.empty()) take_words(std::move(words), around);
+    if (words.empty()) return;
+    if (const OrderedJson* variables = member_of(container, "env")) {
+      for (const OrderedJson& variable : *variables) {
+        const OrderedJson* name = member_of(variable, "name");
+        const OrderedJson* value = member_of(variable, "value");
+        if (name == nullptr || value == nullptr) continue;
+        around.settings.push_back(cat(option_text(*name), "=", option_text(*value)));
+      }
+    }
+    take_words(std::move(words), around);
   }
 
   // Replicas that run the same words, such as Master and Worker, are machines of one job.

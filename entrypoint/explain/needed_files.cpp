@@ -21,37 +21,28 @@ struct WantedDataSet {
   std::string other_rows{};  // to evaluate on; empty: the same place
 };
 
-// The flag as it was typed: one of berth's, or an alias of it, or one of another program.
-std::string typed_name(const TypedCommand& typed, std::string_view name) {
-  for (const TypedArgument& argument : typed.arguments()) {
-    if (argument.own != nullptr && argument.own->name == name) return argument.typed;
-    if (argument.foreign != nullptr && argument.foreign->name == name) return argument.typed;
-  }
-  return "";
-}
-
 std::optional<WantedDataSet> wanted_data_set(std::string_view script, const TypedCommand& typed,
                                              const OwnCommand& own) {
   if (const auto name = typed.value("dataset_name")) {
-    return WantedDataSet{typed_name(typed, "dataset_name"),
+    return WantedDataSet{typed.typed_name("dataset_name"),
                          find_hub_data_set(*name, typed.value("dataset_config_name").value_or(""))};
   }
   if (const auto language = typed.value("language"); language && script == "run_xnli.py") {
     const std::string trained = typed.value("train_language").value_or(*language);
     const std::string scored = find_hub_data_set("xnli", *language).place;
-    return WantedDataSet{typed_name(typed, "language"), find_hub_data_set("xnli", trained),
+    return WantedDataSet{typed.typed_name("language"), find_hub_data_set("xnli", trained),
                          trained == *language ? "" : scored};
   }
   const GlueTask* task = find_glue_task(own.value("task").value_or(""));
   if (task == nullptr) return std::nullopt;
-  return WantedDataSet{typed_name(typed, "task"), find_hub_data_set("glue", task->name)};
+  return WantedDataSet{typed.typed_name("task"), find_hub_data_set("glue", task->name)};
 }
 
 // Takes back that the flags of a data set are refused.
 void accept_data_set(const TypedCommand& typed, std::vector<Remark>& remarks) {
   std::vector<std::string> names;
   for (const char* flag : {"dataset_name", "dataset_config_name", "language", "train_language"}) {
-    names.push_back(typed_name(typed, flag));
+    names.push_back(typed.typed_name(flag));
   }
   std::erase_if(remarks, [&](const Remark& remark) {
     return remark.refused && !remark.flag.empty() &&
@@ -64,13 +55,13 @@ void note_unread_files(std::string_view script, const TypedCommand& typed, const
                        std::vector<Remark>& remarks) {
   const bool is_task =
       script.starts_with("run_glue") && find_glue_task(own.value("task").value_or("")) != nullptr;
-  const std::string data_set = typed_name(typed, "dataset_name");
+  const std::string data_set = typed.typed_name("dataset_name");
   if (script.empty() || (!is_task && data_set.empty())) return;
   for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
-    const std::string name = typed_name(typed, flag);
+    const std::string name = typed.typed_name(flag);
     if (name.empty()) continue;
     accept_data_set(typed, remarks);
-    remarks.push_back({is_task ? typed_name(typed, "task") : data_set,
+    remarks.push_back({is_task ? typed.typed_name("task") : data_set,
                        cat("makes ", script, " read ", is_task ? "the task's rows" : "its rows",
                            " from the hub, and not ", name, "; leave one of the two flags out"),
                        true});

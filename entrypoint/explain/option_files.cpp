@@ -29,26 +29,8 @@ class OptionFiles {
   }
 
  private:
-  void remark(std::string word, std::string text, bool refused) {
-    launch_.remarks.push_back({std::move(word), std::move(text), refused});
-  }
-
-  // nullopt: it is refused.
   std::optional<OrderedJson> options_in(const std::string& path) {
-    const std::optional<std::string> text = read_file_ ? read_file_(path) : std::nullopt;
-    if (!text) {
-      remark(path,
-             "is not a file here, and its options change the job; run berth explain where "
-             "the file is, or write them as flags",
-             true);
-      return std::nullopt;
-    }
-    try {
-      return parse_options(path, *text);
-    } catch (const Error& error) {
-      remark(path, cat("is not read: ", error.what()), true);
-      return std::nullopt;
-    }
+    return read_options(read_file_, path, launch_);
   }
 
   bool types(std::string_view name) const {
@@ -61,7 +43,7 @@ class OptionFiles {
   }
 
   void add_flag(const std::string& name, const std::string& value) {
-    if (!types(name)) launch_.flags.push_back(cat("--", name, "=", value));
+    if (!types(name)) launch_.add_flag(name, value);
   }
 
   // HfArgumentParser takes a file of arguments where it is the only word.
@@ -74,7 +56,7 @@ class OptionFiles {
     if (!options) return;
     for (const auto& [name, value] : options->items()) {
       if (value.is_null()) continue;
-      launch_.flags.push_back(cat("--", name, "=", option_text(value)));
+      launch_.add_flag(name, option_text(value));
     }
   }
 
@@ -104,9 +86,9 @@ class OptionFiles {
       } else if (kind == "MULTI_GPU" || kind == "DEEPSPEED" || kind == "FSDP") {
         launch_.device = AskedDevice::kGpu;
       } else if (!kind.empty() && kind != "NO" && kind != "no" && kind != "false") {
-        remark("distributed_type",
-               cat("is ", quoted(kind), ", and berth trains on CPUs, TPUs and GPUs of NVIDIA"),
-               true);
+        launch_.refuse("distributed_type", cat("is ", quoted(kind),
+                                               ", and berth trains on CPUs, TPUs and GPUs of "
+                                               "NVIDIA"));
       }
     }
     if (config->contains("deepspeed_config")) take_plugin(config->at("deepspeed_config"));
@@ -173,7 +155,7 @@ class OptionFiles {
     if (type == "lamb") {
       add_flag("optim", "lamb");
     } else if (type != "adam" && type != "adamw") {
-      remark("optimizer", cat("is ", quoted(type), " there; berth has adamw and lamb"), true);
+      launch_.refuse("optimizer", cat("is ", quoted(type), " there; berth has adamw and lamb"));
     }
     for (const auto& [name, value] : parameters_of(section).items()) {
       const std::string text = option_text(value);
@@ -193,8 +175,8 @@ class OptionFiles {
     if (type == "WarmupLR") {
       add_flag("lr_scheduler_type", "constant_with_warmup");
     } else if (type != "WarmupDecayLR") {
-      return remark("scheduler", cat("is ", quoted(type), " there, which berth does not have"),
-                    true);
+      return launch_.refuse("scheduler",
+                            cat("is ", quoted(type), " there, which berth does not have"));
     }
     const OrderedJson& parameters = parameters_of(section);
     std::string steps, shape = "log";
@@ -208,10 +190,9 @@ class OptionFiles {
     if (!steps.empty()) add_flag("warmup_steps", steps);
     const bool warms_up = !steps.empty() || types("warmup_steps") || types("warmup_ratio");
     if (warms_up && steps != "0" && shape != "linear") {
-      remark("scheduler",
-             "has a warm-up that follows a logarithm, as DeepSpeed's does by default; berth's is "
-             "linear, as with \"warmup_type\": \"linear\"",
-             true);
+      launch_.refuse("scheduler",
+                     "has a warm-up that follows a logarithm, as DeepSpeed's does by default; "
+                     "berth's is linear, as with \"warmup_type\": \"linear\"");
     }
   }
 
@@ -247,6 +228,23 @@ OrderedJson parse_options(const std::string& path, const std::string& text) {
                 "write them as flags");
   }
   return options;
+}
+
+std::optional<OrderedJson> read_options(const ReadFile& read_file, const std::string& path,
+                                        Launch& launch) {
+  const std::optional<std::string> text = read_file ? read_file(path) : std::nullopt;
+  if (!text) {
+    launch.refuse(path,
+                  "is not a file here, and its options change the job; run berth explain where "
+                  "the file is, or write them into the line");
+    return std::nullopt;
+  }
+  try {
+    return parse_options(path, *text);
+  } catch (const Error& error) {
+    launch.refuse(path, cat("is not read: ", error.what()));
+    return std::nullopt;
+  }
 }
 
 void read_option_files(const ReadFile& read_file, Launch& launch) {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "entrypoint/explain/explain.h"
 #include "entrypoint/explain/launch.h"
@@ -16,9 +16,14 @@ std::string option_text(const OrderedJson& value);
 // it holds anything else.
 OrderedJson parse_options(const std::string& path, const std::string& text);
 
-// Reads the files of options that a line names, and puts what they say into `launch`: a file of
+// The same for a file that the line names. A file that is not here or cannot be read is refused in
+// launch.remarks.
+std::optional<OrderedJson> read_options(const ReadFile& read_file, const std::string& path,
+                                        Launch& launch);
+
+// Reads the files of options that a line names, and puts their settings into `launch`: a file of
 // arguments (`run_glue.py args.json`), the one of `accelerate launch --config_file`, and the one of
-// --deepspeed. A file that cannot be read is refused in launch.remarks.
+// --deepspeed.
 void read_option_files(const ReadFile& read_file, Launch& launch);
 
 }  // namespace berth

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include "entrypoint/explain/hub_data_set.h"
+#include "entrypoint/explain/python_own_code.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/python_similarity.h"
 #include "storage/base/text.h"
@@ -29,31 +32,43 @@ constexpr NamedText kOtherModels[] = {
     {"ForSeq2SeqLM", "this is a decoder, and berth trains encoders"},
     {"ForConditionalGeneration", "this is a decoder, and berth trains encoders"},
     {"ForImageClassification", "berth trains encoders of texts"},
+    {"SetFitModel", "SetFit trains on pairs of few texts and then a head on their embeddings"},
 };
 
-// Calls that change the rows, the loss or the optimizer in ways that only the program knows.
-constexpr NamedText kOwnCode[] = {
-    {"select", "takes a part of the rows; write them into a file and name it"},
-    {"filter", "leaves rows out; write the others into a file and name it"},
-    {"train_test_split",
-     "divides the rows by chance; --validation-split divides them in berth, "
-     "but not into the same halves"},
-    {"concatenate_datasets", "joins data sets; write the rows into a file and name it"},
-    {"add_tokens", "changes the vocabulary; save the tokenizer and the model, and name its folder"},
-};
-
-// Data sets of which the hub keeps a split for tests and none for validation.
-constexpr std::array<std::string_view, 8> kOnlyTest = {
-    "imdb",       "ag_news",         "yelp_review_full", "yelp_polarity",
-    "dbpedia_14", "amazon_polarity", "banking77",        "trec"};
+// Arguments of from_pretrained() that leave the model as its files say.
+constexpr std::array<std::string_view, 24> kPlainKeywords = {"pretrained_model_name_or_path",
+                                                             "num_labels",
+                                                             "id2label",
+                                                             "label2id",
+                                                             "problem_type",
+                                                             "ignore_mismatched_sizes",
+                                                             "cache_dir",
+                                                             "token",
+                                                             "use_auth_token",
+                                                             "trust_remote_code",
+                                                             "torch_dtype",
+                                                             "dtype",
+                                                             "low_cpu_mem_usage",
+                                                             "local_files_only",
+                                                             "return_dict",
+                                                             "output_attentions",
+                                                             "output_hidden_states",
+                                                             "attn_implementation",
+                                                             "config",
+                                                             "force_download",
+                                                             "use_safetensors",
+                                                             "finetuning_task",
+                                                             "labels",
+                                                             "device_map"};
 
 class PythonJob {
  public:
-  explicit PythonJob(const PythonProgram& program) : program_(program) {}
+  PythonJob(const PythonProgram& program, std::string model)
+      : program_(program), splits_(program.subscripts), model_(std::move(model)) {}
 
   std::optional<Launch> find() {
-    arguments_ = find_call("TrainingArguments");
-    const PythonCall* sentences = find_call("SentenceTransformerTrainingArguments");
+    arguments_ = find_last("TrainingArguments");
+    const PythonCall* sentences = find_last("SentenceTransformerTrainingArguments");
     const PythonCall* fit = find_fit();
     is_similarity_ = sentences != nullptr || fit != nullptr;
     if (sentences != nullptr) arguments_ = sentences;
@@ -64,16 +79,19 @@ class PythonJob {
     read_length();
     if (arguments_ != nullptr) read_arguments();
     if (arguments_ == nullptr) read_fit(program_, *fit, launch_);
-    read_own_code();
+    read_own_code(program_, is_similarity_, launch_);
+    if (is_similarity_) read_similarity_loss(program_, launch_);
     return std::move(launch_);
   }
 
  private:
-  const PythonCall* find_call(std::string_view name) const {
+  // A program that makes arguments twice trains with the last ones.
+  const PythonCall* find_last(std::string_view name) const {
+    const PythonCall* last = nullptr;
     for (const PythonCall& call : program_.calls) {
-      if (last_name(call.name) == name) return &call;
+      if (last_name(call.name) == name) last = &call;
     }
-    return nullptr;
+    return last;
   }
 
   // model.fit(train_objectives=[...]) of sentence-transformers before version 3.
@@ -84,35 +102,36 @@ class PythonJob {
     return nullptr;
   }
 
-  void add(std::string_view flag, std::string_view value) {
-    launch_.flags.push_back(cat("--", flag, "=", value));
-  }
-  void refuse(std::string word, std::string text) {
-    launch_.remarks.push_back({std::move(word), std::move(text), true});
-  }
-
   void read_arguments() {
     if (!arguments_->positional.empty()) take_argument("output_dir", arguments_->positional[0]);
     for (const auto& [name, value] : arguments_->keywords) take_argument(name, value);
-    bool trains = false, evaluates = false;
-    for (const PythonCall& call : program_.calls) {
-      trains = trains || call.name.ends_with(".train");
-      evaluates = evaluates || call.name.ends_with(".evaluate");
+    const auto count = [&](std::string_view end) {
+      return std::ranges::count_if(program_.calls, [&](const PythonCall& call) {
+        return std::string_view(call.name).ends_with(end);
+      });
+    };
+    const bool scores = count(".evaluate") > 0;
+    if (count("TrainingArguments") > 1 && count(".train") > 1) {
+      launch_.refuse("TrainingArguments",
+                     "are made several times, for several trainings; write each training into a "
+                     "file of its own");
     }
-    add("do_train", trains || !evaluates ? "true" : "false");
-    if (evaluates) add("do_eval", "true");
+    launch_.add_flag("do_train", count(".train") > 0 || !scores ? "true" : "false");
+    if (scores) launch_.add_flag("do_eval", "true");
   }
 
   void take_argument(const std::string& name, const PythonValue& value) {
     if (name == "do_train" || name == "do_eval" || name == "do_predict") return;
-    if (name == "batch_sampler") return;
+    if (name == "batch_sampler") {
+      return launch_.remark(name, "keeps equal texts out of a batch there, and berth does not");
+    }
     const bool has_items = std::ranges::all_of(value.items, &PythonValue::is_known);
     if (!value.is_known() || !has_items || value.kind == PythonValue::Kind::kMapping) {
-      return refuse(name, cat("is computed in the program (line ", arguments_->line,
-                              "); add its value to the line as a flag"));
+      return launch_.refuse(name, cat("is computed in the program (line ", arguments_->line,
+                                      "); add its value to the line as a flag"));
     }
     if (value.kind == PythonValue::Kind::kWord && value.text == "None") return;
-    add(name, joined(value));
+    launch_.add_flag(name, joined(value));
   }
 
   void read_model() {
@@ -122,17 +141,35 @@ class PythonJob {
       if (!name.ends_with(".from_pretrained")) continue;
       const std::string_view type = name.substr(0, name.size() - 16);
       for (const NamedText& row : kOtherModels) {
-        if (type.ends_with(row.name)) return refuse(std::string(type), std::string(row.text));
+        if (type.ends_with(row.name))
+          return launch_.refuse(std::string(type), std::string(row.text));
       }
       for (const NamedText& row : kTasks) {
         if (!type.ends_with(row.name) || type.starts_with("TF")) continue;
         add_task(call, row.text);
+        check_keywords(call);
         return name_model(call);
       }
     }
-    refuse("the model",
-           "is not named in the program as berth reads it; add --model NAME and "
-           "--task TASK to the line");
+    launch_.refuse("the model",
+                   "is not named in the program as berth reads it; add --model NAME and "
+                   "--task TASK to the line");
+  }
+
+  void check_keywords(const PythonCall& model) {
+    for (const PythonCall& call : program_.calls) {
+      const bool is_configuration = call.name.ends_with("Config.from_pretrained");
+      if (&call != &model && !is_configuration) continue;
+      for (const auto& [keyword, value] : call.keywords) {
+        if (keyword == "revision" && value.kind == PythonValue::Kind::kText) {
+          launch_.add_flag("model_revision", value.text);
+        } else if (std::ranges::find(kPlainKeywords, keyword) == kPlainKeywords.end()) {
+          launch_.refuse(cat(keyword, " (line ", call.line, ")"),
+                         "changes the model; write it into a config.json and name that with "
+                         "--model-config");
+        }
+      }
+    }
   }
 
   void add_task(const PythonCall& call, std::string_view task) {
@@ -142,7 +179,7 @@ class PythonJob {
     const bool is_score = (problem != nullptr && problem->text == "regression") ||
                           (labels != nullptr && labels->text == "1");
     if (is_score && task == "sequence_classification") task = "regression";
-    add("task", task);
+    launch_.add_flag("task", task);
     task_ = task;
   }
 
@@ -150,86 +187,132 @@ class PythonJob {
     const PythonValue* model = call.find("pretrained_model_name_or_path");
     if (!call.positional.empty()) model = &call.positional[0];
     if (model == nullptr || model->kind != PythonValue::Kind::kText) {
-      return refuse("the model", cat("is computed in the program (line ", call.line,
-                                     "); add --model NAME to the line"));
+      return launch_.refuse("the model", cat("is computed in the program (line ", call.line,
+                                             "); add --model NAME to the line"));
     }
-    model_ = model->text;
-    add("model_name_or_path", model_);
+    model_ = is_similarity_ ? sentence_model(model->text) : model->text;
+    launch_.add_flag("model_name_or_path", model_);
   }
 
   void read_data() {
     const PythonCall* load = nullptr;
     for (const PythonCall& call : program_.calls) {
+      if (last_name(call.name) == "InputExample" && is_similarity_) {
+        return launch_.refuse("the data", cat("are made in the program (line ", call.line,
+                                              "); write the rows into a file and name it with "
+                                              "--train-data-file"));
+      }
       if (last_name(call.name) != "load_dataset") continue;
       if (load != nullptr && !is_same_data(*load, call)) {
-        return refuse("the data", "are several data sets; name one with --train-data-file");
+        return launch_.refuse("the data",
+                              "are several data sets or files; name one with --train-data-file");
       }
       load = &call;
+      check_rows(call);
     }
     if (load == nullptr || load->positional.empty() ||
         load->positional[0].kind != PythonValue::Kind::kText) {
-      return refuse("the data",
-                    "are not named in the program as berth reads it; name the rows "
-                    "with --train-data-file");
-    }
-    const PythonValue* split = load->find("split");
-    if (split != nullptr && (!split->is_known() || split->text.find('[') != std::string::npos ||
-                             split->text.find('+') != std::string::npos)) {
-      refuse("split", "takes a part of the rows; write them into a file and name it");
+      return launch_.refuse("the data",
+                            "are not named in the program as berth reads it; name the rows "
+                            "with --train-data-file");
     }
     if (const PythonValue* files = load->find("data_files")) return name_files(*files);
     const std::string& name = load->positional[0].text;
-    add("dataset_name", name);
-    if (load->positional.size() > 1) {
-      const PythonValue& config = load->positional[1];
-      if (config.kind != PythonValue::Kind::kText) {
-        return refuse("the data",
-                      "have a configuration that the program computes; name the rows "
-                      "with --train-data-file");
+    launch_.add_flag("dataset_name", name);
+    if (const PythonValue* config = configuration_of(*load)) {
+      if (config->kind != PythonValue::Kind::kText) {
+        return launch_.refuse("the data",
+                              "have a configuration that the program computes; name the rows "
+                              "with --train-data-file");
       }
-      add("dataset_config_name", config.text);
+      launch_.add_flag("dataset_config_name", config->text);
     }
-    check_split(name);
+    if (evaluates()) check_split(find_hub_data_set(name, "").splits);
+  }
+
+  static const PythonValue* configuration_of(const PythonCall& load) {
+    return load.positional.size() > 1 ? &load.positional[1] : load.find("name");
+  }
+
+  // What load_dataset() takes of the rows, and how it reads them.
+  void check_rows(const PythonCall& load) {
+    constexpr std::array<std::string_view, 14> kHarmless = {
+        "data_files",        "name",
+        "cache_dir",         "token",
+        "use_auth_token",    "trust_remote_code",
+        "download_mode",     "keep_in_memory",
+        "num_proc",          "streaming",
+        "verification_mode", "ignore_verifications",
+        "features",          "save_infos"};
+    for (const auto& [keyword, value] : load.keywords) {
+      if (keyword == "split") {
+        const bool is_part = value.text.find_first_of("[+") != std::string::npos;
+        if (!value.is_known() || is_part) {
+          launch_.refuse("split", "takes a part of the rows; write them into a file and name it");
+        }
+        splits_.insert(value.text);
+      } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
+        launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
+      } else if (std::ranges::find(kHarmless, keyword) == kHarmless.end()) {
+        launch_.refuse(
+            cat(keyword, " (line ", load.line, ")"),
+            "changes how the rows are read; name them with --train-data-file, and --help "
+            "says what berth needs to know of them");
+      }
+    }
   }
 
   static bool is_same_data(const PythonCall& one, const PythonCall& other) {
     const auto text = [](const PythonCall& call, size_t i) {
       return i < call.positional.size() ? call.positional[i].text : std::string();
     };
-    return text(one, 0) == text(other, 0) && text(one, 1) == text(other, 1);
+    const PythonValue *files = one.find("data_files"), *others = other.find("data_files");
+    const bool has_same_files =
+        files == nullptr ? others == nullptr : others != nullptr && files->text == others->text;
+    return text(one, 0) == text(other, 0) && text(one, 1) == text(other, 1) && has_same_files;
+  }
+
+  bool evaluates() const {
+    if (arguments_ == nullptr) return false;
+    for (const char* keyword : {"eval_strategy", "evaluation_strategy"}) {
+      const PythonValue* strategy = arguments_->find(keyword);
+      if (strategy != nullptr && strategy->text != "no") return true;
+    }
+    return std::ranges::any_of(
+        program_.calls, [](const PythonCall& call) { return call.name.ends_with(".evaluate"); });
   }
 
   // Where a program evaluates on the split test and the data set has another one.
-  void check_split(const std::string& name) {
-    const bool has_test = program_.subscripts.contains("test");
-    const bool has_other = std::ranges::any_of(program_.subscripts, [](const std::string& text) {
+  void check_split(HubSplits splits) {
+    const bool has_test = splits_.contains("test");
+    const bool has_other = std::ranges::any_of(splits_, [](const std::string& text) {
       return text.starts_with("validation") || text == "dev";
     });
-    const std::string_view short_name = last_part(name);
-    const bool is_only = std::ranges::find(kOnlyTest, short_name) != kOnlyTest.end();
-    if (has_test && !has_other && !is_only) {
-      refuse("the split test",
-             "is what the program evaluates on, and berth takes the split validation where the "
-             "data set has one; name the rows with --eval-data-file");
+    if (has_test && !has_other && splits != HubSplits::kTest) {
+      launch_.refuse("the split test",
+                     "is what the program evaluates on, and berth takes the split validation where "
+                     "the data set has one; name the rows with --eval-data-file");
     }
   }
 
   void name_files(const PythonValue& files) {
-    if (files.kind == PythonValue::Kind::kText) return add("train_file", files.text);
+    if (files.kind == PythonValue::Kind::kText) return launch_.add_flag("train_file", files.text);
     if (files.kind != PythonValue::Kind::kMapping) {
-      return refuse("data_files", "are several or computed; name the rows with --train-data-file");
+      return launch_.refuse("data_files",
+                            "are several or computed; name the rows with --train-data-file");
     }
     for (size_t i = 0; i < files.items.size(); ++i) {
       const PythonValue& file = files.items[i];
       const std::string& role = files.keys[i];
       if (file.kind != PythonValue::Kind::kText) {
-        refuse(role, "is several files or computed; name it with a pattern as --train-data-file");
+        launch_.refuse(role,
+                       "is several files or computed; name it with a pattern as --train-data-file");
       } else if (role == "train") {
-        add("train_file", file.text);
+        launch_.add_flag("train_file", file.text);
       } else if (role == "validation" || role == "dev" || role == "eval") {
-        add("validation_file", file.text);
+        launch_.add_flag("validation_file", file.text);
       } else if (role == "test" && !program_.subscripts.contains("validation")) {
-        add("validation_file", file.text);
+        launch_.add_flag("validation_file", file.text);
       }
     }
   }
@@ -240,83 +323,33 @@ class PythonJob {
       if (call.name != "tokenizer" && !call.name.ends_with(".tokenizer")) continue;
       if (call.find("max_length") != nullptr) length = call.find("max_length");
     }
-    if (task_ == "masked_lm" && program_.functions.contains("group_texts")) {
-      add("attend_across_documents", "true");
+    const bool joins = std::ranges::any_of(program_.functions, [](const std::string& name) {
+      return name.find("group") != name.npos || name.find("chunk") != name.npos;
+    });
+    if (task_ == "masked_lm" && joins) {
+      launch_.add_flag("attend_across_documents", "true");
       length = program_.assigned("block_size");
       if (length == nullptr) length = program_.assigned("chunk_size");
+    } else if (task_ == "masked_lm") {
+      launch_.add_flag("line_by_line", "true");
+      launch_.remark("--line-by-line",
+                     "makes several sequences of a long row, of which the program drops all but "
+                     "the first");
     }
     if (length != nullptr && length->kind == PythonValue::Kind::kWord) {
-      return add("max_seq_length", length->text);
+      return launch_.add_flag("max_seq_length", length->text);
     }
-    const bool is_own = is_similarity_ && model_.find("sentence-transformers/") == 0;
-    if (length != nullptr || is_own) {
-      return refuse("the length of texts",
-                    "is not a number in the program; add --max-seq-length N to the line");
+    if (length != nullptr) {
+      return launch_.refuse("the length of texts",
+                            "is not a number in the program; add --max-seq-length N to the line");
     }
+    if (is_similarity_) return take_sentence_length(model_, launch_);
     // Without a length, tokenizers cut where the model's positions end.
-    add("max_seq_length", "512");
-  }
-
-  void read_own_code() {
-    for (const auto& [name, base] : program_.classes) {
-      if (base.ends_with("Trainer")) {
-        refuse(name, "is a Trainer of the program's own, whose loss berth does not know");
-      }
-    }
-    for (const PythonCall& call : program_.calls) {
-      const std::string_view name = last_name(call.name);
-      for (const NamedText& row : kOwnCode) {
-        if (name == row.name && call.name.find('.') != std::string::npos) {
-          refuse(cat(name, " (line ", call.line, ")"), std::string(row.text));
-        }
-      }
-      if (call.find("optimizers") != nullptr) {
-        refuse("optimizers",
-               "are made in the program; --optimizer, --learning-rate and "
-               "--lr-scheduler-type say what they are");
-      }
-      if (name == "EarlyStoppingCallback") take_patience(call);
-      if (name == "LoraConfig") take_adapters(call);
-      if (name.starts_with("DataCollatorForLanguageModeling")) take_masks(call);
-      if (name == "DataCollatorForWholeWordMask") add("whole_word_masking", "true");
-    }
-    if (is_similarity_) read_similarity_loss(program_, launch_);
-  }
-
-  void take_patience(const PythonCall& call) {
-    const PythonValue* value = call.find("early_stopping_patience");
-    if (!call.positional.empty()) value = &call.positional[0];
-    add("early_stopping_patience", value == nullptr ? "1" : value->text);
-  }
-
-  void take_adapters(const PythonCall& call) {
-    const auto take = [&](std::string_view keyword, std::string_view flag, std::string_view none) {
-      const PythonValue* value = call.find(keyword);
-      if (value == nullptr) {
-        if (!none.empty()) add(flag, none);
-      } else if (value->is_known()) {
-        add(flag, joined(*value));
-      } else {
-        refuse(std::string(keyword), cat("is computed in the program; add --", flag));
-      }
-    };
-    take("r", "lora-rank", "8");
-    take("lora_alpha", "lora-alpha", "8");
-    take("lora_dropout", "lora-dropout", "");
-    take("target_modules", "lora-target-modules", "");
-  }
-
-  void take_masks(const PythonCall& call) {
-    const PythonValue* masks = call.find("mlm");
-    if (masks != nullptr && masks->text == "False") {
-      refuse("mlm", "is off, so that the program trains a decoder, and berth trains encoders");
-    }
-    if (const PythonValue* share = call.find("mlm_probability")) {
-      if (share->is_known()) add("mlm_probability", share->text);
-    }
+    launch_.add_flag("max_seq_length", "512");
   }
 
   const PythonProgram& program_;
+  std::set<std::string> splits_;  // texts that may name splits
   const PythonCall* arguments_ = nullptr;
   bool is_similarity_ = false;
   std::string model_, task_;
@@ -325,9 +358,9 @@ class PythonJob {
 
 }  // namespace
 
-std::optional<Launch> find_python_job(std::string_view program) {
+std::optional<Launch> find_python_job(std::string_view program, const std::string& model) {
   const PythonProgram read = read_python(program);
-  return PythonJob(read).find();
+  return PythonJob(read, model).find();
 }
 
 }  // namespace berth

@@ -8,10 +8,11 @@
 
 namespace berth {
 
-// What a Python program trains, as a line of flags: the TrainingArguments of transformers or
+// The training of a Python program, as a line of flags: the TrainingArguments of transformers or
 // sentence-transformers, the model, the data set and the length of texts that it names as literals.
-// What it computes, and what berth does not do, is refused in the remarks. nullopt: the program has
-// no such arguments. Throws kUsage where the text cannot be read.
-std::optional<Launch> find_python_job(std::string_view program);
+// Computed values, and features that berth does not have, are refused in the remarks. nullopt: the
+// program has no such arguments. `model` is the one that the line names, where the program computes
+// it; it may be empty. Throws kUsage where the text cannot be read.
+std::optional<Launch> find_python_job(std::string_view program, const std::string& model);
 
 }  // namespace berth

@@ -23,7 +23,7 @@ bool begins_name(char c) {
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Cuts a program into tokens. Ends of lines inside brackets are none.
+// Cuts a program into tokens. Ends of lines inside brackets are not tokens.
 class PythonScanner {
  public:
   explicit PythonScanner(std::string_view text) : text_(text) {}
@@ -163,9 +163,12 @@ class PythonParser {
       }
     }
     if (peek().kind == Kind::kName && peek().text == "def" && peek(1).kind == Kind::kName) {
-      program_.functions.insert(peek(1).text);
+      const std::string function = peek(1).text;
+      const size_t line = peek().line;
+      program_.functions.insert(function);
       advance();
-      advance();  // what follows is no call
+      advance();
+      if (is_sign('(')) read_call(cat(kDefinition, function), line);
     }
     std::string name;
     size_t ahead = 0;
@@ -266,12 +269,16 @@ class PythonParser {
     advance();  // "("
     PythonCall call{.name = name, .line = line};
     while (!is_sign(')') && peek().kind != Kind::kEnd && peek().kind != Kind::kLineEnd) {
+      const bool is_annotated = peek().kind == Kind::kName && is_sign(':', 1);  // of a function
       const bool is_keyword = peek().kind == Kind::kName && is_sign('=', 1) && !is_sign('=', 2);
-      if (is_keyword) {
+      if (is_annotated || is_keyword) {
         const std::string keyword = peek().text;
         advance();
-        advance();
-        call.keywords.emplace_back(keyword, read_value());
+        if (is_annotated) skip_annotation();
+        if (is_sign('=')) {
+          advance();
+          call.keywords.emplace_back(keyword, read_value());
+        }
       } else {
         call.positional.push_back(read_value());
       }
@@ -279,6 +286,10 @@ class PythonParser {
     }
     if (is_sign(')')) advance();
     program_.calls.push_back(std::move(call));
+  }
+
+  void skip_annotation() {
+    while (!is_sign('=') && !is_sign(',') && !is_sign(')') && peek().kind != Kind::kEnd) skip_one();
   }
 
   PythonValue read_value() {

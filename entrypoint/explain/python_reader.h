@@ -32,6 +32,9 @@ struct PythonCall {
   const PythonValue* find(std::string_view keyword) const;
 };
 
+// Before the name of a function that is defined: its defaults are keywords of such a call.
+constexpr std::string_view kDefinition = "def ";
+
 struct PythonProgram {
   std::vector<PythonCall> calls{};
   std::vector<std::pair<std::string, std::string>> classes{};      // with their first base

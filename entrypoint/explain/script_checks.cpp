@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "entrypoint/explain/masked_texts.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -14,11 +15,6 @@ constexpr uint64_t kLargestProcessBatch = 1'000'000;
 // In transformers 2 these scripts have --model_type.
 constexpr std::array<std::string_view, 4> kCapitalScripts = {"run_glue.py", "run_ner.py",
                                                              "run_squad.py", "run_xnli.py"};
-
-bool masks_texts(std::string_view script) {
-  return script.find("mlm") != script.npos || script.find("_lm_") != script.npos ||
-         script.find("language_model") != script.npos;
-}
 
 // Where a launcher starts several processes, each takes a whole batch.
 void count_examples_of_processes(int64_t processes, OwnCommand& own, std::vector<Remark>& remarks) {
@@ -35,6 +31,27 @@ void count_examples_of_processes(int64_t processes, OwnCommand& own, std::vector
                      cat("counts the examples of one process: ", *examples, " x ", processes,
                          " = --batch-size ", product),
                      false});
+}
+
+// Decoders and encoders that berth does not have, by how their names begin.
+constexpr std::array<std::string_view, 42> kOtherKinds = {
+    "gpt",         "distilgpt", "openai-gpt",  "t5-",        "mt5-",         "flan-t5",
+    "byt5-",       "bart-",     "mbart-",      "distilbart", "xlnet-",       "llama",
+    "opt-",        "bloom",     "pythia",      "falcon",     "mistral",      "gemma",
+    "qwen",        "codegen",   "ctrl",        "transfo",    "xlm-mlm",      "xlm-clm",
+    "longformer-", "bigbird-",  "funnel-",     "flaubert",   "deberta-base", "deberta-large",
+    "reformer-",   "canine-",   "squeezebert", "mobilebert", "convbert",     "roformer",
+    "rembert",     "fnet-",     "nezha",       "layoutlm",   "luke-",        "big_bird"};
+
+void check_model_kind(const OwnCommand& own, std::vector<Remark>& remarks) {
+  const std::string model = lower_ascii(own.value("model").value_or(""));
+  const std::string_view name = last_part(model);
+  const auto begins = [&](std::string_view kind) { return name.starts_with(kind); };
+  if (std::ranges::none_of(kOtherKinds, begins)) return;
+  remarks.push_back(
+      {"--model",
+       cat("names ", quoted(name), ", and docs/models.md lists the encoders that berth trains"),
+       true});
 }
 
 // Early scripts keep capitals unless --do_lower_case is there.
@@ -77,6 +94,15 @@ void name_early_model(OwnCommand& own, std::vector<Remark>& remarks) {
       {"--model", "is bert-base-cased in run_lm_finetuning.py without a flag", false});
 }
 
+void note_first_rows(const TrainingScript& script, const TypedCommand& typed,
+                     std::vector<Remark>& remarks) {
+  const std::string flag = typed.typed_name("max-train-samples");
+  if (flag.empty() || masks_texts(script.name)) return;
+  remarks.push_back(
+      {flag, cat("takes the first rows in ", script.name, ", and berth chooses them by chance"),
+       false});
+}
+
 void check_joined_columns(const TypedCommand& typed, const OwnCommand& own,
                           std::vector<Remark>& remarks) {
   const std::string columns = typed.value("text_column_names").value_or("");
@@ -101,6 +127,7 @@ void check_steps(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>
 
 void check_meanings(const TrainingScript* script, const TypedCommand& typed, int64_t processes,
                     OwnCommand& own, std::vector<Remark>& remarks) {
+  check_model_kind(own, remarks);
   if (script == nullptr) return;
   if (script->batch == BatchOf::kProcess && processes > 1 && own.trains()) {
     count_examples_of_processes(processes, own, remarks);
@@ -110,6 +137,7 @@ void check_meanings(const TrainingScript* script, const TypedCommand& typed, int
   if (script->name == "run_language_modeling.py") require_schedule(own, remarks);
   keep_capitals(*script, typed, own, remarks);
   check_joined_columns(typed, own, remarks);
+  note_first_rows(*script, typed, remarks);
   if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);
 }
 

@@ -16,11 +16,11 @@ namespace berth {
 void check_meanings(const TrainingScript* script, const TypedCommand& typed, int64_t processes,
                     OwnCommand& own, std::vector<Remark>& remarks);
 
-// Whether a script that also predicts has rows for it in `own`. Where it has none, says why.
+// Whether a script that also predicts has rows for it in `own`. If it has none, says why.
 bool check_prediction(std::string_view script, OwnCommand& own, std::vector<Remark>& remarks);
 
-// Refuses a training that evaluates on rows which the line does not name, where berth would set
-// some of the training rows aside and the script does not.
+// Refuses a training that evaluates on rows which the line does not name. There, berth would hold
+// out some of the training rows, and the script does not.
 void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
                       const OwnCommand& own, std::vector<Remark>& remarks);
 

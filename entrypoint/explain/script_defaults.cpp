@@ -22,7 +22,6 @@ constexpr ScriptDefault kWhole = {"max-seq-length", "512", false};
 constexpr ScriptDefault kNerTask = {"task", "ner", false};
 constexpr ScriptDefault kMaskedTask = {"task", "mlm", false};
 constexpr ScriptDefault kJoined = {"attend-across-documents", "", false};
-constexpr ScriptDefault kTwentieth = {"validation-split", "0.05", true};
 
 // With Trainer.
 constexpr ScriptDefault kTrainer[] = {kRate, kNoDecay, kNoWarmup};
@@ -30,25 +29,19 @@ constexpr ScriptDefault kTrainer[] = {kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kEarlyNer[] = {kNerTask, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kMasked[] = {kMaskedTask, kWhole,   kJoined,  kTwentieth,
-                                     kRate,       kNoDecay, kNoWarmup};
+constexpr ScriptDefault kMasked[] = {kMaskedTask, kWhole, kJoined, kRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kEarlyMasked[] = {
-    kMaskedTask,           kWhole, kJoined,  kTwentieth, {"batch-size", "4", true},
+    kMaskedTask,           kWhole, kJoined,  {"batch-size", "4", true},
     {"epochs", "1", true}, kRate,  kNoDecay, kNoWarmup};
-constexpr ScriptDefault kMaskedLines[] = {kMaskedTask,
-                                          kWhole,
-                                          {"line-by-line", "", false},
-                                          {"whole-word-masking", "", true},
-                                          kTwentieth,
-                                          kRate,
-                                          kNoDecay,
-                                          kNoWarmup};
+constexpr ScriptDefault kMaskedLines[] = {
+    kMaskedTask, kWhole,   {"line-by-line", "", false}, {"whole-word-masking", "", true}, kRate,
+    kNoDecay,    kNoWarmup};
 // The scripts named *_no_trainer.py do not clip gradients.
 constexpr ScriptDefault kBare[] = {kRate, kNoDecay, kNoWarmup, kNoClipping};
 constexpr ScriptDefault kBareNer[] = {kNerTask, kRate, kNoDecay, kNoWarmup, kNoClipping};
 constexpr ScriptDefault kBareQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup, kNoClipping};
-constexpr ScriptDefault kBareMasked[] = {kMaskedTask, kWhole,   kJoined,   kTwentieth,
-                                         kRate,       kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareMasked[] = {kMaskedTask, kWhole,    kJoined,    kRate,
+                                         kNoDecay,    kNoWarmup, kNoClipping};
 // With Flax: no clipping, and rows that do not fill a batch are left out.
 constexpr ScriptDefault kFlax[] = {kRate,        kNoDecay,    kNoWarmup,
                                    kBertEpsilon, kNoClipping, kDropLast};
@@ -56,7 +49,7 @@ constexpr ScriptDefault kFlaxNer[] = {kNerTask,     kRate,       kNoDecay, kNoWa
                                       kBertEpsilon, kNoClipping, kDropLast};
 constexpr ScriptDefault kFlaxQuestions[] = {kLong,        kRate,       kNoDecay, kNoWarmup,
                                             kBertEpsilon, kNoClipping, kDropLast};
-constexpr ScriptDefault kFlaxMasked[] = {kMaskedTask, kWhole,    kJoined,     kTwentieth, kRate,
+constexpr ScriptDefault kFlaxMasked[] = {kMaskedTask, kWhole,    kJoined,     kRate,
                                          kNoDecay,    kNoWarmup, kNoClipping, kDropLast};
 // model.fit() of sentence-transformers before version 3.
 constexpr ScriptDefault kFit[] = {{"learning-rate", "2e-5", true}, {"epochs", "1", true}};
@@ -67,6 +60,7 @@ constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kB
 constexpr ScriptDefault kTorchBert[] = {kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kTorchSquad[] = {kLong, kBertBatch, kRate, kBertEpsilon};
 constexpr ScriptDefault kGarden[] = {kBertBatch, kRate, kBertEpsilon};
+constexpr ScriptDefault kGardenSquad[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
 
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
@@ -80,7 +74,8 @@ constexpr std::string_view kFallsAtOnce =
     "1 - w times berth's: scale --learning-rate by that to have the same";
 constexpr std::string_view kClipsEach =
     "clips the gradient of each tensor by itself and does not correct the bias of Adam's means, so "
-    "the updates differ";
+    "the updates differ. In versions before 0.6, the learning rate after a warm-up of a share w is "
+    "1 - w times berth's";
 constexpr std::string_view kConverts =
     "has no effect: it counts processes that prepare the rows, which berth does on one thread";
 
@@ -102,9 +97,12 @@ constexpr TrainingScript kTrainerScripts[] = {
      .dev_file = "predict_file",
      .threads = kConverts},
     {"run_squad_trainer.py", kQuestions, kGpus},
-    {"run_mlm.py", kMasked, kGpus},
-    {"run_mlm_no_trainer.py", kBareMasked},
-    {"run_mlm_wwm.py", kMaskedLines, kGpus},
+    {.name = "run_mlm.py", .defaults = kMasked, .devices = kGpus, .sets_aside = SetsAside::kAll},
+    {.name = "run_mlm_no_trainer.py", .defaults = kBareMasked, .sets_aside = SetsAside::kAll},
+    {.name = "run_mlm_wwm.py",
+     .defaults = kMaskedLines,
+     .devices = kGpus,
+     .sets_aside = SetsAside::kDataSets},
     {"run_language_modeling.py", kMasked, kGpus},
     {"run_lm_finetuning.py", kEarlyMasked, kGpus},
     {"run_xnli.py", kTrainer, kGpus},
@@ -118,7 +116,10 @@ constexpr TrainingScript kEarlyScripts[] = {
 };
 
 constexpr TrainingScript kFlaxScripts[] = {
-    {"run_mlm_flax.py", kFlaxMasked, kAll},
+    {.name = "run_mlm_flax.py",
+     .defaults = kFlaxMasked,
+     .devices = kAll,
+     .sets_aside = SetsAside::kAll},
     {"run_flax_glue.py", kFlax, kAll},
     {"run_flax_ner.py", kFlaxNer, kAll},
     {"run_qa.py", kFlaxQuestions, kAll},
@@ -161,7 +162,8 @@ constexpr TrainingScript kGardenScripts[] = {
      .note = kFallsAtOnce,
      .batch = BatchOf::kUpdate},
     {.name = "run_squad.py",
-     .defaults = kGarden,
+     .defaults = kGardenSquad,
+     .doc_stride = kStep,
      .note = kFallsAtOnce,
      .dev_file = "predict_file",
      .batch = BatchOf::kUpdate},
@@ -210,6 +212,12 @@ const TrainingScript* find_script(std::string_view name, std::string_view path,
   }
   if (types_any(command, {"bert_model"})) {
     if (const TrainingScript* script = among(kPretrainedScripts)) return script;
+  }
+  // Other scripts around BERT's first code have names of scripts of transformers.
+  const bool is_of_transformers = types_any(command, {"bert_model", "model_name_or_path"});
+  if (!is_of_transformers && name.starts_with("run_") &&
+      types_any(command, {"bert_config_file", "init_checkpoint"})) {
+    return among(kBertScripts);
   }
   if (types_any(command, {"data_dir", "labels"})) {
     if (const TrainingScript* script = among(kEarlyScripts)) return script;

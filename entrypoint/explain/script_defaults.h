@@ -14,21 +14,25 @@ struct ScriptDefault {
   bool trains;                   // it matters in training only
 };
 
-// On which devices a script trains when no launcher says so.
+// The devices on which a script trains if no launcher names them.
 enum class ScriptDevices {
   kOne,      // on one device
   kAllGpus,  // on all GPUs that it sees, as Trainer does by DataParallel, else on the CPU
   kAll,      // on all devices of the machine, as JAX does
 };
 
-// Whose examples the batch flag of a script counts.
+// The unit of a script's batch flag: the examples of a device, a process or all.
 enum class BatchOf {
   kDevice,   // one device's, in one micro-batch
   kProcess,  // one launched process's, in one update
   kUpdate,   // one update's
 };
 
-// What a script does besides what its flags say.
+// From which rows a script sets some aside, to evaluate on them, where none are named for that. It
+// does so even if it never evaluates.
+enum class SetsAside { kNone, kDataSets, kAll };  // of data sets of the hub; and of files, too
+
+// The behaviour of a script that its flags do not name.
 struct TrainingScript {
   std::string_view name;  // "run_glue.py"
   std::span<const ScriptDefault> defaults;
@@ -39,6 +43,7 @@ struct TrainingScript {
   std::string_view dev_file{};  // the flag, as its program writes it, of rows that it evaluates on
   BatchOf batch = BatchOf::kDevice;
   std::string_view threads{};  // where --threads means something else: what
+  SetsAside sets_aside = SetsAside::kNone;
 };
 
 // The examples of a device in one micro-batch, where no flag says so.

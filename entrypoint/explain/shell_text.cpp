@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -12,24 +14,28 @@ namespace berth {
 namespace {
 
 // Variables that say on which devices the commands behind them run.
-constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES", "PJRT_DEVICE", "XRT_TPU_CONFIG"};
+constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES",
+                                         "PJRT_DEVICE",
+                                         "JAX_PLATFORMS",
+                                         "JAX_PLATFORM_NAME",
+                                         "XRT_TPU_CONFIG",
+                                         "XLA_USE_BF16",
+                                         "XLA_DOWNCAST_BF16",
+                                         "ACCELERATE_USE_CPU",
+                                         "ACCELERATE_MIXED_PRECISION",
+                                         "HIP_VISIBLE_DEVICES",
+                                         "ROCR_VISIBLE_DEVICES",
+                                         "ASCEND_RT_VISIBLE_DEVICES",
+                                         "HABANA_VISIBLE_DEVICES",
+                                         "NEURON_RT_VISIBLE_CORES",
+                                         "ZE_AFFINITY_MASK"};
 // Every command keeps a copy of these.
 constexpr size_t kMostBatchOptions = 32, kLongestSetting = 128;
-// The words that stand before a shell are copied for each of its commands.
-constexpr size_t kMostCopiedBytes = size_t{16} << 20;
+// Variables may hold others, each twice.
+constexpr size_t kMostInsertedBytes = size_t{4} << 20;
 
 bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-// "NAME=value".
-bool is_assignment(const std::string& word) {
-  const size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0 || (word[0] >= '0' && word[0] <= '9')) {
-    return false;
-  }
-  return std::all_of(word.begin(), word.begin() + static_cast<ptrdiff_t>(equals),
-                     is_name_character);
 }
 
 // Whether lines end in ^, or %NAME% is a variable. %Y%m%d is a date.
@@ -51,7 +57,8 @@ bool is_batch_file(std::string_view text) {
 
 class ShellReader {
  public:
-  explicit ShellReader(std::string_view text) : text_(text), is_windows_(is_batch_file(text)) {}
+  explicit ShellReader(std::string_view text, std::map<std::string, std::string> variables)
+      : text_(text), is_windows_(is_batch_file(text)), variables_(std::move(variables)) {}
 
   std::vector<ShellCommand> read() {
     while (at_ < text_.size()) read_next();
@@ -67,7 +74,9 @@ class ShellReader {
     if (c == '\\') return read_escape();
     if (c == '\'') return read_single_quotes();
     if (c == '"') return read_double_quotes();
-    if (c == '$') return read_variable();
+    if (c == '$') return read_variable(false);
+    if (c == '(' && word_.ends_with('=') && is_assignment(word_)) return begin_array();
+    if (!array_.empty() && (c == ')' || c == '\n')) return read_array_end();
     if (c == '#' && !in_word_) return read_comment();
     if ((c == '^' || c == '`') && !in_word_ && continues_line()) return;
     if (c == '<' || c == '>') return read_redirection();
@@ -122,7 +131,7 @@ class ShellReader {
     for (++at_; next() != '"';) {
       if (at_ >= text_.size()) refuse_open_quote();
       if (next() == '$') {
-        read_variable();
+        read_variable(true);
         continue;
       }
       const bool is_escape =
@@ -135,9 +144,67 @@ class ShellReader {
     ++at_;
   }
 
+  // NAME=( of bash: the words up to ")", on any number of lines.
+  void begin_array() {
+    array_ = word_.substr(0, word_.find_first_of("+="));
+    array_begin_ = command_.words.size();
+    if (word_.find('+') == std::string::npos) arrays_[array_].clear();
+    word_.clear();
+    in_word_ = false;
+    ++at_;
+  }
+
+  void read_array_end() {
+    end_word();
+    if (next() == ')') {
+      const auto begin = command_.words.begin() + static_cast<ptrdiff_t>(array_begin_);
+      std::move(begin, command_.words.end(), std::back_inserter(arrays_[array_]));
+      command_.words.erase(begin, command_.words.end());
+      array_.clear();
+    }
+    ++at_;
+  }
+
+  void count_inserted(size_t bytes) {
+    inserted_ += bytes;
+    if (inserted_ <= kMostInsertedBytes) return;
+    throw Error(Code::kUsage, "the variables of the text make more than 4 MiB", "explain",
+                "write their values out");
+  }
+
+  // Puts the value of a variable into the word. A shell cuts one without quotes at blanks, which
+  // are none of a command's that the value holds: "$(date +%d %m)".
+  void insert(std::string_view value, bool is_quoted) {
+    count_inserted(value.size());
+    if (is_quoted || is_assignment(word_)) {
+      word_ += value;
+      in_word_ = true;
+      return;
+    }
+    int depth = 0;
+    bool is_command = false;
+    for (const char c : value) {
+      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+      if (c == '`') is_command = !is_command;
+      if ((c == ' ' || c == '\t' || c == '\n') && depth <= 0 && !is_command) {
+        end_word();
+      } else {
+        append(c);
+      }
+    }
+  }
+
+  // "${NAME[@]}": each item is a word of its own.
+  void insert_items(const std::vector<std::string>& items) {
+    for (const std::string& item : items) {
+      count_inserted(item.size());
+      command_.words.push_back(item);
+    }
+    in_word_ = false;
+  }
+
   // $NAME, ${NAME}, or what a command substitution would be, which stays as it is.
-  void read_variable() {
-    in_word_ = true;
+  void read_variable(bool is_quoted) {
     size_t end = at_ + 1;
     if (next(1) == '(' || next(1) == '{') {
       end = text_.find(next(1) == '(' ? ')' : '}', at_);
@@ -146,18 +213,22 @@ class ShellReader {
       while (end < text_.size() && is_name_character(text_[end])) ++end;
     }
     const std::string_view typed = text_.substr(at_, end - at_);
+    at_ = end;
     std::string name(typed.substr(1));
     if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
+    const bool is_array = name.ends_with("[@]") || name.ends_with("[*]");
+    const auto items = is_array ? arrays_.find(name.substr(0, name.size() - 3)) : arrays_.end();
+    if (items != arrays_.end() && word_.empty()) return insert_items(items->second);
     const size_t colon = typed.starts_with("${") ? name.find(":-") : name.npos;
     const auto set = variables_.find(name.substr(0, colon));
-    if (set != variables_.end()) {
-      word_ += set->second;
-    } else if (colon != name.npos) {
-      word_ += default_word(name.substr(colon + 2));
-    } else {
-      word_ += typed;
+    if (set != variables_.end()) return insert(set->second, is_quoted);
+    if (colon != name.npos) {
+      const std::string word = name.substr(colon + 2);
+      const bool has_quotes = word.find_first_of("'\"") != std::string::npos;
+      return insert(default_word(word), is_quoted || has_quotes);
     }
-    at_ = end;
+    word_ += typed;
+    in_word_ = true;
   }
 
   // The word behind ":-" without its quotes, and with the variables that the text sets.
@@ -183,7 +254,7 @@ class ShellReader {
     at_ = end;
     const auto scheduler = std::ranges::find_if(
         kSchedulers, [&](const auto& row) { return comment.starts_with(row.first); });
-    const bool is_read = commands_.empty() && batch_options_.size() < kMostBatchOptions;
+    const bool is_read = begins_job_ && batch_options_.size() < kMostBatchOptions;
     if (scheduler == kSchedulers.end() || !is_read) return;
     if (batch_options_.empty()) batch_options_.emplace_back(scheduler->second);
     std::string word;
@@ -240,11 +311,17 @@ class ShellReader {
         command.earlier_settings.push_back(cat(name, "=", set->second));
       }
       command.batch_options = batch_options_;
+      // `sbatch <<EOF` and `cat <<EOF > job.sh` begin the text of a job.
+      begins_job_ = command.redirections.find("<<") != std::string::npos;
+      if (begins_job_) batch_options_.clear();
       return commands_.push_back(std::move(command));
     }
     for (const std::string& setting : command.environment) {
       const size_t equals = setting.find('=');
-      variables_[setting.substr(0, equals)] = setting.substr(equals + 1);
+      const bool appends = setting[equals - 1] == '+';
+      std::string& value = variables_[setting.substr(0, equals - (appends ? 1 : 0))];
+      count_inserted(appends ? value.size() : 0);
+      value = (appends ? value : "") + setting.substr(equals + 1);
     }
   }
 
@@ -256,56 +333,38 @@ class ShellReader {
   ShellCommand command_;
   std::vector<ShellCommand> commands_;
   std::map<std::string, std::string> variables_;
+  std::map<std::string, std::vector<std::string>> arrays_;
+  std::string array_;  // the one whose items are read; empty: none
+  size_t array_begin_ = 0;
+  size_t inserted_ = 0;     // bytes that variables have put into words
+  bool begins_job_ = true;  // whether no command of a batch job is read yet
   std::vector<std::string> batch_options_;
 };
 
-bool is_shell(std::string_view word) {
-  const std::string_view name = last_part(word);
-  return name == "sh" || name == "bash" || name == "zsh" || name == "dash";
-}
-
 }  // namespace
 
-std::vector<ShellCommand> shell_commands(std::string_view text) { return ShellReader(text).read(); }
+bool is_assignment(const std::string& word) {
+  size_t end = std::min(word.find('='), word.size());
+  if (end == word.size() || end == 0 || (word[0] >= '0' && word[0] <= '9')) return false;
+  if (word[end - 1] == '+') --end;
+  return end > 0 &&
+         std::all_of(word.begin(), word.begin() + static_cast<ptrdiff_t>(end), is_name_character);
+}
 
-std::vector<ShellCommand> inner_commands(const ShellCommand& command) {
-  const std::vector<std::string>& words = command.words;
-  for (size_t i = words.size(); i-- > 0;) {
-    std::string_view text = words[i];
-    if (text.starts_with('-')) text.remove_prefix(std::min(text.find('=') + 1, text.size()));
-    if (text.find_first_of(" \t\n") == text.npos) continue;
-    size_t prefix = i;
-    while (prefix > 0 && words[prefix - 1].starts_with('-')) --prefix;  // "-c", "-lc"
-    if (prefix == 0 || !is_shell(words[prefix - 1])) {
-      prefix = i;
-    } else {
-      --prefix;
-    }
-    std::vector<ShellCommand> inner;
-    try {
-      inner = shell_commands(text);
-    } catch (const Error&) {  // prose, such as "it's done"
-      return {};
-    }
-    size_t bytes = sizeof(ShellCommand);
-    for (size_t word = 0; word < prefix; ++word) bytes += words[word].size();
-    for (const std::string& setting : command.environment) bytes += setting.size();
-    if (bytes > kMostCopiedBytes / std::max<size_t>(inner.size(), 1)) return {};
-    for (ShellCommand& one : inner) {
-      one.words.insert(one.words.begin(), words.begin(),
-                       words.begin() + static_cast<ptrdiff_t>(prefix));
-      one.environment.insert(one.environment.begin(), command.environment.begin(),
-                             command.environment.end());
-      one.earlier_settings.insert(one.earlier_settings.begin(), command.earlier_settings.begin(),
-                                  command.earlier_settings.end());
-      one.batch_options = command.batch_options;
-    }
-    return inner;
-  }
-  return {};
+std::vector<ShellCommand> shell_commands(std::string_view text,
+                                         std::map<std::string, std::string> variables) {
+  return ShellReader(text, std::move(variables)).read();
 }
 
 void split_environment(ShellCommand& command) {
+  constexpr std::array<std::string_view, 5> kWrappers = {"env", "time", "nohup", "exec", "sudo"};
+  std::vector<std::string>& words = command.words;
+  const bool is_marked = !words.empty() && words[0].size() > 1 && words[0][0] == '!';
+  if (is_marked) words[0].erase(0, 1);  // in a notebook
+  const auto inner = std::ranges::find_if_not(words, [&](const std::string& word) {
+    return std::ranges::find(kWrappers, last_part(word)) != kWrappers.end();
+  });
+  if (inner != words.end() && is_assignment(*inner)) words.erase(words.begin(), inner);
   const auto program = std::ranges::find_if_not(command.words, is_assignment);
   command.environment.assign(command.words.begin(), program);
   command.words.erase(command.words.begin(), program);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,20 +12,25 @@ struct ShellCommand {
   std::vector<std::string> environment{};  // "CUDA_VISIBLE_DEVICES=0", in front of the program
   std::vector<std::string> words{};
   std::string redirections{};  // "> log.txt", as it was typed
-  // What earlier commands of the text say of devices: "CUDA_VISIBLE_DEVICES=0,1".
+  // Settings for devices in earlier commands of the text: "CUDA_VISIBLE_DEVICES=0,1".
   std::vector<std::string> earlier_settings{};
-  // What schedulers read in comments above the command, as the command that it stands for:
-  // "sbatch", "--gres=gpu:4".
+  // The options that schedulers read in comments above the command, as a command: "sbatch",
+  // "--gres=gpu:4".
   std::vector<std::string> batch_options{};
 };
 
 // Cuts text as someone pastes it from a page or a script into commands, as a POSIX shell would:
 // quotes, backslashes, line continuations, comments, and the ends of commands. Nothing is run.
 // Lines of Windows continue behind a caret or a backtick. Variables that the text itself sets, with
-// or without `export`, are replaced. ${NAME:-word} that nothing sets becomes the word. Other
-// variables stay, as "$NAME". Commands that only set variables are left out. Throws kUsage on a
-// quote without end.
-std::vector<ShellCommand> shell_commands(std::string_view text);
+// or without `export`, are replaced, and cut at blanks without quotes. So are arrays of bash.
+// ${NAME:-word} that nothing sets becomes the word. Other variables stay, as "$NAME". Commands that
+// only set variables are left out. Throws kUsage on a quote without end, and where variables that
+// hold others make more than 4 MiB. `variables` are set before.
+std::vector<ShellCommand> shell_commands(std::string_view text,
+                                         std::map<std::string, std::string> variables = {});
+
+// "NAME=value", or "NAME+=value" as bash appends.
+bool is_assignment(const std::string& word);
 
 // The commands in a word of this command, as in `docker run IMAGE bash -c "cd /w && python a.py"`,
 // `ssh HOST "..."` or `sbatch --wrap="..."`. Each begins with the words before the shell. Empty: no

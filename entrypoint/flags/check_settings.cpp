@@ -1,9 +1,13 @@
 #include "entrypoint/flags/check_settings.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "entrypoint/flags/data_files.h"
+#include "entrypoint/flags/device_rules.h"
+#include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/mode_flags.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
@@ -14,25 +18,11 @@
 namespace berth {
 namespace {
 
-void need(const std::string& value, const std::string& flag, const std::string& mode) {
-  if (value.empty()) {
-    const std::string who = mode == "train_and_eval" ? "a training" : "--mode " + mode;
-    throw Error(Code::kUsage, cat(flag, " is missing"), "",
-                cat(who, " needs it; --help shows an example"));
-  }
-}
-
-// Throws kUsage if a flag is missing, or would have no effect, where a corpus is prepared.
-void check_corpus(const Settings& settings) {
-  need(settings.data.train_data_file, "--train-data-file", "prepare");
-  need(settings.output.export_dir, "--export-dir", "prepare");
-  for (const auto& [flag, file] :
-       {std::pair("--eval-data-file", &settings.data.eval_data_file),
-        std::pair("--predict-data-file", &settings.data.predict_data_file)}) {
-    if (file->empty()) continue;
-    throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone", flag,
-                "prepare the other file by another run");
-  }
+void need(std::string_view value, std::string_view flag, const ModeTraits& mode) {
+  if (!value.empty()) return;
+  throw Error(Code::kUsage, cat(flag, " is missing"), "",
+              cat(mode.evaluates_training() ? "a training" : cat("--mode ", mode.name),
+                  " needs it; --help shows an example"));
 }
 
 // Throws kUsage if a GLUE task has no files, because other programs download them by its name.
@@ -47,83 +37,51 @@ void need_data_dir(const DataOptions& data) {
 
 void check_files(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  const bool predicts = settings.mode == Mode::kPredict;
-  for (const char* flag : {"predictions-file", "id-column"}) {
-    if (predicts || settings.mode == Mode::kEmbed || !command_line.gives(flag)) continue;
-    throw Error(Code::kUsage, "the flag is only for --mode predict and embed", cat("--", flag));
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kRefusedElsewhere) || flag.role.is_used(settings)) continue;
+    if (!command_line.gives(flag.name)) continue;
+    throw Error(Code::kUsage, cat("the flag is only for --mode ", mode_names(flag.role.modes)),
+                cat("--", flag.name));
   }
-  for (const char* flag : {"predictions-with-text", "predictions-safe-for-spreadsheets"}) {
-    if (predicts || !command_line.gives(flag)) continue;
-    throw Error(Code::kUsage, "the flag is only for --mode predict", cat("--", flag));
+  const bool is_corpus = prepares_corpus(settings.data, settings.mode);
+  CommandLine completed = command_line;
+  const DataOptions& data = completed.settings.data;
+  complete_data_files(completed.settings.data, settings.mode);
+  const ModeTraits& mode = traits(settings.mode);
+  const OutputOptions& output = settings.output;
+  const ModelOptions& model = settings.model;
+  const std::string& input = command_line.tool.input;
+  if (mode.trains()) need_data_dir(data);
+  if (mode.takes_inputs) need(input, mode.input, mode);
+  for (const Flag& flag : flag_table()) {
+    const std::string value = flag.value.get(completed);
+    if (mode.needs_any(flag.role.need)) need(value, cat("--", flag.name), mode);
+    const bool is_other_file = (flag.role.need & (kNeedsEvalData | kNeedsPredictData)) != 0;
+    if (!is_corpus || !is_other_file || value.empty()) continue;
+    throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone",
+                cat("--", flag.name), "prepare the other file by another run");
   }
-  if (prepares_corpus(settings.data, settings.mode)) return check_corpus(settings);
-  DataOptions data = settings.data;
-  complete_data_files(data, settings.mode);
-  switch (settings.mode) {
-    case Mode::kTrain:
-    case Mode::kTrainAndEval: {
-      const std::string mode = settings.mode == Mode::kTrain ? "train" : "train_and_eval";
-      need_data_dir(data);
-      need(data.train_data_file, "--train-data-file", mode);
-      need(settings.output.job_dir, "--job-dir", mode);
-      return;
-    }
-    case Mode::kEval:
-      need(data.eval_data_file, "--eval-data-file", "eval");
-      break;
-    case Mode::kPredict:
-      need(data.predict_data_file, "--predict-data-file", "predict");
-      break;
-    case Mode::kEmbed:
-      need(data.predict_data_file, "--predict-data-file", "embed");
-      break;
-    case Mode::kExportOnly:
-      need(settings.output.export_dir, "--export-dir", "export_only");
-      break;
-    case Mode::kPrepare:
-      need(data.train_data_file, "--train-data-file", "prepare");
-      if (settings.model.model.empty() && settings.model.vocab_file.empty() &&
-          needs_tokenizer(data)) {
-        need("", "--model (or --vocab-file), for its tokenizer,", "prepare");
-      }
-      return need(settings.output.export_dir, "--export-dir", "prepare");
-    case Mode::kTokenize:
-      need(settings.model.model, "--model", "tokenize");
-      if (command_line.tool.text) return;
-      return need(command_line.tool.input, "--input (or --text)", "tokenize");
-    case Mode::kInspect:
-      return need(command_line.tool.input, "the file to look into", "inspect");
-    case Mode::kReport:
-      return need(command_line.tool.input, "the job directory to compare", "report");
-    case Mode::kConvert:
-      need(settings.model.model, "--model", "convert");
-      return need(settings.output.export_dir, "--export-dir", "convert");
-    case Mode::kHeartbeat:
-      return need(settings.output.job_dir, "--job-dir", "heartbeat");
-    case Mode::kBench:
-      return;
-    case Mode::kFetch:
-      need(command_line.tool.input, "what to fetch", "fetch");
-      return need(settings.output.export_dir, "--export-dir", "fetch");
-    case Mode::kTrainTokenizer:
-      need(data.train_data_file, "--train-data-file", "train_tokenizer");
-      if (!settings.output.job_dir.empty()) return;
-      return need(settings.output.export_dir, "--export-dir", "train_tokenizer");
+  if (mode.needs_any(kNeedsTokenizer) && !is_corpus && model.vocab_file.empty() &&
+      needs_tokenizer(data)) {
+    need(model.model, "--model (or --vocab-file), for its tokenizer,", mode);
   }
-  if (settings.output.job_dir.empty() && settings.model.model.empty()) {
+  if (mode.needs_any(kNeedsInput) && !command_line.tool.text) need(input, mode.input, mode);
+  if (mode.needs_any(kNeedsPlace) && output.job_dir.empty()) {
+    need(output.export_dir, "--export-dir", mode);
+  }
+  if (mode.needs_any(kNeedsModelOrJob) && output.job_dir.empty() && model.model.empty()) {
     throw Error(Code::kUsage, "no model is given", "",
                 "give the --job-dir of a finished job, or --model");
   }
 }
 
-void check_places(const OutputOptions& output) {
-  for (const auto& [flag, place] :
-       {std::pair("--job-dir", &output.job_dir), std::pair("--export-dir", &output.export_dir),
-        std::pair("--checkpoint-dir", &output.checkpoint_dir),
-        std::pair("--summary-dir", &output.summary_dir)}) {
-    if (place->empty() || !Uri::parse(*place).scheme().starts_with("http")) continue;
-    throw Error(Code::kUsage, "berth cannot write to http(s)://, which can only be read", flag,
-                "give a local directory or gs://bucket/directory");
+void check_places(const CommandLine& command_line) {
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kWrittenTo)) continue;
+    const std::string place = flag.value.get(command_line);
+    if (place.empty() || !Uri::parse(place).scheme().starts_with("http")) continue;
+    throw Error(Code::kUsage, "berth cannot write to http(s)://, which can only be read",
+                cat("--", flag.name), "give a local directory or gs://bucket/directory");
   }
 }
 
@@ -132,8 +90,8 @@ void check_evaluations(const Settings& settings) {
   const DataOptions& data = settings.data;
   const bool has_rows =
       !data.eval_data_file.empty() || !data.data_dir.empty() || data.validation_split > 0;
-  const bool evaluates = settings.mode == Mode::kTrainAndEval && has_rows;
-  if (evaluates || (settings.mode != Mode::kTrain && settings.mode != Mode::kTrainAndEval)) return;
+  const ModeTraits& mode = traits(settings.mode);
+  if (!mode.trains() || (mode.evaluates_training() && has_rows)) return;
   const auto needs_evaluations = [&](bool asked, const char* flag) {
     if (!asked) return;
     if (has_rows) {
@@ -147,22 +105,25 @@ void check_evaluations(const Settings& settings) {
   needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
 }
 
-void check_lora(const Settings& settings) {
-  const LoraOptions& lora = settings.training.optimization.lora;
-  const bool adapts = static_cast<bool>(lora);
-  const bool exports_only =
-      settings.mode == Mode::kExportOnly;  // the job says which adapters it has
-  const LoraOptions none = OptimizationOptions().lora;
-  const std::pair<bool, const char*> asked[] = {
-      {settings.output.export_adapter && !exports_only, "--export-adapter"},
-      {lora.target_modules != none.target_modules, "--lora-target-modules"},
-      {lora.alpha != none.alpha, "--lora-alpha"},
-      {lora.dropout != none.dropout, "--lora-dropout"}};
-  for (const auto& [is_asked, flag] : asked) {
-    if (!is_asked || adapts) continue;
-    throw Error(Code::kUsage, "there is no adapter without --lora-rank", flag,
-                "give a rank, or leave this flag out");
+// Throws kUsage if a flag changes nothing without another one, which is at its default.
+void check_companions(const CommandLine& command_line) {
+  const CommandLine defaults;
+  const auto is_asked = [&](const Flag& flag) {
+    return flag.value.get(command_line) != flag.value.get(defaults);
+  };
+  const Settings& settings = command_line.settings;
+  for (const Flag& flag : flag_table()) {
+    const FlagRole& role = flag.role;
+    if (role.companion == nullptr || !is_asked(flag)) continue;
+    if (is_asked(*find_flag(role.companion))) continue;
+    if (!traits(settings.mode).trains() && role.is_used(settings)) continue;
+    throw Error(Code::kUsage, cat("there is no ", role.thing, " without --", role.companion),
+                cat("--", flag.name), cat("give --", role.companion, ", or leave this flag out"));
   }
+}
+
+void check_lora(const Settings& settings) {
+  const bool adapts = static_cast<bool>(settings.training.optimization.lora);
   if (adapts && settings.model.init == Init::kRandom) {
     throw Error(Code::kUsage,
                 "LoRA leaves the encoder as it is, and --init random makes that noise",
@@ -171,7 +132,7 @@ void check_lora(const Settings& settings) {
 }
 
 void check_distillation(const Settings& settings) {
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool trains = traits(settings.mode).trains();
   const DistillationOptions& options = settings.distillation;
   if (!trains || options.target != DistillationTarget::kHiddenStates) return;
   constexpr const char* kFlag = "--distillation-target hidden_states";
@@ -185,11 +146,10 @@ void check_distillation(const Settings& settings) {
 }
 
 void check_generator(const Settings& settings) {
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  const bool trains = traits(settings.mode).trains();
   if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
   throw Error(Code::kUsage,
-              "the generator's embeddings are those of the model, and --init random makes them "
-              "noise",
+              "the generator uses the model's embeddings, and --init random makes them noise",
               "--generator", "leave one of the two out");
 }
 
@@ -203,25 +163,14 @@ void check_seeds(const CommandLine& command_line) {
 }
 
 void check_dry_run(const CommandLine& command_line) {
-  const Mode mode = command_line.settings.mode;
-  if (!command_line.dry_run || mode == Mode::kTrain || mode == Mode::kTrainAndEval) return;
+  if (!command_line.dry_run || traits(command_line.settings.mode).trains()) return;
   throw Error(Code::kUsage, "the flag is for training only", "--dry-run",
               "leave it out, or use --mode train_and_eval");
 }
 
 void check_probes(const Settings& settings) {
-  const ProbeOptions none;
-  if (settings.probes.files.empty()) {
-    for (const auto& [is_asked, flag] :
-         {std::pair(settings.probes.steps != none.steps, "--probe-steps"),
-          std::pair(settings.probes.samples != none.samples, "--probe-samples")}) {
-      if (!is_asked) continue;
-      throw Error(Code::kUsage, "there are no probes without --probe", flag,
-                  "name labelled rows with --probe, or leave this flag out");
-    }
-    return;
-  }
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
+  if (settings.probes.files.empty()) return;
+  const bool trains = traits(settings.mode).trains();
   const std::optional<Task> task = find_task(settings.data.task);
   if (trains && task && !traits(*task).has_label_column) return;
   throw Error(Code::kUsage,
@@ -232,23 +181,19 @@ void check_probes(const Settings& settings) {
 // Throws kUsage where embeddings cannot be made, or have no place.
 void check_embedding(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
-  const EmbeddingOptions& options = settings.embedding;
-  for (const auto& [is_asked, flag] :
-       {std::pair(options.pooling.has_value(), "--pooling"),
-        std::pair(options.normalizes.has_value(), "--normalize-embeddings"),
-        std::pair(options.loss.has_value(), "--similarity-loss"),
-        std::pair(settings.data.max_similarity != DataOptions().max_similarity,
-                  "--max-similarity")}) {
-    if (!is_asked || !trains || find_task(settings.data.task) == Task::kSimilarity) continue;
-    throw Error(Code::kUsage, "only --task similarity trains embeddings", flag,
+  const bool trains = traits(settings.mode).trains();
+  const bool embeds = find_task(settings.data.task) == Task::kSimilarity;
+  const CommandLine defaults;
+  for (const Flag& flag : flag_table()) {
+    const TaskRule rule = flag.role.tasks;
+    const bool is_of_embeddings =
+        rule == tasks_that::compare || rule == tasks_that::compare_with_labels;
+    if (!trains || embeds || !is_of_embeddings) continue;
+    if (flag.value.get(command_line) == flag.value.get(defaults)) continue;
+    throw Error(Code::kUsage, "only --task similarity trains embeddings", cat("--", flag.name),
                 "give that task, or leave this flag out");
   }
-  if (settings.mode != Mode::kEmbed) return;
-  if (settings.device != DeviceKind::kAuto && settings.device != DeviceKind::kCpu) {
-    throw Error(Code::kUsage, "text embeddings are computed on CPUs only", "--device",
-                "leave it out, or give --device cpu");
-  }
+  if (!traits(settings.mode).makes_vectors) return;
   const std::string& file = command_line.tool.predictions_file;
   const bool goes_to_output = file == "-" || (file.empty() && settings.output.job_dir.empty());
   if (!goes_to_output || settings.embedding.format == EmbeddingsFormat::kJsonl) return;
@@ -256,18 +201,11 @@ void check_embedding(const CommandLine& command_line) {
               "give --job-dir or --predictions-file, or --embeddings-format jsonl");
 }
 
-// Throws kUsage where products cannot be made in int8.
 void check_precision(const Settings& settings) {
   if (settings.precision != Precision::kInt8) return;
-  constexpr const char* kFlag = "--precision int8";
-  const Mode mode = settings.mode;
-  if (mode != Mode::kPredict && mode != Mode::kEval && mode != Mode::kEmbed) {
-    throw Error(Code::kUsage, "a model is not trained in int8", kFlag,
-                "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
-  }
-  if (settings.device == DeviceKind::kAuto || settings.device == DeviceKind::kCpu) return;
-  throw Error(Code::kUsage, "products in int8 are made on CPUs only", kFlag,
-              "give --device cpu, or --precision auto for this device");
+  if (traits(settings.mode).runs_finished_model()) return;
+  throw Error(Code::kUsage, "a model is not trained in int8", "--precision int8",
+              "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
 }
 
 // Throws kUsage where rows are to be joined and not.
@@ -295,8 +233,9 @@ void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   check_columns(settings.data);
   check_joining(settings.data);
-  check_places(settings.output);
+  check_places(command_line);
   check_evaluations(settings);
+  check_companions(command_line);
   check_lora(settings);
   check_distillation(settings);
   check_generator(settings);
@@ -305,6 +244,9 @@ void check_settings(const CommandLine& command_line) {
   check_dry_run(command_line);
   check_embedding(command_line);
   check_precision(settings);
+  if (traits(settings.mode).computes != ComputesOn::kNothing) {
+    require_device(command_line, settings.device);
+  }
   const TrainingOptions& training = settings.training;
   if (training.gradient_accumulation_steps > training.batch_size) {
     throw Error(Code::kUsage,

@@ -46,7 +46,7 @@ struct ToolOptions {
   CleaningOptions cleaning{};            // prepare, of a corpus
 };
 
-// TensorFlow's --distribution_strategy, as far as it says which devices compute.
+// TensorFlow's --distribution_strategy: only the kind and the number of devices count.
 enum class Strategy { kAny, kOneDevice, kTpu, kGpu };
 
 // Which devices compute, besides Settings::device. A job may continue with other ones.
@@ -67,18 +67,18 @@ struct ClusterOptions {
   std::optional<int64_t> size{}, rank{};  // empty: what the platform says, else one worker
   std::string leader_host{};              // of worker 0; empty: it says so in the job directory
   std::optional<int64_t> leader_port{};
-  std::string worker_address{};  // of this worker; empty: that of its way to worker 0
-  // What all workers know and nobody else, or the file that holds it, which outranks it.
+  std::string worker_address{};  // of this worker; empty: the address of its route to worker 0
+  // The secret that only the workers know, or the file that holds it, which has priority.
   std::string secret{}, secret_file{};
-  // The fewest workers that go on after others were lost, and the most that there are. 0: none goes
-  // on without the others.
+  // The fewest workers that go on after others were lost, and the most that there are. 0: no worker
+  // goes on without the others.
   int64_t least = 0, most = 0;
   int64_t rendezvous_timeout_s = 600;
   int64_t peer_timeout_s = 15;
 };
 
-// What one invocation asked for: the settings of the job, and how the program itself behaves. Flags
-// and platform are in it; what follows from files is not: see resolve_settings().
+// One invocation: the settings of the job, and how the program itself behaves. Flags and platform
+// are in it. Settings that follow from files are not; see resolve_settings().
 struct CommandLine {
   Settings settings;  // as asked
   // How the user calls this program: "berth", or a path. Empty: it is what a container runs, and

@@ -11,6 +11,7 @@ constexpr RealRange kShares = {0, 1, true, true, "a number from 0 to 1"};
 }  // namespace
 
 std::vector<Flag> corpus_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {.name = "shard-size",
@@ -21,65 +22,64 @@ std::vector<Flag> corpus_flags() {
        .value = integer_value(
            place(&CommandLine::tool, &ToolOptions::prepared, &PreparedFileOptions::shard_mebibytes),
            {1, 4096}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "normalize-text",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare --task mlm: bring texts into Unicode's form NFC, fold blanks, "
                "and remove controls and invisible characters.",
        .value = switch_value(cleaning(&CleaningOptions::normalizes)),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "min-document-length",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare --task mlm: remove documents of fewer characters. 0 turns this "
                "and each of the following rules off.",
        .value = integer_value(cleaning(&CleaningOptions::min_length), kCounts),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "max-document-length",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare --task mlm: remove documents of more characters.",
        .value = integer_value(cleaning(&CleaningOptions::max_length), kCounts),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "min-document-words",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare --task mlm: remove documents of fewer words. An ideograph is a "
                "word.",
        .value = integer_value(cleaning(&CleaningOptions::min_words), kCounts),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "max-document-words",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare --task mlm: remove documents of more words.",
        .value = integer_value(cleaning(&CleaningOptions::max_words), kCounts),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "min-letter-ratio",
        .aliases = {},
        .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents of whose characters, blanks not "
-               "counted, a smaller share are letters.",
+       .help = "For --mode prepare --task mlm: remove a document if the share of letters among its "
+               "non-blank characters is below this value.",
        .value = real_value(cleaning(&CleaningOptions::min_letter_ratio), kShares),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "max-repetition",
        .aliases = {},
        .group = kTools,
-       .help =
-           "For --mode prepare --task mlm: remove documents that repeat themselves: the largest "
-           "share of lines that stand further up as well. At 0.3, the limits for lines and for "
-           "runs of 2 to 10 words are those of Gopher (Rae et al. 2021); others are in "
-           "proportion.",
+       .help = "For --mode prepare --task mlm: remove documents that repeat themselves. The value "
+               "is the largest share of lines that also occur earlier in the document. At 0.3, the "
+               "limits for lines and for runs of 2 to 10 words equal Gopher's (Rae et al. 2021). "
+               "Other values change all limits in proportion.",
        .value = real_value(cleaning(&CleaningOptions::max_repetition),
                            {0, 10, true, true, "a number from 0 to 10"}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "drop-duplicates",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare --task mlm: remove documents that are equal to an earlier one "
                "after normalization.",
        .value = switch_value(cleaning(&CleaningOptions::drops_duplicates)),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "near-duplicate-threshold",
        .aliases = {},
        .group = kTools,
@@ -87,7 +87,7 @@ std::vector<Flag> corpus_flags() {
                "their runs of 5 words with an earlier one (Jaccard similarity, estimated by "
                "MinHash).",
        .value = real_value(cleaning(&CleaningOptions::near_duplicate_threshold), kShares),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
   };
 }
 

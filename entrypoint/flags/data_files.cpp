@@ -20,13 +20,12 @@ namespace {
 
 bool prepares_corpus(const DataOptions& data, Mode mode) {
   const std::optional<Task> task = find_task(data.task);
-  return mode == Mode::kPrepare && task && traits(*task).labels == LabelKind::kMaskedId;
+  return traits(mode).prepares_rows() && task && traits(*task).labels == LabelKind::kMaskedId;
 }
 
 void complete_data_files(DataOptions& data, Mode mode) {
   const bool as_tutorial = !data.input_meta_data_path.empty();
-  const bool predicts = mode == Mode::kPredict || mode == Mode::kEmbed;
-  if (predicts && as_tutorial && data.predict_data_file.empty()) {
+  if (traits(mode).predicts() && as_tutorial && data.predict_data_file.empty()) {
     data.predict_data_file = data.eval_data_file;
   }
   if (data.task.empty()) {

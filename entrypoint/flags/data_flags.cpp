@@ -15,6 +15,14 @@ constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not includ
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
 
+// Whether a mode that predicts also scores rows: to tell what int8 costs, or because the tutorials'
+// rows to predict are those to evaluate.
+bool needs_rows_to_evaluate(const Settings& settings) {
+  const ModeTraits& mode = traits(settings.mode);
+  const bool tells_cost = settings.precision == Precision::kInt8 && !mode.makes_vectors;
+  return mode.predicts() && (tells_cost || !settings.data.input_meta_data_path.empty());
+}
+
 // Characters that have names.
 constexpr std::pair<std::string_view, char> kCharacterNames[] = {
     {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'},
@@ -80,6 +88,7 @@ FlagValue separator_value() {
 }
 
 std::vector<Flag> file_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"task",
@@ -87,12 +96,14 @@ std::vector<Flag> file_flags() {
        kData,
        cat("The task to train for: ", known_tasks(), "; or a GLUE task: ", known_glue_tasks(), "."),
        text_value("NAME", data_option(&DataOptions::task)),
+       {kDecides, kEverywhere, kAsTrained},
        "inferred from the labels"},
       {"data-dir",
        {},
        kData,
        "The folder that holds the files of a GLUE task: train.tsv, dev.tsv and test.tsv.",
-       path_value("DIR", data_option(&DataOptions::data_dir))},
+       path_value("DIR", data_option(&DataOptions::data_dir)),
+       {kPlace, kEverywhere}},
       {"train-data-file",
        {"train-data-path", "train-file"},
        kData,
@@ -100,28 +111,35 @@ std::vector<Flag> file_flags() {
        "CoNLL, "
        "SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or "
        "a directory names several files, and a folder of Hugging Face's datasets the split train.",
-       path_value("FILE", data_option(&DataOptions::train_data_file))},
+       path_value("FILE", data_option(&DataOptions::train_data_file)),
+       FlagRole(kPlace, kInTraining, kNoHparam).needed_as(kNeedsTrainData)},
       {"eval-data-file",
        {"eval-data-path", "validation-file"},
        kData,
        "The rows to evaluate on. Without this flag, some of the training rows are held out; see "
        "--validation-split.",
-       path_value("FILE", data_option(&DataOptions::eval_data_file))},
+       path_value("FILE", data_option(&DataOptions::eval_data_file)),
+       FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam)
+           .needed_as(kNeedsEvalData)
+           .used_where(needs_rows_to_evaluate)},
       {"predict-data-file",
        {"test-file", "predict-data-path"},
        kData,
        "The rows to predict, for --mode predict, or the texts of --mode embed.",
-       path_value("FILE", data_option(&DataOptions::predict_data_file))},
+       path_value("FILE", data_option(&DataOptions::predict_data_file)),
+       FlagRole(kFree, kInPredict | kInEmbed, kOwnToWorker).needed_as(kNeedsPredictData)},
       {"input-meta-data-path",
        {},
        kData,
        "The meta data file that belongs to TFRecords made for run_classifier.py. It gives the "
        "sequence length, the labels and the task.",
-       path_value("FILE", data_option(&DataOptions::input_meta_data_path))},
+       path_value("FILE", data_option(&DataOptions::input_meta_data_path)),
+       {kPlace, kEverywhere}},
   };
 }
 
 std::vector<Flag> row_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"validation-split",
@@ -129,29 +147,34 @@ std::vector<Flag> row_flags() {
        kData,
        "The fraction of the training rows that is held out for evaluation when there is no "
        "--eval-data-file. 0 means no evaluation.",
-       real_value(data_option(&DataOptions::validation_split), kSplit)},
+       real_value(data_option(&DataOptions::validation_split), kSplit),
+       {kDecides, kInTraining}},
       {"data-fraction",
        {},
        kData,
        "The fraction of the training rows to use, for a quick try.",
-       real_value(data_option(&DataOptions::data_fraction), kFraction)},
+       real_value(data_option(&DataOptions::data_fraction), kFraction),
+       {kDecides, kInTraining}},
       {"max-train-samples",
        {},
        kData,
        "The largest number of training rows to use; 0 means all.",
-       integer_value(data_option(&DataOptions::max_train_samples), {0, kAnyCount})},
+       integer_value(data_option(&DataOptions::max_train_samples), {0, kAnyCount}),
+       {kDecides, kInTraining}},
       {"skip-bad-rows",
        {},
        kData,
        "How many malformed rows of each data set may be skipped before the job stops. The log says "
        "how many were skipped.",
-       integer_value(data_option(&DataOptions::skip_bad_rows), {0, kAnyCount})},
+       integer_value(data_option(&DataOptions::skip_bad_rows), {0, kAnyCount}),
+       {kDecides, kEverywhere}},
       {"delimiter",
        {},
        kData,
        "The character between the fields of .csv and .tsv files: one character, or comma, "
        "semicolon, tab or pipe.",
        delimiter_value(),
+       {kDecides, kEverywhere, kAsTrained},
        "found in the header of .csv; a tab in .tsv"},
       {"quoting",
        {},
@@ -162,6 +185,7 @@ std::vector<Flag> row_flags() {
            place(&CommandLine::settings, &Settings::data, &DataOptions::text_form,
                  &TextForm::quoting),
            {{"auto", Quoting::kAuto}, {"csv", Quoting::kCsv}, {"none", Quoting::kNone}}),
+       {kDecides, kEverywhere, kAsTrained},
        "csv for .csv; for .tsv what the first rows show"},
       {"encoding",
        {},
@@ -179,12 +203,14 @@ std::vector<Flag> row_flags() {
                                    {"utf16", TextEncoding::kUtf16},
                                    {"latin1", TextEncoding::kLatin1},
                                    {"iso-8859-1", TextEncoding::kLatin1},
-                                   {"cp1252", TextEncoding::kWindows1252}})},
+                                   {"cp1252", TextEncoding::kWindows1252}}),
+       {kDecides, kEverywhere, kAsTrained}},
       {"text-column",
        {"text-column-name"},
        kData,
        "The column that holds the text, the words or the question; in CoNLL its number, from 1.",
        text_value("NAME", data_option(&DataOptions::text_column)),
+       {kDecides, kEverywhere, kAsTrained},
        "found by name: text, sentence, ..."},
       {"sentence-column",
        {},
@@ -192,12 +218,14 @@ std::vector<Flag> row_flags() {
        "The column that says which sentence the word of a row belongs to, in a table with one word "
        "a row: an id, or a text in the first row of each sentence. none: each row is a sentence.",
        text_value("NAME", data_option(&DataOptions::sentence_column)),
+       {kDecides, kEverywhere, kAsTrained},
        "found by name: sentence_id, Sentence #, ..."},
       {"text-pair-column",
        {},
        kData,
        "The column that holds the second text of a pair, or the context of a question.",
        text_value("NAME", data_option(&DataOptions::text_pair_column)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::read_pairs),
        "found by name: sentence2, ..."},
       {"label-column",
        {"label-column-name"},
@@ -206,6 +234,7 @@ std::vector<Flag> row_flags() {
        "multi_label it is a column of "
        "lists (or of labels joined by |), or the names of the 0/1 columns, joined by commas.",
        text_value("NAME", data_option(&DataOptions::label_column)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::may_have_labels),
        "found by name: label, target, ..."},
       {"label-separator",
        {},
@@ -213,6 +242,7 @@ std::vector<Flag> row_flags() {
        "What stands between the labels of one text, for multi_label: one or more characters, or "
        "comma, semicolon, tab, pipe or newline.",
        separator_value(),
+       {kDecides, kEverywhere, kAsTrained},
        "| or a comma; ; or / or line breaks where they make few labels"},
       {"label-lists",
        {},
@@ -223,31 +253,36 @@ std::vector<Flag> row_flags() {
            place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::lists),
            {{"auto", LabelLists::kAuto},
             {"names", LabelLists::kNames},
-            {"multi-hot", LabelLists::kMultiHot}})},
+            {"multi-hot", LabelLists::kMultiHot}}),
+       {kDecides, kEverywhere, kAsTrained}},
       {"weight-column",
        {},
        kData,
        "The column that holds the weight of a row in the loss.",
        text_value("NAME", data_option(&DataOptions::weight_column)),
+       FlagRole(kDecides, kInTraining | kInEval, kAsScored).heeded_by(tasks_that::have_labels),
        "every row has weight 1"},
       {.name = "id-column",
        .aliases = {},
        .group = kData,
        .help = "For --mode predict: the column whose cells name the rows in the predictions.",
        .value = text_value("NAME", place(&CommandLine::tool, &ToolOptions::id_column)),
-       .default_text = "id, qid or guid, else the number of the row",
-       .in_settings = false},
+       .role = {kUnrecorded, kInPredict | kInEmbed, kRefusedElsewhere},
+       .default_text = "id, qid or guid, else the number of the row"},
       {.name = "label-names",
        .aliases = {},
        .group = kData,
        .help = "The names of the classes, in the order of the model's outputs, joined by commas. A "
                "label in the data is one of them, or its number, counted from 0.",
        .value = text_value("NAMES", data_option(&DataOptions::label_names)),
-       .default_text = "those of the data, or of the model"},
+       .role =
+           FlagRole(kDecides, kEverywhere, kTaskIsRefusedLater).heeded_by(tasks_that::have_classes),
+       .default_text = "the names in the data, or the model's"},
   };
 }
 
 std::vector<Flag> masking_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"mlm-probability",
@@ -256,30 +291,35 @@ std::vector<Flag> masking_flags() {
        "The share of tokens that a masked language model should predict. Of these, 80 % become "
        "[MASK], 10 % become a random token and 10 % stay, anew in every epoch. With --task electra "
        "85 % become [MASK] and 15 % stay.",
-       real_value(data_option(&DataOptions::mlm_probability), kFraction)},
+       real_value(data_option(&DataOptions::mlm_probability), kFraction),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::mask)},
       {"whole-word-masking",
        {"do-whole-word-mask"},
        kData,
        "Choose all pieces of a word or none of them, for --mlm-probability.",
-       switch_value(data_option(&DataOptions::whole_word_masking))},
+       switch_value(data_option(&DataOptions::whole_word_masking)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::mask)},
       {"line-by-line",
        {},
        kData,
        "For --task mlm: a row is a sequence of its own, and a long one becomes several. Without "
        "this flag, rows are joined and cut into blocks of --max-seq-length, so that every sequence "
-       "is full; what is left of each 1,000 rows is dropped.",
-       switch_value(data_option(&DataOptions::line_by_line))},
+       "is full. The rest of each 1,000 rows is dropped.",
+       switch_value(data_option(&DataOptions::line_by_line)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::join_rows)},
       {"attend-across-documents",
        {},
        kData,
        "For --task mlm, where rows are joined: let each token of a block attend to all rows in it, "
        "and count positions from the block's beginning, as run_mlm.py does. Without this flag a "
        "row attends to itself alone.",
-       switch_value(data_option(&DataOptions::attends_across_documents))},
+       switch_value(data_option(&DataOptions::attends_across_documents)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::join_rows)},
   };
 }
 
 std::vector<Flag> question_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"doc-stride",
@@ -287,28 +327,33 @@ std::vector<Flag> question_flags() {
        kData,
        "How many tokens two neighbouring windows of a long context share.",
        optional_integer_value(data_option(&DataOptions::doc_stride), {0, 1'000'000}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers),
        "128, or half of a shorter window"},
       {"n-best-size",
        {},
        kData,
        "How many of the best start and end positions are combined to find an answer.",
-       integer_value(data_option(&DataOptions::n_best_size), {1, 1'000'000})},
+       integer_value(data_option(&DataOptions::n_best_size), {1, 1'000'000}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"max-answer-length",
        {},
        kData,
        "The longest answer, in tokens.",
-       integer_value(data_option(&DataOptions::max_answer_length), {1, 1'000'000})},
+       integer_value(data_option(&DataOptions::max_answer_length), {1, 1'000'000}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"version-2-with-negative",
        {},
        kData,
        "Allow questions that have no answer, as in SQuAD 2.0.",
-       switch_value(data_option(&DataOptions::has_unanswerable))},
+       switch_value(data_option(&DataOptions::has_unanswerable)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"null-score-diff-threshold",
        {},
        kData,
        "A question has no answer if the score of \"no answer\" exceeds the best answer's score by "
        "more than this.",
-       real_value(data_option(&DataOptions::null_score_diff_threshold), kReal)},
+       real_value(data_option(&DataOptions::null_score_diff_threshold), kReal),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
   };
 }
 

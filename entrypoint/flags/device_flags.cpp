@@ -37,64 +37,67 @@ FlagValue strategy_value() {
 }  // namespace
 
 std::vector<Flag> device_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"device",
        {},
        kMachine,
-       "What computes. auto takes a TPU, else a GPU, else the CPU. xla-cpu runs the programs for "
+       "The device that computes. auto takes a TPU, else a GPU, else the CPU. xla-cpu runs the "
+       "programs for "
        "TPUs and GPUs on the CPU, through a plugin, for comparison; it is slower than cpu.",
        choice_value<DeviceKind>(place(&CommandLine::settings, &Settings::device),
                                 {{"auto", DeviceKind::kAuto},
                                  {"cpu", DeviceKind::kCpu},
                                  {"tpu", DeviceKind::kTpu},
                                  {"gpu", DeviceKind::kGpu},
-                                 {"xla-cpu", DeviceKind::kXlaCpu}})},
+                                 {"xla-cpu", DeviceKind::kXlaCpu}}),
+       {kFree, kEverywhere}},
       {.name = "devices",
        .aliases = {},
        .group = kMachine,
        .help = "How many TPUs or GPUs of this machine share the work of every batch.",
        .value = integer_value(device(&DeviceOptions::devices), {1, 1024}),
-       .default_text = "all; one for xla-cpu",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "all; one for xla-cpu"},
       {.name = "pjrt-plugin",
        .aliases = {},
        .group = kMachine,
        .help = "The PJRT plugin that drives the device: a shared library, such as libtpu.so.",
        .value = path_value("FILE", device(&DeviceOptions::plugin)),
-       .default_text = "found where it is usually installed",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "found where it is usually installed"},
       {.name = "dropout-generator",
        .aliases = {},
        .group = kMachine,
-       .help = "What draws the random numbers of dropout on TPUs and GPUs. philox drops the same "
+       .help = "The generator of dropout's random numbers on TPUs and GPUs. philox drops the same "
                "elements as the CPU does. threefry needs no 64-bit products, which are slow on "
                "some devices.",
        .value = choice_value<DropoutGenerator>(
            device(&DeviceOptions::generator),
            {{"philox", DropoutGenerator::kPhilox}, {"threefry", DropoutGenerator::kThreefry}}),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "distribution-strategy",
        .aliases = {},
        .group = kMachine,
        .help = "TensorFlow's name for the devices: tpu and gpu mean --device tpu and gpu, "
                "one_device and off mean --devices 1, and mirrored means all devices.",
        .value = strategy_value(),
-       .default_text = "mirrored",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "mirrored"},
       {.name = "tpu",
        .aliases = {"tpu-name", "tpu-address"},
        .group = kMachine,
        .help = "Means --device tpu, whatever the name. berth uses the TPU of the machine on which "
                "it runs.",
        .value = text_value("NAME", device(&DeviceOptions::tpu)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "num-gpus",
        .aliases = {},
        .group = kMachine,
        .help = "Means --device gpu and --devices N; 0 means --device cpu.",
        .value = optional_integer_value(device(&DeviceOptions::num_gpus), {0, 1024}),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
   };
 }
 

@@ -1,5 +1,6 @@
 #include "entrypoint/flags/flag_table.h"
 
+#include <algorithm>
 #include <array>
 
 namespace berth {
@@ -31,6 +32,11 @@ std::span<const Flag> flag_table() {
     return flags;
   }();
   return table;
+}
+
+const Flag* find_flag(std::string_view name) {
+  const auto row = std::ranges::find(flag_table(), name, &Flag::name);
+  return row == flag_table().end() ? nullptr : &*row;
 }
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "entrypoint/flags/flag_role.h"
 #include "entrypoint/flags/flag_value.h"
 
 namespace berth {
@@ -24,21 +25,25 @@ enum class FlagGroup {
 };
 std::string_view heading(FlagGroup group);
 
-// One flag. Names are kebab-case; `_` may stand for `-` wherever a user types one.
+// One flag: THE row of all that the program knows of it. Names are kebab-case; `_` may stand for
+// `-` wherever a user types one.
 struct Flag {
   std::string name;
   std::vector<std::string> aliases;  // other programs' spellings with the same meaning
   FlagGroup group;
   std::string help;  // one or more sentences
   FlagValue value;
+  FlagRole role;                  // has no default: see flag_role.h
   std::string default_text = {};  // the default in words, where the value would not say it
-  bool in_settings = true;        // the value lies in Settings, so job.json records it
 };
 
-// THE flag table. Parsing, --help, the tables of docs/flags.md and the settings in job.json all
-// come from it. Flags of other programs are translated into these before: see
-// foreign/translation.h.
+// THE flag table. Parsing, --help, the tables of docs/flags.md and docs/tasks.md, and the settings
+// in job.json come from it. So do the parts of these settings that make a job's identity, that its
+// workers share, and that the runs of its model take over. Flags of other programs are translated
+// into these before: see foreign/translation.h.
 std::span<const Flag> flag_table();
+// The row of this canonical name. nullptr: there is none.
+const Flag* find_flag(std::string_view name);
 
 // Its rows, group by group, each in the file named after it.
 std::vector<Flag> data_flags();

@@ -42,8 +42,7 @@ bool is_switch_word(std::string_view text);  // true, false, yes, no, on, off, 1
 std::string parse_text(std::string_view text);
 // A path or URI. "~" and "~/x" mean the home directory, as in a shell, which does not see them
 // behind an equals sign or between quotes. A variable that nothing has replaced, such as
-// $(AIP_MODEL_DIR) or $RUN, is refused: it would become the name of a folder. Behind "./" it is
-// kept.
+// $(AIP_MODEL_DIR) or $RUN, is refused: it would become the name of a folder. Behind "./" it stays.
 std::string parse_path(std::string_view text, const std::string& home);
 size_t parse_choice(std::string_view text, const std::vector<std::string>& names);
 

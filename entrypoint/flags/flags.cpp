@@ -12,8 +12,7 @@
 #include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/foreign/translation.h"
 #include "entrypoint/flags/mode_flags.h"
-#include "entrypoint/flags/settle_cluster.h"
-#include "entrypoint/flags/settle_device.h"
+#include "entrypoint/flags/settle_devices.h"
 #include "entrypoint/platform/certificates.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -23,41 +22,35 @@ namespace berth {
 namespace {
 
 #if CXXOPTS__VERSION_MAJOR > 3 || (CXXOPTS__VERSION_MAJOR == 3 && CXXOPTS__VERSION_MINOR >= 1)
-using MissingArgument = cxxopts::exceptions::missing_argument;
 using MalformedArguments = cxxopts::exceptions::exception;
 #else
-using MissingArgument = cxxopts::missing_argument_exception;
 using MalformedArguments = cxxopts::OptionException;
 #endif
 
 // Maps the canonical name of a flag to what was typed.
 using Typed = std::map<std::string, std::string>;
 
-// `arguments` begin with the mode that `word` names. Throws kUsage if a flag names another one.
-void require_one_mode(const std::string& word, const std::vector<std::string>& arguments) {
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    std::string other;
-    if (arguments[i].starts_with("--mode="))
-      other = "--mode=" + mode_of_word(arguments[i].substr(7));
-    if (arguments[i] == "--mode" && i + 1 < arguments.size()) {
-      other = "--mode=" + mode_of_word(arguments[i + 1]);
-    }
-    if (other.empty() || other == arguments.front()) continue;
-    throw Error(Code::kUsage, cat("the word ", quoted(word), " names another mode"), arguments[i],
-                "leave one of them out");
+// `command` begins with the mode that `word` names. Throws kUsage if a flag names another one.
+void require_one_mode(const std::string& word, const TypedCommand& command) {
+  const std::vector<TypedArgument>& arguments = command.arguments();
+  for (const TypedArgument& argument : std::span(arguments).subspan(1)) {
+    if (argument.own != arguments.front().own || argument.values.empty()) continue;
+    if (mode_of_word(argument.values[0]) == arguments.front().values[0]) continue;
+    throw Error(Code::kUsage, cat("the word ", quoted(word), " names another mode"),
+                argument.tokens[0], "leave one of them out");
   }
 }
 
 // The arguments, and those in files of flags, in berth's own flags. `notes` receives what became of
 // other programs' flags. Throws kUsage on such a flag that berth does without.
-std::vector<std::string> own_arguments(std::span<const char* const> arguments,
-                                       const std::string& home, std::vector<std::string>& notes) {
+TypedCommand own_command(std::span<const char* const> arguments, const std::string& home,
+                         std::vector<std::string>& notes) {
   std::vector<std::string> typed = expand_flag_files(arguments, home, notes);
   const std::string word = typed.empty() ? "" : typed.front();
   const std::string mode = mode_of_word(word);
   if (!mode.empty()) typed.front() = "--mode=" + mode;
   Translation translation = translate(TypedCommand(typed));
-  if (!mode.empty()) require_one_mode(word, translation.arguments);
+  if (!mode.empty()) require_one_mode(word, translation.command);
   if (mode == "train") {
     notes.emplace_back(
         "berth train trains on all rows and evaluates nothing, as --mode train does; without the "
@@ -67,49 +60,33 @@ std::vector<std::string> own_arguments(std::span<const char* const> arguments,
     if (remark.refused) throw Error(Code::kUsage, remark.text, remark.flag);
     notes.push_back(cat(remark.flag, " ", remark.text));
   }
-  return std::move(translation.arguments);
+  return std::move(translation.command);
 }
 
-// The arguments as cxxopts expects them, behind a program name: with canonical names, --no-x as
-// --x=false, and `--switch false` as --switch=false. `spellings` receives what was typed for each
-// flag, for errors.
-std::vector<std::string> canonical_arguments(const std::vector<std::string>& arguments,
-                                             Typed& spellings) {
-  std::vector<std::string> canonical = {"berth"};
-  const Flag* previous_switch = nullptr;
-  for (const std::string& argument : arguments) {
-    const Flag* switch_before = std::exchange(previous_switch, nullptr);
-    if (!argument.starts_with("--")) {
-      if (switch_before != nullptr && is_switch_word(argument)) {
-        canonical.back() += "=" + argument;
-      } else {
-        canonical.push_back(argument);
-      }
+// The line for cxxopts, behind a program name: each flag as --name=value. `spellings` receives what
+// was typed for each flag, for errors. Throws kUsage on an unknown flag, and on a value that is
+// missing or too much.
+std::vector<std::string> canonical_line(const TypedCommand& command, Typed& spellings) {
+  std::vector<std::string> line = {"berth"};
+  for (const TypedArgument& argument : command.arguments()) {
+    const std::string& first = argument.tokens[0];
+    if (argument.own == nullptr && first.starts_with("--")) {
+      look_up_flag(std::string_view(first).substr(2, first.find('=') - 2));  // says what is wrong
+    }
+    if (argument.own == nullptr) {
+      line.insert(line.end(), argument.tokens.begin(), argument.tokens.end());
       continue;
     }
-    const size_t equals = std::min(argument.find('='), argument.size());
-    const std::string typed = argument.substr(0, equals);
-    const auto [flag, negated] = look_up_flag(std::string_view(typed).substr(2));
-    const std::string name = "--" + flag->name;
-    spellings[flag->name] = typed == name ? name : cat(typed, " (", name, ")");
-    if (negated && equals < argument.size())
-      throw Error(Code::kUsage, "the flag takes no value", typed);
-    canonical.push_back(name + (negated ? "=false" : argument.substr(equals)));
-    if (flag->value.is_switch && !negated && equals == argument.size()) previous_switch = flag;
+    const std::string name = "--" + argument.own->name;
+    std::string& spelling = spellings[argument.own->name];
+    spelling = argument.typed == name ? name : cat(argument.typed, " (", name, ")");
+    if (argument.values.empty()) throw Error(Code::kUsage, "the flag needs a value", spelling);
+    if (argument.is_negated && first != argument.typed) {
+      throw Error(Code::kUsage, "the flag takes no value", argument.typed);
+    }
+    line.push_back(cat(name, "=", argument.values[0]));
   }
-  return canonical;
-}
-
-// Throws kUsage if a flag has no value. cxxopts would take the next flag as the value.
-void require_values(const std::vector<std::string>& canonical, const Typed& spellings) {
-  for (size_t i = 1; i + 1 < canonical.size(); ++i) {
-    const std::string_view argument = canonical[i];
-    const bool is_bare = argument.starts_with("--") && argument.find('=') == argument.npos;
-    if (!is_bare || !canonical[i + 1].starts_with("--")) continue;
-    const Flag& flag = *look_up_flag(argument.substr(2)).flag;
-    if (flag.value.is_switch) continue;
-    throw Error(Code::kUsage, "the flag needs a value", spellings.at(flag.name));
-  }
+  return line;
 }
 
 // What to type in place of an argument that belongs to no flag.
@@ -122,21 +99,17 @@ std::string hint_for_stray(const std::string& argument) {
   return "name every input with a flag, such as --train-data-file";
 }
 
-// Maps the canonical name of each flag to the last value given. cxxopts pairs names with values and
-// finds arguments that are neither. `further` receives what --mode inspect is to look into, --mode
+// Maps the canonical name of each flag to the last value given. cxxopts parses `line` and finds the
+// arguments that belong to no flag. `further` receives what --mode inspect is to look into, --mode
 // fetch to copy, or --mode report to compare, besides the value of --input.
-Typed last_values(const std::vector<std::string>& canonical, const Typed& spellings,
-                  std::vector<std::string>& further) {
-  require_values(canonical, spellings);
+Typed last_values(const std::vector<std::string>& line, std::vector<std::string>& further) {
   cxxopts::Options options("berth");
   for (const Flag& flag : flag_table()) {
-    auto value = cxxopts::value<std::string>();
-    if (flag.value.is_switch) value->implicit_value("true");
-    options.add_options()(flag.name, "", value);
+    options.add_options()(flag.name, "", cxxopts::value<std::string>());
   }
   std::vector<const char*> argv;
-  argv.reserve(canonical.size());
-  for (const std::string& argument : canonical) argv.push_back(argument.c_str());
+  argv.reserve(line.size());
+  for (const std::string& argument : line) argv.push_back(argument.c_str());
   Typed values;
   try {
     const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
@@ -152,16 +125,14 @@ Typed last_values(const std::vector<std::string>& canonical, const Typed& spelli
       throw Error(Code::kUsage, cat("unexpected argument ", quoted(parsed.unmatched()[0])), "",
                   hint_for_stray(parsed.unmatched()[0]));
     }
-  } catch (const MissingArgument&) {
-    throw Error(Code::kUsage, "the flag needs a value", canonical.back());
   } catch (const MalformedArguments&) {
-    const auto dashed = std::ranges::find_if(canonical, [](const std::string& argument) {
+    const auto dashed = std::ranges::find_if(line, [](const std::string& argument) {
       return argument.size() > 1 && argument[0] == '-' && argument[1] != '-';
     });
-    throw Error(Code::kUsage,
-                dashed == canonical.end() ? "malformed arguments"
-                                          : cat("unexpected argument ", quoted(*dashed)),
-                "", "write flags with two dashes");
+    throw Error(
+        Code::kUsage,
+        dashed == line.end() ? "malformed arguments" : cat("unexpected argument ", quoted(*dashed)),
+        "", "write flags with two dashes");
   }
   return values;
 }
@@ -213,7 +184,8 @@ void complete_from(const Platform& platform, DataOptions& data) {
 }  // namespace
 
 bool takes_inputs(std::string_view mode) {
-  return mode == "inspect" || mode == "fetch" || mode == "report";
+  const auto row = std::ranges::find(mode_table(), mode, &ModeTraits::name);
+  return row != mode_table().end() && row->takes_inputs;
 }
 
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
@@ -225,9 +197,9 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
     return command_line;
   }
   Typed spellings;
-  const std::vector<std::string> canonical =
-      canonical_arguments(own_arguments(arguments, platform.home, command_line.notes), spellings);
-  const Typed values = last_values(canonical, spellings, command_line.tool.further_inputs);
+  const TypedCommand command = own_command(arguments, platform.home, command_line.notes);
+  const Typed values =
+      last_values(canonical_line(command, spellings), command_line.tool.further_inputs);
   for (std::string& input : command_line.tool.further_inputs) {
     input = parse_path(input, platform.home);
   }
@@ -246,15 +218,14 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
     training.batch_size = training.token_budget;  // no limit, because every example has a token
   }
   if (values.contains("save-steps") && !values.contains("save-minutes")) training.save_minutes = 0;
-  const Mode mode = command_line.settings.mode;
-  if (mode == Mode::kEmbed && !values.contains("precision")) {
+  const ModeTraits& mode = traits(command_line.settings.mode);
+  if (mode.makes_vectors && !values.contains("precision")) {
     command_line.settings.precision = Precision::kFp32;  // others compare the vectors with theirs
   }
   if (command_line.highest_instruction_set.empty()) {
     command_line.highest_instruction_set = platform.instruction_set;
   }
-  const bool trains = mode == Mode::kTrain || mode == Mode::kTrainAndEval;
-  if (trains && !platform.tuning.trial.empty()) {
+  if (mode.trains() && !platform.tuning.trial.empty()) {
     append_trial(platform, command_line.settings.output);
   }
   complete_from(platform, command_line.settings.output);
@@ -275,15 +246,29 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   return command_line;
 }
 
-std::vector<std::pair<std::string, std::string>> settings_table(const Settings& settings) {
-  const CommandLine command_line{.settings = settings, .highest_instruction_set = ""};
-  std::vector<std::pair<std::string, std::string>> table;
+std::vector<std::string> to_arguments(const CommandLine& command_line) {
+  const CommandLine defaults;
+  std::vector<std::string> arguments;
   for (const Flag& flag : flag_table()) {
-    if (!flag.in_settings) continue;
+    const std::string value = flag.value.get(command_line);
+    if (value.empty() || value == flag.value.get(defaults)) continue;
+    arguments.push_back(cat("--", flag.name, "=", value));
+  }
+  return arguments;
+}
+
+SettingsTable settings_table(const Settings& settings) {
+  const CommandLine command_line{.settings = settings, .highest_instruction_set = ""};
+  SettingsTable table;
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.is_recorded()) continue;
     std::string value = flag.value.get(command_line);
     const bool is_url = value.starts_with("http://") || value.starts_with("https://");
     if (is_url) value = Uri::parse(value).to_string();  // a query may hold a secret key
-    table.emplace_back(flag.name, std::move(value));
+    table.push_back({.name = flag.name,
+                     .value = std::move(value),
+                     .effect = flag.role.effect_in(settings),
+                     .marks = flag.role.marks});
   }
   return table;
 }

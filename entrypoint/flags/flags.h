@@ -3,11 +3,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
 
@@ -17,7 +17,7 @@ namespace berth {
 // A flag is written `--x v` or `--x=v`, a switch also `--x`, `--no-x` or `--nox`. `_` may stand for
 // `-`. If a flag is repeated, the last one counts. Where --help is among the arguments, only `help`
 // is set. Flags of Trainer, its example scripts, google-research/bert and Model Garden are
-// translated, and `notes` tells what became of them where that is not plain.
+// translated, and `notes` explains a translation that is not obvious.
 //
 // The platform fills in what no flag gives:
 //   --export-dir, --checkpoint-dir, --summary-dir   AIP_MODEL_DIR, AIP_CHECKPOINT_DIR,
@@ -31,8 +31,11 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
 // Whether arguments that belong to no flag are the inputs of this mode.
 bool takes_inputs(std::string_view mode);
 
-// The canonical name and the value of every setting, in the order of the flag table, as job.json
-// records them.
-std::vector<std::pair<std::string, std::string>> settings_table(const Settings& settings);
+// The command line that asks for `command_line`: parse_flags() makes the same settings of it. It
+// leaves out the name of the program, flags at their defaults, and what the platform says.
+std::vector<std::string> to_arguments(const CommandLine& command_line);
+
+// Every setting with its part in the job, in the order of the flag table, as job.json records them.
+SettingsTable settings_table(const Settings& settings);
 
 }  // namespace berth

@@ -5,7 +5,6 @@
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
-#include "entrypoint/flags/task_flags.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 
@@ -43,7 +42,7 @@ constexpr ExitCode kExitCodes[] = {
 std::string default_text(const Flag& flag) {
   const std::string text =
       flag.default_text.empty() ? flag.value.get(CommandLine{}) : flag.default_text;
-  return text == "false" && !flag.in_settings ? "" : text;
+  return text == "false" && !flag.role.is_recorded() ? "" : text;
 }
 
 std::string left_column(const Flag& flag) {
@@ -157,7 +156,7 @@ std::string help_text(int columns) {
   out += '\n';
   append_wrapped(
       out,
-      "The flags of Hugging Face's Trainer and example scripts, of google-research/bert and of "
+      "The flags of Hugging Face's Trainer and example scripts, google-research/bert and "
       "TensorFlow Model Garden work, too, or an error says what to use instead. berth explain "
       "'python run_glue.py ...' prints the line for berth and what becomes of each flag. It runs "
       "nothing; exit code 2 means that a flag stands in the way.",
@@ -192,7 +191,7 @@ std::string help_json() {
     if (flag.group == FlagGroup::kHidden) continue;
     OrderedJson tasks = OrderedJson::array();
     for (const TaskTraits& task : task_table()) {
-      if (heeds(task.task, flag.name)) tasks.push_back(task.names[0]);
+      if (flag.role.is_heeded_by(task.task)) tasks.push_back(task.names[0]);
     }
     flags.push_back({{"name", flag.name},
                      {"aliases", flag.aliases},

@@ -4,7 +4,7 @@
 
 namespace berth {
 
-// What to try first, in some fifteen lines: for `berth` without any argument.
+// The first steps, in some fifteen lines: for `berth` without any argument.
 std::string usage_text();
 
 // The text of --help, wrapped at `width` columns (but at no fewer than 60).
@@ -17,9 +17,8 @@ std::string help_markdown();
 // The visible flags for other programs, as one JSON object on a line:
 //   {"flags": [{"name", "aliases", "group", "value", "switch", "default", "help"}, ...],
 //    "translated": {NAME: FLAG, ...}}
-// Names are kebab-case. "value" is what help shows for the value. "translated" has the flags of
-// other programs that foreign/translation.h knows, and the flag with the same meaning and values,
-// or "".
+// Names are kebab-case. "value" is the placeholder in the help. "translated" has the flags of other
+// programs that foreign/translation.h knows, and the flag with the same meaning and values, or "".
 std::string help_json();
 
 // "berth 0.1.0 (...)".

@@ -32,79 +32,83 @@ FlagValue flag_file_value() {
 }  // namespace
 
 std::vector<Flag> machine_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"precision",
        {"dtype"},
        kMachine,
-       "The type of the factors in matrix products, and of the activations that are kept for the "
+       "The type of the factors in matrix products, and of the activations that are stored for the "
        "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
        "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16), and fp32 elsewhere. "
-       "--mode embed uses fp32 without this flag, and a resumed job what it began with. int8 is "
-       "for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval tells what "
-       "it costs.",
-       precision_value()},
+       "Without this flag, --mode embed uses fp32, and a resumed job uses its first precision. "
+       "int8 is "
+       "for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval shows its "
+       "cost in accuracy.",
+       precision_value(),
+       {kDecides, kEverywhere}},
       {"threads",
        {"num-threads"},
        kMachine,
        "How many threads to compute with.",
        integer_value(place(&CommandLine::settings, &Settings::threads), {0, 1024}),
+       {kFree, kEverywhere, kOwnToWorker},
        "one for each CPU that the job may use"},
       {.name = "profile",
        .aliases = {},
        .group = kMachine,
-       .help = "Record what the threads do in so many updates, print the ten largest costs, and "
+       .help = "Record the work of the threads in N updates, print the ten largest costs, and "
                "write JOB_DIR/profile.pftrace, which ui.perfetto.dev shows. 0 records nothing.",
        .value = integer_value(place(&CommandLine::profiled_updates), {0, 1000}),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "price-per-hour",
        .aliases = {},
        .group = kMachine,
-       .help = "What an hour of this machine costs, in any currency. The end of a training and "
-               "--mode bench then say what an epoch costs.",
+       .help = "The price of this machine for an hour, in any currency. The end of a training and "
+               "--mode bench then give the price of an epoch.",
        .value = optional_real_value(place(&CommandLine::price_per_hour),
                                     {0, 1e9, true, true, "a price"}),
-       .default_text = "not known",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "not known"},
       {.name = "dry-run",
        .aliases = {},
        .group = kMachine,
        .help = "Do everything that comes before the first update, print the size of the job and "
                "the memory that it needs, and stop.",
        .value = switch_value(place(&CommandLine::dry_run)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "flagfile",
        .aliases = {},
        .group = kMachine,
        .help = "Take the flags in this local file, one a line as --name=value, as if they stood in "
                "place of this flag.",
        .value = flag_file_value(),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "help",
        .aliases = {},
        .group = kMachine,
        .help = "Print this help and exit; also -h.",
        .value = switch_value(place(&CommandLine::help)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "version",
        .aliases = {},
        .group = kMachine,
        .help = "Print the version and exit.",
        .value = switch_value(place(&CommandLine::version)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
 
       {.name = "help-markdown",
        .aliases = {},
        .group = kHidden,
        .help = "Print the flag tables of docs/flags.md and exit.",
        .value = switch_value(place(&CommandLine::help_markdown)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "help-json",
        .aliases = {},
        .group = kHidden,
        .help = "Print the flag table for programs, as one JSON object, and exit.",
        .value = switch_value(place(&CommandLine::help_json)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "instruction-set",
        .aliases = {},
        .group = kHidden,
@@ -112,25 +116,25 @@ std::vector<Flag> machine_flags() {
            "Compute without the CPU instructions above these, for tests: baseline, avx2 or avx512 "
            "(with AVX512_BF16, without AMX).",
        .value = text_value("NAME", place(&CommandLine::highest_instruction_set)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "memory-limit",
        .aliases = {},
        .group = kHidden,
        .help = "The most bytes of memory that a training may use, for a process beside another.",
        .value = integer_value(place(&CommandLine::memory_limit), {0, INT64_MAX}),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "owner-process",
        .aliases = {},
        .group = kHidden,
        .help = "Stop as after SIGTERM when this process ends, which must have started the program.",
        .value = integer_value(place(&CommandLine::owner_process), {0, INT32_MAX}),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "parent-process",
        .aliases = {},
        .group = kHidden,
        .help = "End when this process does, and leave its termination message alone.",
        .value = integer_value(place(&CommandLine::parent_process), {0, INT32_MAX}),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
   };
 }
 

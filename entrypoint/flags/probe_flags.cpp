@@ -24,29 +24,32 @@ FlagValue probe_value() {
 }  // namespace
 
 std::vector<Flag> probe_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {"probe",
        {},
        kSaving,
-       "For pre-training: fine-tune the encoder as it is so far on these labelled rows and tell "
-       "the scores, before the first update, at intervals and at the end. FILE is what "
-       "--train-data-file takes (write a comma in it as \\,), and TASK what --task takes. Training "
-       "waits meanwhile, and its "
-       "result is the same as without probes.",
+       "For pre-training: fine-tune the current encoder on these labelled rows and report the "
+       "scores. This happens before the first update, at intervals and at the end. FILE is any "
+       "value of --train-data-file (write a comma in it as \\,), and TASK is a value of --task. "
+       "Training waits meanwhile, and its result is the same as without probes.",
        probe_value(),
+       {kFree, kInTraining, kOwnToWorker},
        "none"},
       {"probe-steps",
        {},
        kSaving,
-       "Probe after every so many updates. 0 means as often as evaluations.",
-       integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount})},
+       "Probe after every N updates. 0 means as often as evaluations.",
+       integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount}),
+       FlagRole(kFree, kInTraining).only_with("probe", "probe")},
       {"probe-samples",
        {},
        kSaving,
        "How many rows of its file a probe trains on at most, in three epochs. It scores about as "
        "many others, but no more than a fifth of the rows.",
-       integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount})},
+       integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount}),
+       FlagRole(kFree, kInTraining).only_with("probe", "probe")},
   };
 }
 

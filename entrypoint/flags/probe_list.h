@@ -14,9 +14,9 @@ struct ProbeFile {
 };
 
 // Parses [NAME:][TASK=]FILE, separated by commas. A comma of FILE is written as "\,". Without a
-// NAME, the file's own name is taken up to its first dot. What stands before '=' is a TASK if it
-// could be a word, and otherwise a part of FILE. Throws kUsage on an unknown task or one without
-// labels, an entry without a file, and two entries of one name.
+// NAME, the file's own name is taken up to its first dot. The text before '=' is a TASK if it could
+// be a word, and otherwise a part of FILE. Throws kUsage on an unknown task or one without labels,
+// an entry without a file, and two entries of one name.
 std::vector<ProbeFile> parse_probes(std::string_view text);
 
 }  // namespace berth

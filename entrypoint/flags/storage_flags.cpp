@@ -10,34 +10,34 @@ auto storage(auto... members) { return place(&CommandLine::storage, members...);
 }  // namespace
 
 std::vector<Flag> storage_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {.name = "cache-dir",
        .aliases = {},
        .group = kStorage,
-       .help = "Keep files that are read from gs:// and https:// in this directory, by version and "
-               "checksum, so that a restarted job does not fetch them again. The programs that are "
-               "compiled "
-               "for a TPU or GPU are kept there too; only users who may run this program should be "
-               "able to write to it.",
+       .help =
+           "Cache files from gs:// and https:// in this directory, by version and checksum. A "
+           "restarted job then does not fetch them again. Compiled programs for a TPU or GPU are "
+           "cached there, too. Only users who may run this program should be able to write to it.",
        .value = path_value("DIR", storage(&StorageOptions::cache_dir)),
-       .default_text = "no cache",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "no cache"},
       {.name = "anonymous",
        .aliases = {},
        .group = kStorage,
        .help = "Read public gs:// objects without credentials, instead of with Application Default "
                "Credentials.",
        .value = switch_value(storage(&StorageOptions::anonymous)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "user-project",
        .aliases = {"billing-project"},
        .group = kStorage,
        .help = "The project of Google Cloud that is billed for requests to gs:// (userProject). A "
                "bucket with requester pays needs it.",
        .value = text_value("NAME", storage(&StorageOptions::user_project)),
-       .default_text = "the bucket's own",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "the bucket's own"},
       {.name = "parallel-uploads",
        .aliases = {},
        .group = kStorage,
@@ -45,28 +45,28 @@ std::vector<Flag> storage_flags() {
            "Upload large gs:// objects as parts of 8 MiB, which storage then joins and deletes. "
            "Switch this off for a bucket whose objects may not be deleted, or not early.",
        .value = switch_value(storage(&StorageOptions::transfer, &TransferOptions::joins_parts)),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "storage-endpoint",
        .aliases = {},
        .group = kStorage,
        .help = "Another address of Google Cloud Storage; credentials are sent to it. An emulator "
                "is named by STORAGE_EMULATOR_HOST instead.",
        .value = text_value("URL", storage(&StorageOptions::endpoint)),
-       .default_text = "Google's",
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere},
+       .default_text = "Google's"},
       {.name = "storage-retry-deadline",
        .aliases = {},
        .group = kStorage,
        .help = "Give up a transfer after this many seconds without any progress.",
        .value = real_value(storage(&StorageOptions::retry, &RetryOptions::deadline_s), kSeconds),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
       {.name = "storage-stall-timeout",
        .aliases = {},
        .group = kStorage,
        .help = "Drop a connection and try again after this many seconds of silence.",
        .value = real_value(storage(&StorageOptions::http, &HttpClientOptions::stall_timeout_s),
                            kSeconds),
-       .in_settings = false},
+       .role = {kUnrecorded, kEverywhere}},
   };
 }
 

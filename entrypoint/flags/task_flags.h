@@ -9,10 +9,6 @@
 
 namespace berth {
 
-// Whether a training of `task` heeds the flag. THE table of the flags that only some tasks heed:
-// refusals, the table of docs/tasks.md and --help-json come from it.
-bool heeds(Task task, std::string_view flag);
-
 // The table for docs/tasks.md: a row for each flag that only some tasks heed, a column for each
 // task that can be trained.
 std::string task_flags_markdown();

@@ -36,6 +36,7 @@ FlagValue export_format() {
 }  // namespace
 
 std::vector<Flag> tool_flags() {
+  using enum Effect;
   using enum FlagGroup;
   return {
       {.name = "input",
@@ -48,38 +49,38 @@ std::vector<Flag> tool_flags() {
                "standard input. For --mode report: a job directory, and further ones at the end of "
                "the command.",
        .value = path_value("FILE", tool(&ToolOptions::input)),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "text",
        .aliases = {},
        .group = kTools,
        .help = "For --mode tokenize: the text to tokenize, instead of --input.",
        .value = given_text(),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "add-special-tokens",
        .aliases = {},
        .group = kTools,
        .help = "For --mode tokenize: add the special tokens, such as [CLS] and [SEP].",
        .value = switch_value(tool(&ToolOptions::add_special_tokens)),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "json",
        .aliases = {},
        .group = kTools,
        .help =
            "For --mode inspect: print one JSON object for each file instead of lines for people.",
        .value = switch_value(tool(&ToolOptions::json)),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "report-file",
        .aliases = {},
        .group = kTools,
        .help = "For --mode report: the page to write, local or gs://, or - for standard output.",
        .value = path_value("FILE", tool(&ToolOptions::report_file)),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "max-age",
        .aliases = {},
        .group = kTools,
        .help = "For --mode heartbeat: how many seconds a training may give no sign of life.",
        .value = integer_value(tool(&ToolOptions::max_age_s), {1, 1'000'000}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "record-format",
        .aliases = {},
        .group = kTools,
@@ -91,21 +92,21 @@ std::vector<Flag> tool_flags() {
        .value = choice_value<RecordFormat>(
            tool(&ToolOptions::prepared, &PreparedFileOptions::format),
            {{"tfrecord", RecordFormat::kTfRecord}, {"jsonl", RecordFormat::kJsonl}}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "num-shards",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare: how many files to write for each data set.",
        .value = integer_value(tool(&ToolOptions::prepared, &PreparedFileOptions::num_shards),
                               {1, 99'999}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "compress",
        .aliases = {},
        .group = kTools,
        .help = "For --mode prepare: the compression of the files.",
        .value = choice_value<bool>(tool(&ToolOptions::prepared, &PreparedFileOptions::gzip),
                                    {{"none", false}, {"gzip", true}}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "tokenizer-type",
        .aliases = {},
        .group = kTools,
@@ -116,7 +117,7 @@ std::vector<Flag> tool_flags() {
            {{"wordpiece", TokenizerType::kWordPiece},
             {"bpe", TokenizerType::kBpe},
             {"unigram", TokenizerType::kUnigram}}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "vocab-size",
        .aliases = {},
        .group = kTools,
@@ -125,8 +126,8 @@ std::vector<Flag> tool_flags() {
            "included.",
        .value = integer_value(tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::vocab_size),
                               {0, 10'000'000}),
-       .default_text = "as the original: 30522 for wordpiece, 50265 for bpe, 32000 for unigram",
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone},
+       .default_text = "as the original: 30522 for wordpiece, 50265 for bpe, 32000 for unigram"},
       {.name = "min-frequency",
        .aliases = {},
        .group = kTools,
@@ -135,15 +136,16 @@ std::vector<Flag> tool_flags() {
            "are merged into one. unigram does not use it.",
        .value = integer_value(
            tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::min_frequency), {0, kAnyCount}),
-       .in_settings = false},
+       .role = {kUnrecorded, kInNone}},
       {.name = "export-format",
        .aliases = {},
        .group = kTools,
-       .help = "The format of the exported model. In training, onnx adds model.onnx to the model, "
-               "for ONNX Runtime and the like, and tensorflow adds a checkpoint (bert_model.ckpt) "
-               "and bert_config.json; --mode convert writes --model to --export-dir in this "
-               "format alone.",
-       .value = export_format()},
+       .help =
+           "The format of the exported model. In training, onnx adds model.onnx to the model, for "
+           "ONNX Runtime and similar programs. tensorflow adds a checkpoint (bert_model.ckpt) and "
+           "bert_config.json. --mode convert writes --model to --export-dir in this format only.",
+       .value = export_format(),
+       .role = {kDecides, kInTraining}},
       {.name = "export-dtype",
        .aliases = {},
        .group = kTools,
@@ -152,7 +154,8 @@ std::vector<Flag> tool_flags() {
                "convert to safetensors keeps their type by default.",
        .value = choice_value<DType>(
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_dtype),
-           {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}})},
+           {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}}),
+       .role = {kDecides, kInTraining}},
   };
 }
 

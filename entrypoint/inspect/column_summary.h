@@ -13,7 +13,7 @@ namespace berth {
 class ColumnSummary {
  public:
   void add(const Cell& cell);
-  void add_array(size_t size);  // the feature of a TFRecord, with so many elements
+  void add_array(size_t size);  // a feature of a TFRecord with `size` elements
 
   // "texts, 12 to 1012 characters, median 230" or "integers, 4 values: 0 (2500), 1 (2500), ...",
   // followed by the number of missing cells. A column without any value is "nothing".

@@ -13,10 +13,10 @@ struct Inspection {
   std::string json;  // without a line break at its end
 };
 
-// Looks into the model, checkpoint, table, TFRecord, event file or shard of tokens at `path`, or
-// into each file of a folder or archive of tables, whose objects stand on lines of their own, and
-// verifies its checksums if it has any. Throws kNotFound, kBadData on a file of another kind, and
-// what the reader of the file throws.
+// Describes the model, checkpoint, table, TFRecord, event file or shard of tokens at `path`, and
+// verifies its checksums if it has any. For a folder or archive of tables, it describes each file,
+// as an object on a line of its own. Throws kNotFound, kBadData on a file of another kind, and what
+// the reader of the file throws.
 Inspection inspect(Storage& storage, const std::string& path, TextForm form = {});
 
 // The same for one kind of file. `uri` is a file of that kind.

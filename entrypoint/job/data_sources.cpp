@@ -140,7 +140,7 @@ void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
 void use_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
                 DataSources& sources) {
   DataOptions& data = settings.data;
-  const bool reads_both = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
+  const bool reads_both = traits(settings.mode).reads(kTrainRows | kEvalRows);
   const auto folder = find_split_folder(storage, Uri::parse(data.train_data_file));
   if (!folder) return;
   const bool has_mismatched = split_for(folder->splits, "eval_mm").has_value();
@@ -192,7 +192,7 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     use_splits(storage, command_line, settings, sources);
   }
   const bool scores_halves = glue != nullptr && !glue->eval_mismatched.empty() &&
-                             settings.mode == Mode::kEval && data.data_dir.empty();
+                             traits(settings.mode).scores() && data.data_dir.empty();
   if (scores_halves && !data.eval_data_file.empty()) {
     const auto folder = find_split_folder(storage, Uri::parse(data.eval_data_file));
     if (folder && split_for(folder->splits, "eval_mm")) {
@@ -251,9 +251,8 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   sources.train = request("train", data.train_data_file, LabelNeed::kRequired);
   sources.eval = request("eval", data.eval_data_file, LabelNeed::kRequired);
   // --mode prepare keeps the labels of the records that have labels.
-  const LabelNeed need = settings.mode == Mode::kPredict || settings.mode == Mode::kEmbed
-                             ? LabelNeed::kIgnored
-                             : LabelNeed::kIfPresent;
+  const LabelNeed need =
+      traits(settings.mode).predicts() ? LabelNeed::kIgnored : LabelNeed::kIfPresent;
   sources.predict = request("predict", data.predict_data_file, need);
   if (glue != nullptr && !glue->eval_mismatched.empty() && !data.data_dir.empty()) {
     const Uri file = Uri::parse(data.data_dir) / std::string(glue->eval_mismatched);

@@ -17,20 +17,20 @@ namespace berth {
 // and columns, a meta data file supplies labels and the task.
 struct DataSources {
   std::optional<Task> task{};  // nullopt: it is inferred from the data
-  // Those of --label-names or of the benchmark; empty: those of the data.
+  // The labels of --label-names or of the benchmark; empty: the labels in the data.
   std::vector<std::string> labels{};
   bool labels_are_given = false;           // by --label-names
-  std::string metric{};                    // that of the benchmark; empty: that of the task
+  std::string metric{};                    // the benchmark's metric; empty: the task's
   DataRequest train{}, eval{}, predict{};  // the path is empty where no file was given
   DataRequest mismatched{};                // MNLI's second evaluation set
   bool eval_is_found = false;              // in the folder of `train`, and no flag names it
 };
 
-// Completes `settings` with what its data flags imply, as part of resolve_settings(): the files of
-// --data-dir, the sequence length of --input-meta-data-path unless `command_line` gives one, and
-// the size of evaluation batches where there is a token budget. Throws kUsage on an unknown task
-// and on --label-names that are empty or equal, kNotFound if the meta data file does not exist, and
-// kBadData if it does not hold what run_classifier.py's does.
+// Completes `settings` with the values that its data flags imply, as part of resolve_settings():
+// the files of --data-dir, the sequence length of --input-meta-data-path unless `command_line`
+// gives one, and the size of evaluation batches if there is a token budget. Throws kUsage on an
+// unknown task and on --label-names that are empty or equal. Throws kNotFound if the meta data file
+// does not exist, and kBadData if it does not have the form of run_classifier.py's.
 DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
 
 // Completes both where the rows to train on lie in an archive of splits, as resolve_data() does for

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// `text "sentence1" and "sentence2", labels "label"`: the columns that were taken for what. Empty
-// where the rows have no columns.
+// `text "sentence1" and "sentence2", labels "label"`: the columns and their roles. Empty if the
+// rows have no columns.
 std::string describe_columns(const ColumnChoice& columns);
 
 // How many of `rows` belong to each class. `strata` has the stratum of every row, and `classes` the

@@ -1,9 +1,9 @@
 #include "entrypoint/job/device_choice.h"
 
-#include <optional>
 #include <system_error>
 #include <vector>
 
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/platform/accelerators.h"
 #include "entrypoint/platform/cuda_libraries.h"
 #include "entrypoint/platform/plugin_places.h"
@@ -11,7 +11,6 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "trainer/model/task.h"
 
 namespace berth {
 namespace {
@@ -71,14 +70,14 @@ DeviceChoice named_device(const CommandLine& command_line, const Machine& machin
 }
 
 DeviceChoice best_device(const CommandLine& command_line, const Machine& machine) {
-  const std::optional<Task> task = find_task(command_line.settings.data.task);
-  const bool needs_cpu = task && is_on_cpus_only(*task) && command_line.device.plugin.empty();
+  const bool names_plugin = !command_line.device.plugin.empty();
+  const std::string needs = names_plugin ? "" : needs_cpu(command_line);
   std::string passed_over;
   for (const DeviceKind kind : {DeviceKind::kTpu, DeviceKind::kGpu}) {
     if (!presence_of(kind, command_line, machine).is_there) continue;
-    if (needs_cpu) {
-      log_info(cat("device: CPU, although this machine has a ", name_of(kind), ", because --task ",
-                   task_name(*task), " is computed on CPUs only"));
+    if (!needs.empty()) {
+      log_info(cat("device: CPU, although this machine has a ", name_of(kind), ", because ", needs,
+                   " is computed on CPUs only"));
       return {};
     }
     std::string looked_at;
@@ -87,7 +86,7 @@ DeviceChoice best_device(const CommandLine& command_line, const Machine& machine
     passed_over = cat("the CPU computes, although this machine has a ", name_of(kind),
                       ", because there is no PJRT plugin for it in ", looked_at);
   }
-  if (!command_line.device.plugin.empty()) {
+  if (names_plugin) {
     throw Error(Code::kUsage, "this machine has no TPU and no GPU that the plugin could drive",
                 "--pjrt-plugin", "leave it out, or use --device xla-cpu with a plugin for CPUs");
   }
@@ -96,7 +95,6 @@ DeviceChoice best_device(const CommandLine& command_line, const Machine& machine
 }
 
 DeviceChoice any_device(const CommandLine& command_line, const Machine& machine) {
-  if (command_line.settings.precision == Precision::kInt8) return {};  // there is no other device
   switch (command_line.settings.device) {
     case DeviceKind::kAuto:
       return best_device(command_line, machine);
@@ -116,11 +114,7 @@ Machine this_machine() { return {.program_folder = program_folder()}; }
 
 DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine) {
   DeviceChoice choice = any_device(command_line, machine);
-  const bool draws_philox = command_line.device.generator == DropoutGenerator::kPhilox;
-  if (choice.kind == DeviceKind::kCpu && !draws_philox) {
-    throw Error(Code::kUsage, "the CPU draws dropout by Philox only",
-                "--dropout-generator threefry", "leave it out, or train on a TPU or GPU");
-  }
+  require_device(command_line, choice.kind);
   return choice;
 }
 

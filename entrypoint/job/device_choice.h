@@ -20,16 +20,16 @@ struct Machine {
 };
 Machine this_machine();
 
-// Chooses what computes: what --device names, or for auto the first of TPU, GPU and CPU that is
-// there with its plugin; the CPU if --task names what only CPUs compute. Says in one line of the
-// log what it is, unless it is the CPU and there was nothing to choose. Opens no plugin.
+// Chooses the device: the one that --device names, or for auto the first of TPU, GPU and CPU that
+// is there with its plugin. auto takes the CPU if only CPUs compute what the flags ask for. One
+// line of the log names the device, unless it is the CPU and there was nothing to choose. Opens no
+// plugin.
 //
-// Throws kUsage if the device that --device names is not there, if the TPU has several hosts, or if
-// the CPU shall draw dropout by another generator than Philox; and kNotFound if the plugin of a
-// device is not there.
+// Throws kUsage if the named device is not there, if the TPU has several hosts, or if the device
+// does not compute the job (device_rules.h). Throws kNotFound if a device's plugin is not there.
 DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine);
 
-// Does what must happen before the chosen plugin is opened; see prepare_cuda().
+// Prepares the process for the chosen plugin, before it is opened; see prepare_cuda().
 void prepare_device(const DeviceChoice& choice, const CommandLine& command_line);
 
 }  // namespace berth

@@ -1,5 +1,6 @@
 #include "entrypoint/job/earlier_job.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "entrypoint/flags/flag_value.h"
@@ -56,10 +57,27 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     require(label.is_string());
     labels_.push_back(label);
   }
+  take_sources(record.value("sources", Json()));
   const Json reading = record.value("reading", Json());
   if (reading.is_object()) take_reading(reading);
   const bool has_task = record.contains("task") && record["task"].is_string();
   task_ = has_task ? record["task"].get<std::string>() : setting("task");
+}
+
+// Leaves out what is not of the form of a source, so that it is none of the job's.
+void EarlierJob::take_sources(const Json& sources) {
+  if (!sources.is_array()) return;
+  for (const Json& source : sources) {
+    const auto text = [&](const char* key) -> std::string {
+      const Json found = source.is_object() ? source.value(key, Json()) : Json();
+      return found.is_string() ? found.get<std::string>() : "";
+    };
+    const std::string role = text("role"), uri = text("uri"), crc = text("crc32c");
+    if (role.empty() || uri.empty() || !source.value("size", Json()).is_number_unsigned()) continue;
+    Source read{.role = role, .uri = uri, .checksum = {.size = source.at("size")}};
+    std::from_chars(crc.data(), crc.data() + crc.size(), read.checksum.crc, 16);
+    sources_.push_back(std::move(read));
+  }
 }
 
 // Takes what job.json says of how the job has read its rows and its tokenizer.

@@ -11,13 +11,14 @@
 #include "trainer/data/find_columns.h"
 #include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/task.h"
 
 namespace berth {
 
-// What job.json says about the job in a directory. A value.
+// The job in a directory, as job.json describes it. A value.
 class EarlierJob {
  public:
   // nullopt: `directory` has no job.json. Throws as the constructor does.
@@ -29,6 +30,8 @@ class EarlierJob {
   // The value of a flag, by its canonical name; empty where an older version did not know the flag.
   std::string setting(std::string_view name) const;
   const std::vector<std::string>& labels() const { return labels_; }
+  // The files that it has read, with their checksums.
+  const std::vector<Source>& sources() const { return sources_; }
   // How the labels of its rows are written. nullopt: an older version did not record it.
   const std::optional<LabelForm>& label_form() const { return label_form_; }
   // The columns of CoNLL that the job has used, by their numbers; empty: none are known.
@@ -38,24 +41,25 @@ class EarlierJob {
   const std::optional<ColumnChoice::Trained>& columns() const { return columns_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
-  // The generator of the job, if it had one. What `options` names comes first.
+  // The generator of the job, if it had one. A generator in `options` has priority.
   ElectraOptions electra(ElectraOptions options) const;
   EmbeddingOptions embedding() const;  // pooling and normalization, as the job asked for them
   int32_t max_seq_length() const;      // in tokens
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
-  // Whether its decoder has weights of its own beside the word embeddings (settle_decoder()).
+  // Whether its decoder has weights of its own beside the word embeddings (resolve_decoder()).
   bool has_own_decoder() const { return has_own_decoder_; }
 
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
 
-  // The model that the job began with, without its parameters (Init::kRandom). What `options` names
-  // comes first.
+  // The model that the job began with, without its parameters (Init::kRandom). A model in `options`
+  // has priority.
   ModelOptions first_model(ModelOptions options) const;
 
  private:
   void take_reading(const Json& reading);
+  void take_sources(const Json& sources);
 
   Uri place(std::string_view setting, const Uri& part) const;
   double number(std::string_view name) const;
@@ -63,6 +67,7 @@ class EarlierJob {
   JobDirectory directory_;
   std::map<std::string, std::string, std::less<>> settings_;
   std::vector<std::string> labels_;
+  std::vector<Source> sources_;
   std::optional<LabelForm> label_form_;
   std::string task_, words_, tags_;
   std::optional<ColumnChoice::Trained> columns_;

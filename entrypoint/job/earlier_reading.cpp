@@ -1,7 +1,10 @@
 #include "entrypoint/job/earlier_reading.h"
 
 #include <utility>
+#include <vector>
 
+#include "entrypoint/flags/flags.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 
 namespace berth {
@@ -32,6 +35,28 @@ CommandLine with_reading_of_job(Storage& storage, const JobDirectory& directory,
     keep_reading_of(*begun, command_line);
   }
   return command_line;
+}
+
+bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& asked) {
+  for (const Setting& setting : settings_table(asked)) {
+    if (setting.effect == Effect::kPlace && earlier.setting(setting.name) != setting.value) {
+      return false;
+    }
+  }
+  for (const Source& source : earlier.sources()) {
+    if (source.uri.ends_with(" (its texts)")) continue;
+    Checksum now;
+    try {
+      ChecksumSource file(storage.open(Uri::parse(source.uri)), now);
+      std::vector<std::byte> buffer(size_t{1} << 18);
+      while (file.read(buffer) > 0) {
+      }
+    } catch (const Error&) {
+      return false;
+    }
+    if (now != source.checksum) return false;
+  }
+  return !earlier.sources().empty();
 }
 
 SettingsTable settings_of_older_readings() { return {{kFlag, "true"}}; }

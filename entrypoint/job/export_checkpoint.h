@@ -22,8 +22,8 @@ class CheckpointExport {
   CheckpointExport(Job& job, const EarlierJob& earlier);
 
   // Writes the model of the checkpoint of `step` into `directory`, which the caller holds.
-  // `evaluation` is what the model's README.md tells. Throws kNotFound and kCorrupt where the
-  // checkpoint is not complete, kBadData where a number does not fit --export-dtype, and what
+  // `evaluation` is the evaluation in the model's README.md. Throws kNotFound and kCorrupt where
+  // the checkpoint is not complete, kBadData where a number does not fit --export-dtype, and what
   // storage throws. Called once.
   void write(CheckpointStore& checkpoints, int64_t step, const Uri& directory,
              const std::optional<EvaluationResult>& evaluation = std::nullopt);

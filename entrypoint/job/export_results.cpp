@@ -9,6 +9,7 @@
 #include "storage/whole_file.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/onnx_files.h"
+#include "trainer/model/architecture.h"
 #include "trainer/model/config.h"
 #include "trainer/model/generator_config.h"
 #include "trainer/model/generator_tensors.h"
@@ -33,12 +34,11 @@ void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& c
 }  // namespace
 
 void require_exportable(const Settings& settings, const ModelConfig& config) {
-  const bool google = config.type == ModelType::kBert || config.type == ModelType::kAlbert;
-  if (settings.output.export_format == ExportFormat::kTensorflow && !google) {
-    throw Error(
-        Code::kUsage,
-        cat("TensorFlow checkpoints have no tensor names for ", model_type_name(config.type)),
-        "--export-format tensorflow", "only bert and albert can be exported so");
+  const Architecture& row = architecture(config.type);
+  if (settings.output.export_format == ExportFormat::kTensorflow && !row.has_tensorflow_names) {
+    throw Error(Code::kUsage,
+                cat("TensorFlow checkpoints have no tensor names for ", row.model_type),
+                "--export-format tensorflow", "only bert and albert can be exported so");
   }
   const bool has_decoder =
       traits(config.task).rows == HeadRows::kMasked && !config.ties_word_embeddings;
@@ -48,10 +48,10 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
                 "embeddings (tie_word_embeddings)",
                 "--export-format tensorflow", "leave the flag out");
   }
-  if (settings.output.export_adapter && config.type == ModelType::kNomicBert) {
+  if (settings.output.export_adapter && !row.has_peft_names) {
     throw Error(Code::kUsage,
-                "PEFT has no place for adapters of NomicBERT's matrices, which transformers names "
-                "and splits otherwise",
+                cat("PEFT has no place for adapters of ", row.title,
+                    "'s matrices, which transformers names and splits otherwise"),
                 "--export-adapter", "leave the flag out: the merged model is exported anyway");
   }
   if (settings.training.optimization.lora && config.conv_kernel_size > 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/job/fitting_length.h"
 #include "entrypoint/job/generator.h"
 #include "entrypoint/job/labelled_data.h"
@@ -70,7 +71,9 @@ bool is_of_groups(Task task) { return traits(task).rows == HeadRows::kGroups; }
 ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
                           ResolvedJob& resolved) {
   const Settings& settings = resolved.settings;
-  if (settings.mode == Mode::kEmbed) return describe_embedder(folder, command_line, resolved);
+  if (traits(settings.mode).makes_vectors) {
+    return describe_embedder(folder, command_line, resolved);
+  }
   const bool asks_length = resolved.is_of_job || asks_for_length(command_line, settings);
   ModelDescription model =
       describe_fitting_model(folder, command_line, resolved.settings, resolved.is_of_job);
@@ -106,7 +109,7 @@ void require_no_new_rule(const LoadedTable& loaded) {
     if (found.rule.empty()) continue;
     throw Error(Code::kIncompatible,
                 cat("an earlier version of berth began the job, and may have read its labels "
-                    "otherwise than this version does: ",
+                    "in another way than this version: ",
                     found.rule),
                 loaded.name,
                 "evaluate with that version, or say how labels are written by --label-lists or "
@@ -128,8 +131,9 @@ FinishedModel::FinishedModel(Job& job)
       folder_(checked_storage(listed_, settings()), settings().model),
       model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
-  settle_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
+  resolve_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
   generator_ = finished_generator(job, settings(), model_.config);
+  require_device(job.command_line, job.device.kind, model_.config.task);
   program_bytes_ = program_bytes();
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes
 }

@@ -14,15 +14,14 @@
 
 namespace berth {
 
-// A fine-tuned model, loaded and ready to run over rows: what --mode eval, predict and
-// embed share.
-// Borrows `job`. One thread uses it.
+// A fine-tuned model, loaded and ready to run over rows: the common part of --mode eval, predict
+// and embed. Borrows `job`. One thread uses it.
 class FinishedModel {
  public:
   // Resolves the settings, checks that all inputs are there, and reads the model's configuration
-  // and tokenizer. The task is the model's, and for --mode embed that of text embeddings, where the
-  // pooling and the longest text are the model's unless flags name others. Throws kUsage where the
-  // model was not fine-tuned (its configuration names no labels), else what its parts throw.
+  // and tokenizer. The task is the model's. For --mode embed it is text embeddings, and the pooling
+  // and the longest text are the model's unless flags name others. Throws kUsage if the model was
+  // not fine-tuned (its configuration names no labels), else what its parts throw.
   explicit FinishedModel(Job& job);
 
   const Settings& settings() const { return resolved_.settings; }
@@ -33,8 +32,8 @@ class FinishedModel {
   const std::string& name() const { return folder_.name(); }  // for messages
   const EngineInfo& engine_info() const { return device_->info(); }
 
-  // Loads a table by the rules of the model's task, which becomes another one where the table has
-  // no labels and the task has one for such rows (TaskTraits::unlabelled).
+  // Loads a table by the rules of the model's task. If the table has no labels, the task becomes
+  // its TaskTraits::unlabelled, if there is one.
   LoadedTable load(DataRequest request);
   // join_rows() of all rows, for the model's task.
   void join(LoadedTable& loaded);
@@ -49,7 +48,7 @@ class FinishedModel {
 
  private:
   void make_engine(const EngineOptions& options);
-  // Reads the parameters. Of several workers, worker 0 alone does.
+  // Reads the parameters. If there are several workers, only worker 0 does.
   void fill(ParameterTensors& values);
 
   Job& job_;
@@ -61,7 +60,7 @@ class FinishedModel {
   size_t program_bytes_ = 0;                // as program_bytes() counts them
   std::unique_ptr<Device> device_;
   std::unique_ptr<Engine> engine_;
-  int64_t sequences_ = 0;  // The largest batch that the engine has room for.
+  int64_t sequences_ = 0;  // The largest batch that fits the engine.
 };
 
 // Throws kStopped: a signal ended the job, which has nothing to save.

@@ -1,10 +1,12 @@
 #include "entrypoint/job/generator.h"
 
+#include "entrypoint/flags/device_rules.h"
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/model/architecture.h"
 #include "trainer/model/generator_config.h"
 #include "trainer/model/generator_tensors.h"
 #include "trainer/weights/pretrained.h"
@@ -21,17 +23,14 @@ void require_possible(const Job& job, const Settings& settings, const ModelConfi
   const auto refuse = [](const std::string& problem, const char* flag, const char* hint) {
     throw Error(Code::kUsage, problem, flag, hint);
   };
-  if (config.type != ModelType::kElectra) {
+  if (!architecture(config.type).has_discriminator) {
     refuse(cat("replaced-token detection trains an electra, and the model is of model_type ",
                model_type_name(config.type)),
            "--task electra",
            "give a --model or --model-config of model_type electra, or use "
            "--task mlm");
   }
-  if (job.device.kind != DeviceKind::kCpu) {
-    refuse("replaced-token detection is computed on CPUs only", "--task electra",
-           "give --device cpu");
-  }
+  require_device(job.command_line, job.device.kind, config.task);
   const OptimizationOptions& optimization = settings.training.optimization;
   if (optimization.lora) {
     refuse("replaced-token detection trains all parameters, not adapters", "--lora-rank",

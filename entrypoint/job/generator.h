@@ -11,10 +11,10 @@
 // The generator of pre-training by replaced-token detection (--task electra).
 namespace berth {
 
-// Gives `config`, whose task is chosen, the sizes of its generator, if the task has one: those of
-// the model in --generator, or else the fraction of the discriminator's that the flag says. Returns
-// the folder that --generator names, or null. Throws kUsage where the task cannot have such a
-// model, device or setting, and where --generator is given for another task.
+// Gives `config`, whose task is chosen, the sizes of its generator, if the task has one: the sizes
+// of the model in --generator, or else the flag's fraction of the discriminator's sizes. Returns
+// the folder that --generator names, or null. Throws kUsage if the task cannot have such a model,
+// device or setting, or if --generator is given for another task.
 std::unique_ptr<ModelFolder> settle_generator(const Job& job, const Settings& settings,
                                               ModelConfig& config);
 

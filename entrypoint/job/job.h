@@ -27,9 +27,9 @@ struct WithoutBf16 {
 struct Job {
   // What was asked for. Modes that read rows or a model complete it first: resolve_settings().
   const CommandLine& command_line;
-  DeviceChoice device;  // what computes, in the modes that compute
+  DeviceChoice device;  // the device, in the modes that compute
   Storage& storage;
-  FencedStorage& fences;  // the same storage, for who takes a directory
+  FencedStorage& fences;  // the same storage, for code that takes a directory
   JobOutput& output;
   JobProgress& progress;
   // A signal sets it. Modes look at it between their phases, and the loop between two updates.

@@ -107,6 +107,17 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
         warning("True and 1, or False and 0, are different labels here; write all of "
                 "them in one way"));
   }
+  // S and U mean the same in BIOES and BILOU, and so do E and L.
+  const auto any_begins = [&](const char* mark) {
+    return std::ranges::any_of(rows.labels,
+                               [&](const std::string& tag) { return tag.starts_with(mark); });
+  };
+  if (kind == LabelKind::kTagPerWord &&
+      ((any_begins("S-") && any_begins("U-")) || (any_begins("E-") && any_begins("L-")))) {
+    found.push_back(
+        warning("the tags mix BIOES and BILOU: S- and U-, or E- and L-, mean the same and are "
+                "different labels here; write them in one way"));
+  }
   const bool are_bare = has("O") && labels > 1 && std::ranges::none_of(rows.labels, is_entity_tag);
   if (kind == LabelKind::kTagPerWord &&
       (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag))) {
@@ -116,8 +127,8 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
   }
   if (rows.eval && rows.eval->table->digest() == rows.train.table->digest()) {
     found.push_back(
-        warning("the rows to evaluate on are those to train on, so the evaluation does not show "
-                "what the model does with other texts; give other rows by --eval-data-file"));
+        warning("the job evaluates on the rows that it trains on, so the evaluation says nothing "
+                "of other texts; give other rows by --eval-data-file"));
   }
   constexpr size_t kFewRows = 3;
   if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
@@ -288,8 +299,8 @@ int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task tas
 std::string hint_for_labels(Dataset& data, const Settings& settings, const Tokenizer& tokenizer) {
   if (traits(data.task()).labels == LabelKind::kMaskedId) {
     if (is_all_unknown(data, tokenizer)) {
-      return "all tokens are [UNK], which the vocabulary cannot write: check that the tokenizer is "
-             "that of the model and of this language";
+      return "all tokens are [UNK], which the vocabulary cannot write: check that the tokenizer "
+             "belongs to the model and to this language";
     }
     return settings.data.whole_word_masking
                ? "no token is hidden, because every word has more pieces than may be hidden: leave "
@@ -313,14 +324,14 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   require_use_of_names(sources, rows.task);
   warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
-  const bool evaluates = settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kPrepare;
+  const bool evaluates = traits(settings.mode).reads(kTrainRows | kEvalRows);
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
     request.rules.labels = rows.train.label_form;
     request.rules.sentence_column = rows.train.sentence_column;
-    // If neither a flag nor the task names the columns, they are those of the training table.
+    // If neither a flag nor the task names the columns, they are the same as in the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     return load_table(storage, request);
   };
@@ -341,6 +352,11 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   if (evaluates && !sources.mismatched.path.empty()) {
     rows.mismatched = load_beside(sources.mismatched);
   }
+  if (rows.eval) {
+    const std::string scales =
+        other_scale(rows.eval->name, rows.eval->scale, rows.train.name, rows.train.scale);
+    if (!scales.empty()) log_warning(scales);
+  }
   const RowKeys keys = rows.train.table->take_keys();
   const uint64_t seed = settings.training.seed;
   rows.split = stratified_split(keys, evaluates && !rows.eval ? data.validation_split : 0);
@@ -349,7 +365,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
   }
   const bool holds_rows_out =
-      settings.mode == Mode::kTrainAndEval && !rows.eval && data.validation_split > 0;
+      traits(settings.mode).evaluates_training() && !rows.eval && data.validation_split > 0;
   log_findings(rows.train.name, look_at_labels(rows, holds_rows_out));
   std::vector<int64_t> counts;  // of the rows of each class, where each row has one
   if (traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled) {

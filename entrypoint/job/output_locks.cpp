@@ -116,7 +116,7 @@ OutputLocks::OutputLocks(const std::vector<Uri>& directories, std::vector<Uri> f
     if (held.directory.is_local()) require_free(held.directory / kLeaseName, held.directory);
   }
   require_no_overlap(/*is_local=*/true);
-  // Looking again comes after taking, so that of two jobs that start at once one sees the other.
+  // The second check comes after taking. So if two jobs start at once, one of them sees the other.
   take_remote(times);
   require_no_overlap(/*is_local=*/false);
   take_local();

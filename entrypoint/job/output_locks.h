@@ -19,19 +19,19 @@ namespace berth {
 // expires half a minute after the process was killed. `storage` writes nothing there once the lease
 // is lost, or once a local directory was removed.
 //
-// Whoever holds a directory has its folders model/, checkpoints/ and summaries/ for itself, with
-// all that is below them, whether they have a lease of their own or not.
+// The holder of a directory also holds its folders model/, checkpoints/ and summaries/, with
+// everything below them. They may have a lease of their own or not.
 //
-// The constructors take the directories in a fixed order, so that of two jobs with a common
-// directory one goes on. They make the local ones that do not exist yet. They throw kInUse, with
-// nothing held, where another process holds one of the directories, or where one of them is inside
-// a folder that another process has for itself. They have made no directory then, unless the other
+// The constructors take the directories in a fixed order, so that one of two jobs with a common
+// directory goes on. They make the local ones that do not exist yet. They throw kInUse, with
+// nothing held, if another process holds one of the directories. They also throw it if one of them
+// is inside a folder that another process holds. Then they have made no directory, unless the other
 // process began in the same moment. They also throw what FileLock::take() and RemoteLease's
 // constructor throw. They borrow `storage`.
 class OutputLocks {
  public:
-  // The directories of a training: the job directory, that of the checkpoints, and those of the
-  // model and of the summaries where a flag has moved them out of the job directory.
+  // The directories of a training: the job directory and the directory of the checkpoints. Also the
+  // model's and the summaries', if a flag has moved them out of the job directory.
   OutputLocks(const JobDirectory& directory, FencedStorage& storage, const std::atomic<bool>& stop,
               const LeaseTimes& times = {});
   // The one directory that another mode writes to.

@@ -27,9 +27,10 @@ CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory)
 // (earlier_reading.h).
 SettingsTable unnamed_settings();
 
-// What all workers compute in.
+// The precision of all workers.
 struct SharedPrecision {
-  Precision precision;       // worker 0's, because it alone may know that of the job's directory
+  Precision precision;       // worker 0's, because only worker 0 may know the precision in the
+                             // job's directory
   WithoutBf16 without_bf16;  // the first worker that does not multiply it
 };
 

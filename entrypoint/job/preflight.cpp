@@ -13,8 +13,8 @@
 #include "storage/expand.h"
 #include "storage/local_file.h"
 #include "storage/store_object.h"
-#include "trainer/loop/load_data.h"
 #include "trainer/loop/model_folder.h"
+#include "trainer/loop/table_files.h"
 
 namespace berth {
 namespace {
@@ -121,20 +121,14 @@ void preflight_unused(Storage& storage, const CommandLine& command_line) {
 }
 
 void preflight(Storage& storage, const Settings& settings) {
-  const bool trains = settings.mode == Mode::kTrain || settings.mode == Mode::kTrainAndEval;
-  const bool prepares = settings.mode == Mode::kPrepare;
-  const bool exports = settings.mode == Mode::kExportOnly || settings.mode == Mode::kConvert ||
-                       settings.mode == Mode::kFetch;
-  const bool trains_tokenizer = settings.mode == Mode::kTrainTokenizer;
+  const ModeTraits& mode = traits(settings.mode);
   const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;
   Checks checks(storage);
-  if (trains || prepares) checks.add("train-data-file", data.train_data_file, check_table("train"));
-  if (settings.mode == Mode::kTrainAndEval || settings.mode == Mode::kEval || prepares) {
-    checks.add("eval-data-file", data.eval_data_file, check_table("eval"));
-  }
-  const bool predicts = settings.mode == Mode::kPredict || settings.mode == Mode::kEmbed;
-  if (predicts || prepares) {
+  if (mode.reads(kTrainRows))
+    checks.add("train-data-file", data.train_data_file, check_table("train"));
+  if (mode.reads(kEvalRows)) checks.add("eval-data-file", data.eval_data_file, check_table("eval"));
+  if (mode.reads(kPredictRows)) {
     checks.add("predict-data-file", data.predict_data_file, check_table("predict"));
   }
   if (!settings.probes.files.empty()) {
@@ -144,7 +138,7 @@ void preflight(Storage& storage, const Settings& settings) {
   }
   checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
   // --mode prepare needs only the tokenizer of the model.
-  const std::string& model = prepares ? std::string() : settings.model.model;
+  const std::string model = mode.needs_any(kNeedsTokenizer) ? "" : settings.model.model;
   checks.add("model", model, [&settings](Storage& where, const Uri& uri) {
     if (!is_in_archive(where, uri)) require_model(where, settings.model);
   });
@@ -153,20 +147,15 @@ void preflight(Storage& storage, const Settings& settings) {
   });
   checks.add("model-config", settings.model.model_config, check_file);
   checks.add("vocab-file", settings.model.vocab_file, check_file);
-  if (trains || predicts) {
+  if (mode.writes_job_dir(!output.export_dir.empty())) {
     checks.add("job-dir", output.job_dir, check_writable);
   }
-  if (trains_tokenizer) {
-    const bool has_export_dir = !output.export_dir.empty();
-    checks.add(has_export_dir ? "export-dir" : "job-dir",
-               has_export_dir ? output.export_dir : output.job_dir, check_writable);
-  }
-  if (trains || prepares || exports) checks.add("export-dir", output.export_dir, check_writable);
-  if (trains && output.export_dir.empty()) {
+  if (mode.writes_export_dir()) checks.add("export-dir", output.export_dir, check_writable);
+  if (mode.trains() && output.export_dir.empty()) {
     checks.add("job-dir", output.job_dir,
                [](Storage&, const Uri& job_dir) { check_not_a_file(job_dir / "model"); });
   }
-  if (trains) {
+  if (mode.trains()) {
     checks.add("checkpoint-dir", output.checkpoint_dir, check_writable);
     checks.add("summary-dir", output.summary_dir, check_writable);
   }

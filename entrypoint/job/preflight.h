@@ -7,9 +7,9 @@
 namespace berth {
 
 // Finds out, before anything is fetched or computed, whether the job can be done at all. It checks
-// that each input that `settings` names exists, and that each place that the job writes to accepts
-// a small object, which it removes again, and is no local file. All remote places are checked at
-// the same time. Throws the first failure in the order of --help; its `where` begins with the flag.
+// that each input in `settings` exists, and that each output path is not a local file. Each output
+// path must accept a small object, which is removed again. All remote places are checked at the
+// same time. Throws the first failure in the order of --help; its `where` begins with the flag.
 void preflight(Storage& storage, const Settings& settings);
 // Checks the files of flags that a training does not use. A user who names one expects it to exist.
 void preflight_unused(Storage& storage, const CommandLine& command_line);

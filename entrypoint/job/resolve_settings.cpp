@@ -18,45 +18,10 @@
 namespace berth {
 namespace {
 
-// The flags that say how rows are read, masked and scored. A model must read rows as it did when it
-// was trained, and its losses compare only where masking and weights are the same.
-constexpr std::array<std::string_view, 23> kReadingFlags = {"task",
-                                                            "text-column",
-                                                            "text-pair-column",
-                                                            "label-column",
-                                                            "label-separator",
-                                                            "label-lists",
-                                                            "sentence-column",
-                                                            "quoting",
-                                                            "delimiter",
-                                                            "encoding",
-                                                            "max-seq-length",
-                                                            "similarity-loss",
-                                                            "max-similarity",
-                                                            "mlm-probability",
-                                                            "whole-word-masking",
-                                                            "discriminator-weight",
-                                                            "doc-stride",
-                                                            "n-best-size",
-                                                            "max-answer-length",
-                                                            "version-2-with-negative",
-                                                            "null-score-diff-threshold",
-                                                            "line-by-line",
-                                                            "attend-across-documents"};
-// What an evaluation needs besides: the weights of rows in the loss. Rows to predict have none.
-constexpr std::array<std::string_view, 1> kEvaluationFlags = {"weight-column"};
-// The same where texts are compared with the others of their batch.
-constexpr std::array<std::string_view, 3> kBatchFlags = {"batch-size", "eval-batch-size",
-                                                         "gradient-accumulation-steps"};
-
-bool is_taken_over(std::string_view flag, const EarlierJob& earlier, Mode mode) {
-  const auto is_among = [flag](const auto& flags) {
-    return std::ranges::find(flags, flag) != flags.end();
-  };
-  if (is_among(kReadingFlags)) return true;
-  if (mode != Mode::kEval) return false;
-  return is_among(kEvaluationFlags) ||
-         (earlier.task() == Task::kInBatchNegatives && is_among(kBatchFlags));
+bool is_taken_over(const FlagRole& role, const EarlierJob& earlier, Mode mode) {
+  if (role.has(kAsTrained)) return true;
+  if (!traits(mode).scores()) return false;
+  return role.has(kAsScored) || (earlier.task() == Task::kInBatchNegatives && role.has(kAsBatched));
 }
 
 bool tells_labels(const CommandLine& command_line) {
@@ -67,7 +32,7 @@ bool tells_labels(const CommandLine& command_line) {
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
-    if (!is_taken_over(flag.name, earlier, command_line.settings.mode)) continue;
+    if (!is_taken_over(flag.role, earlier, command_line.settings.mode)) continue;
     const std::string value = earlier.setting(flag.name);
     if (value.empty() || command_line.gives(flag.name)) continue;
     if (flag.value.get(command_line) == value) continue;
@@ -98,9 +63,9 @@ std::optional<EarlierJob> find_meant_job(Storage& storage, const Settings& setti
   return EarlierJob::find(storage, Uri::parse(model));
 }
 
-// For --mode eval, predict and embed. Replaces the model in `command_line` by that of the job that
-// is meant, and copies the job's flags of how rows are read unless they were given. Returns the
-// job; if none is meant, it does nothing.
+// For --mode eval, predict and embed. If an earlier job is meant, replaces the model in
+// `command_line` by the job's model. Copies the job's flags for reading rows, unless they were
+// given. Returns the job; if none is meant, it does nothing.
 std::optional<EarlierJob> adopt_earlier_job(Storage& storage, CommandLine& command_line) {
   std::optional<EarlierJob> earlier = find_meant_job(storage, command_line.settings);
   if (!earlier) return earlier;
@@ -124,8 +89,6 @@ std::optional<EarlierJob> adopt_earlier_job(Storage& storage, CommandLine& comma
   return earlier;
 }
 
-bool is_training(Mode mode) { return mode == Mode::kTrain || mode == Mode::kTrainAndEval; }
-
 // The model in a directory that holds no record of a job. It is never a name of the hub.
 std::string model_without_record(Storage& storage, const Uri& job_dir) {
   const Uri model = job_dir / kModelFolderName;
@@ -137,7 +100,7 @@ std::string model_without_record(Storage& storage, const Uri& job_dir) {
 
 // The model of a job that names none. Empty if the job needs none.
 std::string default_model(Storage& storage, const Settings& settings) {
-  if (!is_training(settings.mode)) {
+  if (!traits(settings.mode).trains()) {
     return model_without_record(storage, Uri::parse(settings.output.job_dir));
   }
   const bool has_config = !settings.model.model_config.empty();
@@ -162,13 +125,11 @@ std::string default_model(Storage& storage, const Settings& settings) {
 ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   CommandLine completed = asked;
   Settings& settings = completed.settings;
-  const Mode mode = settings.mode;
-  const bool uses_finished = mode == Mode::kEval || mode == Mode::kPredict || mode == Mode::kEmbed;
+  const ModeTraits& mode = traits(settings.mode);
   std::optional<EarlierJob> earlier;
-  if (uses_finished) earlier = adopt_earlier_job(storage, completed);
+  if (mode.runs_finished_model()) earlier = adopt_earlier_job(storage, completed);
   if (asked.parent_process > 0) settings.training.keeps_weights = false;
-  const bool needs_model = mode != Mode::kPrepare;
-  if (needs_model && settings.model.model.empty()) {
+  if (!mode.needs_any(kNeedsTokenizer) && settings.model.model.empty()) {
     settings.model.model = default_model(storage, settings);
   }
   for (std::string* model : {&settings.model.model, &settings.distillation.teacher}) {

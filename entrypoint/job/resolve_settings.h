@@ -13,7 +13,7 @@ namespace berth {
 struct ResolvedJob {
   Settings settings;
   DataSources sources;     // the tables that the data flags name, and how to read them
-  bool is_of_job = false;  // the model, and how rows are read, are those of an earlier job
+  bool is_of_job = false;  // the model, and the way of reading rows, come from an earlier job
   // An earlier version of the program began that job, and no flag says how its labels are written.
   bool labels_are_unrecorded = false;
 };
@@ -27,8 +27,8 @@ struct ResolvedJob {
 //   4. --data-dir, --input-meta-data-path and --token-budget supply files, the sequence length and
 //      the evaluation batch size.
 // For the modes that read rows. Reads job.json and the meta data file. Throws kUsage on flags that
-// do not fit together, kNotFound where the earlier job has not finished or a file is missing, and
-// kBadData on a malformed meta data file.
+// do not fit together, and kBadData on a malformed meta data file. Throws kNotFound if the earlier
+// job has not finished or a file is missing.
 ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked);
 
 // The settings of an export of one of `earlier`'s checkpoints: `asked`, with the model that the job

@@ -51,7 +51,7 @@ class LabelText {
   LabelText(const std::vector<std::string>& labels, const Settings& settings, Dataset& train)
       : labels_(labels), settings_(settings), train_(train) {}
 
-  // The features of the row are those from `first` on, so many.
+  // The row has `count` features, from `first` on.
   std::string of(const Example& example, int64_t first, int64_t count) {
     const LabelKind kind = traits(train_.task()).labels;
     const bool has_labels = train_.labelled() || !traits(train_.task()).has_label_column;

@@ -13,10 +13,10 @@
 namespace berth {
 
 // The texts of all files that a path names: the lines of text files (.txt, or a name without a
-// suffix; see LinesReader), which need not be UTF-8, and the texts of tables, from `text_column` or
-// else from the column with a usual name, and from the column of second texts if there is one.
-// Compressed files, patterns, directories, archives and remote objects are read as everywhere. Not
-// thread-safe.
+// suffix; see LinesReader), and the texts of tables. Text files need not be UTF-8. A table's texts
+// come from `text_column`, or else from the column with a usual name. The column of second texts,
+// if there is one, counts, too. Compressed files, patterns, directories, archives and remote
+// objects are read as everywhere. Not thread-safe.
 class TextFiles {
  public:
   // Throws kNotFound if no file is there, and kBadData for a file that holds no texts, judging by

@@ -114,7 +114,7 @@ std::string unknown_texts(const TokenSurvey& survey) {
   const double tokens = static_cast<double>(std::max<int64_t>(1, survey.tokens));
   const double unknown = static_cast<double>(survey.unknown_tokens) / tokens;
   constexpr const char* kCheck =
-      ": check that the tokenizer is that of the model and of this language";
+      ": check that the tokenizer belongs to the model and to this language";
   if (survey.unknown_texts > share_of(kFewUnknownTexts, texts)) {
     return cat(part_of_texts(survey.unknown_texts, survey.lengths),
                " hold nothing that the vocabulary can write ([UNK])", kCheck);

@@ -17,8 +17,8 @@ size_t table_bytes(const TrainingRows& rows) {
   return size_bytes;
 }
 
-// The vectors of tokens that a teacher made, in fp32, in batches that were packed: those that wait
-// for training, the one that is trained on and the one that is packed, or one of an evaluation and
+// The vectors of tokens that a teacher made, in fp32, in packed batches: the batches that wait for
+// training, the one in training and the one that is being packed. Or a batch of an evaluation and
 // its logits.
 size_t packed_vectors(const Settings& settings, const ModelConfig& config,
                       const BatchLimits& limits) {
@@ -153,7 +153,7 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       .smaller_outputs = smaller_outputs(settings)};
   require_memory(shape, memory, limits, [&](int64_t at_once) {
     Settings smaller = settings;
-    // As a micro-batch, so many examples need no less memory than as a whole update.
+    // A micro-batch needs at least as much memory as an update of the same number of examples.
     if (at_once < shape.micro_batch()) {
       smaller.training.batch_size = 2 * at_once;
       smaller.training.gradient_accumulation_steps = 2;

@@ -27,14 +27,16 @@ size_t program_bytes(const TrainingRows& rows);
 // The same before any table is loaded.
 size_t program_bytes();
 
-// Measures the data sets. Makes the features of some of their rows, to estimate those of all.
+// Measures the data sets. Makes the features of some of their rows, to estimate the features of all
+// rows.
 DataMemory data_memory(size_t program, const TrainingRows& rows, Dataset& train,
                        std::optional<Dataset>& eval);
 
 // The memory that the whole job needs. `config` has its task and labels. Training normally
-// continues while a checkpoint is written, which takes memory for copies. Where their usual size
-// would exceed the host's limit, or the job keeps no weights, the estimate is without them, and its
-// `saves` says that training waits. `most_copied` is what the limit leaves for copies.
+// continues while a checkpoint is written, which takes memory for copies. If the usual size of the
+// copies would exceed the host's limit, or if the job stores no weights, the estimate has no
+// copies. Its `saves` then says that training waits. `most_copied` is the memory that the limit
+// leaves for copies.
 MemoryEstimate training_memory(const Settings& settings, const ModelConfig& config,
                                const DataMemory& data, const MemoryLimits& limits, Device& device);
 

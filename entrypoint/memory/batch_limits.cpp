@@ -7,8 +7,8 @@ namespace {
 
 // The limits of updates that are cut by tokens: into the shares of ranks, and these into
 // micro-batches if there is a token budget or if there are ranks. A single example may have more
-// tokens than the budget, and an example belongs to one part as a whole, which may so have more
-// than an equal part.
+// tokens than the budget. An example belongs to one part as a whole, so a part may have more than
+// an equal share.
 BatchLimits limits_of_tokens(const Settings& settings, int64_t most_examples, int64_t texts) {
   const TrainingOptions& options = settings.training;
   const int64_t longest = settings.data.max_seq_length * texts;

@@ -53,7 +53,7 @@ std::string disk_text(const DiskBudget& budget) {
           human_bytes(use.model_bytes), ", and there are at most ",
           counted(use.most_checkpoints, "checkpoint"), " at once");
   if (use.other_seeds > 0)
-    text += cat(" besides those of ", counted(use.other_seeds, "other seed"));
+    text += cat(" besides the checkpoints of ", counted(use.other_seeds, "other seed"));
   for (const DiskNeed& need : budget.needs) text += need_text(use, need);
   return text;
 }

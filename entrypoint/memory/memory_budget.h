@@ -27,7 +27,7 @@ struct MemoryLimits {
   }
 };
 
-// The limits of this process and of the device, as far as they tell.
+// The limits of this process and of the device, if they are known.
 MemoryLimits memory_limits(const Device& device);
 
 // The largest batch size, up to `most`, with which the job needs no more memory than the limits; 0:
@@ -46,7 +46,7 @@ struct BatchSizes {
   // examples in an update, one at a time, because gradients must then be accumulated.
   bool fits_alone = false;
   bool recomputes = false;
-  // How the teacher's outputs could take less memory; empty: there are none.
+  // A hint how the teacher's outputs could take less memory; empty: there are no such outputs.
   std::string smaller_outputs{};
 
   int64_t micro_batch() const {
@@ -55,9 +55,9 @@ struct BatchSizes {
   int64_t at_once() const { return std::max(micro_batch(), evaluated); }
 };
 
-// Throws kMemory, with a batch size that would fit, where a job of this shape needs more memory
-// than the limits allow on the device or on the host. `memory` is what the job needs, `memory_of`
-// what it would need if it computed `at_once` examples at once.
+// Throws kMemory if a job of this shape needs more memory than the limits allow on the device or on
+// the host. The error names a batch size that fits. `memory` is the job's need. `memory_of` gives
+// the need if the job computed `at_once` examples at once.
 void require_memory(const BatchSizes& shape, const MemoryEstimate& memory,
                     const MemoryLimits& limits,
                     const std::function<MemoryEstimate(int64_t at_once)>& memory_of);

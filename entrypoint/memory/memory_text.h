@@ -10,7 +10,7 @@
 namespace berth {
 
 // The parts of an estimate with their names: on the host, and on a device that has memory of its
-// own. There are none on a device that uses the host's.
+// own. A device that uses the host's memory has no parts.
 using MemoryParts = std::vector<std::pair<const char*, size_t>>;
 MemoryParts host_parts(const MemoryEstimate& memory);
 MemoryParts device_parts(const MemoryEstimate& memory);

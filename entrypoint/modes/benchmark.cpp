@@ -18,7 +18,7 @@
 namespace berth {
 namespace {
 
-// Rows of two minutes: base and large, each with the batch of tutorials and with that of news.
+// Rows of two minutes: base and large, each with the batch of tutorials and with the batch of news.
 const std::vector<BenchmarkWork> kWork = {{.size = "base", .length = "128"},
                                           {.size = "base", .length = "news"},
                                           {.size = "base", .length = "128", .trains = false},
@@ -159,9 +159,10 @@ void run_benchmark(Job& job) {
       left_out += cat(name_of(work), " is left out: it needs more memory than there is.\n");
     }
   }
-  print(cat("\n", left_out, "An epoch is ", kEpochExamples,
-            " examples. The peak is that of multiply-add instructions on this machine, measured "
-            "just now."));
+  print(
+      cat("\n", left_out, "An epoch is ", kEpochExamples,
+          " examples. The peak is the rate of multiply-add instructions on this machine, measured "
+          "just now."));
   output.close();
 }
 

@@ -26,20 +26,20 @@ struct BenchmarkOptions {
   std::function<void()> stop_point{};  // called before each batch; it may throw
 };
 
-// Computes at least 3 batches of random tokens, and says how fast that was. nullopt: not even one
+// Computes at least 3 batches of random tokens, and returns the speed. nullopt: not even one
 // example fits into the memory.
 std::optional<MachineRow> measure_work(const BenchmarkWork& work, Device& device,
                                        const BenchmarkOptions& options);
 
 // The largest batch of 32, 16, 8, 4, 2 and 1 whose computation takes at most `most_s` at 70 % of
-// the peak rate. `flops_per_example` is what an example takes. A peak of 0, which means that it is
-// not known, gives 8.
+// the peak rate. `flops_per_example` are the operations for one example. A peak of 0, which means
+// that it is not known, gives 8.
 int64_t benchmark_batch(double flops_per_example, double peak_flops, double most_s);
 
-// --mode bench: trains and predicts with BERT-base and BERT-large on random tokens, on the device
-// that a job with the same flags would take, and prints how fast that is, as a Markdown table
+// --mode bench: trains and predicts with BERT-base and BERT-large on random tokens. It uses the
+// device that a job with the same flags would use. It prints the speeds as a Markdown table
 // (machine_row.h). It takes about two minutes. A model that does not fit into the memory is left
-// out, which a line below the table says. Without --precision it takes bf16 where the device
+// out, and a line below the table says so. Without --precision it takes bf16 if the device
 // multiplies it.
 void run_benchmark(Job& job);
 

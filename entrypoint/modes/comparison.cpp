@@ -30,7 +30,8 @@ void read_record(const std::string& text, ComparedJob& job) {
     throw Error(Code::kIncompatible, "is not a job.json of berth");
   }
   for (const auto& [name, value] : settings->items()) {
-    if (value.is_string()) job.settings.emplace_back(name, value.get<std::string>());
+    if (value.is_string())
+      job.settings.push_back({.name = name, .value = value.get<std::string>()});
   }
   job.task = member_text(record, "task");
   job.version = member_text(record, "version");

@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// What the job in the directory `name` has left there: job.json, metrics.json and report.html.
-// Throws kNotFound where there is no job.json, and kIncompatible where that is none of berth.
+// The files of the job in the directory `name`: job.json, metrics.json and report.html. Throws
+// kNotFound if there is no job.json, and kIncompatible if berth did not write it.
 ComparedJob compared_job(Storage& storage, const std::string& name);
 
 // --mode report: writes a page that compares the jobs in several directories, from their job.json,

@@ -44,7 +44,7 @@ void make_json_line(std::string_view text, std::string& line) {
   line += "\"}";
 }
 
-// Where the documents that are kept go. Not thread-safe.
+// The output for the documents that remain. Not thread-safe.
 class KeptDocuments {
  public:
   virtual ~KeptDocuments() = default;

@@ -26,8 +26,8 @@ struct DocumentBatch {
 };
 
 // Reads the documents of a corpus, file by file in the order of the names. A file may be compressed
-// (storage/archive.h). In a table (open_rows()) a row is a document; its text is the text column,
-// and where there is a second text, a line feed and that text. In any other file a line is a
+// (storage/archive.h). In a table (open_rows()) a row is a document. Its text is the text column.
+// If there is a second text, a line feed and that text follow. In any other file a line is a
 // document; see LinesReader. Missing texts and blank lines are no documents. Not thread-safe.
 class CorpusTexts {
  public:

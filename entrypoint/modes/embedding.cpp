@@ -96,7 +96,7 @@ void run_embedding(Job& job) {
   for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i), inputs);
   if (empty > 0) {
     log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
-                    " no text; the embedding there is that of an empty text"));
+                    " no text and the embedding of an empty text"));
   }
   log_info("embedded " + counted(data.rows(), "text"));
 }

@@ -24,8 +24,9 @@ bool has_many_classes(const JobMetrics& metrics) {
   return most > kMostShownClasses;
 }
 
-// What goes to standard output. Of many classes it is a summary, and evaluation.json in the job
-// directory has all; without such a directory, or where it takes no file, all is printed.
+// The text for standard output. For many classes it is a summary, and evaluation.json in the job
+// directory has everything. If there is no such directory, or the file cannot be written,
+// everything is printed.
 std::string printed(Job& job, const JobMetrics& metrics) {
   const std::string& directory = job.command_line.settings.output.job_dir;
   if (directory.empty() || !has_many_classes(metrics)) return to_json(metrics);

@@ -16,9 +16,9 @@ struct FileToFetch {
 };
 
 // The files that `places` name; each place is a file, a pattern, a folder or an archive, as
-// expand() reads it. A file keeps its name, and what lies in a folder, in an archive or below a
-// pattern's fixed part keeps its path there. Throws what expand() throws, kUsage if two files would
-// get the same path, and kBadData if a path would lead out of the directory.
+// expand() reads it. A file keeps its name. A file in a folder, in an archive or below a pattern's
+// fixed part also keeps its path there. Throws what expand() throws, kUsage if two files would get
+// the same path, and kBadData if a path would lead out of the directory.
 std::vector<FileToFetch> files_to_fetch(Storage& storage, std::span<const std::string> places);
 
 // --mode fetch: copies the files that the arguments name to --export-dir. Each file appears as a

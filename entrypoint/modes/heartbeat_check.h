@@ -8,17 +8,17 @@
 
 namespace berth {
 
-// What decides whether a heartbeat is one of a living job.
+// The rule that decides whether a heartbeat belongs to a living job.
 struct HeartbeatRule {
   double now_s = 0;      // of the wall clock
   double max_age_s = 0;  // the longest time without a sign of life
   std::function<bool(std::string_view process)> is_running;  // is_process_running()
 };
 
-// Returns a sentence about the job where the heartbeat `text` (entrypoint/report/heartbeat.h) is
-// one of a living or of a finished job. A living one has a running process on this system, and gave
-// a sign of life not long ago if it is in a phase that gives them: training and evaluating. Throws
-// kHung where it is not, and kCorrupt where the text is no heartbeat.
+// Returns a sentence about the job if the heartbeat `text` (entrypoint/report/heartbeat.h) belongs
+// to a living or a finished job. A living job has a running process on this system. In the phases
+// training and evaluating, it also gave a sign of life not long ago. Throws kHung if the job is
+// neither living nor finished, and kCorrupt if the text is not a heartbeat.
 std::string judge_heartbeat(std::string_view text, const HeartbeatRule& rule);
 
 // --mode heartbeat: judges the heartbeat of `--job-dir` and prints the sentence. Throws kNotFound

@@ -23,8 +23,8 @@ std::optional<Task> named_task(const std::string& name) {
   return glue != nullptr ? std::optional(glue->task) : find_task(name);
 }
 
-// What the folder says of embeddings. A model that makes them in another way than berth can has the
-// graph of its encoder.
+// The folder's settings for embeddings. If berth cannot compute a model's embeddings, the graph is
+// only its encoder.
 SentenceFiles sentence_files(ModelFolder& folder) {
   try {
     return read_sentence_files(folder);
@@ -47,7 +47,7 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
   if (!task) task = files.is_there ? Task::kTextEmbedding : config.saved_task;
   config.task = task.value_or(Task::kHiddenStates);
   std::vector<std::string> rules;
-  settle_decoder(folder, settings.model, config, rules);
+  resolve_decoder(folder, settings.model, config, rules);
   if (makes_embeddings(config.task)) settle_embedding(files, settings.embedding, config);
   const TaskTraits& row = traits(config.task);
   if (!row.has_classes) config.labels = output_labels(config.task);

@@ -11,10 +11,10 @@ namespace berth {
 // A model that is to be written as model.onnx with its config.json.
 class OnnxConversion {
  public:
-  // Reads the model of `folder` and writes nothing. The task, which says what the graph's outputs
-  // are, is that of --task, or else the one that the model was saved for; a model without one
-  // becomes an encoder without a head. Throws kUsage where the model cannot be exported so,
-  // kNotFound where it has no parameters, and kBadData where they do not fit the model or
+  // Reads the model of `folder` and writes nothing. The task decides the graph's outputs. It is
+  // --task, or else the task for which the model was saved. A model without a task becomes an
+  // encoder without a head. Throws kUsage if the model cannot be exported in this way, and
+  // kNotFound if it has no parameters. Throws kBadData if the parameters do not fit the model or
   // --export-dtype.
   OnnxConversion(const Settings& settings, ModelFolder& folder);
 

@@ -134,7 +134,7 @@ void run_prediction(Job& job) {
   log_info("predicted " + counted(data.rows(), "row"));
   if (finished.engine_info().precision != Precision::kInt8) return;
   if (finished.sources().eval.path.empty()) {
-    return log_info("what int8 costs is told where --eval-data-file names labelled rows");
+    return log_info("--eval-data-file with labelled rows shows how much accuracy int8 costs");
   }
   tell_cost_of_int8(job, finished, evaluate_rows(job, finished, finished.sources().eval));
 }

@@ -18,8 +18,8 @@ std::string shard_suffix(int64_t shard, int64_t shards);
 // ... Compressed files end in .gz.
 std::vector<std::string> prepared_names(const std::string& set, const PreparedFileOptions& options);
 
-// Throws kIncompatible where `directory` has files of the set that these options would not
-// overwrite, because a pattern such as train.tf_record* would then match old and new files.
+// Throws kIncompatible if `directory` has files of the set that these options would not overwrite.
+// A pattern such as train.tf_record* would then match old and new files.
 void refuse_leftovers(Storage& storage, const Uri& directory, const std::string& set,
                       const PreparedFileOptions& options);
 

@@ -50,8 +50,8 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   return JobDirectory(output);
 }
 
-// The command line of all seeds. All read rows as the first seed that was begun and, if no flag
-// names a precision, use its precision, because their scores become one mean.
+// The command line of all seeds. All seeds read rows as the first seed that was begun. If no flag
+// names a precision, they also use its precision. The reason: their scores become one mean.
 CommandLine line_of_seeds(const Job& job) {
   CommandLine line = job.command_line;
   const TrainingOptions& options = line.settings.training;

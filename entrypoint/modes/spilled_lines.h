@@ -11,8 +11,7 @@
 namespace berth {
 
 // Lines that wait in an unnamed file on the local disk (SpillFile) until their number is known and
-// they can be written to shards. Memory does not grow with them but for 8 bytes for 1,024 lines.
-// Not thread-safe.
+// they can be written to shards. Memory grows by only 8 bytes for 1,024 lines. Not thread-safe.
 class SpilledLines {
  public:
   // `line` has no line feed. Throws what SpillFile throws.

@@ -7,12 +7,12 @@
 
 namespace berth {
 
-// Says in the log now and then how far the training of a tokenizer is. Not thread-safe.
+// Logs the progress of the training of a tokenizer now and then. Not thread-safe.
 class TokenizerProgress {
  public:
   explicit TokenizerProgress(const LogPace& pace = LogPace()) : reading_(pace), pieces_(pace) {}
 
-  // So many more texts were read, of so many bytes in all.
+  // More texts were read: their number, and their bytes in all.
   void on_texts(uint64_t texts, uint64_t bytes);
   // See OnPieces.
   void on_pieces(size_t pieces, size_t goal);

@@ -24,8 +24,8 @@
 namespace berth {
 namespace {
 
-// Whether the job is finished, and does not only say what it would do. If its model was removed, it
-// is written again.
+// Whether the job is finished, and this is not a --dry-run. If its model was removed, it is written
+// again.
 bool is_finished(Job& job, const JobDirectory& directory) {
   const auto finished = find_finished_job(job.storage, job.command_line, directory);
   if (!finished) return false;
@@ -65,8 +65,8 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   run.enter(JobPhase::kFinished);
 }
 
-// What a worker other than 0 is asked for: the same training, of which it keeps nothing. What every
-// job writes goes to a directory of its own.
+// The command line of a worker other than 0: the same training, without its results. The files that
+// every job writes go to a directory of its own.
 CommandLine as_follower(CommandLine line, const std::string& own_directory) {
   Settings& settings = line.settings;
   settings.output = {.job_dir = own_directory, .report = false};

@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// Whether a machine has one kind of accelerator. A plugin is opened only where it has: libtpu waits
-// for minutes on a machine without a TPU.
+// Whether a machine has one kind of accelerator. A plugin is opened only on such a machine: libtpu
+// waits for minutes on a machine without a TPU.
 struct Presence {
   bool is_there = false;
   // If it is not there: why, and what to do about it.
@@ -23,7 +23,7 @@ struct Presence {
 // Google Compute Engine's, by /sys/devices/virtual/dmi/id/product_name. TPU_SKIP_MDS_QUERY replaces
 // the second condition.
 Presence find_tpu(const std::filesystem::path& root, const AcceleratorEnvironment& environment);
-// A GPU is there if /dev/nvidiactl or /dev/nvidia0 exists. /proc/driver/nvidia/version only tells
+// A GPU is there if /dev/nvidiactl or /dev/nvidia0 exists. /proc/driver/nvidia/version only shows
 // that the machine has NVIDIA's driver: a container sees it without having been given a GPU.
 Presence find_gpu(const std::filesystem::path& root);
 

@@ -5,9 +5,9 @@
 
 namespace berth {
 
-// The folder of the model that a job starts from when it names none: the one that is installed with
-// the program (../share/berth/model from bin/), or examples/model of the checkout that the program
-// was built in. nullopt: there is neither.
+// The folder of the model with which a job starts if it names none. It is installed with the
+// program (../share/berth/model from bin/), or it is examples/model of the checkout in which the
+// program was built. nullopt: both are absent.
 std::optional<std::filesystem::path> find_bundled_model();
 
 }  // namespace berth

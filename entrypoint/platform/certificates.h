@@ -6,10 +6,10 @@
 
 namespace berth {
 
-// The authorities that a job trusts: those that the environment names, or else the first file that
-// is there of the places where Linux distributions keep theirs, below `root`, and of the program's
-// own copy, ../share/berth/ca-certificates.crt as seen from `program_folder`. libcurl was built for
-// the place of one distribution.
+// The authorities that a job trusts: the authorities that the environment names, or else the first
+// file that exists in a list. The list has the paths of Linux distributions, below `root`, and then
+// the program's own copy, `program_folder`/../share/berth/ca-certificates.crt. libcurl was built
+// for the path of one distribution.
 CertificateAuthorities find_authorities(const CertificateAuthorities& named,
                                         const std::filesystem::path& program_folder,
                                         const std::filesystem::path& root = "/");

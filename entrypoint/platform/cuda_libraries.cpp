@@ -23,8 +23,8 @@ constexpr std::array<std::string_view, 12> kLibraries = {
     "libcublas.so",   "libnccl.so",  "libcupti.so",        "libcusparse.so",
     "libcusolver.so", "libcufft.so", "libnvshmem_host.so", "libcudnn.so"};
 
-// What the driver loads by name while it works, each after those that it needs itself. NCCL and XLA
-// load libnvidia-ml.
+// The libraries that the driver loads by name while it works, each after the libraries that it
+// needs itself. NCCL and XLA load libnvidia-ml.
 constexpr std::array<std::string_view, 4> kOfDriver = {"libnvidia-gpucomp.so", "libnvidia-nvvm.so",
                                                        "libnvidia-ptxjitcompiler.so",
                                                        "libnvidia-ml.so.1"};

@@ -6,14 +6,15 @@
 
 namespace berth {
 
-// What XLA's GPU plugin needs of CUDA, where it lies in NVIDIA's wheels beside the plugin's own:
+// The parts of CUDA that XLA's GPU plugin needs, if they lie in NVIDIA's wheels beside the plugin's
+// own:
 //
 //   SITE/jax_plugins/xla_cuda12/xla_cuda_plugin.so
 //   SITE/nvidia/cublas/lib/libcublas.so.12 ...        CUDA 12: a folder for each wheel
 //   SITE/nvidia/cu13/lib/libcublas.so.13 ...          CUDA 13: one folder, and cudnn, nccl, nvshmem
 //
-// SITE may have the libraries of several versions, because PyTorch brings its own. Those of another
-// version than the plugin's folder names are left alone.
+// SITE may have the libraries of several versions, because PyTorch brings its own. Libraries of
+// another version than the plugin's folder names are ignored.
 struct CudaFiles {
   // The libraries that the plugin loads by name, in the order in which they can be loaded.
   std::vector<std::filesystem::path> libraries{};
@@ -28,10 +29,10 @@ CudaFiles find_cuda_files(const std::filesystem::path& plugin);
 // folders are below `root`, which is "/" but in tests.
 std::vector<std::filesystem::path> find_driver(const std::filesystem::path& root);
 
-// Does what must happen before a GPU plugin is opened. Loads NVIDIA's driver and the libraries, so
-// that the plugin finds them, and adds the data folder to XLA_FLAGS, whose value is `xla_flags`,
-// unless they name one. To be called while this process has one thread, because it changes the
-// environment. Throws kNotFound where the driver cannot be loaded.
+// To be called before a GPU plugin is opened. Loads NVIDIA's driver and the libraries, so that the
+// plugin finds them. Adds the data folder to XLA_FLAGS, whose value is `xla_flags`, unless it names
+// one. To be called while this process has one thread, because it changes the environment. Throws
+// kNotFound where the driver cannot be loaded.
 void prepare_cuda(const std::filesystem::path& plugin, const std::string& xla_flags);
 
 }  // namespace berth

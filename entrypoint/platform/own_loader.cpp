@@ -1,5 +1,5 @@
-// Starts the program with the dynamic loader and the C library that lie in a folder beside it, so
-// that a packaged program runs on every Linux, whatever C library that has, or none.
+// Starts the program with the dynamic loader and the C library that lie in a folder beside it. So a
+// packaged program runs on every Linux, with any C library or none.
 //
 // A program names its loader by an absolute path (the program header PT_INTERP), which the kernel
 // follows, and a folder that is unpacked anywhere has no such path. scripts/collect-program.sh
@@ -14,7 +14,7 @@
 // to _start, the C library's start.
 //
 // Nothing is linked yet while this code runs: it calls no function of a library, and reads no data
-// that needs relocation but one pointer, by which it knows whether a loader has run.
+// that needs relocation. The only exception is one pointer, which shows whether a loader has run.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -125,7 +125,7 @@ void map_segment(long file, const ProgramHeader& segment, uintptr_t base, uintpt
     give_up("its loader cannot be mapped; is the file system mounted noexec?");
   }
   if (segment.p_memsz == segment.p_filesz) return;
-  // What follows the file's bytes in their last page is zero, and so are the pages behind it.
+  // The rest of the last page of the file's bytes is zero, and so are the pages behind it.
   for (volatile char* byte = reinterpret_cast<volatile char*>(file_end);
        byte < reinterpret_cast<volatile char*>(pages_end); ++byte) {
     *byte = 0;
@@ -172,9 +172,9 @@ Loader map_loader(const char* path, uintptr_t page) {
 }
 
 // Returns program headers for the loader's eyes: a copy in which the one that was hidden from the
-// kernel names the interpreter again. The loader knows its own name by that. The loader takes the
-// difference between the address of the headers and the one in PT_PHDR for the address of the
-// program, so PT_PHDR is moved, too. The hidden header is the only PT_NULL.
+// kernel names the interpreter again. The loader knows its own name by that. The loader computes
+// the program's address as the difference between the headers' address and the address in PT_PHDR.
+// So PT_PHDR is moved, too. The hidden header is the only PT_NULL.
 ProgramHeader* with_interpreter(const ProgramHeader* headers, size_t count) {
   if (count > kMostHeaders) give_up("it has too many program headers");
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(count * sizeof(ProgramHeader)),
@@ -223,7 +223,8 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] uintptr_t berth_find_start(u
   return loader.entry;
 }
 
-// The program's entry point. A loader passes _start a function in a register (rdx, x0); it is kept.
+// The program's entry point. A loader passes _start a function in a register (rdx, x0); the
+// function stays there.
 #if defined(__x86_64__)
 asm(R"(
 .text

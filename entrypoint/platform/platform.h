@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// What a service for hyperparameter tuning tells a trial.
+// The settings of a trial from a service for hyperparameter tuning.
 struct Tuning {
   // The number of the trial: CLOUD_ML_TRIAL_ID, or task.trial of TF_CONFIG or CLUSTER_SPEC. Empty:
   // nothing is being tuned. It holds only letters, digits, '-' and '_', for it becomes part of
@@ -20,7 +20,7 @@ struct Tuning {
   std::string metric_file{}, metric_tag{};  // CLOUD_ML_HP_METRIC_FILE, CLOUD_ML_HP_METRIC_TAG
 };
 
-// What the environment says about accelerators and the plugins that drive them.
+// The environment's settings for accelerators and the plugins that drive them.
 struct AcceleratorEnvironment {
   std::string tpu_library{};      // TPU_LIBRARY_PATH, libtpu's own variable: the path of libtpu.so
   std::string named_libraries{};  // JAX's PJRT_NAMES_AND_LIBRARY_PATHS: "tpu:/a.so,cuda:/b.so"
@@ -29,7 +29,7 @@ struct AcceleratorEnvironment {
   // machines that do not look like Google's.
   bool skips_metadata = false;
   std::string xla_flags{};  // XLA_FLAGS, for every compiler of XLA
-  std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for that of libtpu
+  std::string tpu_flags{};  // LIBTPU_INIT_ARGS, for libtpu's compiler
   // JAX's variables for the memory of GPUs; gpu_memory_of() reads them.
   std::string gpu_preallocates{};  // XLA_PYTHON_CLIENT_PREALLOCATE
   std::string gpu_fraction{};      // XLA_PYTHON_CLIENT_MEM_FRACTION
@@ -43,7 +43,8 @@ struct MlflowOptions {
   std::string run_id{}, run_name{};                // MLFLOW_RUN_ID, MLFLOW_RUN_NAME
 };
 
-// What the environment says. It is read once at start, and every flag outranks it.
+// The settings in the environment. They are read once at the start, and every flag has priority
+// over them.
 struct Platform {
   // The directories of Vertex AI, URIs that end in "/": AIP_MODEL_DIR, AIP_CHECKPOINT_DIR,
   // AIP_TENSORBOARD_LOG_DIR.

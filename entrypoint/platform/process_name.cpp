@@ -19,7 +19,7 @@ std::string line_of(const std::string& path) {
   return line;
 }
 
-// "pid:[4026531836]"; empty where that is not told.
+// "pid:[4026531836]"; empty if the system does not say it.
 std::string process_namespace() {
   char target[64] = {};
   const ssize_t size = ::readlink("/proc/self/ns/pid", target, sizeof target - 1);
@@ -44,7 +44,7 @@ std::string system_identity() {
   return boot.empty() || space.empty() ? "" : cat(boot, " ", space);
 }
 
-// The parts of an identity; nullopt if it is none.
+// The parts of an identity; nullopt if the text is malformed.
 struct Identity {
   std::string system, number, start;
 };

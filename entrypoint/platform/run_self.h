@@ -14,9 +14,9 @@ struct ProcessEnd {
   int signal = 0;  // 0: it was none
 };
 
-// Runs this program with `arguments` in a process of its own, and waits for its end. What it prints
-// goes to the file `log`, and its TMPDIR is the directory `temporary`. It sees the environment
-// without what a platform says to one job only: places to write to, and trials of a study. It
+// Runs this program with `arguments` in a process of its own, and waits for its end. Its output
+// goes to the file `log`, and its TMPDIR is the directory `temporary`. Its environment lacks the
+// variables that a platform sets for one job only: places to write to, and trials of a study. It
 // gets --parent-process, so that it cannot outlive this one, whose calling thread must live until
 // then. Returns nullopt if `stop` was set: the process was then killed, and is gone. Throws
 // kNoSpace where the process cannot be started.
@@ -25,7 +25,7 @@ std::optional<ProcessEnd> run_self(std::span<const std::string> arguments,
                                    const std::filesystem::path& temporary,
                                    const std::atomic<bool>& stop);
 
-// Starts this program anew in this process, with its arguments and its environment. Returns only
+// Starts this program again in this process, with its arguments and its environment. Returns only
 // where that fails.
 void start_again();
 

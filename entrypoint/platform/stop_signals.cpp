@@ -15,8 +15,8 @@ namespace berth {
 namespace {
 
 constexpr timespec kTick{.tv_sec = 0, .tv_nsec = 20'000'000};
-// timeout(1) sends its signal to the process and to its group, and a parent may pass on the Ctrl-C
-// that the terminal has sent to its children, too. So a signal comes twice that was meant once.
+// timeout(1) sends its signal to the process and to its group. A terminal sends Ctrl-C to a parent
+// and its children, and the parent may pass it on. So one signal may arrive twice.
 constexpr double kSameSignal_s = 0.3;
 constexpr double kLongestAct_s = 1;
 constexpr int kStoppedCode = 128 + SIGTERM;

@@ -12,8 +12,8 @@ namespace berth {
 // for a StopSignals instead of ending the process.
 void block_stop_signals();
 
-// Receives SIGTERM and SIGINT on a thread of its own, because the job's threads may be blocked in a
-// system call, such as open() of a pipe or read() of a stalled mount.
+// Receives SIGTERM and SIGINT on a thread of its own. The reason: the job's threads may be blocked
+// in a system call, such as open() of a pipe or read() of a stalled mount.
 //
 // The first signal sets stop(). The job is to look at it and to end soon. A job that is still
 // running after `grace_s` is ended from the signal's thread, unless it has something to save.
@@ -32,23 +32,23 @@ class StopSignals {
   // The seconds since the first signal; 0: there was none.
   double since_stop_s() const;
 
-  // While it is true, the job has something to save and is left to end by itself, for as long as
-  // limit_saving() allows after the first signal. Without a limit that may be for ever.
+  // While it is true, the job has something to save. After the first signal, it may then take as
+  // long as limit_saving() allows. Without a limit, it may take any time.
   std::atomic<bool>& saves_on_stop() { return saves_on_stop_; }
   void limit_saving(double longest_s) { longest_save_s_ = longest_s; }
 
-  // `act` runs where the process ends while the job's threads are busy, before its last words:
-  // after a signal, or by who claimed the end elsewhere and calls act_before_end(). It runs on a
-  // thread of its own and is waited for at most a second. An empty one takes the last one away, and
-  // waits while that runs.
+  // `act` runs before the last words if the process ends while the job's threads are busy. This is
+  // after a signal, or when another thread claimed the end and calls act_before_end(). It runs on a
+  // thread of its own, for which the end waits at most a second. An empty `act` removes the earlier
+  // one, and waits while that runs.
   void set_act_before_end(std::function<void()> act);
   void act_before_end();
 
   // The job has ended, and its caller says how. From now on `last_words` is not called. If it has
   // been, this function does not return.
   void claim_end();
-  // The same for another thread than the job's, which is going to end the process. Returns false,
-  // where somebody else says already how it ends.
+  // The same for another thread than the job's, which is going to end the process. Returns false if
+  // another thread already says how the process ends.
   bool claim_end_elsewhere() { return !ended_.exchange(true); }
 
  private:

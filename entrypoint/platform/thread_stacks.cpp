@@ -18,7 +18,7 @@
 namespace berth {
 namespace {
 
-// What the handler of the signal uses. It may only use what is safe in a handler.
+// The data of the signal's handler. It may only use functions that are safe in a handler.
 std::atomic<int> stack_file = -1;
 std::atomic<bool> is_written = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);

@@ -13,8 +13,8 @@ struct ConfusionImage {
 };
 
 // Draws `counts` [true class][predicted class], which is square and not empty. A cell is as dark as
-// its share of its row. Up to 20 classes, the cells hold their counts, and the rows and columns the
-// numbers of the classes, from 0; more classes are cells alone.
+// its share of its row. For up to 20 classes, the cells hold their counts, and the rows and columns
+// have the numbers of the classes, from 0. For more classes, there are only cells.
 ConfusionImage confusion_image(const std::vector<std::vector<int64_t>>& counts);
 
 }  // namespace berth

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// What one line of the table says: an epoch that has ended, or an evaluation inside of one. What is
-// empty is not known there.
+// One line of the table: an epoch that has ended, or an evaluation inside an epoch. An empty value
+// is not known.
 struct EpochRow {
   std::string epoch{};   // "1/3"
   std::string update{};  // "113/113" of the epoch, or the number of an update

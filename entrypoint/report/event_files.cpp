@@ -24,7 +24,8 @@ void append(std::vector<std::byte>& bytes, const std::vector<std::byte>& more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-// The epoch that ends where so many are done, counted from 0; nullopt: none ends there.
+// The index, from 0, of the epoch that ends when `epochs` epochs are done; nullopt: none ends
+// there.
 std::optional<int64_t> whole_epoch(double epochs) {
   const double whole = std::round(epochs);
   if (whole < 1 || std::abs(epochs - whole) > 1e-9) return std::nullopt;

@@ -20,13 +20,13 @@ namespace berth {
 // One thread may add while another one flushes.
 class EventRun {
  public:
-  // `storage` outlives this. `writer` tells processes apart: process_name().
+  // `storage` outlives this. `writer` identifies the process: process_name().
   EventRun(Storage& storage, Uri directory, std::string writer);
 
   void add(const std::vector<std::byte>& record);
 
   // Stores the records that were added since the last flush, if there are any. `now_s` is the time
-  // of the wall clock. When it throws, the records are kept for the next flush.
+  // of the wall clock. When it throws, the next flush writes the records.
   void flush(double now_s);
 
  private:
@@ -47,22 +47,23 @@ struct EventFileOptions {
 };
 
 // Writes the TensorBoard summaries of a job: the run `train` has loss, learning_rate, grad_norm and
-// examples_per_second at logged steps; the run `eval` has the loss and each metric, and for classes
-// what class_events() makes; the run `probe` has what ProbeEvents writes. The folder itself has the
-// settings for the HParams tab, which finds the metrics in the runs below.
+// examples_per_second at logged steps. The run `eval` has the loss and each metric, and for classes
+// the result of class_events(). The run `probe` has the records of ProbeEvents. The folder itself
+// has the settings for the HParams tab, which finds the metrics in the runs below.
 //
 // The names of Keras' TensorBoard callback are there, too: epoch_loss, epoch_learning_rate and
 // epoch_<metric> at whole epochs, which are counted from 0, and evaluation_<metric>_vs_iterations.
 // An epoch that another process began has no epoch_loss in `train`.
 //
-// The records are stored at the start, at the end, and between on a thread of their own, each time
-// 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its records go
-// with the next write. Only the first write throws, where the summary directory may not be written
-// to (kNotPermitted).
+// The records are stored at the start and at the end. In between, a thread of their own stores them
+// each time 10 s and 5 % of the time so far have passed. A write that fails is a warning, and its
+// records go with the next write. Only the first write throws, where the summary directory may not
+// be written to (kNotPermitted).
 class EventFiles final : public Observer {
  public:
   EventFiles(Storage& storage, const Uri& summary_dir, EventFileOptions options);
-  ~EventFiles() override;  // stores what is left, so that a stopped job keeps its summaries too
+  ~EventFiles() override;  // stores the remaining records, so that a stopped job has its summaries,
+                           // too
 
   void on_start(const JobReport& report) override;
   void on_step(const StepReport& report) override;
@@ -70,7 +71,7 @@ class EventFiles final : public Observer {
   void on_probes(const std::vector<ProbeReport>& reports) override;
   void on_finish() override;
 
-  // Adds what probes of an earlier process found, where it did not store that.
+  // Adds the results of an earlier process's probes that it did not store.
   void restore(const std::vector<ProbeReport>& reports);
 
   // Waits until every write that was started is done.
@@ -87,7 +88,7 @@ class EventFiles final : public Observer {
   bool is_whole_epoch_ = false;               // whether this process began it
   ProbeEvents probes_;
   double began_s_, flushed_s_;
-  Background background_;  // the last member, because it must end before those that it uses
+  Background background_;  // the last member, because it must end before the members that it uses
 };
 
 }  // namespace berth

@@ -32,10 +32,10 @@ std::string sentence(const FinalReport& report);
 // The lines that name the results and the next command, for people. Empty where there are none.
 std::string results_text(const JobResults& results);
 
-// One JSON object, with the time, the severity and the message that a console of logs shows, in
-// printable characters and without a newline, of at most 4096 bytes because
-// Kubernetes keeps no more. Where it would be longer, the results are left out, and then texts that
-// are too long are cut at their ends.
+// One JSON object, with the time, the severity and the message that a console of logs shows. It has
+// printable characters, no newline, and at most 4096 bytes, because Kubernetes stores no more. If
+// it would be longer, the results are left out. If it is then still too long, long texts are cut at
+// their ends.
 std::string json_line(const FinalReport& report, const Clock& wall_clock = wall_clock_s);
 
 // Writes `line` to `file` where the platform provides that file. Otherwise, and on failure, it does

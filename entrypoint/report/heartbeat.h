@@ -42,7 +42,7 @@ struct HeartbeatOptions {
   std::string host{};     // host_name()
   int64_t pid = 0;        // of this process
   std::string process{};  // process_identity()
-  UsageSource usage{};    // where nothing is known, the file says nothing of it
+  UsageSource usage{};    // an unknown value is not in the file
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
   Sleep sleep = sleep_s;
 };
@@ -56,14 +56,14 @@ struct HeartbeatOptions {
 //    "throttled_seconds": 0, "memory_bytes": 1930000000, "memory_percent": 22.5,
 //    "checkpoint": "gs://bucket/job/checkpoints/step-00000100", "checkpoint_step": 100}
 //
-// What is not known yet is absent. `process` tells this process apart from all others
-// (process_identity()), and `attempt` counts the processes that have trained here. The rates are
-// those of StepReport; padding does not exist, so all tokens are real ones. `eta_seconds` is the
-// time until the last update, at the pace of this process so far, with its evaluations and saves.
-// `flops_utilization` is the share of the devices' peak rate. `cpu_percent` is the processor time
-// since the write before, as a share of what all CPUs that the process may use have had;
-// `throttled_seconds` is how long the container's limit has held threads back since the process
-// began, and `memory_percent` the resident share of the memory that it may use.
+// A value that is not known yet is absent. `process` identifies this process (process_identity()),
+// and `attempt` counts the processes that have trained here. The rates come from StepReport;
+// padding does not exist, so all tokens are real ones. `eta_seconds` is the time until the last
+// update, at the pace of this process so far, with its evaluations and saves. `flops_utilization`
+// is the share of the devices' peak rate. `cpu_percent` is the processor time since the write
+// before, as a share of the time of all CPUs that the process may use. `throttled_seconds` is the
+// time for which the container's limit has held threads back since the process began.
+// `memory_percent` is the resident share of the memory that the process may use.
 //
 // The file is replaced as a whole when the phase changes and, in a phase that lasts, where the loop
 // gives a sign of life: at most every 10 s locally and every 30 s in remote storage. So its age
@@ -129,7 +129,7 @@ class Heartbeat final : public Observer {
   std::mutex mutex_;  // guards what follows
   State state_;
   bool is_queued_ = false;  // a write is queued that has not read the state yet
-  Background background_;   // the last member, because it must end before those that it uses
+  Background background_;   // the last member, because it must end before the members that it uses
 };
 
 }  // namespace berth

@@ -30,11 +30,11 @@ class HistogramEvents final : public Observer {
   const ParameterTensors& values_;
   const Clock wall_clock_;
   EventRun run_;
-  Background background_;  // the last member, because it must end before those that it uses
+  Background background_;  // the last member, because it must end before the members that it uses
 };
 
-// "bert.encoder.layer.0.output.dense.bias" -> "bert.encoder.layer.0/output.dense.bias". What is in
-// no layer is a group by its first word.
+// "bert.encoder.layer.0.output.dense.bias" -> "bert.encoder.layer.0/output.dense.bias". A parameter
+// outside of the layers is in a group with the name of its first word.
 std::string histogram_tag(const std::string& parameter);
 
 }  // namespace berth

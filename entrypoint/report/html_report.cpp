@@ -39,8 +39,8 @@ HtmlReport::~HtmlReport() {
          .checkpoint = {}});
 }
 
-// Reads what earlier processes left before the first news comes, and waits for it: later, a write
-// might replace it.
+// Reads the page of earlier processes before the first news comes, and waits for the end: later, a
+// write might replace the page.
 void HtmlReport::on_start(const JobReport& report) {
   {
     const std::lock_guard lock(mutex_);

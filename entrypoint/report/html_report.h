@@ -20,17 +20,17 @@ struct HtmlReportOptions {
   Uri file;                           // JOB_DIR/report.html
   JobFacts facts{};                   // without `plan`
   std::string metric{};               // by which the best model is chosen
-  std::vector<ProbeReport> probes{};  // what earlier processes of the job found, by their steps
+  std::vector<ProbeReport> probes{};  // the results of the job's earlier processes, by their steps
   int64_t save_steps = 0;             // updates from one checkpoint to the next; 0: not known
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
   Sleep sleep = sleep_s;
 };
 
 // Writes report.html, the page about a job for people (html/job_page.h): after each evaluation,
-// before and after each checkpoint, and at the end. What an earlier process of the job wrote there
-// is read back, so that curves begin at the first update and have no point twice. If a kill comes
-// after a checkpoint is complete and before the page with its last updates is written, those
-// updates are missing.
+// before and after each checkpoint, and at the end. It reads back the page of an earlier process of
+// the job, so that curves begin at the first update and have no point twice. If a kill comes after
+// a checkpoint is complete and before the page with its last updates is written, those updates are
+// missing.
 //
 // A thread of its own draws and writes. While it is busy, news is collected. Drawing takes at most
 // 1 % of the time while the job trains, and two writes are at least one second apart in remote
@@ -76,7 +76,7 @@ class HtmlReport final : public Observer {
   bool is_queued_ = false;   // a write is queued that has not read the page yet
   bool fails_ = false;       // the last write failed
   double not_before_s_ = 0;  // when the next write may begin while the job trains
-  Background background_;    // the last member, because it must end before those that it uses
+  Background background_;    // the last member, because it must end before the members that it uses
 };
 
 }  // namespace berth

@@ -10,9 +10,9 @@
 
 namespace berth {
 
-// The metric to report: the one that was asked for, else the one that the service's tag names, else
-// the one that decides which model is best, else the task's main metric. Throws kUsage where the
-// one asked for is neither loss nor one of the task's `metrics`.
+// The metric to report: the metric `asked`, else the one that the service's tag names, else the one
+// that decides which model is best, else the task's main metric. Throws kUsage if `asked` is
+// neither loss nor one of the task's `metrics`.
 std::string hypertune_metric(const Tuning& tuning, const std::string& asked,
                              const std::string& best_metric,
                              const std::vector<std::string>& metrics);

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// Everything that a job says while it runs: it owns the log sink and passes each event on to the
+// All output of a job while it runs: it owns the log sink and passes each event on to the
 // observers, in the order in which they were added. It also keeps `progress` current. It lives as
 // long as the job.
 class JobOutput final : public Observer {
@@ -21,7 +21,7 @@ class JobOutput final : public Observer {
 
   void add(std::unique_ptr<Observer> observer) { observers_.push_back(std::move(observer)); }
   size_t observers() const { return observers_.size(); }
-  // Removes all observers but the `first` ones. There are at least so many.
+  // Removes all observers but the `first` ones. There are at least `first`.
   void keep_observers(size_t first) { observers_.resize(first); }
 
   void on_start(const JobReport& report) override;

@@ -7,8 +7,7 @@
 
 namespace berth {
 
-// What a finished job left for its user, and what the user may do with it. What is not there is
-// empty.
+// The results of a finished job, and the user's next step. An absent value is empty.
 struct JobResults {
   std::string model{}, report{}, predictions{}, embeddings{};  // where they are
   std::string next{};          // a command for a shell; in a container, the arguments alone
@@ -16,8 +15,8 @@ struct JobResults {
   std::string read{};          // an expression of Python that reads the predictions or embeddings
 };
 
-// How far a job has come. The final report says it, whether the job succeeded or failed.
-// Thread-safe, because a signal may end the process while the job goes on.
+// The progress of a job. The final report has it, whether the job succeeded or failed. Thread-safe,
+// because a signal may end the process while the job goes on.
 class JobProgress {
  public:
   explicit JobProgress(int64_t step = 0, std::string checkpoint = {})

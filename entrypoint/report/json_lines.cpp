@@ -21,7 +21,7 @@ OrderedJson number(double value) {
   return std::strtod(text, nullptr);
 }
 
-// `message` is what a console of logs shows of the line.
+// `message` is the text that a console of logs shows.
 OrderedJson event(const char* name, const Clock& wall_clock, const std::string& message) {
   return {{"time", iso_time(wall_clock())},
           {"event", name},

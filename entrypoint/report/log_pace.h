@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// Decides when a long phase says in the log how far it is: at intervals of time, and first after
-// one, so that a short phase says nothing. Not thread-safe.
+// Decides when a long phase logs its progress: at intervals of time, and first after one interval,
+// so that a short phase logs nothing. Not thread-safe.
 class LogPace {
  public:
   explicit LogPace(double interval_s = 30, Clock clock = steady_clock_s)
@@ -21,7 +21,7 @@ class LogPace {
     last_s_ = now_s;
     return true;
   }
-  // What `amount`, done since the beginning, comes to in a second.
+  // The average per second of `amount`, which was done since the beginning.
   double rate(double amount) const { return amount / std::max(clock_() - start_s_, 1e-3); }
 
  private:

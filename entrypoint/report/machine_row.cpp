@@ -17,7 +17,7 @@ std::string work_text(const JobReport& job) {
                               : cat("batch ", job.batch_size);
 }
 
-// What stands in the cells of a row; what is not known is empty.
+// The cells of a row. A value that is not known is empty.
 struct Cells {
   explicit Cells(const MachineRow& row)
       : examples(number_text("%.3g", row.examples_per_second)),

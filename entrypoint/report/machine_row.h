@@ -30,13 +30,12 @@ std::string machine_table_head();
 // 1.17 |". A cell whose value is not known is empty.
 std::string to_text(const MachineRow& row);
 // The same for people: "speed: 5.4 examples/s, 254 tokens/s, 152 GFLOP/s (84 % of the peak), 99 %
-// of the CPUs, 1.8 GiB; an epoch takes 6:10:22 and costs 1.17". What is not known is left out.
+// of the CPUs, 1.8 GiB; an epoch takes 6:10:22 and costs 1.17". Unknown values are left out.
 std::string speed_sentence(const MachineRow& row);
 
 enum class MachineRowForm { kRow, kSentence };
 
-// Says at the end of a training, in the log, how fast it was on this machine. Only the time of this
-// process counts.
+// Logs the speed of a training on this machine at its end. Only the time of this process counts.
 class MachineRowLog final : public Observer {
  public:
   explicit MachineRowLog(MachineRowForm form, std::optional<double> price_per_hour,

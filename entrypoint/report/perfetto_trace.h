@@ -14,9 +14,9 @@ struct TraceProcess {
   int32_t pid = 0;
 };
 
-// What a profiler recorded, as a trace in Perfetto's format (perfetto.dev/docs/reference/
+// A profiler's records, as a trace in Perfetto's format (perfetto.dev/docs/reference/
 // trace-packet-proto), which ui.perfetto.dev opens. The process has a track "training" for the
-// operations and phases, which tell their bytes and FLOP/s, and a track for each thread of the
+// operations and phases, with their bytes and FLOP/s. It also has a track for each thread of the
 // pool.
 std::vector<std::byte> perfetto_trace(const Profiler& profiler, const TraceProcess& process);
 

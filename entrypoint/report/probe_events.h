@@ -20,13 +20,13 @@ class ProbeEvents {
   // `storage` outlives this.
   ProbeEvents(Storage& storage, Uri directory);
 
-  // Adds the scores of one step, as probe/NAME/METRIC and probe/NAME/loss. They replace what the
-  // file of that step holds.
+  // Adds the scores of one step, as probe/NAME/METRIC and probe/NAME/loss. They replace the content
+  // of that step's file.
   void add(const std::vector<ProbeReport>& reports, double now_s);
   // Adds the scores that an earlier process found, where their files are missing.
   void restore(const std::vector<ProbeReport>& reports, double now_s);
 
-  // Stores what was added since the last flush. When it throws, the rest is kept for the next one.
+  // Stores what was added since the last flush. When it throws, the next call writes the rest.
   void flush();
 
  private:

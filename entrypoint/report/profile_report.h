@@ -8,15 +8,15 @@
 
 namespace berth {
 
-// What all spans of one name have cost the caller, without the spans inside them.
+// The cost of all spans of one name for the caller, without the spans inside them.
 struct ProfileCost {
   std::string name{};
   size_t calls = 0;
   double seconds = 0, flops = 0, bytes = 0;
 };
 
-// By name, the largest seconds first. Their seconds add up to those of the spans that are in no
-// other span.
+// By name, the largest seconds first. Their seconds add up to the seconds of the spans that are in
+// no other span.
 std::vector<ProfileCost> profile_costs(const Profiler& profiler);
 
 // The ten largest costs as lines for people, below two lines of a head: the share of the time, the

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// Progress for people. On a terminal it redraws one line, at most ten times a second, and prints a
+// Progress for people. On a terminal it redraws one line, at most ten times a second. It prints a
 // line of a table for every epoch and evaluation, and a line for every probe. Elsewhere it prints a
 // line for each logged step.
 class Progress final : public Observer {
@@ -46,7 +46,7 @@ class Progress final : public Observer {
   double last_drawn_s_ = -1;
   double epoch_began_s_ = 0;
   double loss_sum_ = 0, loss_weight_ = 0;   // of the epoch
-  std::string device_memory_;               // as the last logged step told it
+  std::string device_memory_;               // at the last logged step
   std::optional<EpochRow> finished_epoch_;  // an epoch that waits for its evaluation
   EpochTable table_;
 };

@@ -13,7 +13,8 @@ using Write = std::function<void(std::string_view)>;
 // mix. A closed or full standard error is ignored: it must not end the job.
 void write_standard_error(std::string_view text);
 
-// Waits until standard error takes at least one line, at most so long. Returns whether it does.
+// Waits until standard error takes at least one line, at most for the given time. Returns whether
+// it does.
 bool standard_error_takes_text(double timeout_s);
 
 bool standard_error_is_terminal();

@@ -9,7 +9,7 @@
 namespace berth {
 
 // Prints lines that stay above one line that is redrawn, so that log lines and a progress bar do
-// not garble each other, in printable characters (storage/base/printable.h). Thread-safe. The
+// not garble each other. All characters are printable (storage/base/printable.h). Thread-safe. The
 // destructor clears the redrawn line.
 class TerminalLine {
  public:

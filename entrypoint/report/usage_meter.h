@@ -9,7 +9,7 @@
 
 namespace berth {
 
-// What this process may use, and a way to see what it uses.
+// The resources that this process may use, and a way to read its use.
 struct UsageSource {
   std::function<ProcessUsage()> usage{};  // null: nothing is known
   int cpus = 1;
@@ -23,7 +23,7 @@ UsageSource usage_of_this_process();
 class UsageMeter {
  public:
   struct Reading {
-    // Processor time since the reading before, as a share of what all CPUs have had, from 0 to 1.
+    // Processor time since the reading before, as a share of the time of all CPUs, from 0 to 1.
     // nullopt: no time has passed.
     std::optional<double> cpu_share{};
     std::optional<double> throttled_s{};  // since the meter was made; see ProcessUsage

@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// Watches a training and says at its end, as a warning, where it learnt nothing: the loss grew, or
-// the accuracy is that of always predicting the most frequent class.
+// Watches a training, and warns at its end if it learnt nothing: the loss grew, or the accuracy is
+// no better than always predicting the most frequent class.
 class Verdict final : public Observer {
  public:
   void on_start(const JobReport& report) override;

@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Watches that a training goes on, as long as this object lives. Each report of the loop is a sign
+// Checks that a training goes on, as long as this object lives. Each report of the loop is a sign
 // of life: an update, a part of an evaluation, a checkpoint. Where none comes for longer than the
 // timeout, `on_hang` is called once, on a thread of this object. A probe is a process of its own
 // that gives no sign, so its time does not count. Passes all reports on to `inner`.

@@ -16,7 +16,7 @@ uint64_t bytes_of(int64_t elements, uint64_t of_one) {
   return static_cast<uint64_t>(elements) * of_one;
 }
 
-// The parameters, and two moments of what trains.
+// The parameters, and two moments of the parameters that train.
 uint64_t checkpoint_bytes(const EngineOptions& options) {
   const std::vector<ParameterSpec> specs =
       parameter_table(options.config, options.lora, options.optimizer.first_depth);

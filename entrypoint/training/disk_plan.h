@@ -9,12 +9,12 @@
 
 namespace berth {
 
-// What the job writes to which file system, and what these have free. A job that is resumed after
-// its last update needs no other checkpoint. Lists the checkpoints that are there.
+// The job's files on each file system, and the free space there. A job that is resumed after its
+// last update needs no other checkpoint. Lists the checkpoints that are there.
 DiskBudget plan_disk(const Job& job, const TrainingInputs& inputs, TrainingData& data,
                      const Plan& updates, int64_t most_examples);
 
-// What makes room where the disk is full: by the same options as the plan.
+// Makes room if the disk is full, by the same options as the plan.
 RoomOptions room_options(const JobDirectory& directory, const TrainingOptions& options);
 
 }  // namespace berth

@@ -61,7 +61,7 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   if (!export_dir.empty() && finished.setting("export-dir") != export_dir) {
     refuse(cat("its model was not written to ", export_dir), "--mode export_only writes it there");
   }
-  if (asked.mode == Mode::kTrainAndEval && finished.setting("mode") == "train") {
+  if (traits(asked.mode).evaluates_training() && finished.setting("mode") == "train") {
     refuse("it was trained without an evaluation", "--mode eval evaluates it");
   }
 }
@@ -79,8 +79,8 @@ std::map<std::string, uint64_t> parameter_bytes(const std::vector<Stat>& files, 
   return found;
 }
 
-// Whether `folder` has a configuration, parameters and, where the job exports one, an ONNX graph,
-// and whether the files of parameters have as many bytes as they had.
+// Whether `folder` has a configuration, parameters and, if the job exports one, an ONNX graph. The
+// files of parameters must have as many bytes as they had.
 bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job,
               const FinishedMetrics& metrics) {
   bool has_config = false, has_parameters = false, has_graph = false;

@@ -22,21 +22,20 @@ struct FinishedJob {
   Task task = kDefaultTask;
 };
 
-// The job in `directory`, where it is finished; nullopt: it is new, was interrupted, or is to
-// become longer. Throws
-// kIncompatible where the directory cannot be used: it belongs to a job with other settings or with
-// several seeds, it was used before and --no-reuse-job-dir was given, or the finished job lacks
-// something that is asked for now. Throws kNotFound where the checkpoints of the finished job
-// were removed and its model was, too, or is to be trained further. Where only the last checkpoint
-// was removed, the error names an older one.
+// The job in `directory`, if it is finished; nullopt: it is new, was interrupted, or will become
+// longer. Throws kIncompatible where the directory cannot be used: it belongs to a job with other
+// settings or with several seeds, or it was used before and --no-reuse-job-dir was given. Also
+// throws it if the finished job lacks a result that the command line now demands. Throws kNotFound
+// if the checkpoints were removed and the job needs one: its model was removed, too, or the
+// training is to go on. If only the last checkpoint was removed, the error names an older one.
 std::optional<FinishedJob> find_finished_job(Storage& storage, const CommandLine& asked,
                                              const JobDirectory& directory);
 
 // The bytes of each file in `model` that holds parameters: JobMetrics::model_bytes.
 std::map<std::string, uint64_t> model_bytes(Storage& storage, const Uri& model);
 
-// Throws kIncompatible if a version that reads rows or tokenizers otherwise began the job in
-// `directory`, or if the files of its tables had other contents.
+// Throws kIncompatible if the job in `directory` began with a version that reads rows or tokenizers
+// in another way. Also throws it if the files of its tables had other contents.
 void require_same_reading(Storage& storage, const JobDirectory& directory,
                           const TrainingInputs& inputs);
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "entrypoint/flags/arguments.h"
+#include "entrypoint/flags/flags.h"
 #include "entrypoint/job/export_results.h"
 #include "storage/base/clock.h"
 #include "storage/base/error.h"
@@ -138,7 +138,7 @@ std::optional<ProbeReport> JobProbes::run(const ProbePlan& plan, int64_t step) {
   return report;
 }
 
-// What metrics.json of the fine-tuning says. nullopt if it has no finite main score.
+// The scores in metrics.json of the fine-tuning. nullopt if it has no finite main score.
 std::optional<ProbeReport> JobProbes::report_of(const ProbePlan& plan, int64_t step) {
   const JobDirectory directory(Uri::parse(places_.job.string()));
   const Json metrics = parse_json(read_text(*storage_, directory.metrics()).value_or(""));

@@ -17,9 +17,8 @@
 namespace berth {
 
 // The probes of a pre-training job. Each exports the encoder to a temporary directory and
-// fine-tunes it there in a process of its own, for which the training waits. So nothing of the
-// training's state is touched, and the scores depend on the encoder and the rows alone. Borrows the
-// job.
+// fine-tunes it there in a process of its own, for which the training waits. So the training's
+// state does not change, and the scores depend only on the encoder and the rows. Borrows the job.
 class JobProbes final : public Probes {
  public:
   // Checks the files of --probe and plans the probes. Throws what plan_probe() throws.
@@ -30,8 +29,8 @@ class JobProbes final : public Probes {
   // The most memory that a probe needs beside the training; see probe_memory().
   size_t memory_bytes(size_t program_bytes, Device& device) const;
 
-  // To be called before run(). `model` is that of the job and is borrowed. Probes may use
-  // `memory_bytes`; 0: there is no limit. What a failed probe printed is kept below `logs`.
+  // To be called before run(). `model` is the job's model and is borrowed. Probes may use
+  // `memory_bytes`; 0: there is no limit. The output of a failed probe is stored below `logs`.
   void begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs);
 
   std::optional<std::vector<ProbeReport>> run(const Engine& engine, int64_t step) override;

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kProbeBatchSize = 16, kProbeEpochs = 3;
 constexpr double kMostHeldOut = 0.2;
 
-// What the fine-tuning is asked for, as far as it does not depend on the rows.
+// The part of the fine-tuning's command line that does not depend on the rows.
 CommandLine command_of(const CommandLine& job, const Settings& settings, const ProbeFile& file,
                        const ProbePlaces& places) {
   CommandLine command;

@@ -29,7 +29,7 @@ struct ProbePlaces {
   std::filesystem::path log;        // what it prints
 };
 
-// A probe that was checked: what to run, and what is known of it before the encoder is.
+// A probe that was checked: what to run, and the facts about it that do not depend on the encoder.
 struct ProbePlan {
   ProbeFacts facts{};
   std::string metric{};   // the main one
@@ -39,17 +39,17 @@ struct ProbePlan {
 };
 
 // Reads the rows of `file` as the fine-tuning will, and plans it. The fine-tuning has its own seed,
-// three epochs of --probe-samples rows at most in updates of 16, and the learning rate that suits
-// the model's width. It runs on the CPU's kernels, whatever computes the job, and scores held-out
-// rows once, at its end. `job` is what the pre-training was asked for, `settings` its resolved
-// settings, and `model` its model. Throws kBadData where the rows have no labels or are too few,
-// and what the readers throw. Errors name the probe.
+// and the learning rate that suits the model's width. It has three epochs of at most
+// --probe-samples rows, in updates of 16. It runs on the CPU's kernels, whatever the job's device,
+// and scores held-out rows once, at its end. `job` is the command line of the pre-training,
+// `settings` are its resolved settings, and `model` is its model. Throws kBadData where the rows
+// have no labels or are too few, and what the readers throw. Errors name the probe.
 ProbePlan plan_probe(Storage& storage, const CommandLine& job, const Settings& settings,
                      const ModelDescription& model, const ProbeFile& file,
                      const ProbePlaces& places);
 
 // The memory that the fine-tuning needs in all. `device` stands for the CPU's kernels, and
-// `program_bytes` is that of this process without rows.
+// `program_bytes` is the memory of this process without rows.
 size_t probe_memory(const ProbePlan& plan, size_t program_bytes, Device& device);
 
 }  // namespace berth

@@ -14,8 +14,8 @@ namespace berth {
 std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics);
 
 // Writes the model of a finished job of `steps` updates again, which was removed or has lost bytes.
-// It comes from the last checkpoint or, with --load-best-model-at-end, from the best one. No rows
-// are read, and no teacher is asked. metrics.json stays as it is, but for the bytes of the files.
+// It comes from the last checkpoint or, with --load-best-model-at-end, from the best one. It reads
+// no rows and runs no teacher. metrics.json stays unchanged, except for the sizes of the files.
 // Throws kNotFound where that checkpoint is not there, kInUse where another process holds the
 // directory, and what CheckpointExport throws.
 void write_removed_model(Job& job, const JobDirectory& directory, int64_t steps);

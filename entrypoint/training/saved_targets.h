@@ -11,13 +11,13 @@
 
 namespace berth {
 
-// What a teacher makes of rows, in files of a job directory, so that a resumed job does not ask it
-// again. Each file holds the outputs of a part of the rows as safetensors, and says in its metadata
-// whose outputs they are. Files of another teacher or other rows, and damaged ones, are passed over
-// and made again. Not thread-safe.
+// A teacher's outputs for rows, in files of a job directory, so that a resumed job does not run the
+// teacher again. Each file holds the outputs of a part of the rows as safetensors, and says in its
+// metadata whose outputs they are. Files of another teacher or other rows, and damaged ones, are
+// passed over and made again. Not thread-safe.
 class SavedTargets {
  public:
-  // A part ends where it has so many rows or bytes. It has at least one row.
+  // A part ends when it has this number of rows or bytes. It has at least one row.
   static constexpr size_t kRowsOfFile = 16384, kBytesOfFile = size_t{64} << 20;
 
   // Files lie in `directory` and are called NAME-00000.safetensors, ... `identity` is a text that
@@ -39,7 +39,7 @@ class SavedTargets {
 
   // The outputs of a part's rows, one after the other, as set_bytes() takes them.
   std::vector<std::byte> bytes(size_t part) const;
-  // Throws kCorrupt where the bytes are not as many as the part has.
+  // Throws kCorrupt if the number of bytes differs from the part's.
   void set_bytes(size_t part, Bytes bytes);
 
  private:

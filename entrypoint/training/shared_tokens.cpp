@@ -10,10 +10,9 @@ namespace berth {
 namespace {
 
 [[noreturn]] void refuse(const std::string& problem, const std::string& teacher_name) {
-  throw Error(
-      Code::kUsage, problem, teacher_name,
-      "to learn hidden states, give the teacher's own vocabulary with --vocab-file and case "
-      "as it has it with --do-lower-case; --distillation-target embedding does without");
+  throw Error(Code::kUsage, problem, teacher_name,
+              "to learn hidden states, use the teacher's vocabulary (--vocab-file) and its case "
+              "(--do-lower-case); --distillation-target embedding needs neither");
 }
 
 // The first id whose tokens differ; the smaller size where one vocabulary begins the other.

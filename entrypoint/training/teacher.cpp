@@ -38,7 +38,7 @@ Settings with_positions(Settings settings, const ModelConfig& config) {
   return settings;
 }
 
-// What the teacher computes for a student of `task`.
+// The teacher's task for a student of `task`.
 Task task_of_teacher(Task task) {
   if (task == Task::kEmbeddingDistillation) return Task::kTextEmbedding;
   if (task == Task::kHiddenStateDistillation) return Task::kHiddenStates;
@@ -57,14 +57,14 @@ ModelDescription describe(ModelFolder& folder, const Settings& settings, Task ta
   return model;
 }
 
-// What all workers' CPUs can compute, because their outputs are one set of targets.
+// The precision that all workers' CPUs can compute, because their outputs are one set of targets.
 Precision precision_of_teacher(const Job& job) {
   const Precision precision = host_precision(job);
   const bool lacks_bf16 = precision == Precision::kAuto && job.without_bf16.host.has_value();
   return lacks_bf16 ? Precision::kFp32 : precision;
 }
 
-// For each label of the student its place among those of the teacher.
+// For each label of the student, its index among the teacher's labels.
 std::vector<size_t> order_of(const std::vector<std::string>& labels, const ModelConfig& teacher,
                              const std::string& name) {
   if (!traits(teacher.task).has_classes) return std::vector<size_t>(labels.size(), 0);
@@ -72,10 +72,12 @@ std::vector<size_t> order_of(const std::vector<std::string>& labels, const Model
   if (!in_order_of(own, labels)) {
     std::string names;
     for (const std::string& label : own) names += (names.empty() ? "" : ", ") + quoted(label);
-    throw Error(Code::kUsage,
-                names.empty() ? "the teacher has no labels"
-                              : "the teacher's labels are not those of the rows: " + names,
-                name, "give a teacher that was fine-tuned for the same labels");
+    throw Error(
+        Code::kUsage,
+        names.empty()
+            ? "the teacher has no labels"
+            : "the teacher's labels differ from the rows' labels; the teacher has: " + names,
+        name, "give a teacher that was fine-tuned for the same labels");
   }
   std::vector<size_t> order;
   for (const std::string& label : labels) {
@@ -97,7 +99,7 @@ std::vector<float> of_length_one(std::span<const float> vector) {
   return scaled;
 }
 
-// Logs how far the teacher is, where that is due.
+// Logs the teacher's progress, if that is due.
 void log_progress(LogPace& pace, int64_t done, int64_t texts) {
   if (!pace.is_due()) return;
   const auto rate = static_cast<int64_t>(pace.rate(static_cast<double>(done)));
@@ -113,10 +115,6 @@ Teacher::Teacher(const Job& job, const Settings& settings, Task task,
       folder_(job.storage, settings_.model),
       model_(describe(folder_, settings_, task)),
       order_(order_of(labels, model_.config, folder_.name())) {
-  if (job.device.kind != DeviceKind::kCpu && !makes_vectors()) {
-    throw Error(Code::kUsage, "a classifier learns from a teacher on CPUs only", "--teacher",
-                "give --device cpu");
-  }
   if (is_of_tokens()) require_student(settings, tokenizer);
   if (!job.leads()) return;
   if (const auto file = folder_.parameters()) file->verify();  // the job's record has its checksum

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/flags/task_flags.h"
 #include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/fitting_length.h"
 #include "entrypoint/job/generator.h"
@@ -38,13 +40,6 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               "--freeze-encoder-layers", cat("freeze at most ", layers));
 }
 
-// Throws kUsage where another device than a CPU would train embeddings.
-void require_cpu(const Job& job) {
-  if (job.device.kind == DeviceKind::kCpu) return;
-  throw Error(Code::kUsage, "text embeddings are trained on CPUs only", "--device",
-              "give --device cpu");
-}
-
 // Throws kUsage where a flag changes nothing in a training of `task`. An earlier version may have
 // begun the job with the flag, and then it goes on.
 void require_heeded_flags(Storage& storage, const CommandLine& command_line, Task task) {
@@ -55,22 +50,26 @@ void require_heeded_flags(Storage& storage, const CommandLine& command_line, Tas
   });
 }
 
-// Throws kIncompatible where an earlier version, which did not record how it read labels, began the
-// job with rows that this version refuses.
-TrainingRows load_rows(Storage& storage, const CommandLine& command_line,
-                       const ResolvedJob& resolved, const ModelConfig& config) {
+// Returns what `read` returns. Throws kIncompatible where this version refuses inputs with which an
+// earlier version began the job.
+template <typename Read>
+auto read_as_begun(Storage& storage, const CommandLine& command_line, const Read& read) {
   try {
-    return load_training_rows(storage, resolved.settings, resolved.sources, config);
+    return read();
   } catch (const Error& error) {
-    const std::string& directory = command_line.settings.output.job_dir;
-    if (error.code() != Code::kBadData || directory.empty()) throw;
-    const auto begun = EarlierJob::find(storage, Uri::parse(directory));
-    const bool is_earlier = begun && !begun->label_form() && has_label_forms(begun->task());
-    if (!is_earlier) throw;
-    throw Error(Code::kIncompatible,
-                cat("an earlier version of berth, which began the job, read its rows otherwise: ",
-                    error.what()),
-                directory, "go on with that version, or begin the job again in another --job-dir");
+    const Settings& asked = command_line.settings;
+    const bool is_refusal = error.code() == Code::kBadData || error.code() == Code::kUsage;
+    if (!is_refusal || asked.output.job_dir.empty()) throw;
+    const auto begun = EarlierJob::find(storage, Uri::parse(asked.output.job_dir));
+    const bool lacks_form = error.code() == Code::kBadData && begun && !begun->label_form() &&
+                            has_label_forms(begun->task());
+    if (!lacks_form && !(begun && has_files_of(storage, *begun, asked))) throw;
+    throw Error(
+        Code::kIncompatible,
+        cat("an earlier version of berth, which began the job, read its inputs in another way: ",
+            error.what()),
+        asked.output.job_dir,
+        "go on with that version, or begin the job again in another --job-dir");
   }
 }
 
@@ -101,8 +100,8 @@ bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
          (rows.mismatched && has_any(*rows.mismatched));
 }
 
-// The rows to evaluate on: those of the evaluation file, or those that are held out. nullopt if
-// there are none.
+// The rows to evaluate on: the rows of the evaluation file, or the held-out rows. nullopt if there
+// are none.
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
   if (rows.eval) return examples.all_rows();
   if (rows.split.held_out.empty()) return std::nullopt;
@@ -125,16 +124,20 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
 
 TrainingInputs read_inputs(const Job& job) {
   RememberedLookups listed(job.storage);
-  ResolvedJob resolved = resolve_settings(listed, job.command_line);
+  const auto as_begun = [&](const auto& read) {
+    return read_as_begun(listed, job.command_line, read);
+  };
+  ResolvedJob resolved = as_begun([&] { return resolve_settings(listed, job.command_line); });
   const Settings& settings = resolved.settings;
   // Rows decide between the losses of similarity, and what the task is where no flag names one.
   const std::optional<Task> named = resolved.sources.task;
   if (named && named != Task::kSimilarity) require_heeded_flags(listed, job.command_line, *named);
-  preflight(listed, settings);
+  as_begun([&] { preflight(listed, settings); });
   preflight_unused(listed, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
   const bool asks_length = asks_for_length(job.command_line, settings);
-  ModelDescription model = describe_fitting_model(*folder, job.command_line, resolved.settings);
+  ModelDescription model = as_begun(
+      [&] { return describe_fitting_model(*folder, job.command_line, resolved.settings); });
   require_exportable(settings, model.config);
   require_layers_to_freeze(settings.training.optimization, model.config);
   job.stop_point();
@@ -143,8 +146,10 @@ TrainingInputs read_inputs(const Job& job) {
     probes = std::make_unique<JobProbes>(job, resolved.settings, model);
   }
   expect_tokenizer(*model.tokenizer, resolved.sources);
-  use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
-  TrainingRows rows = load_rows(listed, job.command_line, resolved, model.config);
+  TrainingRows rows = as_begun([&] {
+    use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
+    return load_training_rows(listed, resolved.settings, resolved.sources, model.config);
+  });
   if (named != rows.task || named == Task::kSimilarity) {
     require_heeded_flags(listed, job.command_line, rows.task);
   }
@@ -154,12 +159,12 @@ TrainingInputs read_inputs(const Job& job) {
     sequences = std::max(sequences, join_rows(settings, *model.tokenizer, rows.task, *rows.eval));
   }
   model.config.task = rows.task;
+  require_device(job.command_line, job.device.kind, rows.task);
   settle_groups(rows.train, model.config);
   model.config.labels = rows.labels;
-  settle_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
+  resolve_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (compares_texts(model.config)) {
-    require_cpu(job);
     settle_comparison(*folder, read_sentence_files(*folder), settings, model);
     if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   }

@@ -17,7 +17,7 @@
 
 namespace berth {
 
-// What a training job works on: its settings, the model that it starts from, and its rows.
+// The inputs of a training job: its settings, the model with which it starts, and its rows.
 struct TrainingInputs {
   ResolvedJob resolved;
   std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet
@@ -57,7 +57,8 @@ class TrainingData {
 
   size_t target_bytes();  // the memory that the teacher's outputs take
   // Lets the teacher, if there is one, make the labels of all rows. Called before they are packed.
-  // Its outputs are kept in files of `directory`, so that a resumed job does not ask again.
+  // Its outputs are stored in files of `directory`, so that a resumed job does not compute them
+  // again.
   void ask_teacher(Storage& storage, const Uri& directory);
 
  private:

@@ -97,7 +97,7 @@ size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
   return inputs.probes->memory_bytes(inputs.program_bytes, *host);
 }
 
-// The limits of the machine, and that of a process beside another.
+// The limits of the machine, and --memory-limit for a process beside another.
 MemoryLimits limits_of(const Job& job, const Device& device) {
   MemoryLimits limits = memory_limits(device);
   const auto given = static_cast<uint64_t>(job.command_line.memory_limit);
@@ -156,7 +156,8 @@ void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, 
   const bool waits = plan.memory.saves == Saving::kWhileTrainingWaits;
   if (!waits || !plan.options.keeps_weights) return;
   log_info(
-      "there is no memory for copies of what is saved: training waits while checkpoints are "
+      "the memory does not suffice for copies of the saved tensors: training waits while "
+      "checkpoints are "
       "written");
 }
 

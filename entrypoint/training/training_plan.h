@@ -17,10 +17,10 @@
 
 namespace berth {
 
-// What a training job will come to: known before its directory is touched.
+// The facts about a training job that are known before its directory is touched.
 struct TrainingPlan {
   TrainingOptions options{};           // with the metric that decides which model is best
-  std::vector<std::string> metrics{};  // the names of what evaluations compute, the main one first
+  std::vector<std::string> metrics{};  // the names of the evaluations' metrics, the main one first
   std::string hypertune_metric{};      // what to report to a tuning service; empty: nothing
   DataMemory data{};                   // how much memory the rows take
   MemoryLimits limits{};               // of the host and of the device

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <span>
 
 #include "entrypoint/flags/flags.h"
@@ -101,18 +100,13 @@ TrainingFlops flops_of(const EngineOptions& options) {
 // The settings that people vary, and all others that are not their defaults. Places, of which each
 // job has its own, are none of them.
 std::vector<HParam> hparams_of(const JobRecord& record) {
-  static const std::set<std::string, std::less<>> kVaried = {
-      "batch-size", "epochs", "learning-rate", "max-seq-length",
-      "model",      "seed",   "warmup-ratio",  "weight-decay"};
-  static const std::set<std::string, std::less<>> kPlaces = {"job-dir",         "export-dir",
-                                                             "checkpoint-dir",  "summary-dir",
-                                                             "train-data-file", "eval-data-file"};
   std::map<std::string, std::string> defaults;
-  for (auto& [name, value] : settings_table(Settings())) defaults[name] = value;
+  for (const Setting& preset : settings_table(Settings())) defaults[preset.name] = preset.value;
   std::vector<HParam> hparams;
-  for (const auto& [name, value] : record.settings) {
-    const bool is_other = defaults[name] != value && !kPlaces.contains(name);
-    if (!is_other && !kVaried.contains(name)) continue;
+  for (const Setting& setting : record.settings) {
+    const std::string &name = setting.name, &value = setting.value;
+    const bool is_other = defaults[name] != value && !setting.has(kNoHparam);
+    if (!is_other && !setting.has(kVaried)) continue;
     char* end = nullptr;
     const double number = std::strtod(value.c_str(), &end);
     if (value == "true" || value == "false") {
@@ -129,7 +123,9 @@ std::vector<HParam> hparams_of(const JobRecord& record) {
 // The settings as Markdown, for the Text tab of TensorBoard.
 std::string settings_markdown(const JobRecord& record) {
   std::string table = "| flag | value |\n| --- | --- |\n";
-  for (const auto& [name, value] : record.settings) table += cat("| ", name, " | ", value, " |\n");
+  for (const Setting& setting : record.settings) {
+    table += cat("| ", setting.name, " | ", setting.value, " |\n");
+  }
   return table;
 }
 
@@ -168,7 +164,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
       if (const auto file = inputs.generator->parameters()) file->verify();
     }
   }
-  settle_record();
+  complete_record();
 }
 
 // Restores the engine from the newest checkpoint and returns its state. Without a checkpoint,
@@ -211,7 +207,7 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 
 // Throws kIncompatible if the checkpoints or job.json belong to another job. Writes job.json if
 // there is none, or if the job has another length now.
-void TrainingRun::settle_record() {
+void TrainingRun::complete_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
   if (existing) record_ = with_tokenizer_files_of(*existing, record_);
@@ -249,7 +245,7 @@ void TrainingRun::change_length() {
   const int64_t total = plan_.updates.total_steps;
   if (total < state_.step) {
     throw Error(Code::kIncompatible,
-                cat("the job has made ", state_.step, " updates, and is now asked for ", total),
+                cat("the job has made ", state_.step, " updates, and the command now has ", total),
                 directory_.root().to_string(),
                 "give a larger --epochs or --max-steps, or use another --job-dir");
   }
@@ -322,7 +318,7 @@ void TrainingRun::end_hung(double silent_s) const {
                              " s, which is longer than --step-timeout"),
                          "",
                          "start it again, and it resumes from its last checkpoint; if an update "
-                         "takes so long, give a longer --step-timeout"));
+                         "takes this long, give a longer --step-timeout"));
 }
 
 // Probes may use what the training leaves of the host's memory.

@@ -28,7 +28,7 @@ class TrainingRun {
   // them, and kIncompatible where the directory or its checkpoints belong to another job.
   TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
               const TrainingPlan& plan, Device& device);
-  // Takes the observers of the job away, which store what they still have while it is held.
+  // Removes the observers of the job. They store their remaining records while the lease is held.
   ~TrainingRun() { job_.output.keep_observers(observers_before_); }
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -38,7 +38,7 @@ class TrainingRun {
   TrainResult train(TrainingData& data);
 
   Engine& engine() { return *engine_; }
-  // For the results: they are worth more than older checkpoints.
+  // Makes room for the results, which are worth more than older checkpoints.
   CheckpointRoom& room() { return checkpoints_.room(); }
 
   // Says in the job's heartbeat that this phase begins.
@@ -46,12 +46,12 @@ class TrainingRun {
 
  private:
   TrainingState restore();
-  // With what they are before the first update. A collective.
+  // Fills the parameters with their values before the first update. A collective.
   void fill(ParameterTensors& values);
   void fill_from_model(ParameterTensors& values);
   // Whether this worker writes to the job's directories.
   bool leads() const { return job_.ranks == nullptr || job_.ranks->rank() == 0; }
-  void settle_record();
+  void complete_record();
   void change_length();
   void keep_record();
   void add_observers();

@@ -14,8 +14,8 @@ namespace berth {
 // outlive them.
 class UpdateProfile {
  public:
-  // `asked` updates, from the third one on, because the first ones warm up memory and caches. Of a
-  // process that makes only `left` updates, the last ones. Both are above 0.
+  // `asked` updates, from the third one on, because the first ones warm up memory and caches. If a
+  // process makes only `left` updates, it profiles the last ones. Both are above 0.
   UpdateProfile(Device& device, Storage& storage, Uri file, int64_t asked, int64_t left);
   ~UpdateProfile();
   UpdateProfile(const UpdateProfile&) = delete;

@@ -150,7 +150,7 @@ def _rows_of(data: Any, job: Any, flags: dict[str, Any], folder: str, numbers: b
     own = {flag: path, **({"id_column": ROW_COLUMN} if numbers else {})}
     if job is not None:
         own["job_dir"] = job.job_dir if isinstance(job, Result) else place_of(job)
-    # The job may have been trained on another column than that of plain texts.
+    # The job may have been trained on another column than the one of plain texts.
     return {"text_column": "text" if is_texts else None, **_with(flags, **own)}, index
 
 

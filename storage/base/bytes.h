@@ -29,7 +29,8 @@ struct Stat {
   Generation generation = 0;
   std::optional<uint32_t> crc32c{};
   std::string content_encoding{};  // "gzip": stored compressed, whatever the name says
-  // When it was last changed by the server's clock, in seconds since 1970, where that is told.
+  // The time of the last change by the server's clock, in seconds since 1970, if the server reports
+  // it.
   std::optional<double> updated_s{};
 };
 

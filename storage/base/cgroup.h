@@ -10,10 +10,10 @@ namespace berth {
 
 enum class CgroupVersion { kV1, kV2 };
 
-// Returns the smallest limit among this process's control groups on the path from its own group to
-// the root, or nullopt if no group has one. Searches cgroup v2, v1, and both where they are mounted
-// side by side. `limit_of` reads the limit of one group. `controller` is v1's name of the resource
-// ("cpu", "memory"). Tests pass a `root` that stands for "/".
+// Returns the smallest limit among this process's control group and its parents up to the root, or
+// nullopt if no group has one. Searches cgroup v2, v1, and both where they are mounted side by
+// side. `limit_of` reads the limit of one group. `controller` is v1's name of the resource ("cpu",
+// "memory"). Tests pass a `root` that stands for "/".
 //
 // In a container, /proc may show the host's path of a group while only the container's own groups
 // are mounted. The group at the mount point is therefore always read, too.

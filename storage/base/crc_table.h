@@ -11,7 +11,6 @@ namespace berth {
 // A reflected 32-bit CRC from lookup tables, eight bytes per step ("slicing by 8", Kounavis and
 // Berry 2005). It serves CPUs without a CRC instruction, and the last bytes of a buffer that are
 // too few for one.
-// for one.
 template <uint32_t kPolynomial>
 class CrcTable {
  public:

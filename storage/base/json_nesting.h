@@ -4,8 +4,8 @@
 
 namespace berth {
 
-// Follows a JSON text character by character, as far as brackets, braces and strings say how deep
-// it is. Accepts any bytes: what closes nothing is passed over.
+// Tracks how deeply a JSON text is nested, character by character, from its brackets, braces and
+// strings. Accepts any bytes: a bracket that closes nothing is ignored.
 class JsonNesting {
  public:
   void add(char next) {

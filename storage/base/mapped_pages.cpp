@@ -8,7 +8,7 @@
 namespace berth {
 
 void release_pages(Bytes mapping, uint64_t offset, uint64_t size) {
-  // Linux maps the pages around the one that is read with it, at most those of a huge page. So
+  // When one page is read, Linux also maps the pages around it, up to the size of a huge page. So
   // reading after a range brings back pages of that range.
   constexpr uint64_t kMostMappedAtOnce = uint64_t{2} << 20;
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

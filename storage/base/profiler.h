@@ -11,7 +11,8 @@ struct ProfileSpan {
   const char* name = "";             // a string literal
   int64_t begin_ns = 0, end_ns = 0;  // of the steady clock
   int depth = 0;                     // the spans of the same thread that are around it
-  // Of matrix products, those of spans inside it included: a multiply-add is two.
+  // The FLOPs of matrix products, including the spans inside this one. A multiply-add counts as
+  // two.
   double flops = 0;
   double bytes = 0;  // of the tensors that it reads and writes, each counted once; 0: not counted
 };
@@ -34,8 +35,8 @@ class Profiler {
   bool is_on() const { return is_on_; }
   bool is_full() const { return is_full_; }
 
-  // Begins a span inside those that are open, and ends the innermost one. Every open() that found
-  // is_on() is followed by a close(), also where stop() came in between.
+  // open() begins a span inside the open ones, and close() ends the innermost one. Every open()
+  // that found is_on() is followed by a close(), also where stop() came in between.
   void open(const char* name);
   void close(double bytes);
 

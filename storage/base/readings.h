@@ -15,12 +15,12 @@ struct Reading {
   std::vector<uint32_t> begin, end;
 };
 
-// Calls `use` with the text as it is, and with each reading that comes of undoing an encoding by
-// which programs put a text into another one: percent-encoding (RFC 3986), character references of
-// HTML, escapes of JSON and C, hexadecimal digits, and base64 in both alphabets (RFC 4648). Runs of
-// hexadecimal digits and of base64 count if they stand for eight bytes or more. Two encodings may
-// lie within each other, but not three. Accepts any bytes. Of a text of more than 4 GiB, only the
-// beginning is read.
+// Calls `use` with the text as it is, and with each text that undoing an encoding gives. These are
+// the encodings by which programs put a text into another one: percent-encoding (RFC 3986),
+// character references of HTML, escapes of JSON and C, hexadecimal digits, and base64 in both
+// alphabets (RFC 4648). Runs of hexadecimal digits and of base64 count if they stand for eight
+// bytes or more. Two encodings may lie within each other, but not three. Accepts any bytes. If a
+// text has more than 4 GiB, only the beginning is read.
 void for_each_reading(std::string_view text, const std::function<void(const Reading&)>& use);
 
 // The text with percent-encoding, character references and escapes undone.

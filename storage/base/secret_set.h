@@ -16,14 +16,14 @@ class SecretSet {
   static constexpr size_t kShortest = 4;
 
   // Adds `secret`, as it is and without its percent-encoding, or makes it the newest one if the set
-  // has it. Of all secrets the newest 64 are kept. Ignores one of fewer than kShortest bytes.
+  // has it. The set holds the newest 64 secrets. Ignores one of fewer than kShortest bytes.
   void add(std::string_view secret);
 
   bool empty() const { return secrets_.empty(); }
 
-  // Which bytes of `text` lie in passages of `shared` bytes or more that occur in one of the
-  // secrets, or in a whole secret that is shorter. The text may have them in any of the encodings
-  // of for_each_reading().
+  // Returns true for each byte of `text` that is part of a secret: of `shared` or more bytes of
+  // one, or of a whole shorter one. The text may have the secret in any of the encodings of
+  // for_each_reading().
   std::vector<bool> find_in(std::string_view text, size_t shared) const;
 
  private:

@@ -28,8 +28,8 @@ class ThreadPool {
   using Range = std::function<void(int64_t begin, int64_t end, int thread)>;
   void parallel_for(int64_t count, int64_t grain, const Range& fn);
 
-  // What each thread does is recorded there while it is on; null: nowhere. The profiler is for as
-  // many threads as this pool has, and outlives it or is taken away first.
+  // The profiler that records each thread's work while it is on; null: there is none. It is for as
+  // many threads as this pool has. It must outlive the pool or be removed first.
   void set_profiler(Profiler* profiler);
   Profiler* profiler() const;
 

@@ -30,7 +30,7 @@ struct ConllLayout {
   size_t fields = 0;  // of every line
   size_t word = 0;    // counted from 0
   std::optional<size_t> tag{};
-  bool has_brackets = false;                            // the tags are those of BracketTags
+  bool has_brackets = false;                            // the tags are BracketTags
   bool counts = false;                                  // the first column counts the words
   std::string word_name = "tokens", tag_name = "tags";  // of the table's columns
   std::optional<uint64_t> header{};                     // the number of the line that names columns
@@ -44,8 +44,9 @@ struct ConllLayout {
 };
 
 // Looks at the first sentences. A column of IOB tags, or of OntoNotes' brackets, is the tag,
-// wherever it stands. The word is the first other column that neither counts words, nor is the same
-// in all lines of each sentence, nor has numbers alone beside a column of texts. Without IOB tags:
+// wherever it stands. The word is the first other column that does not count words and is not the
+// same in all lines of each sentence. A column of numbers is not the word either, if another column
+// has texts. Without IOB tags:
 //   - CoNLL-U, which has ten columns and counts words, has parts of speech in the fourth
 //   - otherwise the tag is the last column but for fractions and columns of _ or -
 // If several columns have IOB tags, columns of phrases (NP, VP) do not count. Then,

@@ -35,7 +35,7 @@ class BracketTags {
 
 // What the lines of some sentences show of one column.
 struct ColumnLook {
-  // Running numbers, which begin anew in each sentence or go on: in a sentence of several words,
+  // Running numbers, which begin again in each sentence or go on: in a sentence of several words,
   // and in sentences of one word each, which show less.
   bool counts = false, may_count = false;
   bool is_place = false;           // two numbers, such as 1-1 and 1-2, or 1.0 and 1.1

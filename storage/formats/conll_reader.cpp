@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Of longer ones the memory would grow with the file.
+// With longer sentences, the memory would grow with the file.
 constexpr size_t kMostWords = 100'000;
 // What is looked at before the columns are known.
 constexpr size_t kPeekedSentences = 1000, kPeekedBytes = size_t{1} << 20;

@@ -51,9 +51,12 @@ class CsvReader final : public DelimitedReader {
 
   // Goes on to the next line where Excel's "sep=;" says it.
   char delimiter_of_header(std::string_view& line) {
-    const bool says_it = line.size() == 5 && line.starts_with("sep=");
-    if (!says_it) return delimiter_of(line);
-    const char said = line[4];
+    std::string_view plain = line;
+    if (plain.size() > 1 && plain.front() == '"' && plain.back() == '"') {
+      plain = plain.substr(1, plain.size() - 2);  // as programs write it that quote all fields
+    }
+    if (plain.size() != 5 || !plain.starts_with("sep=")) return delimiter_of(line);
+    const char said = plain[4];
     if (!lines_.next(line)) line = {};
     return said;
   }

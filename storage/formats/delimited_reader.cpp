@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-// Of each file that was joined to another one.
+// For each file that was joined to another one.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string_view text_of(const Cell& cell) {

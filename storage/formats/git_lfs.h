@@ -6,7 +6,8 @@
 
 namespace berth {
 
-// Throws kBadData where a file is what git-lfs leaves in the place of one that was not fetched.
+// Throws kBadData if a file is a pointer of git-lfs, which stands in place of a file that was not
+// fetched.
 inline void refuse_lfs_pointer(std::string_view content) {
   if (!content.starts_with("version https://git-lfs")) return;
   throw Error(Code::kBadData, "is a pointer of git-lfs, not the file itself", "",

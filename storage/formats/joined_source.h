@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// Reads `beginning`, and then what is left of `rest`.
+// Reads `beginning`, and then the remaining bytes of `rest`.
 class JoinedSource final : public ByteSource {
  public:
   JoinedSource(std::string beginning, std::unique_ptr<ByteSource> rest)

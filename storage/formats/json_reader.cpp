@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kLargestObject = uint64_t{1} << 30;
 
-// The place of the first character that is no blank; reads as far as needed. npos: there is none.
+// The position of the first character that is not a blank; npos if there is none. Reads more of the
+// file if needed.
 size_t first_character(ByteSource& source, std::string& text, size_t from) {
   while (true) {
     const size_t found = text.find_first_not_of(kJsonBlanks, from);
@@ -29,8 +30,8 @@ size_t first_character(ByteSource& source, std::string& text, size_t from) {
   }
 }
 
-// The place behind the object that begins at `begin`; reads as far as needed. npos: it does not
-// end.
+// The position behind the object that begins at `begin`; npos if it does not end. Reads more of the
+// file if needed.
 size_t end_of_object(ByteSource& source, std::string& text, size_t begin) {
   JsonNesting nesting;
   for (size_t at = begin;; ++at) {

@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// A JSON value whose objects keep the order of their keys, also equal ones. Parsing takes linear
-// time, where that of OrderedJson is quadratic in the keys of an object.
+// A JSON value whose objects have their keys in the order of the text, also equal keys. Parsing
+// takes linear time; OrderedJson's takes quadratic time in the number of an object's keys.
 struct JsonTree {
   enum class Kind { kScalar, kObject, kArray };
 
@@ -26,10 +26,9 @@ struct JsonTree {
   Cell to_cell() &&;
 };
 
-// Python's json writes NaN, Infinity and -Infinity, which JSON does not have. Returns `text` where
-// it has none of them outside of strings, and else a copy in `storage` in which they are null,
-// "inf" and
-// "-inf", as other missing values and numbers of Python are.
+// Python's json writes NaN, Infinity and -Infinity, which JSON does not have. Returns `text` if it
+// has none of them outside of strings. Otherwise returns a copy in `storage` in which they are
+// null, "inf" and "-inf", like other missing values and numbers of Python.
 std::string_view plain_json(std::string_view text, std::string& storage);
 
 // Throws kBadData, naming the byte, where `text` is no JSON or nests deeper than 256 levels.

@@ -149,7 +149,7 @@ std::string why_no_object(std::string_view text) {
   text = trimmed(text);
   const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
   if (text.starts_with('<')) {
-    return "the file is rather a web page, as where a download asks to sign in: fetch it again";
+    return "the file seems to be a web page, such as a page to sign in: fetch it again";
   }
   if (text.starts_with("[{")) return "a file that is one array of objects is called .json";
   if (text.starts_with("//") || text.starts_with('#')) return "JSON has no comments";

@@ -6,8 +6,8 @@
 namespace berth {
 namespace {
 
-// The header: the magic, the version, the length of the rest as u16, and a Python literal, which is
-// padded with spaces so that the numbers begin at a multiple of 64 bytes.
+// The header: the magic, the version, the length of the rest as u16, and a Python literal. Spaces
+// pad the literal so that the numbers begin at a multiple of 64 bytes.
 std::string npy_header(const VectorTable& table) {
   constexpr size_t kAlignment = 64, kBefore = 10;
   std::string text = cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", table.rows, ", ",

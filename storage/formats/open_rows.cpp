@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// A row takes memory for each of them, and so does what is said of a table.
+// A row takes memory for each column, and so does a description of the table.
 constexpr size_t kMostColumns = 100'000;
 
 enum class TableFormat {

@@ -16,9 +16,9 @@ namespace berth {
 // The reader interprets the pickle's opcodes and builds a table; it never imports or executes
 // anything. Each global must be one of a fixed list of (module, name) pairs, which become inert
 // nodes. Throws kBadData, naming the global, on any other, and kCorrupt, naming the byte offset, on
-// damage. Memory is bounded by a small multiple of the pickle's size, and the text of
-// all rows by 128 times of it, because a pickle can refer to one text many times. Columns that hold
-// neither text nor numbers read as missing values. The result owns its data.
+// damage. Memory is bounded by a small multiple of the pickle's size. The text of all rows is
+// bounded by 128 times its size, because a pickle can refer to one text many times. Columns that
+// hold neither text nor numbers read as missing values. The result owns its data.
 std::unique_ptr<RowReader> read_pickle(ByteSource& source);  // looks at its beginning first
 std::unique_ptr<RowReader> read_pickle(Bytes pickle);
 std::unique_ptr<RowReader> read_pickle(std::vector<std::byte> pickle);  // does not copy the pickle

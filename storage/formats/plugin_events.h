@@ -17,7 +17,7 @@ namespace berth {
 using HParam = std::pair<std::string, std::variant<double, bool, std::string>>;
 
 // The record by which the HParams tab knows the settings of a run (plugins/hparams/
-// plugin_data.proto). It belongs into the folder above those of the run's metrics.
+// plugin_data.proto). It belongs into the folder above the folders with the run's metrics.
 std::vector<std::byte> hparams_event(double wall_time_s, std::span<const HParam> hparams);
 // The record that says that the run has ended well.
 std::vector<std::byte> hparams_end_event(double wall_time_s);
@@ -37,7 +37,8 @@ std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const s
 std::vector<std::byte> pr_curve_event(double wall_time_s, int64_t step, const std::string& tag,
                                       std::span<const float> values);
 
-// A picture of so many pixels, as a PNG file. The Markdown `description` explains it.
+// A picture as a PNG file, with its width and height in pixels. The Markdown `description` explains
+// it.
 struct ImageSummary {
   uint32_t width = 0, height = 0;
   std::span<const std::byte> png{};
@@ -56,7 +57,7 @@ class ValueHistogram {
 
   void widen(std::span<const float> values);  // the first time
   void count(std::span<const float> values);  // the second time
-  // Where all values are equal, there is one bucket around them; where there are none, none.
+  // If all values are equal, there is one bucket around them. Without values, there is no bucket.
   std::vector<HistogramBucket> buckets() const;
 
  private:

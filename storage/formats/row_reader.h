@@ -28,17 +28,19 @@ struct Column {
   // Where a format has no types, a list is a text as others are.
   bool is_nested = false;
   // Whether the categories are the classes that the file declares, as ClassLabel of `datasets`
-  // does. All of them count, also those that no row has.
+  // does. All of them count, even classes that no row has.
   bool declares_classes = false;
+  // Whether it is a level of the index of a pickled table, which earlier versions did not read.
+  bool is_index = false;
 };
 
 // Returns the index of the column with exactly this name.
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name);
 
-// What a reader took a file for where its name does not say it.
+// What a reader found out about a file whose name does not say it.
 struct Finding {
-  // The rule by which the rows are read, in a few words for job.json, where earlier versions of the
-  // program read such files otherwise; they never change. Empty: all versions read them so.
+  // The rule by which the rows are read, in a few words for job.json; these words never change.
+  // Empty if all versions of the program read such files in the same way.
   std::string rule;
   std::string text;  // a sentence for the log
   bool is_warning = false;
@@ -87,7 +89,7 @@ enum class RowLayout {
 // suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl, .parquet/.pq,
 // .arrow/.arrows/.feather/.ipc, .npz/.npy and .txt; any other throws kBadData, which lists them. So
 // does a table of more than 100,000 columns. The reader's errors do not name the file: the caller
-// adds it with Error::at(). `form` is that of formats of text.
+// adds it with Error::at(). `form` is for formats of text.
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
                                      RowLayout layout = RowLayout::kByName, TextForm form = {});
 

@@ -9,25 +9,25 @@
 
 namespace berth {
 
-// Reads comma-separated values as RFC 4180 and pandas.to_csv define them: a header line, fields
-// separated by the one of , ; | and the tab that the header has most of (a comma if none; a first
-// line such as sep=; names another), quoted with '"' where needed (a quote inside is doubled,
-// newlines are allowed), LF or CRLF, and an optional UTF-8 BOM. An empty unquoted field is missing.
-// Blank lines between records are skipped. A quote inside an unquoted field is ordinary text. All
-// cells are strings; interpreting them is up to the caller. A header without rows is an empty
-// table.
+// Reads comma-separated values as RFC 4180 and pandas.to_csv define them: a header line, fields, LF
+// or CRLF, and an optional UTF-8 BOM. The separator is the one of , ; | and the tab that the header
+// has most of (a comma if none; a first line such as sep=; names another). Fields are quoted with
+// '"' where needed (a quote inside is doubled, newlines are allowed). An empty unquoted field is
+// missing. Blank lines between records are skipped. A quote inside an unquoted field is ordinary
+// text. All cells are strings; interpreting them is up to the caller. A header without rows is an
+// empty table.
 //
-// Throws kBadData if a row has a different number of fields than the header, if two columns share a
-// name (unless it is empty), and on a line or record above 64 MiB. Throws kCorrupt if a quoted
-// field spans lines and does not end properly, because it is unknown how many rows it contains.
-// `delimiter` takes the place of that search, unless it is 0. Without `quotes`, a quote is ordinary
-// text everywhere, and a field does not span lines.
+// Throws kBadData if a row has a different number of fields than the header, or if two columns
+// share a name (unless it is empty). Also throws it on a line or record above 64 MiB. Throws
+// kCorrupt if a quoted field spans lines and does not end properly, because it is unknown how many
+// rows it contains. `delimiter`, unless it is 0, is the separator instead. Without `quotes`, a
+// quote is ordinary text everywhere, and a field does not span lines.
 std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter = 0,
                                            bool quotes = true);
 
-// Reads what has tabs, or `delimiter`, between its fields, as GLUE's files do, in which quotes are
-// text, or as pandas.to_csv(sep="\t") writes it, with CSV's rules. Its beginning decides
-// (find_tsv_quotes()), unless `quoting` does.
+// Reads rows that have tabs, or `delimiter`, between their fields. In GLUE's files, quotes are
+// text. In files of pandas.to_csv(sep="\t"), quotes follow CSV's rules. The beginning of the file
+// decides (find_tsv_quotes()), unless `quoting` does.
 std::unique_ptr<RowReader> make_quoted_tsv_reader(std::unique_ptr<ByteSource> source,
                                                   char delimiter, Quoting quoting);
 
@@ -67,12 +67,12 @@ std::unique_ptr<RowReader> make_conll_reader(std::unique_ptr<ByteSource> source,
 
 // Reads one JSON object per line; blank lines are skipped. The columns are the keys of the first
 // object, in order. A later object may lack some of them, whose values are then missing; its
-// additional keys are ignored. A nested value is kept as JSON text. A pair ["text", {...}], as
-// spaCy 2 is trained with, is read as an object that has the key "text", too.
+// additional keys are ignored. A nested value becomes JSON text. A pair ["text", {...}], as spaCy 2
+// is trained with, is read as an object that has the key "text", too.
 std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source);
 
-// Reads a .json file, which may be JSON lines, an array of objects, or one object that is a table
-// in one of the forms ("orients") of pandas' to_json():
+// Reads a .json file: JSON lines, an array of objects, or one object that is a table in one of the
+// forms ("orients") of pandas' to_json():
 //   {"text": {"0": "a", ...}, ...} or {"text": ["a", ...], ...}    columns, by their names
 //   {"0": {"text": "a", ...}, ...}                                 rows, by the numbers of an index
 //   {"columns": ["text", ...], "data": [["a", ...], ...]}          split
@@ -80,17 +80,17 @@ std::unique_ptr<RowReader> make_jsonl_reader(std::unique_ptr<ByteSource> source)
 //   programs
 //   {"classes": [...], "annotations": [["a", {...}], ...]}         pairs, as spaCy's annotators
 //   write
-// Arrays are read element by element. Of an object of these forms, memory holds the text and four
+// Arrays are read element by element. For an object of these forms, memory holds the text and four
 // bytes for each row or cell. Throws what the reader of JSON lines throws, kMemory where an object
 // is larger than 1 GiB, and kCorrupt where an array does not end.
 std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
 
 // Reads Apache Parquet (parquet.apache.org/docs/file-format), as pandas, pyarrow, polars, datasets
 // and fastparquet write it: every encoding of data pages of both versions; uncompressed or
-// compressed by snappy, gzip, zstd or lz4; any number of row groups. The columns are those of the
-// top level, without a nameless index of pandas. A nested column becomes JSON text. Integers for
-// which the file has names of classes (datasets' ClassLabel) become these names. Categories are
-// those of pandas. columnar/cell_maker.h says what else becomes of values.
+// compressed by snappy, gzip, zstd or lz4; any number of row groups. The columns are the columns of
+// the top level, without a nameless index of pandas. A nested column becomes JSON text. Integers
+// for which the file has names of classes (datasets' ClassLabel) become these names. Categories are
+// pandas'. columnar/cell_maker.h describes the other conversions of values.
 //
 // `file` must have a view(). Memory holds the metadata, and for each selected column a page and the
 // dictionary of a row group. Throws kCorrupt where the file is damaged, and kBadData where it is
@@ -98,24 +98,24 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source);
 std::unique_ptr<RowReader> make_parquet_reader(std::unique_ptr<RandomAccessSource> file);
 
 // Reads Apache Arrow's files and streams (arrow.apache.org/docs/format/Columnar.html), as pyarrow,
-// pandas (Feather of version 2), polars and datasets write them; the content tells which it is.
-// Buffers may be compressed by lz4 or zstd. Dictionaries may grow, and in a stream be replaced. The
-// cells are those of a Parquet file with the same table. Columns of unions, intervals and run-end
+// pandas (Feather of version 2), polars and datasets write them; the content shows which one it is.
+// Buffers may be compressed by lz4 or zstd. Dictionaries may grow, and in a stream be replaced. A
+// Parquet file with the same table gives the same cells. Columns of unions, intervals and run-end
 // encoded values are Column::unreadable.
 //
 // `file` must have a view(). Memory holds the metadata, the dictionaries and, of the selected
-// columns, the decompressed buffers of a record batch. Throws kCorrupt where the file is damaged,
-// also where a stream ends without the mark of its end, and kBadData where it is a Feather file of
-// version 1 or uses what this reader does not have.
+// columns, the decompressed buffers of a record batch. Throws kCorrupt if the file is damaged, also
+// if a stream ends without the mark of its end. Throws kBadData if it is a Feather file of version
+// 1 or uses a feature that this reader does not have.
 std::unique_ptr<RowReader> make_arrow_reader(std::unique_ptr<RandomAccessSource> file);
 
-// Reads what numpy.save, numpy.savez and numpy.savez_compressed write; the content tells which it
-// is. Each array of an archive is a column that has the array's name, and all have the same number
-// of rows. numpy/npy_columns.h says what else becomes of arrays.
+// Reads the files of numpy.save, numpy.savez and numpy.savez_compressed; the content shows which
+// one it is. Each array of an archive is a column that has the array's name, and all have the same
+// number of rows. numpy/npy_columns.h says what else becomes of arrays.
 //
 // `file` must have a view(). Memory holds a block of rows of each selected array, and arrays of
-// Python objects as a whole. Throws kCorrupt where the file is damaged, at the latest after the
-// last row of a selected array, and kBadData where the arrays are no table.
+// Python objects as a whole. Throws kCorrupt if the file is damaged, at the latest after the last
+// row of a selected array. Throws kBadData if the arrays do not form a table.
 std::unique_ptr<RowReader> make_numpy_reader(std::unique_ptr<RandomAccessSource> file);
 
 }  // namespace berth

@@ -20,8 +20,9 @@ struct ShardIndex {
   std::vector<std::string> files() const;  // sorted, without duplicates
 };
 
-// Parses an index. Throws kCorrupt, naming the byte or the tensor, if it is malformed, if a tensor
-// appears twice, or if a file name is not the plain name of a file beside the index.
+// Parses an index. Throws kCorrupt, naming the byte or the tensor, if it is malformed or if a
+// tensor appears twice. Also throws it if a file name is not the plain name of a file beside the
+// index.
 ShardIndex parse_shard_index(std::string_view json);
 
 // Presents the tensors of several files as one reader. Owns the files' readers. Thread-safe once

@@ -25,8 +25,8 @@ std::string_view bundle_prefix(std::string_view name);
 // The contents of a checkpoint's .index file, without tensor data. Borrows nothing. Thread-safe.
 class TensorBundleIndex {
  public:
-  // Throws kCorrupt, naming the byte or the tensor, on damage (every block has a checksum);
-  // kBadData if the checkpoint is big-endian or of a later version; kMemory above the limits in
+  // Throws kCorrupt, naming the byte or the tensor, on damage (every block has a checksum). Throws
+  // kBadData if the checkpoint is big-endian or of a later version, and kMemory above the limits in
   // table_reader.h.
   explicit TensorBundleIndex(Bytes index_file);
 
@@ -62,8 +62,8 @@ enum class Verification { kAtOnce, kLater };
 class TensorBundleReader final : public TensorReader {
  public:
   // Throws what `shards` throws. Throws kCorrupt, naming the tensor, if a range exceeds its shard,
-  // if tensors overlap, if slices do not cover their variable, if the checksum of a string does not
-  // match, and as verify() does.
+  // if tensors overlap, or if slices do not cover their variable. Also throws it if the checksum of
+  // a string does not match, and as verify() does.
   TensorBundleReader(TensorBundleIndex index, const ShardBytes& shards,
                      const WantedTensors& wanted = nullptr,
                      Verification verification = Verification::kAtOnce);

@@ -38,7 +38,7 @@ class TensorReader {
 
   // Returns `count` rows of a tensor of this reader (slices of its first dimension), starting at
   // `first_row`. If the file stores the tensor in a different order, the rows are put into
-  // row-major order in `memory` and are valid until `memory` is changed.
+  // row-major order in `memory`. They are then valid until `memory` is changed.
   virtual Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
                           std::vector<std::byte>& memory) const {
     static_cast<void>(memory);

@@ -7,8 +7,8 @@ namespace berth {
 
 // The hint for text that is not UTF-8.
 inline constexpr const char* kOfEncodings =
-    "--encoding latin-1 or windows-1252 reads text of Western Europe, and auto finds out whether "
-    "it is; iconv -f NAME -t UTF-8 converts other encodings, such as SHIFT_JIS and GBK";
+    "--encoding latin-1 or windows-1252 reads text of Western Europe, and auto detects it; iconv "
+    "-f NAME -t UTF-8 converts others, such as SHIFT_JIS and GBK";
 
 enum class TextEncoding : uint8_t {
   kUtf8,
@@ -27,14 +27,15 @@ enum class Quoting : uint8_t {
   kNone,  // yes: there is no quoting
 };
 
-// What a user says of files of text.
+// The user's settings for files of text.
 struct TextForm {
   char delimiter = 0;  // of .csv and .tsv; 0: found in the header of .csv, a tab in .tsv
   TextEncoding encoding = TextEncoding::kUtf8;
   Quoting quoting = Quoting::kAuto;
-  // Of CoNLL: the columns of the words and of the tags. A number counts from 1; others are found.
+  // For CoNLL: the columns of the words and of the tags. A number counts from 1; others are found.
   std::string words{}, tags{};
-  // Those that the job has used, where it is over. They hold where a file may have them there.
+  // The columns that the job has used, after it has finished. They hold where a file may have them
+  // there.
   std::string usual_words{}, usual_tags{};
 };
 

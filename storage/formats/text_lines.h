@@ -18,8 +18,8 @@ enum class LongLines {
 enum class Malformed { kRefused, kKept };
 
 // Splits UTF-8 text into lines, or UTF-16 that begins with a byte order mark. A line ends with LF,
-// CRLF or the end of the text, or with CR where the beginning, 256 KiB or more, has CR and no LF,
-// as Excel writes "CSV (Macintosh)". A byte order mark is removed. Not thread-safe.
+// CRLF or the end of the text. It ends with CR if the beginning, 256 KiB or more, has CR and no LF,
+// as in Excel's "CSV (Macintosh)". A byte order mark is removed. Not thread-safe.
 class TextLines {
  public:
   // The longest line, and the longest record that spans several lines.

@@ -57,8 +57,8 @@ void write_token_shard(ByteSink& sink, const TokenShardInfo& info,
 class TokenShard {
  public:
   // Reads the whole file once. Throws kCorrupt, naming the byte, if it is not a shard, was cut
-  // short or is longer than its header says, if a checksum does not match, or if an offset or an id
-  // is out of range.
+  // short, or is longer than its header says. Also throws it if a checksum does not match, or if an
+  // offset or an id is out of range.
   explicit TokenShard(Bytes file);
 
   const TokenShardInfo& info() const { return info_; }
@@ -66,7 +66,7 @@ class TokenShard {
   uint64_t ids() const { return num_ids_; }
   // The ids of a sequence, as bytes.
   Bytes bytes(uint32_t sequence) const;
-  // Replaces `ids` by those of a sequence.
+  // Replaces `ids` by the ids of a sequence.
   void read(uint32_t sequence, std::vector<int32_t>& ids) const;
 
  private:

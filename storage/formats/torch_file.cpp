@@ -67,7 +67,7 @@ TorchFileReader::TorchFileReader(Bytes file) {
       if (size_bytes > may_gather) {
         throw Error(Code::kBadData,
                     cat("repeats its storage to ", human_bytes(size_bytes),
-                        ", many times what the file holds"),
+                        ", many times the size of the file's data"),
                     cat("tensor ", quoted(view.name)), "save a contiguous copy of the tensor");
       }
       may_gather -= size_bytes;

@@ -11,9 +11,9 @@ enum class TsvQuotes {
 };
 
 // Looks at the beginning of a table with `delimiter` between its fields. CSV's writers quote a
-// field that contains a quote, a delimiter or a line end, or else all fields of a column, and
-// double the quotes inside. Quotes are text where one field breaks these rules, and where nothing
-// shows that they are followed. `is_all`: the text is all of the table, and not cut anywhere.
+// field that contains a quote, a delimiter or a line end, or they quote all fields of a column.
+// They double the quotes inside. So quotes are text if one field breaks these rules, or if no field
+// shows that the rules are followed. `is_all`: the text is all of the table, and not cut anywhere.
 TsvQuotes find_tsv_quotes(std::string_view text, char delimiter, bool is_all);
 
 }  // namespace berth

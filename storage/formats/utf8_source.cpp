@@ -32,9 +32,9 @@ struct ZeroBytes {
   }
 };
 
-// Whether bytes beyond ASCII mostly stand side by side. In the languages of Western Europe they
-// stand between letters of ASCII; where a character has two bytes, or letters have none of ASCII,
-// they do not.
+// Whether bytes beyond ASCII mostly stand side by side. In the languages of Western Europe, such
+// bytes stand between letters of ASCII. They do not if a character has two bytes, or if no letter
+// is ASCII.
 bool stand_together(std::string_view text) {
   size_t high = 0, together = 0;
   const auto is_high = [&](size_t i) {
@@ -181,7 +181,8 @@ class Utf8Source final : public ByteSource {
     return count > 0;
   }
 
-  // Looks at the first bytes beyond ASCII, and whether they are UTF-8 as far as they are here.
+  // Looks at the first bytes beyond ASCII, and checks whether they are UTF-8; the last character
+  // may be cut.
   void decide() {
     const auto end = bytes_.begin() + static_cast<std::ptrdiff_t>(waiting_);
     const auto first = std::find_if_not(bytes_.begin(), end, is_ascii);

@@ -83,7 +83,7 @@ class CheckedSource final : public ByteSource {
   size_t read(std::span<std::byte> buffer) override {
     const size_t count = data_->read(buffer);
     if (count > left_ || (count == 0 && left_ > 0)) {
-      fail_damaged("has another size than the zip directory tells");
+      fail_damaged("has another size than the zip directory says");
     }
     left_ -= count;
     crc_ = crc32(buffer.first(count), crc_);

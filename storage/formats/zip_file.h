@@ -14,7 +14,7 @@ namespace berth {
 //   { local header | name | extra | data [| descriptor] } ... | central directory
 //     | [zip64 end record | zip64 locator |] end record
 //
-// Sizes are taken from the central directory; local headers only tell where the data begin. `file`
+// Sizes are taken from the central directory; local headers only say where the data begin. `file`
 // must outlive this object. Thread-safe once built.
 class ZipFile {
  public:
@@ -28,7 +28,7 @@ class ZipFile {
   };
 
   // Throws kCorrupt, naming the byte or the entry, on damage, overlapping entries and duplicate
-  // names, and kBadData on encrypted entries and on those of another compression.
+  // names. Throws kBadData on encrypted entries and on entries of another compression.
   explicit ZipFile(Bytes file);
 
   const std::vector<Entry>& entries() const { return entries_; }  // sorted by name

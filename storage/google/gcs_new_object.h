@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// What all ways to write an object have in common: the object's metadata, which contain a mark
+// The common part of all ways to write an object: the object's metadata, which contain a mark
 // unique to this writer, and the interpretation of answers. `requests` must outlive it.
 class GcsNewObject {
  public:

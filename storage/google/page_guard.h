@@ -10,14 +10,14 @@
 
 namespace berth {
 
-// Ends a listing in pages that a server would go on with for ever.
+// Ends a listing whose pages would never end.
 class PageGuard {
  public:
   static constexpr size_t kMostObjects = 2'000'000;
 
   // Called after each page, with the token of the next one and the number of objects so far. Throws
-  // kUnavailable if a page is named a second time, and if there are more than 1000 pages with fewer
-  // than ten objects each on average. Throws kBadData if there are more objects than kMostObjects.
+  // kUnavailable if a page is named a second time, or if more than 1000 pages have fewer than ten
+  // objects each on average. Throws kBadData if there are more objects than kMostObjects.
   void check(const std::string& next_token, size_t objects, const Uri& prefix) {
     ++pages_;
     if (objects > kMostObjects) {

@@ -268,7 +268,8 @@ class CurlStream final : public HttpStream {
 
   void refuse_redirect(const std::string& what) { refusal_ = not_followed(what, host_); }
 
-  // A later redirect must not find a connection to a link-local address, so none is kept.
+  // A later redirect must not find a connection to a link-local address, so such a connection is
+  // not reused.
   curl_socket_t make_socket(const curl_sockaddr& to) {
     if (is_link_local(to.addr)) {
       if (is_redirected_) {
@@ -340,7 +341,7 @@ class CurlStream final : public HttpStream {
   bool is_added_ = false, has_headers_ = false, is_done_ = false, is_paused_ = false;
 
   std::span<std::byte> target_;     // the free part of the reader's buffer
-  std::vector<std::byte> pending_;  // arrived before the reader asked for it
+  std::vector<std::byte> pending_;  // arrived before the reader requested it
   size_t pending_begin_ = 0;
   size_t piece_ = 0, piece_offset_ = 0;  // position in the request's body
 

@@ -25,7 +25,7 @@ struct CurlLibrary {
 };
 
 // Loads and initializes libcurl at the first call. The binary is not linked with it, because it
-// brings 27 libraries (Kerberos, LDAP, GnuTLS), which took half of the time before main() in jobs
+// brings 27 libraries (Kerberos, LDAP, GnuTLS). They took half of the time before main() in jobs
 // that use no network. Thread-safe. Throws kNotFound if the system has no libcurl.
 const CurlLibrary& curl_library();
 

@@ -67,14 +67,14 @@ class HttpStream : public ByteSource {
   virtual const HttpHeaders& headers() const = 0;  // of the final answer, after any redirects
 };
 
-// Sends HTTP/1.1 requests over connections that are kept and reused. It makes one attempt per
+// Sends HTTP/1.1 requests over connections that stay open and are reused. It makes one attempt per
 // request. Thread-safe.
 //
 // Every answer is returned, whatever its status. If no answer arrives, throws kUnavailable if
 // another attempt may help (name resolution, connection refused or reset, truncated or stalled
-// transfer), kNotPermitted if the certificate cannot be verified or a redirect is not followed, and
-// kUsage if the URL is malformed or a credential would be sent unencrypted. Errors name only the
-// host, because paths and queries may contain secrets.
+// transfer). Throws kNotPermitted if the certificate cannot be verified or a redirect is not
+// followed. Throws kUsage if the URL is malformed or a credential would be sent unencrypted. Errors
+// name only the host, because paths and queries may contain secrets.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
@@ -110,11 +110,11 @@ std::unique_ptr<HttpClient> make_http_client(const HttpClientOptions& options);
 bool travels_in_the_clear(std::string_view url);
 
 // Throws kUsage, naming `named_by`, where a request that travels in the clear has a credential: a
-// field Authorization, or a user in its URL. Every client asks this of every request. Who knows the
-// address earlier asks before the work begins.
+// field Authorization, or a user in its URL. Every client calls it for every request. Code that
+// knows the address earlier calls it before the work begins.
 void require_private_credentials(const HttpRequest& request, const std::string& named_by);
 
-// What an error says where the name of a server leads nowhere, in its problem().
+// The problem() of an error if the name of a server cannot be resolved.
 inline constexpr std::string_view kUnknownHost = "no server has this name";
 
 // Encodes a path component or a query value: everything except A-Z a-z 0-9 - . _ ~ becomes %XX (RFC

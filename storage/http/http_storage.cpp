@@ -73,7 +73,7 @@ class HttpStorage final : public Storage {
         throw error_of(stream->status(), headers, uri);
     }
     if (!size) {
-      throw Error(Code::kBadData, "the server does not tell the file's size", uri.to_string(),
+      throw Error(Code::kBadData, "the server does not send the file's size", uri.to_string(),
                   "download it first");
     }
     return Stat{.name = uri.to_string(), .size = *size, .generation = generation_from(headers)};

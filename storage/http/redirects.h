@@ -14,9 +14,9 @@ namespace berth {
 // or is the one of a metadata server in IPv6.
 bool is_link_local(const sockaddr& address);
 
-// Why a redirect to this value of a Location field is not followed; empty: it may be. It is no
-// address, or its host is a link-local address or Google's metadata server. Other names may lead
-// there, too, so whoever connects asks is_link_local() again.
+// Why a redirect to this value of a Location field is not followed; empty: it may be. A redirect is
+// refused if it is malformed, or if its host is a link-local address or Google's metadata server.
+// Other names may lead there, too, so the code that connects calls is_link_local() again.
 std::string refused_redirect(std::string_view location);
 
 }  // namespace berth

@@ -11,7 +11,7 @@ namespace berth {
 
 // The hash by which the hub names the content of a file: SHA-256 of the bytes for large files, and
 // what git calls a blob (SHA-1 of "blob SIZE", a zero byte and the bytes) for the others. The
-// number of its hexadecimal digits tells which. Not thread-safe.
+// number of its hexadecimal digits shows which one. Not thread-safe.
 class ContentHash {
  public:
   // `expected` has 64 or 40 hexadecimal digits. `size` is the size of the whole content.

@@ -36,11 +36,12 @@ FileDescriptor open_for_writing(const std::string& path) {
 // the object. A file system without locks has none.
 FileDescriptor lock(const std::string& path, const RetryOptions& retry) {
   FileDescriptor file = open_for_writing(path);
-  bool is_told = false;
+  bool has_logged = false;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) break;
     if (retry.gives_up && retry.gives_up()) throw Error(Code::kStopped, "stopped", path);
-    if (!std::exchange(is_told, true)) log_info(cat("another process fetches ", path, ": waiting"));
+    if (!std::exchange(has_logged, true))
+      log_info(cat("another process fetches ", path, ": waiting"));
     retry.sleep(0.2);
   }
   return file;
@@ -113,8 +114,8 @@ class Incomplete {
 };
 
 // Makes one attempt to fetch what is missing. Throws kUnavailable if less arrives. Bytes are
-// progress where they come behind the `most` that have been there: a server that begins anew at
-// each attempt makes none.
+// progress where they come behind the `most` that have been there: a server that begins again at
+// each attempt makes no progress.
 void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& commit,
                 const HubFile& file, Incomplete& incomplete, uint64_t& most, Retry& retry,
                 const std::stop_token& stop) {
@@ -125,7 +126,7 @@ void fetch_rest(HubRequests& requests, const HubPath& path, const std::string& c
     incomplete.restart();
   } else if (const auto range = content_range(answer->headers());
              !range || range->begin != incomplete.size()) {
-    throw Error(Code::kUnavailable, "the hub sent another part than was asked for",
+    throw Error(Code::kUnavailable, "the hub sent another part than the requested one",
                 cat(path.repository_uri(), "/", file.path));
   }
   std::vector<std::byte> buffer(kStep);

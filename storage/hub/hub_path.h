@@ -32,9 +32,9 @@ struct HubPath {
   std::string repository_uri() const;
 };
 
-// The URI of the model that `name` may mean on the hub, such as "bert-base-uncased",
-// "org/name" or "org/name@revision"; nullopt if the hub has no names of this form. Whether there is
-// a local folder of that name is for the caller to look up.
+// The URI of the model that `name` may mean on the hub, such as "bert-base-uncased", "org/name" or
+// "org/name@revision". nullopt if the hub has no names of this form. The caller checks whether
+// there is a local folder of that name.
 std::optional<std::string> hub_uri_of(std::string_view name);
 
 // Whether `text` is the hash of a commit: 40 hexadecimal digits in lower case.

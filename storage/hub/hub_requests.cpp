@@ -92,7 +92,7 @@ HubFile file_of(const Json& sibling, const HubPath& path) {
   }
   const auto size = sized->find("size");
   if (size == sized->end() || !size->is_number_unsigned() || !ContentHash::is_one(file.hash)) {
-    throw bad_answer(path, cat("does not tell the size and hash of ", quoted(file.path)));
+    throw bad_answer(path, cat("does not send the size and hash of ", quoted(file.path)));
   }
   file.size = size->get<uint64_t>();
   return file;

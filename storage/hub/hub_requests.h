@@ -13,7 +13,7 @@
 
 namespace berth {
 
-// What the environment says about the hub, by the variables of the huggingface_hub package.
+// The settings for the hub in the environment, by the variables of the huggingface_hub package.
 struct HubOptions {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT
   std::string token{};                              // HF_TOKEN, or the text of the file below
@@ -29,22 +29,22 @@ struct HubFile {
   std::string hash;  // what ContentHash makes of the content
 };
 
-// The files of a repository at one commit, but for those whose names no local file can have.
+// The files of a repository at one commit, except files whose names no local file can have.
 struct HubSnapshot {
   std::string commit;
   std::vector<HubFile> files;  // sorted by path
 };
 
-// What the program asks the hub. The token is sent to the endpoint's own scheme, host and port, and
-// never to where the endpoint redirects. Thread-safe.
+// The program's requests to the hub. The token is sent to the endpoint's own scheme, host and port,
+// and never to where the endpoint redirects. Thread-safe.
 class HubRequests {
  public:
   // `http` must outlive this.
   HubRequests(HttpClient& http, HubOptions options);
 
-  // Makes one attempt. Throws kNotFound if there is no such repository or revision, kNotPermitted
-  // if the token does not give access, kUnavailable if another attempt may help, and kBadData if
-  // the answer is not what the hub answers.
+  // Makes one attempt. Throws kNotFound if there is no such repository or revision, and
+  // kNotPermitted if the token does not give access. Throws kUnavailable if another attempt may
+  // help, and kBadData if the answer is not in the hub's format.
   HubSnapshot snapshot(const HubPath& path);
 
   // Starts to fetch a file from its byte `offset` on; the answer's status is 200 (from the first

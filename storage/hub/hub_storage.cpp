@@ -156,7 +156,7 @@ class HubStorage final : public Storage {
     if (shared_.can_be_written()) return shared_;
     temporary_.emplace("hub");
     temporary_cache_.emplace(temporary_->path());
-    log_info(cat("files of the hub are not kept, because ",
+    log_info(cat("files of the hub are not cached, because ",
                  options_.cache_dir.empty() ? std::string("there is no home directory")
                                             : cat(options_.cache_dir, " cannot be written"),
                  "; HF_HOME may name another folder"));

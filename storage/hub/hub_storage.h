@@ -10,13 +10,13 @@
 namespace berth {
 
 // A read-only Storage for models and data sets of the Hugging Face hub, by hf:// URIs (HubPath). A
-// file is fetched whole when it is first opened, into the cache that huggingface_hub uses too
-// (HubCache), and is then a local file, which can be mapped. Where that cache cannot be written,
-// files are kept in a temporary directory until the storage is destroyed.
+// file is fetched whole when it is first opened, into the cache that huggingface_hub uses, too
+// (HubCache). It is then a local file, which can be mapped. If that cache cannot be written, files
+// are in a temporary directory until the storage is destroyed.
 //
 // The files of a revision are looked up once, so that a branch that moves meanwhile changes
-// nothing. If the hub cannot be reached, or if HubOptions::offline is set, what the cache holds of
-// the revision counts as the repository. Retries by itself. create() and remove() throw kUsage.
+// nothing. If the hub cannot be reached, or if HubOptions::offline is set, the cached files of the
+// revision count as the repository. Retries by itself. create() and remove() throw kUsage.
 //
 // `http` and `local` must outlive the storage.
 std::unique_ptr<Storage> make_hub_storage(HttpClient& http, Storage& local, HubOptions options,

@@ -95,7 +95,7 @@ cmp -s small/model/model.safetensors large/model/model.safetensors && fail "the 
 printf 'Aunt B-PER\nIda I-PER\n\nRome B-LOC\nis O\n' >words.conll
 printf 'text,label\none,a\ntwo,b\nthree,a\nfour,b\n' >other.csv
 expect 2 'the teacher has no labels' --teacher "$tiny" --train-data-file other.csv --job-dir other
-expect 2 "the teacher's labels are not those of the rows" --teacher large --train-data-file other.csv --job-dir other
+expect 2 "the teacher's labels differ from the rows' labels" --teacher large --train-data-file other.csv --job-dir other
 expect 2 'there is no distillation for token_classification' --task ner --teacher large \
   --train-data-file words.conll --job-dir other
 finish

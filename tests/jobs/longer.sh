@@ -28,7 +28,7 @@ survives_kills killed "${flags[@]}" --max-steps 18
 same killed straight
 
 # A job is not made shorter than it is.
-expect 5 'has made 18 updates, and is now asked for 9' "${flags[@]}" --max-steps 9 --job-dir killed
+expect 5 'has made 18 updates, and the command now has 9' "${flags[@]}" --max-steps 9 --job-dir killed
 expect 0 finished "${flags[@]}" --max-steps 18 --job-dir killed
 grep -q 'already finished' err.txt || fail "a refused length has changed the job"
 expect 5 '--seed was "42" and is now "7"' "${flags[@]}" --max-steps 30 --seed 7 --job-dir killed

@@ -79,7 +79,7 @@ for _ in $(seq 12); do printf 'Ida PER-B\nsings o\n\n'; done >unusual.conll
 reads 'some tags here are written otherwise' unusual --train-data-file unusual.conll --task ner --text-column 1 --label-column 2
 for _ in $(seq 12); do printf 'Ida PER\nsings O\nRome LOC\n\n'; done >bare.conll
 reads 'some tags here are written otherwise' bare --train-data-file bare.conll
-reads 'the rows to evaluate on are those to train on' bare-again --train-data-file bare.conll --eval-data-file bare.conll
+reads 'the job evaluates on the rows that it trains on' bare-again --train-data-file bare.conll --eval-data-file bare.conll
 # Files that were joined keep their headers, which are no rows.
 { for _ in 1 2; do echo text,label; for i in $(seq 12); do echo "text $i,$((i % 2))"; done; done; } >joined_files.csv
 reads 'the header stands again on line 14' joined_files --train-data-file joined_files.csv
@@ -110,7 +110,7 @@ printf 'text\nno label\n' >contest/test.csv
 printf 'id,label\n1,0\n' >contest/sample_submission.csv
 reads 'no labels in the split to evaluate on' contest_job --train-data-file contest
 printf 'text,label\na,0\n' >contest/more.csv
-expect 3 'not known which rows are for what' --train-data-file contest --max-steps 1 --job-dir refused
+expect 3 'not known which of these are for training' --train-data-file contest --max-steps 1 --job-dir refused
 
 # JSON lines of SQuAD's articles, and the pairs with which spaCy 2 is trained.
 python3 - <<'PYTHON'
@@ -141,9 +141,9 @@ for name, rules in ("hot", ["multi-hot lists"]), ("plain", []):
     assert job.pop("reading")["rules"] == rules, job
     json.dump(job, open(f"{name}/job.json", "w"))
 PYTHON
-expect 5 'read its rows otherwise than this version does: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
+expect 5 'read its rows in another way than this version: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
   --train-data-file hot.csv --label-names red,green,blue
-expect 5 'may have read its labels otherwise than this version does: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
+expect 5 'may have read its labels in another way than this version: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
 expect 0 finished --mode eval --eval-data-file plain.csv --job-dir plain
 expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
 # Rows that this version refuses.
@@ -155,6 +155,35 @@ job.pop("reading")
 json.dump(job, open("plain/job.json", "w"))
 PYTHON
 expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+# The same where the job has recorded its reading: the bytes are those that it has read.
+recorded() { # JOB FILE: writes the checksum of FILE into the record of JOB, as if the job had begun with it
+  python3 - "$@" <<'PYTHON'
+import json, sys
+job, file = sys.argv[1:]
+data, crc = open(file, "rb").read(), 0xFFFFFFFF
+for byte in data:
+    crc ^= byte
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+record = json.load(open(f"{job}/job.json"))
+source = next(s for s in record["sources"] if s["uri"].endswith(file))
+source.update(size=len(data), crc32c=f"{crc ^ 0xFFFFFFFF:08x}")
+record.setdefault("reading", {"rules": [], "rows": "00000000", "labels": {}})
+json.dump(record, open(f"{job}/job.json", "w"))
+PYTHON
+}
+recorded plain plain.csv
+expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+echo 'e,None' >>plain.csv
+expect 3 'line 4' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+# And where the model is refused, as the vocabulary of a tokenizer that has more pieces by now.
+printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >few.csv
+cp -r "$tiny" few_pieces
+expect 0 finished --train-data-file few.csv --model few_pieces --max-steps 1 --batch-size 4 --job-dir few
+sed -i 's/"vocab_size": [0-9]*/"vocab_size": 9/' few_pieces/config.json
+expect 2 'vocab_size is 9' --train-data-file few.csv --model few_pieces --max-steps 2 --batch-size 4 --job-dir few
+recorded few few_pieces/config.json
+expect 5 'an earlier version of berth' --train-data-file few.csv --model few_pieces --max-steps 2 --batch-size 4 --job-dir few
 printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
 
 # What a job found out about its labels holds in --mode eval.
@@ -250,7 +279,7 @@ PYTHON
   if [ $rules = kept ]; then
     expect 0 finished --train-data-file plain.csv --model left --max-steps 2 --batch-size 4 --job-dir left-job
   else
-    expect 5 'read its tokenizer otherwise than this version does' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
+    expect 5 'read its tokenizer in another way than this version' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
   fi
 done
 

@@ -63,6 +63,7 @@ NEWER = {
                                          "classifier_activation": "relu", "hidden_activation": "gelu_new"}),
     "mpnet": ("MPNet", {**SIZES, "layer_norm_eps": 1e-5}),
     "nomic": ("NomicBert", SIZES),
+    "data2vec-text": ("Data2VecText", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
 }
 # Masked language models with a decoder of their own.
 UNTIED = {name + "-untied": (class_name, {**sizes, "tie_word_embeddings": False})
@@ -196,7 +197,7 @@ def main():
     groups = {"newer": list(NEWER), "older": older}
     for architecture in [each for name in sys.argv[3:] or ARCHITECTURES for each in groups.get(name, [name])]:
         for task in TASKS:
-            if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved", "modernbert-biased") and task not in (
+            if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved", "modernbert-biased", "data2vec-text") and task not in (
                     "sequence", "qa"):
                 continue  # nearly the same as the one before
             if architecture in UNTIED and task != "masked":

@@ -44,7 +44,16 @@ OLDER = {
         "use_fast",
         "whole_word_mask",
     },
-    "bert": {"bert_model", "optimize_on_cpu"},
+    "bert": {
+        "amp",
+        "bert_model",
+        "disable_progress_bar",
+        "eval_script",
+        "json_summary",
+        "optimize_on_cpu",
+        "skip_cache",
+        "skip_checkpoint",
+    },
     "garden": {"gin_param"},
 }
 GARDEN = [

@@ -16,7 +16,7 @@ std::string number(uint64_t value, int size) {
   return bytes;
 }
 
-// What the end record tells. The defaults are the truth.
+// The numbers of the end record. The defaults are the truth.
 struct Lies {
   int entries = 0, entries_here = 0, size = 0, begin = 0;  // are added to it
 };
@@ -58,7 +58,7 @@ TEST(ZipDirectory, AnEndRecordThatLiesIsRefused) {
   for (const bool zip64 : {false, true}) {
     for (const int by : {-1, 1}) {
       EXPECT_THAT([&] { require_whole_zip(zip_of(3, {.entries = by}, zip64)); },
-                  refused("has 3 entries, but its end record tells of"));
+                  refused("has 3 entries, but its end record says"));
       EXPECT_THAT([&] { require_whole_zip(zip_of(3, {.entries_here = by}, zip64)); },
                   refused("has 3 entries"));
       EXPECT_THAT([&] { require_whole_zip(zip_of(3, {.size = by}, zip64)); },

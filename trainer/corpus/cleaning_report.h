@@ -7,8 +7,9 @@
 
 namespace berth {
 
-// The report as indented JSON: what was read and kept, the options, and for each rule its limit,
-// the documents and bytes that it removed, and up to three examples of them.
+// The report as indented JSON: the documents that were read and the ones that remain, and the
+// options. For each rule it has the limit, the removed documents and bytes, and up to three
+// examples of them.
 std::string report_json(const CleaningReport& report, const CleaningOptions& options);
 
 // The same in lines for the log: one for all, one for each rule that removed something.

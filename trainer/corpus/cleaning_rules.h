@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// What a document of a corpus must be like to be kept. A limit of 0 is off.
+// The rules that a document of a corpus must pass. A limit of 0 is off.
 struct CleaningOptions {
   bool normalizes = true;                   // clean_text.h
   int64_t min_length = 32, max_length = 0;  // characters

@@ -55,8 +55,8 @@ uint8_t CorpusCharacters::kind_of(char32_t c) {
 
 CorpusCharacters::CorpusCharacters() : kinds_(kTabled) {
   for (char32_t c = 0; c < kTabled; ++c) kinds_[c] |= kind_of(c);
-  // The last part of a decomposition composes with what is before it, even where it is no mark:
-  // Hangul vowels and finals, and some vowel signs of India.
+  // The last part of a decomposition composes with the character before it, even if it is not a
+  // mark: Hangul vowels and finals, and some vowel signs of India.
   for (char32_t c = 0; c < kTabled; ++c) {
     const Characters parts = decompose(c);
     if (parts.count < 2) continue;

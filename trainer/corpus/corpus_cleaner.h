@@ -25,7 +25,7 @@ struct DocumentCount {
   }
 };
 
-// One document of which the report tells.
+// One document that the report describes.
 struct CleaningExample {
   std::string where;    // "a.jsonl, document 7"
   std::string excerpt;  // the beginning of its text
@@ -44,20 +44,20 @@ struct CleaningReport {
   uint64_t memory_bytes = 0;  // what finding duplicates takes
 };
 
-// Cleans a corpus. Documents come in batches, in the order of the corpus, and those that are kept
-// come out in the same order. Of equal or similar documents the first is kept. A document is
-// compared with those that were kept, so the similarity does not spread from one to the next. What
-// is kept does not depend on the number of threads or on the size of batches.
+// Cleans a corpus. Documents come in batches, in the order of the corpus, and the remaining
+// documents come out in the same order. The first of equal or similar documents remains. A document
+// is compared only with remaining documents, so the similarity does not spread from one to the
+// next. The result does not depend on the number of threads or on the size of batches.
 //
-// Memory: hashes of the kept documents, no text. Equal documents are found by 16 bytes for each and
-// similar ones by 192 bytes, or 30 and 300 bytes with the room that the tables keep free. Not
-// thread-safe; uses all threads of the pool, which must outlive it.
+// Memory: hashes of the remaining documents, no text. Finding equal documents takes 16 bytes for
+// each document, and finding similar ones 192 bytes. With the free slots of the tables, it is 30
+// and 300 bytes. Not thread-safe; uses all threads of the pool, which must outlive it.
 class CorpusCleaner {
  public:
   CorpusCleaner(const CleaningOptions& options, ThreadPool& threads);
 
   // `where(i)` says where document i of the batch stands. It is called for examples only. `keep` is
-  // called for each document that is kept, with its text after cleaning.
+  // called for each remaining document, with its text after cleaning.
   void clean(std::span<const std::string> texts,
              const std::function<std::string(size_t index)>& where,
              const std::function<void(std::string_view text)>& keep);

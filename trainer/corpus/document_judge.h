@@ -18,8 +18,8 @@ struct JudgedDocument {
   std::string text;                    // cleaned
   std::optional<CleaningRule> rule{};  // why it is removed
   std::string because{};               // what was measured: "12 characters"
-  // By which equal and similar documents are found. Unset where the document is removed, or where
-  // the rule is off.
+  // The hashes by which equal and similar documents are found. Unset where the document is removed,
+  // or where the rule is off.
   TextHash hash{};
   MinHash sketch{};
 };

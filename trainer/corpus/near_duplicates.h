@@ -16,18 +16,19 @@ struct SimilarText {
   double similarity;
 };
 
-// The sketches of the texts that were kept, and tables to find similar ones. A sketch is cut into
-// 16 bands of 8 bytes, and texts that share a band are compared (locality-sensitive hashing: Indyk
-// and Motwani 1998). Texts whose similarity is 0.7 share a band with probability 0.6, those of 0.8
-// with 0.95, and those of 0.9 with 0.9998. Texts are equal enough if similarity() says so.
+// The sketches of the remaining texts, and tables to find similar ones. A sketch is cut into 16
+// bands of 8 bytes, and texts that share a band are compared (locality-sensitive hashing: Indyk and
+// Motwani 1998). Texts whose similarity is 0.7 share a band with probability 0.6. For a similarity
+// of 0.8 the probability is 0.95, and for 0.9 it is 0.9998. Texts are equal enough if similarity()
+// says so.
 //
-// A text takes 128 bytes for its sketch and 85 to 171 bytes in the tables, and these half as much
-// again for a moment while they grow. Not thread-safe.
+// A text takes 128 bytes for its sketch and 85 to 171 bytes in the tables. While a table grows, it
+// takes half as much again for a moment. Not thread-safe.
 class NearDuplicateIndex {
  public:
   static constexpr size_t kBands = 16, kRows = 8;
-  // The most texts that are compared because of one band. A band that so many texts share is a
-  // form letter; further texts with it are not added to the table of this band.
+  // The most texts that are compared because of one band. A band that 64 texts share is
+  // a form letter; further texts with it are not added to the table of this band.
   static constexpr size_t kMostCompared = 64;
   static constexpr size_t kMostTexts = UINT32_MAX - 1;
 

@@ -33,7 +33,8 @@ class RepetitionMeter {
  public:
   static constexpr double kGopher = 0.3;
 
-  // The first rule of the table that `text` breaks, or nullopt. `words` are those of find_words().
+  // The first rule of the table that `text` breaks, or nullopt. `words` are the result of
+  // find_words().
   std::optional<Repetition> find(std::string_view text, std::span<const Word> words,
                                  double largest_share);
 

@@ -16,7 +16,7 @@
 namespace berth {
 namespace {
 
-// Products in int8 only infer, and no rate is told of them.
+// Products in int8 are only for inference, and their rate is not reported.
 double peak_of(ThreadPool& pool, Precision precision) {
   return precision == Precision::kInt8 ? 0 : peak_rate(pool, precision == Precision::kBf16);
 }

@@ -19,9 +19,9 @@ std::vector<ParameterSpec> table_of(const EngineOptions& options) {
 GradientRule gradient_rule(const EngineOptions& options, DType product_dtype) {
   const RankOptions& ranks = options.ranks;
   const bool is_shared = ranks.size > 1;
-  // LAMB stores its step in the gradient's place, so it needs fp32 sums in memory. So do ranks that
-  // share the optimizer, because each keeps the exact sums of what it owns. Where gradients travel
-  // in fp32, they must not have been rounded to bf16 as whole ones are.
+  // LAMB stores its step in the gradient's place, so it needs fp32 sums in memory. Ranks that share
+  // the optimizer do so, too, because each has exact sums for its own parameters. Where gradients
+  // travel in fp32, they must not have been rounded to bf16 as whole ones are.
   const bool needs_sums = options.optimizer.type != OptimizerType::kAdamW ||
                           (is_shared && (ranks.shards_optimizer ||
                                          size_of(ranks.reduce_dtype) > size_of(product_dtype)));
@@ -147,7 +147,7 @@ void CpuEngine::update() {
   exchange_->gather_values();
 }
 
-// Gradients travel to the other ranks while the pass makes those of the layers below.
+// Gradients travel to the other ranks while the pass computes the gradients of the layers below.
 void CpuEngine::backward(bool is_last) {
   const ProfileScope scope(kernels_.profiler(), "backward");
   if (!exchange_ || !is_last) return network().backward(step_);

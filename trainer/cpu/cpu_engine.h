@@ -50,10 +50,11 @@ class CpuEngine final : public Engine {
   std::unique_ptr<Network> network_;
   std::optional<GradientExchange> exchange_;  // Absent where the engine trains alone.
   StepState step_;
-  std::deque<UpdateOutcome> outcomes_;  // Of updates that were started and not collected.
+  std::deque<UpdateOutcome> outcomes_;  // The outcomes of updates that were started and not
+                                        // collected.
 };
 
-// By which the Parameters of an engine with these options choose how gradients are held.
+// The rule by which the Parameters of an engine with these options choose the form of gradients.
 GradientRule gradient_rule(const EngineOptions& options, DType product_dtype);
 // The shards of an engine with these options, whose table is `specs`. nullopt: it has none.
 std::optional<OptimizerShards> shards_of(const EngineOptions& options,

@@ -53,7 +53,7 @@ EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels) {
                                            moment_elements(shards_of(options, specs), /*rank=*/0));
   const size_t activations =
       planned_network_bytes(options.config, options.limits, parameters, kernels, options.lora);
-  // Includes the packed copies and factors of the handles that the network has asked for.
+  // Includes the packed copies and factors of the handles that the network has created.
   const ParameterBytes bytes = parameters.bytes();
   return {.parameters = bytes.values,
           .gradients = bytes.gradients,

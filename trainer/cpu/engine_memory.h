@@ -5,9 +5,9 @@
 
 namespace berth {
 
-// The memory that a CPU engine with these options takes at most. The parameter table, the network's
-// own allocation code over parameters without memory, and the kernels are asked; nothing is
-// allocated.
+// The memory that a CPU engine with these options takes at most. It adds up the parameter table,
+// the network's own allocation code over parameters without memory, and the kernels' need; nothing
+// is allocated.
 EngineMemory engine_memory(const EngineOptions& options, Kernels& kernels);
 
 }  // namespace berth

@@ -24,7 +24,7 @@ bool is_better_factored(const ParameterSpec& spec, int64_t tokens) {
 // the update then read half as many bytes. With more tokens, such a product is slower than a
 // blocked one, and the activations, whose memory the gradient reuses, have room for fp32. Measured
 // with BERT-large at batch size 8: rounded gradients and weights that are not packed lowered the
-// memory from 6.6 to 4.8 GiB, and the speed changed by less than the machine's noise.
+// memory from 6.6 to 4.8 GiB. The speed changed by less than the machine's noise.
 constexpr int64_t kMostTokensRounded = 8192;
 
 // Whether one product of one batch can be the whole gradient of this matrix.

@@ -16,11 +16,12 @@ enum class GradientForm {
   kFactored,  // The factors dy and x of that product. The update multiplies them.
 };
 
-// What decides the form of gradients. It is the same in all updates and on all ranks, so a resumed
-// run does the same.
+// The facts that decide the form of gradients. It is the same in all updates and on all ranks, so a
+// resumed run does the same.
 struct GradientRule {
   // The tokens of the largest batch, where every update is one batch; 0 where an update may sum the
-  // gradients of several. Of several ranks, each has one, and this is an equal share of them.
+  // gradients of several. With several ranks, each rank has one, and this is an equal share of
+  // them.
   int64_t update_tokens = 0;
   // Whether ranks add up their gradients, which they cannot do with factors.
   bool is_shared = false;

@@ -179,7 +179,7 @@ void Optimizer::update(StepState& state) {
   for (Parameter& parameter : parameters_.handles()) parameter.drop_product();
 }
 
-// The norms of a parameter are those of its pieces on all ranks, summed in the order of the ranks.
+// The norms of a parameter are sums over its pieces on all ranks, in the order of the ranks.
 void Optimizer::update_lamb_shares(const StepState& state) {
   const ProfileScope scope(kernels_.profiler(), "lamb", bytes_of(all_));
   std::vector<size_t> parameters;  // of the ranges

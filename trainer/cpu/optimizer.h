@@ -34,7 +34,7 @@ class Optimizer {
     update(state);
   }
   // The two halves of step(). The first one adds to the state the squares of the gradients that
-  // this rank owns. The second one needs those of all ranks.
+  // this rank owns. The second one needs the sums over all ranks.
   void add_squares(StepState& state);
   void update(StepState& state);
 

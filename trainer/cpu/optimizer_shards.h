@@ -19,11 +19,11 @@ struct ElementRange {
 //
 // The parameters are laid end to end, the deepest first, and cut into buckets, each of which is cut
 // into one share for each rank. So a reduce-scatter of a bucket gives every rank what it owns. The
-// rows of tables that are looked up are dealt to the ranks in turn, a few neighbours at a time,
-// because an update concerns some rows only, and frequent words often stand together.
+// rows of lookup tables are dealt to the ranks in turn, a few neighbours at a time. The reason: an
+// update concerns some rows only, and frequent words often stand together.
 //
-// A rank holds the moments of its elements in one block for each moment. Those of tables are its
-// end. Immutable, so thread-safe.
+// A rank holds the moments of its elements in one block for each moment. The moments of tables are
+// at the end of the block. Immutable, so thread-safe.
 class OptimizerShards {
  public:
   static constexpr int64_t kBucketElements = int64_t{4} << 20;
@@ -32,12 +32,14 @@ class OptimizerShards {
   OptimizerShards(std::span<const ParameterSpec> specs, int64_t ranks,
                   int64_t bucket_elements = kBucketElements);
 
-  // What is reduced at once. Its gradient is final with that of the parameters at `depth`.
+  // The elements that are reduced at once. Their gradient is final when the gradients of the
+  // parameters at `depth` are.
   struct Bucket {
     int64_t depth = 0;
     std::vector<std::vector<ElementRange>> shares{};  // by rank
   };
-  // Those of all parameters but tables, in the order in which backward makes their gradients.
+  // The buckets of all parameters except tables, in the order in which backward makes their
+  // gradients.
   std::span<const Bucket> buckets() const { return buckets_; }
 
   struct Table {

@@ -47,7 +47,7 @@ class Parameter {
   // Throws kInternal if the update already has a product.
   void take_product(Kernels& kernels, ConstTensor dy, ConstTensor x);
   // The number of tokens of the update's product. nullopt if backward has not made it. It is 0 if
-  // nothing was picked or masked.
+  // no token was selected or masked.
   std::optional<int64_t> product_tokens() const { return tokens_; }
   // The factors of a kFactored gradient that the update has.
   FactoredGradient factors() const;

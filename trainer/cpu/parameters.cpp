@@ -39,7 +39,7 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
       moment_elements_(moment_elements),
       kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), rule)),
       first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
-  std::map<int64_t, std::vector<size_t>, std::greater<>> by_depth;  // of those that train
+  std::map<int64_t, std::vector<size_t>, std::greater<>> by_depth;  // of the parameters that train
   for (size_t i = 0; i < specs_.size(); ++i) {
     Entry& entry = entries_[i];
     indices_.emplace(specs_[i].name, i);
@@ -117,7 +117,7 @@ Tensor Parameters::kept_at(int64_t offset, int64_t rows, int64_t columns) const 
           .shape = {rows, columns}};
 }
 
-// Places the gradient of a handle. A handle that joins neighbours uses the room of all of them,
+// Places the gradient of a handle. A handle that joins neighbours uses the memory of all of them,
 // which lies end to end. It needs less than that, because its neighbours share one x.
 void Parameters::place(Parameter& handle) const {
   const int64_t offset = entries_[handle.index_].kept;

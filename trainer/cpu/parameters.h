@@ -20,9 +20,9 @@ namespace berth {
 // part of a model's activations.
 struct ParameterBytes {
   size_t values = 0;     // of all parameters
-  size_t gradients = 0;  // of those that train and are summed
-  size_t moments = 0;    // both moments of those that train
-  size_t packed = 0;     // copies of the factors that layers have asked for
+  size_t gradients = 0;  // of parameters that train and whose gradients are summed
+  size_t moments = 0;    // both moments of parameters that train
+  size_t packed = 0;     // copies of the factors of the layers' handles
 };
 
 // All parameters of a model and what training keeps of each. Values are one block in the order of
@@ -35,8 +35,9 @@ struct ParameterBytes {
 class Parameters {
  public:
   // Values, gradients, moments and marks start as zeros. Without gradients nothing trains.
-  // `moment_elements`: other ranks keep moments too (OptimizerShards), and each block has so many
-  // elements here; nullopt: those of all that train. Borrows `kernels`. Throws kMemory.
+  // `moment_elements` is the size of each block of moments on this rank if other ranks hold
+  // moments, too (OptimizerShards). nullopt: this rank has the moments of all elements that train.
+  // Borrows `kernels`. Throws kMemory.
   Parameters(std::vector<ParameterSpec> specs, bool with_gradients, Kernels& kernels,
              GradientRule rule = {}, std::optional<int64_t> moment_elements = {});
   // The same without memory: all shapes and bytes() are there, and every tensor is null.
@@ -75,7 +76,7 @@ class Parameters {
   // The values and the gradient of one parameter, without a handle.
   Tensor value(std::string_view name) const;
   Tensor gradient(std::string_view name) const;
-  // All that were asked for, in that order.
+  // All handles, in the order of their creation.
   std::deque<Parameter>& handles() { return handles_; }
 
   // Packs all factors again, after values have changed.
@@ -83,13 +84,14 @@ class Parameters {
 
   // ---- Whole blocks ----------------------------------------------------------------------------
   Tensor values() const;          // [size()]
-  Tensor trained_values() const;  // of those that train
+  Tensor trained_values() const;  // of parameters that train
   Tensor gradients() const;       // of the summed ones
-  Tensor first_moments() const;   // of those that train and are kept here, as second_moments()
+  Tensor first_moments()
+      const;  // of parameters that train and have moments here, as second_moments()
   Tensor second_moments() const;
 
-  // Sets all moments to zero. Rows that have none, according to their marks, are not written, so
-  // that they still take no memory; they are where other ranks keep moments too.
+  // Sets all moments to zero. Rows without moments, according to their marks, are not written, so
+  // that they still take no memory. There are such rows if other ranks hold moments, too.
   void clear_moments();
   // Drops the gradients of an abandoned update. Summed gradients become zero in the same way, and
   // there are no products afterwards.
@@ -98,9 +100,9 @@ class Parameters {
   void mark_all_rows();
 
   // ---- Products that are kept among a model's activations --------------------------------------
-  // The bytes of all kept gradients, or of those of parameters at `depth` and deeper.
+  // The bytes of all kept gradients, or only of the parameters at `depth` and deeper.
   size_t kept_bytes(int64_t depth = 0) const;
-  // Places the kept gradients in `room`, those of the deepest parameters first. `room` is aligned
+  // Places the kept gradients in the memory `room`, the deepest parameters first. `room` is aligned
   // to 64 bytes and has kept_bytes(). It is null while a model is only planned. Throws kInternal if
   // another model has placed them.
   void keep_products(std::byte* room);
@@ -116,7 +118,7 @@ class Parameters {
     int64_t value = 0, gradient = 0, moment = 0, kept = 0;
     GradientForm form = GradientForm::kNone;
     std::unique_ptr<Memory> marks{};
-    std::vector<Parameter*> handles{};  // those that cover it
+    std::vector<Parameter*> handles{};  // the handles that cover it
   };
 
   Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool with_gradients,
@@ -125,7 +127,7 @@ class Parameters {
   int64_t trained_elements() const { return with_gradients_ ? size_ - moments_begin_ : 0; }
   int64_t moment_elements() const { return moment_elements_.value_or(trained_elements()); }
   size_t index_of(std::string_view name) const;
-  // Of `count` neighbours from `index` on, without data.
+  // The shape of `count` neighbours from `index` on, without data.
   Tensor shape_of(size_t index, int count) const;
   Tensor value_of(size_t index, int count) const;
   Tensor gradient_of(size_t index, int count) const;
@@ -133,7 +135,7 @@ class Parameters {
   // Behind kept_, or null.
   Tensor kept_at(int64_t offset, int64_t rows, int64_t columns) const;
   void place(Parameter& handle) const;
-  // Zeroes x, or those of its rows that have the mark.
+  // Zeroes x, or only the rows that have the mark.
   void clear(Tensor x, Tensor marks, RowMark mark);
   WeightUse use_of(const Parameter& handle) const;
 

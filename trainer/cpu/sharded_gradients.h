@@ -15,7 +15,7 @@ namespace berth {
 
 // What travels in an update where the optimizer is sharded: gradients to the ranks that own their
 // elements, and afterwards the values that the owners have updated. Each bucket of gradients is
-// reduced on a thread of this object as soon as it is final. Of a table, only rows with a gradient
+// reduced on a thread of this object as soon as it is final. For a table, only rows with a gradient
 // travel, and only the values of rows with a gradient or moments.
 //
 // Not thread-safe. Borrows all of its parts, and nobody else may use the communicator between the
@@ -27,8 +27,9 @@ class ShardedGradients {
 
   // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
   void are_final(int64_t depth);
-  // All gradients are final. Returns when the own ones are sums over all ranks, and all others are
-  // zeros. The marks of tables are united, and then cleared in rows that other ranks own.
+  // All gradients are final. Returns when this rank's gradients are sums over all ranks, and all
+  // others are zeros. The marks of tables are united, and then cleared in rows that other ranks
+  // own.
   void finish();
   // Fetches what the other ranks own of the values, after all ranks have updated what they own.
   void gather_values();
@@ -50,7 +51,7 @@ class ShardedGradients {
   Parameters& parameters_;
   ShareExchange exchange_;
   size_t handed_over_ = 0;  // buckets of this update
-  Rows changed_rows_;       // those that the owners update by more than weight decay
+  Rows changed_rows_;       // rows that the owners update by more than weight decay
   std::vector<ProfileSpan> spans_;
   Background background_;  // declared last: it uses the members above
 };

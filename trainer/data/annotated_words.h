@@ -15,7 +15,7 @@ struct AnnotatedWords {
   std::vector<std::string> words;
   // One for each word: B-NAME where an annotation begins, I-NAME inside it, O outside.
   std::vector<std::string> tags;
-  size_t cut_annotations = 0;  // those that begin or end inside a word
+  size_t cut_annotations = 0;  // annotations that begin or end inside a word
 };
 
 // Cuts a text into words and tags them by its annotations. Words end at whitespace and where an

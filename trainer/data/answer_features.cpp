@@ -25,10 +25,10 @@ struct ContextPlace {
   int32_t type_id = 0;
 };
 
-// What stands in each window around a part of the context.
+// The tokens in each window around a part of the context.
 struct Surroundings {
   std::vector<int32_t> ids, type_ids;
-  size_t before = 0;  // so many of the tokens stand before the part, the others behind it
+  size_t before = 0;  // the number of tokens before the part; the others are behind it
 };
 
 // The part of the context that an answer covers, in code points.

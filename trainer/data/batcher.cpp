@@ -95,8 +95,8 @@ class LabelPacker {
   std::vector<float> targets_, weights_, teacher_logits_;
 };
 
-// Adds the places of the sequences of `features`, whose tokens begin at `first`. Those of a group
-// are one example together.
+// Adds the places of the sequences of `features`, whose tokens begin at `first`. The sequences of a
+// group are one example together.
 void add_sequences(const Features& features, int32_t first, bool is_group, PackedBatch& batch) {
   const auto add = [&](int32_t end) {
     const size_t begin = batch.position_ids.size();

@@ -93,7 +93,7 @@ std::optional<double> cell_number(const Cell& cell, const NumberForm& form) {
   const std::string text = quoted(plain_text(cell).value_or(""));
   if (!number && parse_number(*std::get_if<std::string>(&cell), {}) && form != NumberForm{}) {
     throw Error(Code::kBadData,
-                cat(text, " is written otherwise than the other numbers, which have ",
+                cat(text, " is not written like the other numbers, which have ",
                     form.decimal == ',' ? "decimal commas" : "decimal points",
                     form.unit.empty() ? "" : cat(" and ", quoted(form.unit))),
                 "", "write all numbers in one form, best as 1234.5");

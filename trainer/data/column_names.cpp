@@ -58,4 +58,31 @@ bool names_rows(std::string_view name) {
          plain.ends_with("_id") || plain.ends_with(" id");
 }
 
+std::vector<std::string> other_labels(std::span<const Column> columns, size_t label,
+                                      std::span<const size_t> used) {
+  constexpr std::string_view kNames[] = {"target",    "class",   "category", "intent",
+                                         "sentiment", "emotion", "topic",    "polarity",
+                                         "subject",   "genre",   "stars",    "rating"};
+  const auto may_be = [&](size_t column) {
+    const std::string name = lower_ascii(trimmed(columns[column].name));
+    return std::ranges::find(kNames, name) != std::end(kNames);
+  };
+  std::vector<std::string> others;
+  for (size_t i = 0; i < columns.size() && may_be(label); ++i) {
+    if (may_be(i) && std::ranges::find(used, i) == used.end()) {
+      others.push_back(quoted(columns[i].name));
+    }
+  }
+  return others;
+}
+
+std::optional<size_t> find_weights(std::span<const Column> columns) {
+  constexpr std::string_view kNames[] = {"weight", "weights", "sample_weight", "example_weight"};
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = lower_ascii(trimmed(columns[i].name));
+    if (std::ranges::find(kNames, name) != std::end(kNames)) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace berth

@@ -24,11 +24,11 @@ class Dataset;
 // models they do where masking hides a token, in the masks of an evaluation.
 bool has_any_label(Dataset& data);
 
-// Some rows of a table as features. A row has one, except that a question has one for each window
-// of its context, and a document one for each sequence that it is cut into. Where the table is in
-// memory, features are made when they are first asked for and are kept; of windows only the tokens
-// of the row are kept. Where it is on disk, rows are tokenized each time, and a small cache keeps
-// those that were asked for lately. Borrows the table and the maker. Used by one thread at a time.
+// Some rows of a table as features. A row has one feature. A question has one for each window of
+// its context, and a document has one for each of its sequences. If the table is in memory,
+// features are made at their first use and stored; for windows, only the tokens of the row are
+// stored. If it is on disk, rows are tokenized each time, and a small cache holds the last ones.
+// Borrows the table and the maker. Used by one thread at a time.
 class Dataset {
  public:
   // `labelled`: the features have labels. Where rows are questions or documents, this reads all of
@@ -60,8 +60,8 @@ class Dataset {
   // What that row is known by; empty: its number.
   std::string id(int64_t index) const { return table_.has_ids ? example(index).id : ""; }
 
-  // The number of tokens of the features at `index`. Makes the features unless tokens were counted,
-  // as those of windows are when this is made.
+  // The number of tokens of the features at `index`. Makes the features unless tokens were counted.
+  // The tokens of windows are counted at the construction.
   int64_t length(int64_t index);
   // Counts the tokens of all features on `threads` threads, which makes every feature. Throws what
   // features() would throw first. Returns early once `stop` is set; the data set must not be used
@@ -76,8 +76,9 @@ class Dataset {
   const Features& features(int64_t index);
 
   // Gives each row of the table what a teacher makes of it: the vectors that are its labels, where
-  // labels are vectors, else the logits. Of the latter, scores and sets of classes are mixed with
-  // the labels by `weight`; for classes the batch has them beside the labels. Borrowed.
+  // labels are vectors, else the logits. A teacher's scores and sets of classes are mixed with the
+  // labels by `weight`. For classes, the batch has the teacher's outputs beside the labels.
+  // Borrowed.
   void set_targets(const RowTargets& targets, double weight = 1) {
     targets_ = &targets;
     target_weight_ = static_cast<float>(weight);
@@ -110,7 +111,7 @@ class Dataset {
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made
   std::vector<uint32_t> lengths_;  // tokens of each feature; empty until they are counted
   std::vector<std::unique_ptr<RowFeatures>> windows_;  // of each row of a table in memory
-  Features current_;                                   // those that were asked for last
+  Features current_;                                   // the features of the last call
 
   // The caches of a table on disk. Without windows, a row's place is its number modulo the size.
   struct Recent {

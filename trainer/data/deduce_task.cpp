@@ -1,5 +1,6 @@
 #include "trainer/data/deduce_task.h"
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -39,11 +40,19 @@ bool are_tags_of_words(size_t column, const PeekedTable& table) {
 LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form) {
   const bool is_of_sets = !form.separators.empty() || form.lists != LabelLists::kAuto;
   if (is_of_sets || find_multi_hot(table.rows, column, form)) return LabelKind::kSet;
-  for (const Row& row : table.rows) {
-    if (holds_several(row[column])) return LabelKind::kSet;
+  const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
+  // "(1,5)" beside "2,5" is a negative number. Where all cells are in parentheses, they are tuples.
+  const bool are_numbers = numbers.are_all() && numbers.fractions > 0;
+  const auto is_tuple = [&](const Row& row) {
+    const auto* text = std::get_if<std::string>(&row[column]);
+    return text != nullptr && parse_tuple(*text);
+  };
+  if (!are_numbers || std::ranges::all_of(table.rows, is_tuple)) {
+    for (const Row& row : table.rows) {
+      if (holds_several(row[column])) return LabelKind::kSet;
+    }
   }
   if (are_tags_of_words(column, table)) return LabelKind::kTagPerWord;
-  const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
   // The reader of numbers reports what is wrong with a cell.
   const bool has_fraction = numbers.fractions > 0 || numbers.is_ambiguous;
   return numbers.are_most() && has_fraction ? LabelKind::kNumber : LabelKind::kClass;

@@ -61,7 +61,8 @@ void put(Out& out, const std::vector<int32_t>& numbers) {
   for (const int32_t number : numbers) put(out, uint64_t{static_cast<uint32_t>(number)});
 }
 
-// `places` are those of the texts that are not written again; the others get theirs.
+// On entry, `places` has the places of the texts that are not written again. It gets the places of
+// the other texts.
 template <typename Out>
 void put(Out& out, const Example& example, const std::vector<bool>& repeated, TextPlaces& places) {
   put(out, std::string_view(example.id));
@@ -115,7 +116,7 @@ std::vector<int32_t> take_numbers(std::string_view& bytes) {
   return numbers;
 }
 
-// Sets `places` to those of the texts at the front of `rest`, which is the end of `bytes`.
+// Sets `places` to the places of the texts at the front of `rest`, which is the end of `bytes`.
 void take_places(std::string_view bytes, std::string_view& rest, TextPlaces& places) {
   places.resize(take_number(rest));
   for (TextPlace& place : places) {

@@ -29,8 +29,8 @@ using TextPlaces = std::vector<TextPlace>;
 // places `before`.
 bool repeats_text(std::string_view bytes, const Example& example, const TextPlaces& before);
 
-// `before` are the places of the example before, and then those of this one. It is empty for an
-// example that must be readable without the ones before it.
+// `before` has the places of the example before, and then the places of this example. It is empty
+// for an example that must be readable without the ones before it.
 void append_example(std::string& bytes, const Example& example, TextPlaces& before);
 
 // Both read the example that begins at `at`, and set `at` to its end.

@@ -75,8 +75,8 @@ struct RecordExamples {
 // features are input_ids (or input_word_ids), input_mask, segment_ids (or input_type_ids),
 // label_ids, is_real_example and weight. Tokens that input_mask hides are padding and are dropped.
 // Examples that only fill up a batch (is_real_example 0) are left out. label_ids is one integer for
-// a class, one float for a number, an integer for each token for tags, and a 0 or 1 for each class
-// of a set. If `rules` name no task, it is inferred from the first three of these.
+// a class, or one float for a number. For tags it has an integer for each token, and for sets a 0
+// or 1 for each class. If `rules` name no task, it is inferred from the first three of these.
 RecordExamples make_record_examples(std::unique_ptr<ByteSource> source, RecordRules rules);
 
 // Reads SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016, arXiv:1606.05250): data,

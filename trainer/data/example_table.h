@@ -32,7 +32,7 @@ class ExampleTable {
  public:
   static constexpr size_t kMemoryBytes = size_t{64} << 20;
   static constexpr size_t kMostRows = UINT32_MAX;
-  // So many rows behind one another share a text that they have at the same place.
+  // The number of rows, one behind the other, that may share one copy of an equal text.
   static constexpr size_t kRowsOfBlock = 32;
 
   explicit ExampleTable(size_t memory_bytes = kMemoryBytes) : memory_bytes_(memory_bytes) {}
@@ -49,7 +49,7 @@ class ExampleTable {
   void set_source_row(uint64_t row) { source_rows_.push_back(row); }
   // Counts the next row of the source as left out.
   void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
-  // Called after the last row; settles the labels. Throws kBadData where there is no row.
+  // Called after the last row. Makes the labels final. Throws kBadData where there is no row.
   void finish();
 
   size_t rows() const { return rows_; }
@@ -98,7 +98,7 @@ class ExampleTable {
   std::deque<Block> blocks_;                // up to kRowsOfBlock rows each; fewer if they are long
   std::vector<uint32_t> left_out_;          // for each row left out, the number of the row after it
   std::vector<uint64_t> source_rows_;       // where set_source_row() was called
-  std::unique_ptr<SpillFile> file_;         // the rows before those of the buffer
+  std::unique_ptr<SpillFile> file_;         // the rows before the buffer's rows
   std::unique_ptr<StoredExamples> stored_;  // all rows, or null
   RowKeys keys_;
 };

@@ -20,9 +20,9 @@ struct Features {
   std::vector<int32_t> input_ids, token_type_ids;
   std::vector<int32_t> ends{};  // where each of several sequences ends; empty: there is one
 
-  // The label, by the task's LabelKind. Both are empty where it is unlabelled.
-  // The class; or a class for each token, -1 for none; or the first and the last token of the
-  // answer, which are both 0 where the window holds no answer.
+  // The label, by the task's LabelKind. Both are empty where it is unlabelled. The class, or a
+  // class for each token (-1: none). For answers, the first and the last token, which are both 0 if
+  // the window holds no answer.
   std::vector<int32_t> classes{};
   std::vector<float> targets{};  // the number; or 0 or 1 for each class of a set
   float weight = 1;              // a factor of the loss

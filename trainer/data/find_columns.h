@@ -50,8 +50,8 @@ struct FoundColumns {
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's
-// columns, where a column that is needed is not there, and where one that would be read holds what
-// has no form as cells; kUsage where one column would have two roles.
+// columns, if a needed column is absent. Also throws it if a column that would be read holds values
+// that have no form as cells. Throws kUsage if one column would have two roles.
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task = kDefaultTask);
 

@@ -16,8 +16,8 @@ struct JoinOptions {
 };
 
 // Joins documents and cuts them into full blocks, as run_mlm.py of transformers does: each document
-// is tokenized with the model's special tokens, 1,000 documents are laid end to end and cut, and
-// what is left of them is dropped. Where no block would be full, there is one that is not.
+// is tokenized with the model's special tokens. 1,000 documents are laid end to end and cut, and
+// the rest of them is dropped. If no block would be full, there is one that is not full.
 //
 // A block is a row of `joined`, with token ids in place of a text. Its labels are the ends of its
 // sequences, which DocumentFeatures reads. It has the number of its first document.

@@ -14,7 +14,8 @@ namespace {
 struct Separator {
   std::string_view text, name;
 };
-// Those by which labels are split where the rows show it, and those that only bring a warning.
+// The separators by which labels are split if the rows show it, and the separators that only bring
+// a warning.
 constexpr Separator kSplitting[] = {{";", "';'"}, {"\n", "line breaks"}, {"/", "'/'"}};
 constexpr Separator kDoubtful[] = {{"\t", "tabs"},
                                    {"::", "'::'"},

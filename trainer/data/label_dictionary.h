@@ -18,17 +18,17 @@ class LabelDictionary {
   int32_t entry(std::string_view label);
   // Remembers, for messages, that the entries added since the last call were met at `position`.
   void locate(const std::string& position);
-  // Accepts only these labels from now on. A whole number may be written otherwise ("1.0" for "1").
-  // An empty list accepts all. With `by_number`, a whole number that is not among them stands for
-  // the label at that place, counted from 0, unless one of them is a number itself.
+  // Accepts only these labels from now on. A whole number may have another form ("1.0" for "1"). An
+  // empty list accepts all. With `by_number`, any other whole number is the index of a label, from
+  // 0. This does not hold if one of the labels is a number itself.
   void restrict_to(const std::vector<std::string>& known, bool by_number = false);
   // The categories of a categorical column, whose order names() keeps.
   void add_categories(const std::vector<std::string>& categories);
 
-  // The classes that the file declares. Without known labels all of them occur, in this order, also
-  // those that entry() never meets.
+  // The classes that the file declares. Without known labels, all of them count, in this order,
+  // even classes that entry() never meets.
   void add_classes(const std::vector<std::string>& classes);
-  // Those that entry() has not met.
+  // The classes that entry() has not met.
   std::vector<std::string> unmet_classes() const;
 
   // "007" is not 7, because the file has a type for numbers, and this is a text.

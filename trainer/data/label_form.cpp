@@ -157,8 +157,8 @@ bool is_of_word(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// In data sets of pairs, "-" or -1 stands in a few rows where annotators did not agree, unless "-"
-// is a mark as other labels are, or -1 belongs to a scale.
+// In data sets of pairs, "-" or -1 is the label of a few rows on which annotators did not agree.
+// There are two exceptions: all labels are marks like "-", or -1 belongs to a scale.
 void find_no_agreement(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
   bool has_names = false, has_minus_one = false, are_words = true;
   size_t dashes = 0;

@@ -49,7 +49,7 @@ struct LabelCells {
 };
 
 // Looks at the labels of `task` in the first rows of a table, and says in `findings` what it found.
-// `is_given`: the user named the task. Returns a settled form unchanged.
+// `is_given`: the user named the task. Returns a resolved form unchanged.
 LabelForm find_label_form(LabelForm given, const LabelCells& cells, Task task, bool is_given,
                           std::vector<Finding>& findings);
 
@@ -58,8 +58,8 @@ LabelForm find_mark_form(LabelForm given, std::span<const Row> rows,
                          std::span<const size_t> columns, bool are_texts,
                          std::vector<Finding>& findings);
 
-// The labels in a text: the members of its list, or what stands between the separators. nullopt: it
-// begins as a list and is none.
+// The labels in a text: the members of its list, or the parts between the separators. nullopt: it
+// begins like a list, but is not one.
 std::optional<std::vector<std::string>> label_parts(std::string_view text, const LabelForm& form);
 
 // Whether a member of a multi-hot list is set. nullopt: it is neither 0 nor 1, False nor True.
@@ -69,8 +69,9 @@ std::optional<bool> parse_mark(std::string_view text);
 std::optional<bool> column_mark(const Cell& cell);
 
 // Whether the texts of a column are multi-hot lists of one length, of 2 or more. Completes `form`
-// if they are. One of another length does not count where a list has a label twice, so that lists
-// hold no names, and more than half of them have one length; reading it is an error.
+// if they are. Lists of another length do not count under two conditions: a list has a label twice,
+// so lists hold no names, and more than half of the lists have one length. Reading such a list is
+// an error.
 bool find_multi_hot(std::span<const Row> rows, size_t column, LabelForm& form);
 
 // Whether columns of this name hold scores rather than classes: "stars".

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// Writes a settled form for job.json, without the members that have their default values.
+// Writes a resolved form for job.json, without the members that have their default values.
 OrderedJson to_json(const LabelForm& form);
 // nullopt: `object` is not such a form.
 std::optional<LabelForm> label_form_of(const Json& object);

@@ -68,7 +68,7 @@ void LabelReader::begin(LabelDictionary& labels) {
 }
 
 // Multi-hot lists have the known labels, or labels that are numbered from 0. All of them count,
-// also those that no row has.
+// even labels that no row has.
 void LabelReader::name_positions(LabelDictionary& labels) {
   const std::vector<std::string>& known = labels.known();
   if (!known.empty() && known.size() != form_.positions) {
@@ -220,12 +220,13 @@ void LabelReader::read_marks(const Row& row, Example& example) const {
     if (mark.value_or(false)) example.labels.push_back(positions_[i]);
   }
   if (is_read) return;
-  throw Error(Code::kBadData,
-              cat("label ", quoted(*whole), " is not a list of ", form_.positions,
-                  " numbers 0 and 1, as the other lists of labels are"),
-              "",
-              "give a 0 or 1 for each label, or leave such rows out with --skip-bad-rows N; "
-              "--label-lists names reads the members of all lists as names of labels");
+  throw Error(
+      Code::kBadData,
+      cat("label ", quoted(*whole), " is not a list of ", form_.positions,
+          " numbers 0 and 1, as the other lists of labels are"),
+      "",
+      "give a 0 or 1 for each label, or skip such rows with --skip-bad-rows N; --label-lists "
+      "names reads all members of lists as names");
 }
 
 // The names of the columns whose cells are 1.

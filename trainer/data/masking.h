@@ -29,17 +29,17 @@ struct MaskingRound {
 };
 
 // Chooses the tokens that a masked language model should predict, and hides them (Devlin et al.
-// 2018, arXiv:1810.04805, section 3.1): of the chosen tokens 80 % become [MASK], 10 % become a
-// token that is drawn uniformly from the whole vocabulary, and 10 % stay, unless the options say
-// otherwise. Everything is a function
-// of (seed, round, number of the sequence, place in the sequence) by Philox, so a resumed job masks
-// as an uninterrupted one, and masks do not depend on the order in which sequences come.
+// 2018, arXiv:1810.04805, section 3.1): 80 % of the chosen tokens become [MASK], 10 % become a
+// token that is drawn uniformly from the whole vocabulary, and 10 % stay. The options may change
+// these shares. Everything is a function of (seed, round, number of the sequence, position in the
+// sequence) by Philox. So a resumed job has the same masks as an uninterrupted one, and masks do
+// not depend on the order of the sequences.
 //
-// Of a sequence's n tokens that are not special, n * probability are chosen, rounded down or up at
-// random so that this is the expected number, and at least one if there is any. With whole words,
-// words are taken in random order, and one that has more pieces than are still to be chosen is
-// passed over, as in BERT's own data. So a sequence may be left without a chosen token, but only if
-// each of its words has more pieces than may be chosen.
+// If a sequence has n tokens that are not special, n * probability of them are chosen. The number
+// is rounded down or up at random so that the mean is exact, and it is at least one if n > 0. With
+// whole words, words are taken in random order. A word with more pieces than the remaining number
+// is passed over, as in BERT's own data. So a sequence has no chosen token only if each of its
+// words has more pieces than may be chosen.
 //
 // Immutable and thread-safe.
 class Masking {

@@ -51,7 +51,14 @@ Written written(std::string_view text) {
     sign = rest.substr(0, 1);
     rest = trimmed(rest.substr(1));
   };
+  // Accountants write "(1.5)" for -1.5.
+  const auto take_parentheses = [&] {
+    if (!sign.empty() || rest.size() < 3 || !rest.starts_with('(') || !rest.ends_with(')')) return;
+    sign = "-";
+    rest = trimmed(rest.substr(1, rest.size() - 2));
+  };
   Written result;
+  take_parentheses();
   take_sign();
   for (const std::string_view unit : kUnits) {
     if (rest.size() <= unit.size()) continue;
@@ -64,8 +71,14 @@ Written written(std::string_view text) {
     }
     rest = trimmed(rest);
     result.unit = unit;
+    take_parentheses();
     take_sign();
     break;
+  }
+  // Accounting programs write "1.50-". A grade such as "2-" is no number.
+  if (sign.empty() && rest.ends_with('-') && rest.find_first_of(".,") < rest.size() - 2) {
+    sign = "-";
+    rest = trimmed(rest.substr(0, rest.size() - 1));
   }
   const bool has_digit =
       !rest.empty() && (rest[0] == '.' || rest[0] == ',' || (rest[0] >= '0' && rest[0] <= '9'));

@@ -21,17 +21,18 @@ struct NumberForm {
 };
 
 // The finite number that the whole text is, apart from blanks around it. A minus sign may be
-// U+2212. nullopt: the text is not a number of this form.
+// U+2212, may follow a number with a fraction, or may be parentheses: "(1.5)". nullopt: the text is
+// not a number of this form.
 std::optional<double> parse_number(std::string_view text, const NumberForm& form);
 
 // What the cells of a column show.
 struct NumbersFound {
   NumberForm form{};           // the one that reads the most cells
-  size_t cells = 0;            // without those that are missing
-  size_t numbers = 0;          // those that are numbers of `form`
-  size_t fractions = 0;        // those of them that have a fractional part
-  bool is_ambiguous = false;   // another form reads as many cells, and as other numbers
-  bool has_plain_form = true;  // whether every text that is a number is one as programs write it
+  size_t cells = 0;            // without missing cells
+  size_t numbers = 0;          // cells that are numbers of `form`
+  size_t fractions = 0;        // numbers that have a fractional part
+  bool is_ambiguous = false;   // another form reads the same number of cells, with other values
+  bool has_plain_form = true;  // whether every number has the form in which programs write numbers
   std::string example{};       // a text that is a number, if possible with a fraction or a mark
   std::string other{};         // the first text that is not a number
 

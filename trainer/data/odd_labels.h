@@ -8,8 +8,8 @@
 
 namespace berth {
 
-// Warns of names of labels that are rather one label, as "Yes" and "yes ", and of names that rather
-// are none, as "?" and "'a'". They are labels nevertheless.
+// Warns of names that are probably one label, such as "Yes" and "yes ". Also warns of names that
+// are probably not labels, such as "?" and "'a'". They are labels nevertheless.
 std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelKind kind);
 
 }  // namespace berth

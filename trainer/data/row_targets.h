@@ -15,10 +15,10 @@ namespace berth {
 // by one of them; reading is thread-safe once all are set.
 class RowTargets {
  public:
-  // One vector of `width` numbers for each row. `dtype` is the type in which the numbers are kept:
-  // kBF16, which rounds them, or kF32.
+  // One vector of `width` numbers for each row. `dtype` is the type in which the numbers are
+  // stored: kBF16, which rounds them, or kF32.
   RowTargets(size_t rows, size_t width, DType dtype);
-  // So many vectors for each row.
+  // `vectors` has the number of vectors of each row.
   RowTargets(std::span<const uint32_t> vectors, size_t width, DType dtype);
 
   size_t rows() const { return first_.size() - 1; }

@@ -62,7 +62,7 @@ Json annotation_of(const Json& span) {
   return annotation;
 }
 
-// The list in a cell. Discarded: it is none.
+// The list in a cell. Discarded: the cell is not a list.
 Json list_of(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return Json::array();  // nothing is annotated
   const auto* text = std::get_if<std::string>(&cell);
@@ -78,8 +78,8 @@ bool has_results(const Json& list) {
          });
 }
 
-// The spans of Label Studio's annotations, which are a list of objects with results: those of the
-// ground truth, or of each annotation that was not cancelled.
+// The spans of Label Studio's annotations, which are a list of objects with results: the spans of
+// the ground truth, or of each annotation that was not cancelled.
 std::vector<Json> finished_annotations(const Json& list) {
   std::vector<Json> finished;
   for (const Json& annotation : list) {
@@ -313,9 +313,10 @@ void refuse_classes(std::span<const Column> columns, std::span<const Row> rows,
   const auto cats = find_column(columns, "cats");
   const auto* first = cats && !rows.empty() ? std::get_if<std::string>(&rows[0][*cats]) : nullptr;
   if (first == nullptr || !first->starts_with('{')) return;
-  throw Error(Code::kBadData, "has spaCy's \"cats\", which berth does not read", "",
-              "write the names of those that are 1 as a list: row[\"label\"] = [name for name, "
-              "value in row[\"cats\"].items() if value > 0.5]");
+  throw Error(
+      Code::kBadData, "has spaCy's \"cats\", which berth does not read", "",
+      "write the names of the labels that are 1 as a list: row[\"label\"] = [name for name, "
+      "value in row[\"cats\"].items() if value > 0.5]");
 }
 
 // Throws kBadData where another column has labels of whole texts.

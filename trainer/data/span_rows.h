@@ -10,8 +10,8 @@
 
 namespace berth {
 
-// A table whose texts have tags for spans of characters, as doccano, Label Studio and spaCy write
-// them, or for spans of words, as GLiNER is trained with.
+// A table whose texts have tags for spans. Spans of characters come from doccano, Label Studio and
+// spaCy. Spans of words come from GLiNER's training data.
 struct SpanRows {
   size_t text = 0;  // the column of texts, or of Label Studio's {"text": ...}, or of GLiNER's words
   size_t spans = 0;

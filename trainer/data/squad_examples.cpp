@@ -14,9 +14,9 @@ namespace berth {
 namespace {
 
 constexpr uint64_t kLimitBytes = uint64_t{4} << 30;
-// A table keeps a context once for kRowsOfBlock questions. So that a small file does not fill the
-// disk, all texts together may have this many times the bytes of the file, as the rows of other
-// tables may.
+// A table keeps a context once for kRowsOfBlock questions. All texts together may have this many
+// times the bytes of the file, so that a small file does not fill the disk. The rows of other
+// tables have the same limit.
 constexpr uint64_t kTextFactor = 128, kTextOfRow = 1024;
 
 // `Value` is Json or const Json.
@@ -69,7 +69,7 @@ Json with_articles(Json file) {
   return whole;
 }
 
-// The articles of a file, one after the other: those of its list "data", or of its lines.
+// The articles of a file, one after the other: the articles of its list "data", or of its lines.
 class Articles {
  public:
   explicit Articles(std::vector<std::byte> bytes) {
@@ -87,8 +87,8 @@ class Articles {
     data_ = &list(file_, "data", "");
   }
 
-  // Goes to the next article; false at the end. Throws kBadData on a line that is none, which the
-  // next call passes over.
+  // Goes to the next article; false at the end. Throws kBadData on a line that is not an article.
+  // The next call passes over it.
   bool next() {
     if (data_ != nullptr) {
       if (next_ == data_->size()) return false;
@@ -210,9 +210,17 @@ class SquadReader final : public ExampleReader {
     text_left_ -= kept;
   }
 
+  bool is_impossible(const Json& question) const {
+    const Json value = question.value("is_impossible", Json());
+    if (value.is_boolean() || value.is_null()) return value == true;
+    if (value == 0 || value == 1) return value == 1;
+    throw Error(Code::kBadData, "\"is_impossible\" is neither true nor false", position_,
+                "write true or false without quotes");
+  }
+
   std::vector<Answer> answers(const Json& question) const {
     std::vector<Answer> answers;
-    if (question.contains("is_impossible") && question["is_impossible"] == true) return answers;
+    if (is_impossible(question)) return answers;
     for (const Json& answer : list(question, "answers", position_)) {
       const bool needs_place = places_ == AnswerPlaces::kExact;
       const Json start = needs_place ? member(answer, "answer_start", position_)

@@ -17,6 +17,7 @@
 #include "trainer/data/odd_texts.h"
 #include "trainer/data/python_text.h"
 #include "trainer/data/text_list.h"
+#include "trainer/data/total_row.h"
 
 namespace berth {
 namespace {
@@ -45,7 +46,10 @@ class TableExamples final : public ExampleReader {
         if (!is_left_out()) {
           read_texts(example);
           if (columns_.weight) read_weight(example);
-          if (!labelled() || read_label(example, labels)) return true;
+          if (!labelled() || read_label(example, labels)) {
+            look_for_total(example);
+            return true;
+          }
         }
       } catch (const Error& error) {
         throw error.at(position());
@@ -90,6 +94,7 @@ class TableExamples final : public ExampleReader {
                        /*is_warning=*/true});
     }
     std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
+    std::ranges::move(total_.findings(position()), std::back_inserter(found));
     return found;
   }
 
@@ -163,6 +168,16 @@ class TableExamples final : public ExampleReader {
         prefix.find_first_not_of(kLetters) != prefix.size() - 1) {
       prefix_.clear();
     }
+  }
+
+  void look_for_total(const Example& example) {
+    if (traits(task_).inputs != InputKind::kTexts || example.texts.empty()) return;
+    const bool has_label = columns_.labels.size() == 1;
+    const std::string label =
+        has_label ? plain_text(cells_[columns_.labels[0]]).value_or("") : std::string();
+    const bool is_plain = form_.numbers == NumberForm{};
+    total_.add(example.texts.front(), label,
+               is_plain ? parse_real(label) : parse_number(label, form_.numbers));
   }
 
   void read_texts(Example& example) {
@@ -312,6 +327,7 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   size_t texts_ = 0, lists_ = 0;     // of a file without types
   OddTexts odd_texts_;
+  TotalRow total_;
   size_t words_ = 0;
   std::string prefix_;  // of all words: "en:"; empty: they have none
 };

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <deque>
 #include <tuple>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/accepted_rows.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/column_names.h"
 #include "trainer/data/deduce_task.h"
 #include "trainer/data/odd_labels.h"
 #include "trainer/data/peeked_rows.h"
@@ -102,7 +104,23 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                      /*is_warning=*/true}});
     }
   }
-  add_findings(look_for_splits(columns, {}, indices(found)));
+  const std::vector<size_t> used = indices(found);
+  add_findings(look_for_splits(columns, {}, used));
+  const bool chooses = rules_.columns.label.empty() && !rules_.columns.trained;
+  if (!chooses || found.labels.size() != 1 || rules_.need == LabelNeed::kIgnored) return;
+  const std::string& label = columns[found.labels[0]].name;
+  for (const std::string& name : other_labels(columns, found.labels[0], used)) {
+    add_findings({{"",
+                   cat("column ", name, " may hold the labels, too, and is not read, as ",
+                       quoted(label), " has them; --label-column names the one that is meant"),
+                   /*is_warning=*/true}});
+  }
+  if (const auto weights = find_weights(columns); weights && !found.weight) {
+    add_findings({{"",
+                   cat("column ", quoted(columns[*weights].name),
+                       " is not read, so all rows count alike; --weight-column reads it"),
+                   /*is_warning=*/true}});
+  }
 }
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
@@ -183,6 +201,7 @@ void TableLoader::append(ExampleReader& reader) {
       continue;
     }
     table_->append(example);
+    file_rows_.add(example, table_->labelled && traits(*rules_.task).labels == LabelKind::kNumber);
     has_phrase_ = has_phrase_ || example.texts.size() > 1;
     const bool is_question = traits(*rules_.task).labels == LabelKind::kSpan;
     table_->unanswerable += is_question && table_->labelled && example.answers.empty();
@@ -199,8 +218,8 @@ void TableLoader::add_findings(const std::vector<Finding>& findings) {
   }
 }
 
-// Where each row has one word, the sentences of these words; where tags are of spans, those of
-// words.
+// If each row has one word, returns the sentences of these words. If tags belong to spans, returns
+// tags of words.
 std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows) {
   const std::span<const Column> columns = rows->columns();
   const auto layout =
@@ -320,6 +339,11 @@ void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
                                                .limits = rules_.token_limits});
   rules_.task = records.task;
   if (records.reader) append(*records.reader);
+}
+
+void TableLoader::begin_file(bool is_one_of_several) {
+  if (!std::exchange(has_begun_, true) && is_one_of_several) file_rows_.expect_several();
+  file_rows_.begin_file();
 }
 
 void TableLoader::expect_words(std::span<const Column> columns) {

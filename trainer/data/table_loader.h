@@ -11,6 +11,7 @@
 #include "storage/formats/row_reader.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/example_table.h"
+#include "trainer/data/file_rows.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/model/task.h"
 
@@ -42,7 +43,7 @@ struct LoadRules {
   std::function<uint32_t()> tokenizer_checksum{};
 };
 
-// Reads the files of one data set into one table. The rows of each file follow those of the file
+// Reads the files of one data set into one table. The rows of each file follow the rows of the file
 // before it. Not thread-safe.
 class TableLoader {
  public:
@@ -52,7 +53,7 @@ class TableLoader {
   }
 
   // Each reads all rows of a file. Throws kBadData
-  //   - where a column is missing, listing those that are there,
+  //   - if a column is missing, listing the existing columns,
   //   - for the first malformed row, naming it, after as many as may be left out,
   //   - where a file lacks a column of the first file, or has a pair or label that the first lacks.
   // Errors do not name the file; the caller adds it with Error::at().
@@ -60,8 +61,12 @@ class TableLoader {
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
   void append_squad(std::unique_ptr<ByteSource> source);
 
-  // Called before append_rows() for a file of words. Its columns are those of the words and the
-  // tags, whatever their names are.
+  // Called before the rows of each file, of which there are several or one.
+  void begin_file(bool is_one_of_several);
+  const FileRows& file_rows() const { return file_rows_; }  // since begin_file()
+
+  // Called before append_rows() for a file of words. Its columns are the words and the tags,
+  // whatever their names are.
   void expect_words(std::span<const Column> columns);
 
   // Adds what was seen of the files before, each once.
@@ -73,7 +78,7 @@ class TableLoader {
 
   // These are known after the first file.
   Task task() const { return *rules_.task; }
-  const ColumnChoice& columns() const { return rules_.columns; }  // those that were read
+  const ColumnChoice& columns() const { return rules_.columns; }  // the columns that were read
   const LabelForm& label_form() const { return rules_.labels; }
   const std::string& sentence_column() const { return rules_.sentence_column; }
   // How the rows were read where the files' names do not say it, each once.
@@ -97,11 +102,13 @@ class TableLoader {
 
   LoadRules rules_;
   bool has_part_ = false;
-  bool has_spans_ = false;   // whether the file's tags are those of spans
+  bool has_spans_ = false;   // whether the file's tags belong to spans
   bool has_phrase_ = false;  // whether a row has several texts or words
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
   std::string first_skipped_;
+  FileRows file_rows_;
+  bool has_begun_ = false;
   std::vector<Finding> findings_;
 };
 

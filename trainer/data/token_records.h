@@ -25,8 +25,8 @@ struct TokenRecordOptions {
 //                    tags (-1: none), a 0 or 1 for each class of a set
 //   is_real_example  1
 //   weight           where the options say so
-// Readers of such files require labels, so an unlabelled row has those that these programs give it:
-// 0, or -1 for each token. Not for questions.
+// Readers of such files require labels, so an unlabelled row has the label that these programs give
+// it: 0, or -1 for each token. Not for questions.
 std::vector<TfFeature> token_record(const Features& features, const TokenRecordOptions& options);
 
 // The same as a line of JSON for people to read: tokens (where `tokenizer` is not null), input_ids

@@ -27,9 +27,9 @@ class ShardSetCheck {
   // Called for each shard. Throws kBadData, naming the file, where the shard is out of order or
   // belongs to another preparation than those before it.
   void add(const std::string& name, const TokenShard& shard);
-  // Called after the last one; there is at least one. `tokenizer_checksum` is that of the model's
-  // tokenizer; empty: any will do. Throws kBadData where shards are missing, or where another
-  // tokenizer made them.
+  // Called after the last one; there is at least one. `tokenizer_checksum` is the checksum of the
+  // model's tokenizer; empty: any tokenizer is accepted. Throws kBadData where shards are missing,
+  // or where another tokenizer made them.
   void finish(std::optional<uint32_t> tokenizer_checksum) const;
 
  private:

@@ -288,11 +288,11 @@ void require_sentences(std::span<const Column> columns, std::span<const Row> row
     ++words;
   }
   if (words < 2 || !has_entity) return;
-  throw Error(Code::kBadData,
-              cat("each row has one word, and no column says which sentence it belongs to"), "",
-              "--sentence-column names that column, and \"none\" reads each row as a sentence; a "
-              "file with a word, a tab and a tag in each line and a blank line after each sentence "
-              "is called .conll");
+  throw Error(
+      Code::kBadData, cat("each row has one word, and no column says which sentence it belongs to"),
+      "",
+      "--sentence-column names that column, and \"none\" reads each row as a sentence. A file of "
+      "lines with a word, a tab and a tag, and a blank line after each sentence, is called .conll");
 }
 
 bool names_word_rows(std::span<const Column> columns) {

@@ -38,8 +38,8 @@ void require_sentences(std::span<const Column> columns, std::span<const Row> row
 // Whether the columns have the names of such a table: a sentence and a word.
 bool names_word_rows(std::span<const Column> columns);
 
-// The same table with a sentence in each row. Cells become lists, but for those that say which
-// sentence it is. next() throws kBadData, after a whole sentence, where a word or the sentence is
+// The same table with a sentence in each row. Cells become lists, except the cells that identify
+// the sentence. next() throws kBadData, after a whole sentence, where a word or the sentence is
 // missing.
 std::unique_ptr<RowReader> join_words(std::unique_ptr<RowReader> rows, const WordRows& layout);
 

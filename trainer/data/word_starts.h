@@ -27,16 +27,14 @@ enum class Unspaced { kByPieces, kInSpaces };
 //   "##"  WordPiece: a token with the mark continues a word
 //   "Ġ"   byte-level BPE: a token without the mark continues a word
 //   "▁"   SentencePiece: likewise
-// Without any mark every token is a word. A piece of a script without spaces is a word of its own
-// unless Unspaced::kInSpaces is asked for; after "##" only where the script is not Chinese or
-// Japanese, whose WordPiece vocabularies mark words themselves. Special are the tokens that the
-// tokenizer puts around a text, and those that are written as the BERT family writes its special
-// tokens.
+// Without any mark every token is a word. A piece of a script without spaces is a word of its own,
+// except with Unspaced::kInSpaces. With the mark "##", this does not hold for Chinese and Japanese,
+// whose WordPiece vocabularies mark words themselves. Special tokens are the ones that the
+// tokenizer puts around a text, and tokens with the form of the BERT family's special tokens.
 std::vector<TokenRole> token_roles(const Tokenizer& tokenizer,
                                    Unspaced unspaced = Unspaced::kByPieces);
 
-// The token that stands for what the vocabulary cannot write: [UNK] or <unk>; nullopt where there
-// is none.
+// The token for text that the vocabulary cannot write: [UNK] or <unk>; nullopt where there is none.
 std::optional<int32_t> unknown_id(const Tokenizer& tokenizer);
 
 // The id of the token [MASK] or <mask>. Throws kBadData where the vocabulary has none.

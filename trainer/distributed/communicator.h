@@ -24,9 +24,9 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Every rank cuts `send` into size() equal parts, of which part r goes to rank r. What arrives
-  // lies in `receive` in the order of the ranks, the own part included. Both have the same size,
-  // which is a multiple of size(), and do not overlap.
+  // Every rank cuts `send` into size() equal parts, of which part r goes to rank r. The received
+  // parts lie in `receive` in the order of the ranks, this rank's own part included. Both have the
+  // same size, which is a multiple of size(), and do not overlap.
   virtual void all_to_all(Bytes send, std::span<std::byte> receive) = 0;
   // `receive` holds what all ranks send, in the order of the ranks. It has size() times the size of
   // `send`, which is the same on all ranks.
@@ -54,7 +54,7 @@ class Communicator {
                        const std::stop_token& stop = {}) = 0;
 };
 
-// The same values of every rank, one row for each rank: [size][values.size()].
+// The values of every rank, one row for each rank: [size][values.size()].
 std::vector<std::vector<double>> gather_values(Communicator& ranks, std::span<const double> values);
 
 // The bytes of every rank, which may have different sizes.
@@ -64,7 +64,7 @@ std::vector<std::vector<std::byte>> gather_bytes(Communicator& ranks, Bytes byte
 std::vector<std::byte> broadcast_bytes(Communicator& ranks, Bytes bytes);
 
 bool is_so_on_rank_0(Communicator& ranks, bool is_so);
-// Whether it is so on any rank. Every rank returns the same.
+// Whether `is_so` is true on any rank. Every rank returns the same.
 bool any_rank(Communicator& ranks, bool is_so);
 
 }  // namespace berth

@@ -44,7 +44,7 @@ void guarded(const Collective& collective) {
     collective();
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& failure) {  // Gloo's own, and those of its checks
+  } catch (const std::exception& failure) {  // Gloo's exceptions and failed checks
     throw lost(failure);
   }
 }
@@ -98,7 +98,7 @@ class GlooStore final : public ::gloo::rendezvous::Store {
   KeyValueStore& store_;
 };
 
-// Throws kUsage unless this host has the address. Gloo would tell less.
+// Throws kUsage unless this host has the address. Gloo's message would say less.
 void require_own(const std::string& address) {
   ::addrinfo* found = nullptr;
   const ::addrinfo wanted{.ai_flags = 0,

@@ -14,16 +14,16 @@ struct GlooOptions {
   int rank = 0, size = 1;
   // The address of this host under which the other ranks reach it: an IP address or a name.
   std::string address = "127.0.0.1";
-  // What rank `from` shows to rank `to` once they are connected, as many bytes for all: whoever
-  // took the place of a rank cannot know it. Empty: nothing is shown.
+  // The proof that rank `from` shows to rank `to` once they are connected. All proofs have the same
+  // size. A stranger in the place of a rank cannot know it. Empty: no proof is shown.
   std::function<std::string(int from, int to)> proof{};
 };
 
 // Connects the ranks with each other by Gloo over TCP (github.com/facebookincubator/gloo). Each
 // rank leaves its addresses in `store`, which all of them share. Returns once all are connected.
-// Throws kPeerLost where that fails or a rank does not show its proof, and kUsage where the address
-// is none of this host. The process must ignore SIGPIPE, because Gloo writes to connections that
-// may be closed.
+// Throws kPeerLost where that fails or a rank does not show its proof, and kUsage if the address
+// does not belong to this host. The process must ignore SIGPIPE, because Gloo writes to connections
+// that may be closed.
 //
 // A collective waits for the other ranks without a limit of time, because a rank may be slow and
 // still be well. Where the process of another rank ends, its connections close, and the collective

@@ -14,10 +14,10 @@
 namespace berth {
 
 struct ReducerOptions {
-  // What travels: kF32, or kBF16, which halves the bytes.
+  // The type in which gradients travel: kF32, or kBF16, which halves the bytes.
   DType wire_dtype = DType::kBF16;
-  // So many elements travel at once, or a few less, so that ranks have equal shares of them. All
-  // ranks have the same.
+  // The number of elements that travel at once, or a few less, so that ranks have equal shares. All
+  // ranks have the same number.
   int64_t bucket_elements = int64_t{4} << 20;
 };
 
@@ -25,15 +25,14 @@ struct ReducerOptions {
 // al. 2020, arXiv:2006.15704). A rank hands over each part of the gradient when it is final. Parts
 // are collected into buckets, and a thread of this object reduces one bucket after another.
 //
-// A bucket is reduced in two steps. Each rank is sent an equal share of it by all others and sums
-// that in fp32, in the order of the ranks. All ranks then gather the sums. So 2(n-1)/n elements
-// travel from each of n ranks for each element, which is the least that is possible, and all ranks
-// have the same bits afterwards. With bf16, what a rank adds is rounded once and the sum is rounded
-// once: each sum s of parts g is wrong by at most 2^-8 (|s| + sum of |g|), beside what is far
-// smaller.
+// A bucket is reduced in two steps. Each rank receives an equal share of it from all others, and
+// sums it in fp32, in the order of the ranks. All ranks then gather the sums. So each of n ranks
+// sends 2(n-1)/n elements for each element, which is the least that is possible. All ranks have the
+// same bits afterwards. With bf16, each rank's part and the sum are rounded once: a sum s of parts
+// g is wrong by at most 2^-8 (|s| + sum of |g|), apart from far smaller terms.
 //
-// A bucket whose elements lie end to end in memory, in the type that travels, is sent from there
-// and received there. Others are copied.
+// A bucket whose elements lie end to end in memory, in the type that travels, is sent and received
+// in place. Other buckets are copied.
 //
 // All ranks hand over the same parts in the same order. Not thread-safe. Borrows the communicator,
 // which nobody else may use between the first add() and the end of finish().

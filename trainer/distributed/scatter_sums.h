@@ -13,7 +13,7 @@ namespace berth {
 
 // A reduce-scatter, as a collective. `sent` has sums.size() numbers for each rank. Sends each rank
 // its part, and sums in fp32 what all have sent to this one, in the order of the ranks. Sums in
-// another type than fp32 are rounded once. `received` is memory for what arrives.
+// another type than fp32 are rounded once. `received` is memory for the numbers that arrive.
 template <typename Element, typename Sum>
 void scatter_sums(Communicator& ranks, Bytes sent, std::vector<std::byte>& received,
                   std::span<Sum> sums) {

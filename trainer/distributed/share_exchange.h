@@ -9,8 +9,8 @@
 
 namespace berth {
 
-// What travels at once, by the rank that owns it: the elements of share r, in their order, belong
-// to rank r. Shares of all ranks have the same sizes.
+// The elements that travel at once, by the rank that owns them: the elements of share r, in their
+// order, belong to rank r. Shares of all ranks have the same sizes.
 using Shares = std::vector<std::vector<std::span<float>>>;
 
 // The two halves of a reduction, for ranks that each own a share of the elements: what stage 1 of
@@ -19,13 +19,14 @@ using Shares = std::vector<std::vector<std::span<float>>>;
 // order. Not thread-safe. Borrows the communicator.
 class ShareExchange {
  public:
-  // `wire_dtype` is what gradients travel in: kF32, or kBF16, which rounds once what a rank adds.
+  // `wire_dtype` is the type in which gradients travel: kF32, or kBF16, which rounds each rank's
+  // gradient once.
   ShareExchange(Communicator& ranks, DType wire_dtype) : ranks_(ranks), wire_dtype_(wire_dtype) {}
 
-  // Reduce-scatter: the own share becomes the sum of all ranks, in fp32 and in the order of the
-  // ranks. All other shares become zeros.
+  // Reduce-scatter: this rank's share becomes the sum over all ranks, in fp32 and in the order of
+  // the ranks. All other shares become zeros.
   void scatter_sums(const Shares& gradients);
-  // All-gather: every share becomes what its owner has, to the bit.
+  // All-gather: every share becomes a copy of its owner's, to the bit.
   void gather(const Shares& values);
 
  private:

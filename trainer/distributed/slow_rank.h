@@ -17,8 +17,8 @@ class SlowRank {
     int64_t rank = 0;
     double times = 0;  // as long as the median, in the last update
   };
-  // Told of each update how many seconds every rank computed. Returns a rank once, when it is
-  // noticed, and again after it was as fast as others.
+  // Takes the seconds for which every rank computed in an update. Returns a slow rank once, when it
+  // is noticed. Returns it again only if it was as fast as the others in between.
   std::optional<Found> add(std::span<const double> seconds);
 
  private:

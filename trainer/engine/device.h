@@ -19,10 +19,11 @@ namespace berth {
 // The ranks that train a model together.
 struct RankOptions {
   int64_t size = 1;
-  // Null where there is one rank, and where only memory_of() is asked.
+  // Null if there is one rank, or if only memory_of() is called.
   Communicator* communicator = nullptr;
   DType reduce_dtype = DType::kBF16;  // what gradients travel in: kBF16 or kF32
-  // Whether each rank keeps the moments of its share alone. One rank has nothing to share.
+  // Whether each rank stores only the moments of its share. With one rank there is nothing to
+  // share.
   bool shards_optimizer = false;
 };
 
@@ -42,13 +43,15 @@ struct EngineOptions {
 
 // The memory that an engine takes at most, in bytes.
 struct EngineMemory {
-  // On the device. If there are several with memory of their own, on each of them.
+  // On the device. If there are several devices with memory of their own, on each of them.
   size_t parameters = 0;
-  size_t gradients = 0;    // Those that have memory of their own.
-  size_t moments = 0;      // The optimizer's, of what trains, or of the largest rank's share.
-  size_t activations = 0;  // Of the largest batch, with the gradients that reuse their memory.
+  size_t gradients = 0;    // Devices that have memory of their own.
+  size_t moments = 0;      // The optimizer's moments of the parameters that train, or of the
+                           // largest rank's share.
+  size_t activations = 0;  // Activations of the largest batch, with the gradients that reuse their
+                           // memory.
   size_t scratch = 0;      // Everything else, packed copies of weights included.
-  // On the host, besides what the device takes.
+  // On the host, besides the device's memory.
   size_t loading = 0;  // Copies of the state on its way to the device, before the first update.
   size_t plugin = 0;   // A plugin that computes, its compiler, and batches on their way.
   // Whether the device's memory is its own, and no memory of the host.
@@ -58,8 +61,8 @@ struct EngineMemory {
   size_t on_host() const { return plugin + (has_own_memory ? 0 : on_device()); }
 };
 
-// The memory of an accelerator at this moment, in bytes. If there are several, that of the one with
-// the least room.
+// The memory of an accelerator at this moment, in bytes. If there are several accelerators, the one
+// with the least free memory counts.
 struct DeviceMemory {
   uint64_t in_use = 0;
   std::optional<uint64_t> peak_in_use{};  // since the process began
@@ -79,11 +82,12 @@ class Device {
   // together: as their maker publishes it for accelerators. On CPUs it is measured by the first
   // call, which takes some 10 ms on all threads, so no engine may compute meanwhile. 0: not known.
   virtual double peak_flops() { return 0; }
-  // nullopt where engines use the host's memory, or where the device does not tell.
+  // nullopt where engines use the host's memory, or if the device does not report it.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
-  // What engines do is recorded there while it is on; null: nowhere. It is for info().threads
-  // threads, and must outlive the engines or be taken away first. Of a device that does not compute
-  // on this process's threads, what the caller does is recorded, such as waiting for the device.
+  // The profiler that records the work of engines while it is on; null: there is none. It is for
+  // info().threads threads. It must outlive the engines or be removed first. For a device that does
+  // not compute on this process's threads, the caller's work is recorded, such as waiting for the
+  // device.
   virtual void set_profiler(Profiler* profiler) { (void)profiler; }
   // Parameters and moments start as zeros; they are to be written, then tensors_written() called.
   // Throws kMemory where there is not enough.

@@ -16,23 +16,23 @@
 
 namespace berth {
 
-// What computes, for people and for records.
+// The device and the library that compute, for people and for records.
 struct EngineInfo {
   // "cpu-fp32-avx2, OpenBLAS Zen, 2 threads": state.json records it, because results repeat bit for
   // bit only on the same one.
   std::string description{};
   Precision precision = Precision::kFp32;  // of matrix products; never kAuto
   int threads = 0;  // of this process, that compute; 0: another device computes
-  // So many updates may be in flight when another one is started. 0 means that an update is done
-  // when start_update() returns, so that its outcome costs no waiting.
+  // The maximum number of updates in flight when another update is started. 0 means that an update
+  // is done when start_update() returns, so its outcome costs no waiting.
   size_t updates_in_flight = 0;
 };
 
 // A sum of losses over examples, and the sum of these examples' weights.
 struct LossSum {
   double loss = 0, weight = 0;
-  // The same of a second loss, for tasks with two: their loss is the sum of both means. Which
-  // factor the second mean has is in its sum.
+  // The same for a second loss, for tasks with two: their loss is the sum of both means.
+  // `second_loss` already includes the factor of the second mean.
   double second_loss = 0, second_weight = 0;
 };
 
@@ -52,28 +52,28 @@ class Engine {
   virtual const EngineInfo& info() const = 0;
 
   // ---- State ---------------------------------------------------------------------------------
-  // The values of all parameters, or the moments (exp_avg, exp_avg_sq) of those that train. The
-  // engine owns the result. No update may be in flight while it is written. It may be read until an
-  // update changes it, also while the update runs its forward and backward passes; see
-  // call_before_change().
+  // The values of all parameters, or the moments (exp_avg, exp_avg_sq) of the parameters that
+  // train. The engine owns the result. No update may be in flight while it is written. It may be
+  // read until an update changes it, also while the update runs its forward and backward passes;
+  // see call_before_change().
   virtual ParameterTensors& tensors(StateTensors which) = 0;
   const ParameterTensors& tensors(StateTensors which) const {
     return const_cast<Engine*>(this)->tensors(which);
   }
-  // Whether each rank keeps a share of the moments alone. On rank 0, tensors() then reads and
-  // writes the moments of all ranks, for as long as they have their engines; on others, they show
-  // no more than the own share.
+  // Whether each rank holds only a share of the moments. Then, on rank 0, tensors() reads and
+  // writes the moments of all ranks, while these have their engines. On the other ranks, it shows
+  // only the rank's own share.
   virtual bool shards_moments() const { return false; }
   // To be called after tensors were written and before the next update or inference: the engine
-  // renews what it derives from them, such as packed copies.
+  // then renews derived data, such as packed copies.
   virtual void tensors_written() = 0;
   // Sets both moments to zero, as they are before the first update.
   virtual void clear_moments() = 0;
 
   // `call` runs on the thread that starts updates, each time before an update changes tensors that
-  // train. They may be read by another thread until it returns. Other ranks wait for that with what
-  // they change of the moments that this engine shows. The tensors of parameters that do
-  // not train never change. Empty: nothing is called.
+  // train. They may be read by another thread until it returns. Until then, other ranks do not
+  // change the moments that this engine shows. The tensors of parameters that do not train never
+  // change. Empty: nothing is called.
   void call_before_change(std::function<void()> call) { before_change_ = std::move(call); }
 
   // ---- Training ------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class Engine {
   // collected, where a batch holds an id that the model does not know.
   //
   // With several ranks, each gives its own part of the update, which may be empty. The gradient and
-  // the outcome are those of the whole update, and all ranks have the same parameters afterwards.
+  // the outcome belong to the whole update, and all ranks have the same parameters afterwards.
   // `stop` of any rank abandons the update of all.
   virtual bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                             const std::atomic<bool>& stop) = 0;
@@ -99,9 +99,10 @@ class Engine {
   // tasks on tokens ([T,2] for answers: start, end; [T,H] for hidden states). Masked tokens, which
   // are always labelled, have [M,2] instead: the loss of each (0 where it has no label), and the id
   // that the model predicts for it. So no engine holds the logits of all masked tokens. Where a
-  // generator replaces masked tokens, there is [T,4]: the discriminator's logit, 1 if the token was
-  // replaced or else 0, and of masked tokens the generator's loss and the id that it predicts, of
-  // others 0 and -1. Adds the loss of a labelled batch to `loss`. No update may be in flight.
+  // generator replaces masked tokens, there is [T,4]: the discriminator's logit, and 1 if the token
+  // was replaced, else 0. The other two are the generator's loss and its predicted id for masked
+  // tokens, and 0 and -1 for other tokens. Adds the loss of a labelled batch to `loss`. No update
+  // may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
 
  protected:

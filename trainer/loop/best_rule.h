@@ -14,16 +14,16 @@ namespace berth {
 // Decides which evaluation of a run is the best, and when to stop waiting for a better one.
 class BestRule {
  public:
-  // `metrics` are those of the task, the main metric first. Throws kUsage if the options name
+  // `metrics` are the task's metrics, the main metric first. Throws kUsage if the options name
   // another one.
   BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics);
 
-  // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. Of equal
-  // values, the first is the best. A value that is not finite is never the best.
+  // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. If
+  // values are equal, the first is the best. A value that is not finite is never the best.
   std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
                              const std::optional<Best>& before) const;
 
-  // Whether the options have no more patience after so many evaluations since the best one.
+  // Whether the options demand a stop after `evaluations` evaluations without a better one.
   bool gives_up(int64_t evaluations) const;
 
  private:

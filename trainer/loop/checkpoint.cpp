@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kPatience = 0.01;  // of the time since the last save
 
-// Copies tensors of the file into `target`. `which` says whether those of all parameters or only of
-// those that train are copied. A tensor's name is `prefix` and the parameter's name.
+// Copies tensors of the file into `target`. `which` says whether all parameters are copied or only
+// the ones that train. A tensor's name is `prefix` and the parameter's name.
 void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Saved which,
                      ParameterTensors& target) {
   const std::vector<SavedTensor> wanted = saved_tensors(target, prefix, which);
@@ -78,7 +78,7 @@ class CompleteCheckpoint {
                         const CheckpointStore::FitsState& fits) const {
     const TrainingState state = parse_training_state(as_text(state_->bytes()));
     if (fits && !fits(state)) {
-      throw Error(Code::kCorrupt, "its place in the data is none that the data have", kStateFile);
+      throw Error(Code::kCorrupt, "its position is outside of the data", kStateFile);
     }
     if (state.step != step) {
       throw Error(Code::kCorrupt, cat("was renamed: it is the state after update ", state.step),
@@ -175,7 +175,7 @@ void CheckpointStore::save() {
   try {
     write_files(state);
   } catch (const Error& error) {
-    // What it has written would be in the way of the next attempt.
+    // Its files would be in the way of the next attempt.
     if (error.code() == Code::kNoSpace) remove_step(state.step);
     throw;
   }

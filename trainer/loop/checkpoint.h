@@ -31,12 +31,11 @@ struct SaveOutcome {
 // the manifest names state.next.json in place of state.json.
 class CheckpointStore {
  public:
-  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all. Copies
-  // of what could not be written in time take at most `most_copied` bytes.
+  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all. The
+  // copies of tensors that could not be written in time take at most `most_copied` bytes.
   //
   // With several ranks, only rank 0's directory counts: restore() and restore_parameters() are
-  // collectives, by which all ranks come to its state, and only rank 0 may save. `ranks` may be
-  // null.
+  // collectives that give all ranks its state, and only rank 0 may save. `ranks` may be null.
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
                   Saving saving = Saving::kBesideTraining, uint64_t most_copied = UINT64_MAX,
                   Communicator* ranks = nullptr);
@@ -51,14 +50,15 @@ class CheckpointStore {
 
   // Saves the checkpoint of `state.step`. With kBesideTraining, writes it on a thread of its own;
   // with kWhileTrainingWaits, returns after it is written. Then writes best.json if this checkpoint
-  // is the best one, and removes the checkpoints beyond the limit and the one that it replaces
-  // (TrainingState::replaces), unless that is the best one. A failed removal is only a warning.
-  // poll() or wait() must have returned the outcome of the last save.
+  // is the best one. Removes the checkpoints beyond the limit. Also removes the checkpoint that it
+  // replaces (TrainingState::replaces), unless that is the best one. A failed removal is only a
+  // warning. poll() or wait() must have returned the outcome of the last save.
   //
   // Until poll() or wait() returns the outcome of this one, only updates may change the engine, and
-  // it must not be destroyed. The first of them copies what is not written yet (Snapshot). While
-  // storage is slow, it waits at most 1 % of the time since the last save so that less is to be
-  // copied, and longer only if the copies would take more than `most_copied` bytes.
+  // it must not be destroyed. The first of them copies the part that is not written yet (Snapshot).
+  // While storage is slow, the update waits so that less remains to be copied. It waits at most 1 %
+  // of the time since the last save. It waits longer only if the copies would take more than
+  // `most_copied` bytes.
   void start_save(const TrainingState& state, Engine& engine);
 
   // Replaces the state of the checkpoint of `state.step`, whose tensors stay, and then does what
@@ -74,7 +74,7 @@ class CheckpointStore {
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
   // over incomplete and damaged ones with a warning. Removes the checkpoint that the loaded one
-  // replaces, and ends a replacement of its state, if the process that was at it was killed. `fits`
+  // replaces, and ends a replacement of its state, if the process that did so was killed. `fits`
   // says whether the job can go on from a state; one that does not fit counts as damaged. Throws
   // kIncompatible if the tensors belong to another model.
   using FitsState = std::function<bool(const TrainingState& state)>;
@@ -92,7 +92,7 @@ class CheckpointStore {
   // Ranks other than 0 write nothing.
   void record_best(const Best& best);
 
-  // For what else the job writes. To be used while no save is running.
+  // Makes room on the disk for the job's other output. To be used while no save is running.
   CheckpointRoom& room() { return room_; }
 
   Uri step_directory(int64_t step) const;

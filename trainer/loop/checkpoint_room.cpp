@@ -66,7 +66,7 @@ void CheckpointRoom::add_candidates(const Uri& directory, int64_t step,
   candidates.insert(candidates.end(), complete.begin(), complete.end());
 }
 
-// What may go for the sake of `place`, in the order in which it should.
+// The checkpoints that may be removed for `place`, in the order of removal.
 std::vector<CheckpointRoom::Candidate> CheckpointRoom::candidates(const Uri& place, int64_t step) {
   std::vector<Candidate> candidates;
   if (!options_.gives_up) return candidates;
@@ -77,7 +77,7 @@ std::vector<CheckpointRoom::Candidate> CheckpointRoom::candidates(const Uri& pla
   return candidates;
 }
 
-// Does nothing where the file system does not tell for certain how much is free, or where
+// Does nothing if the file system does not report the free space reliably, or if removing
 // everything that may go would not suffice.
 void CheckpointRoom::make_room(const Uri& place, uint64_t size_bytes, int64_t step) {
   const std::optional<Volume> volume = options_.volume(place);
@@ -94,7 +94,7 @@ void CheckpointRoom::make_room(const Uri& place, uint64_t size_bytes, int64_t st
   }
 }
 
-// Returns false where nothing can go that would help. A disk quota may be used up while the file
+// Returns false if removing checkpoints cannot help. A disk quota may be used up while the file
 // system has space.
 bool CheckpointRoom::give_up_one(const Uri& place, uint64_t size_bytes, int64_t step) {
   if (size_bytes > largest_file_bytes()) return false;

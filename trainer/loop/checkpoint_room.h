@@ -14,32 +14,32 @@ namespace berth {
 
 struct RoomOptions {
   Uri directory{};  // of the job's checkpoints
-  // Of the checkpoints of jobs that are finished and belong to this one: the seeds before it.
+  // For the checkpoints of finished jobs that belong to this one: the seeds before it.
   std::vector<Uri> finished{};
   bool gives_up = true;  // false: every checkpoint stays
-  // Whether the best checkpoint becomes the model. Then the job cannot do without it, and otherwise
-  // not without the newest one.
+  // Whether the best checkpoint becomes the model. Then the job needs the best checkpoint;
+  // otherwise it needs the newest one.
   bool needs_best = false;
-  // What should stay free beside what is large: for event files, the report and the metrics.
+  // The space that should stay free for small files: event files, the report and the metrics.
   uint64_t small_files_bytes = uint64_t{1} << 20;
   std::function<std::optional<Volume>(const Uri&)> volume = volume_of;  // a test has its own
 };
 
-// Makes room on a full disk for what a job writes, by giving up checkpoints.
+// Makes room on a full disk for a job's output, by removing checkpoints.
 //
 // One complete checkpoint always stays in each directory: the one from which the job can go on.
-// Incomplete checkpoints go first, then the oldest, and the best one last. Nothing goes where that
-// could not help: what is written lies on another file system, or is larger than everything that
-// could go. Checkpoints after the step at hand are damaged, or another run's, and stay.
+// Incomplete checkpoints go first, then the oldest, and the best one last. No checkpoint is removed
+// if that cannot help: the output lies on another file system, or is larger than all removable
+// checkpoints. Checkpoints after the current step are damaged or another run's, and stay.
 class CheckpointRoom {
  public:
   CheckpointRoom(Storage& storage, RoomOptions options)
       : storage_(storage), options_(std::move(options)) {}
 
   // Calls `write`, which is about to write `size_bytes` to `place` while the job stands at `step`.
-  // Makes room before, where the file system tells how much is free. As long as `write` throws
-  // kNoSpace, gives up another checkpoint and calls it again. Throws that error, with a hint, where
-  // nothing is left to give up.
+  // Makes room beforehand, if the file system reports the free space. While `write` throws
+  // kNoSpace, removes another checkpoint and calls it again. Throws that error, with a hint, if no
+  // removable checkpoint is left.
   void write(const Uri& place, uint64_t size_bytes, int64_t step,
              const std::function<void()>& write);
 
@@ -62,7 +62,7 @@ class CheckpointRoom {
 
   Storage& storage_;
   const RoomOptions options_;
-  bool has_said_ = false;  // whether a warning has told that checkpoints are given up
+  bool has_said_ = false;  // whether it has warned that checkpoints are removed
 };
 
 }  // namespace berth

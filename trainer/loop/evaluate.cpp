@@ -74,7 +74,7 @@ double mean_of(const LossSum& loss) {
 }
 
 // The batches of a data set in rounds. In a round, each rank computes `share` neighbouring batches
-// before all of them exchange what they computed: rank r those from r * share on.
+// before all of them exchange their results. Rank r computes the batches from r * share on.
 class Rounds {
  public:
   Rounds(Dataset& data, int64_t batch_size, int64_t share, int ranks)
@@ -105,8 +105,8 @@ struct Computed {
   std::vector<float> logits{};
 };
 
-// Exchanges what every rank has computed of its at most `share` batches. Returns that of all, in
-// the order of the batches, or nullopt if a rank was stopped.
+// Exchanges the results of every rank's batches, at most `share` for each rank. Returns all
+// results, in the order of the batches, or nullopt if a rank was stopped.
 std::optional<std::vector<Computed>> exchange(Communicator& ranks, size_t share,
                                               std::span<const Computed> own, bool is_stopped) {
   constexpr size_t kFields = 5;

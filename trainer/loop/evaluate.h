@@ -37,8 +37,8 @@ using LogitsCallback = std::function<void(int64_t index, std::span<const float> 
 
 // Runs the engine's model over all of `data`, `batch_size` examples at a time, without dropout.
 // Returns the mean loss, which is 0 for unlabelled data, or nullopt if `stop` was set meanwhile.
-// With several ranks, each computes some of the batches; all of them get all logits and return the
-// same, also where `stop` was set on one of them. `ranks` may be null.
+// With several ranks, each computes some of the batches. All of them get all logits and return the
+// same value, also if `stop` was set on one of them. `ranks` may be null.
 std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
                                   const std::atomic<bool>& stop, const LogitsCallback& logits,
                                   Communicator* ranks = nullptr);

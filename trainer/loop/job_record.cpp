@@ -16,34 +16,6 @@
 namespace berth {
 namespace {
 
-// Settings that a resumed job may change, because they do not affect the weights. is_free() knows
-// the exceptions.
-constexpr std::array<std::string_view, 25> kFree = {"job-dir",
-                                                    "export-dir",
-                                                    "checkpoint-dir",
-                                                    "summary-dir",
-                                                    "save-steps",
-                                                    "save-minutes",
-                                                    "save-total-limit",
-                                                    "step-timeout",
-                                                    "grace-seconds",
-                                                    "threads",
-                                                    "logging-steps",
-                                                    "eval-steps",
-                                                    "eval-batch-size",
-                                                    "mode",
-                                                    "reuse-job-dir",
-                                                    "predict-data-file",
-                                                    "hypertune-metric",
-                                                    "recompute",
-                                                    "device",
-                                                    "embeddings-format",
-                                                    "probe",
-                                                    "probe-steps",
-                                                    "probe-samples",
-                                                    "report",
-                                                    "shard-optimizer"};
-
 OrderedJson parse(std::string_view json) {
   OrderedJson object = parse_ordered_json(json);
   if (!object.is_object() || !object.contains("settings") || !object["settings"].is_object() ||
@@ -86,27 +58,13 @@ std::string identity(const OrderedJson& source) {
   return text;
 }
 
-// Settings that say where inputs lie. They may change, because the checksums identify the inputs.
-constexpr std::array<std::string_view, 7> kPlaces = {
-    "train-data-file", "eval-data-file", "data-dir",  "input-meta-data-path",
-    "model",           "model-config",   "vocab-file"};
-
-bool is_place(std::string_view name) {
-  return std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end();
-}
-
-// What each worker of a job may have of its own besides.
-constexpr std::array<std::string_view, 7> kOwn = {
-    "job-dir",           "export-dir", "checkpoint-dir", "summary-dir",
-    "predict-data-file", "probe",      "threads"};
-
 OrderedJson source_objects(const JobRecord& record) {
   OrderedJson sources = OrderedJson::array();
   for (const Source& source : record.sources) sources.push_back(source_object(source));
   return sources;
 }
 
-// The identities of all sources, sorted. Those of a table's files contain the file's number,
+// The identities of all sources, sorted. The identity of a table's file contains the file's number,
 // because the order of the files is the order of the rows.
 std::vector<std::string> identities(const OrderedJson& sources) {
   std::vector<std::string> found;
@@ -121,37 +79,8 @@ std::vector<std::string> identities(const OrderedJson& sources) {
   return found;
 }
 
-// Whether a job with these settings holds out some of its training rows for evaluation. --mode
-// train holds out none and would then train on other rows.
-bool holds_rows_out(const JobRecord& record) {
-  for (const auto& [name, value] : record.settings) {
-    if ((name == "eval-data-file" || name == "data-dir") && !value.empty()) return false;
-    if (name == "validation-split" && value == "0") return false;
-  }
-  return true;
-}
-
-// Whether the job's evaluations decide when it ends or which weights are its result.
-bool heeds_evaluations(const JobRecord& record) {
-  for (const auto& [name, value] : record.settings) {
-    if (name == "early-stopping-patience" && value != "0") return true;
-    if (name == "load-best-model-at-end" && value == "true") return true;
-  }
-  return false;
-}
-
-// Settings that say how many updates a job makes. It may be continued with another number.
-constexpr std::array<std::string_view, 2> kLengths = {"epochs", "max-steps"};
-
-bool is_length(std::string_view name) {
-  return std::find(kLengths.begin(), kLengths.end(), name) != kLengths.end();
-}
-
-bool is_free(std::string_view name, const JobRecord& record) {
-  if (name == "mode" && holds_rows_out(record)) return false;
-  if (name == "eval-steps" && heeds_evaluations(record)) return false;
-  return std::find(kFree.begin(), kFree.end(), name) != kFree.end();
-}
+// The length in job.json may have come from a meta data file, so the record has it apart.
+constexpr std::string_view kSequenceLength = "max-seq-length";
 
 // "tokenizer.json" of such a file's place; "" of other files.
 std::string tokenizer_file(const std::string& uri) {
@@ -165,7 +94,7 @@ std::string tokenizer_file(const std::string& uri) {
   return found == kFiles.end() ? "" : std::string(*found);
 }
 
-std::string setting(const OrderedJson& job, const std::string& name) {
+std::string setting_in(const OrderedJson& job, const std::string& name) {
   const OrderedJson& settings = job.at("settings");
   return settings.contains(name) && settings[name].is_string() ? settings[name] : "";
 }
@@ -175,11 +104,13 @@ std::string setting(const OrderedJson& job, const std::string& name) {
 std::string job_identity(const JobRecord& record, IdentityOf of) {
   std::string text = cat(record.task, "\n");
   for (const std::string& label : record.labels) text += cat(label, "\n");
-  for (const auto& [name, value] : record.settings) {
-    if (is_place(name) || is_free(name, record)) continue;
-    if (is_length(name) && of == IdentityOf::kAnyLength) continue;
-    const bool is_known = name == "max-seq-length" && record.max_seq_length > 0;
-    text += cat(name, "=", is_known ? std::to_string(record.max_seq_length) : value, "\n");
+  for (const Setting& setting : record.settings) {
+    const bool counts = setting.effect == Effect::kDecides ||
+                        (setting.effect == Effect::kLength && of == IdentityOf::kOneLength);
+    if (!counts) continue;
+    const bool is_known = setting.name == kSequenceLength && record.max_seq_length > 0;
+    text += cat(setting.name, "=", is_known ? std::to_string(record.max_seq_length) : setting.value,
+                "\n");
   }
   for (const std::string& rule : record.reading.rules) text += cat("rule ", rule, "\n");
   for (const std::string& rule : record.reading.tokenizer) text += cat("tokenizer ", rule, "\n");
@@ -189,9 +120,9 @@ std::string job_identity(const JobRecord& record, IdentityOf of) {
 
 std::string common_settings(const SettingsTable& settings) {
   std::string text;
-  for (const auto& [name, value] : settings) {
-    if (is_place(name) || std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
-    text += cat(name, "=", value, "\n");
+  for (const Setting& setting : settings) {
+    if (setting.effect == Effect::kPlace || setting.has(kOwnToWorker)) continue;
+    text += cat(setting.name, "=", setting.value, "\n");
   }
   return crc_text(crc32c(as_bytes(text)));
 }
@@ -221,7 +152,7 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
 
 std::string to_json(const JobRecord& record) {
   OrderedJson settings = OrderedJson::object();
-  for (const auto& [name, value] : record.settings) settings[name] = value;
+  for (const Setting& setting : record.settings) settings[setting.name] = setting.value;
   OrderedJson object = {{"format", kFileFormat},
                         {"version", record.version},
                         {"settings", settings},
@@ -251,12 +182,13 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
   const OrderedJson existing = parse(existing_json);
   std::string differences;
   bool only_of_the_export = true;
-  for (const auto& [name, value] : record.settings) {
-    if (is_free(name, record) || is_length(name)) continue;
-    const std::string old = setting(existing, name);
+  for (const Setting& setting : record.settings) {
+    const std::string &name = setting.name, &value = setting.value;
+    if (setting.effect == Effect::kFree || setting.effect == Effect::kLength) continue;
+    const std::string old = setting_in(existing, name);
     if (old == value) continue;
     // With or without an input, it is another job.
-    const bool is_moved = is_place(name) && !old.empty() && !value.empty();
+    const bool is_moved = setting.effect == Effect::kPlace && !old.empty() && !value.empty();
     if (is_moved && places == InputPlaces::kMayDiffer) continue;
     if (!name.starts_with("export-")) only_of_the_export = false;
     differences += (differences.empty() ? "" : ", ") +
@@ -267,8 +199,8 @@ void check_settings_match(std::string_view existing_json, const JobRecord& recor
 
 JobRecord with_length_of(std::string_view existing_json, JobRecord record) {
   const OrderedJson existing = parse(existing_json);
-  for (auto& [name, value] : record.settings) {
-    if (is_length(name)) value = setting(existing, name);
+  for (Setting& setting : record.settings) {
+    if (setting.effect == Effect::kLength) setting.value = setting_in(existing, setting.name);
   }
   return record;
 }
@@ -280,9 +212,11 @@ bool has_length_of(std::string_view existing_json, const JobRecord& record) {
 JobRecord as_known_to(std::string_view existing_json, JobRecord record,
                       const SettingsTable& defaults) {
   const OrderedJson existing = parse(existing_json);
-  std::erase_if(record.settings, [&](const auto& setting) {
-    return !existing["settings"].contains(setting.first) &&
-           std::ranges::find(defaults, setting) != defaults.end();
+  std::erase_if(record.settings, [&](const Setting& setting) {
+    return !existing["settings"].contains(setting.name) &&
+           std::ranges::any_of(defaults, [&](const Setting& preset) {
+             return preset.name == setting.name && preset.value == setting.value;
+           });
   });
   return record;
 }
@@ -293,7 +227,7 @@ void check_reading_matches(std::string_view existing_json, const RecordedReading
   const OrderedJson before = existing.value("reading", OrderedJson());
   const bool is_known = before.is_object();
   const OrderedJson rows = is_known ? before.value("rows", OrderedJson()) : OrderedJson();
-  // Versions of 2026-11 kept the rules of the tokenizer apart.
+  // Versions of 2026-11 recorded the rules of the tokenizer separately.
   const OrderedJson tokenizer = is_known && before.contains("tokenizer")
                                     ? before["tokenizer"]
                                     : existing.value("tokenizer_rules", OrderedJson::array());
@@ -310,7 +244,7 @@ void check_reading_matches(std::string_view existing_json, const RecordedReading
   throw Error(
       Code::kIncompatible,
       cat(version.is_string() ? version.get<std::string>() : "another version of berth",
-          ", which began the job, read its ", what, " otherwise than this version does", rules),
+          ", which began the job, read its ", what, " in another way than this version", rules),
       where, "go on with that version, or begin the job again in another --job-dir");
 }
 

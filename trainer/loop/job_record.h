@@ -3,18 +3,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "trainer/loop/load_data.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
 
-// Canonical names of flags, and their values.
-using SettingsTable = std::vector<std::pair<std::string, std::string>>;
-
-// How the program reads the inputs of a job. Another version may read them otherwise, and must not
-// go on with the job then. The rules are those that earlier versions did not have.
+// How the program reads the inputs of a job. A version that reads them in another way must not go
+// on with the job. Only rules that earlier versions did not have are recorded.
 struct RecordedReading {
   std::vector<std::string> rules{};  // of the rows (Finding)
   std::string rows{};                // their checksum; empty: the job has no rows of texts
@@ -38,8 +35,8 @@ struct JobRecord {
   std::string version{}, machine{}, kernels{};
 };
 
-// Adds the sources of a table, and how its rows were read. The first one is that of the rows to
-// train on.
+// Adds the sources of a table, and how its rows were read. The first table holds the rows to train
+// on.
 void add_table(JobRecord& record, const LoadedTable& loaded);
 
 std::string to_json(const JobRecord& record);
@@ -50,8 +47,8 @@ std::string to_json(const JobRecord& record);
 enum class IdentityOf { kAnyLength, kOneLength };
 std::string job_identity(const JobRecord& record, IdentityOf of = IdentityOf::kAnyLength);
 
-// A short text that identifies the settings in which the workers of a job must agree: all of them
-// but for the places of files and the number of threads, which each machine may have of its own.
+// A short text that identifies the settings in which the workers of a job must agree: all settings
+// except the paths of files and the number of threads, which may differ between machines.
 std::string common_settings(const SettingsTable& settings);
 
 // Throws kIncompatible if this job cannot continue the job that left `existing_json`, because
@@ -63,27 +60,27 @@ enum class InputPlaces { kMayDiffer, kMustMatch };
 void check_settings_match(std::string_view existing_json, const JobRecord& record,
                           InputPlaces places = InputPlaces::kMayDiffer);
 
-// Whether the settings say that this job is as long as the one that left `existing_json`, and
-// `record` as it were if they did. Both throw kIncompatible if that is no job.json.
+// Whether this job is as long as the job that left `existing_json`, by its settings; and `record`
+// with the length of that job. Both throw kIncompatible if that is no job.json.
 bool has_length_of(std::string_view existing_json, const JobRecord& record);
 JobRecord with_length_of(std::string_view existing_json, JobRecord record);
 
 // `record` without the settings that `existing_json` does not name and that have the value in
-// `defaults`: as the version of the program that left it would have written the record. A newer
-// version, which has more flags, compares itself with that job so. Throws kIncompatible if that is
-// no job.json.
+// `defaults`: the record as the program's version that left the job would have written it. So a
+// newer version, which has more flags, can compare its record with that job. Throws kIncompatible
+// if that is no job.json.
 JobRecord as_known_to(std::string_view existing_json, JobRecord record,
                       const SettingsTable& defaults);
 
-// Throws kIncompatible, naming `where`, if this program reads the rows or the tokenizer of the job
-// that left `existing_json` otherwise than the version that began it, which may be an earlier one:
-// a job.json without a "reading" knows no rules of rows, and may have those of the tokenizer as
-// "tokenizer_rules".
+// Checks the job that left `existing_json`, which an earlier version of the program may have begun.
+// Throws kIncompatible, naming `where`, if this program reads the job's rows or tokenizer in
+// another way than that version. A job.json without a "reading" knows no rules of rows, and may
+// have the tokenizer's rules as "tokenizer_rules".
 void check_reading_matches(std::string_view existing_json, const RecordedReading& reading,
                            const std::string& where);
 
 // `record` with the tokenizer's files of the job that left `existing_json`. Another version of the
-// program may have read other ones of them. Throws kIncompatible if that is no job.json.
+// program may have read other files of the tokenizer. Throws kIncompatible if that is no job.json.
 JobRecord with_tokenizer_files_of(std::string_view existing_json, JobRecord record);
 
 // The same as check_settings_match() for the bytes of the inputs. Compares the role, size and CRC

@@ -8,16 +8,16 @@
 #include "storage/base/json_nesting.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/expand.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
 #include "storage/formats/utf8_source.h"
+#include "trainer/loop/folder_columns.h"
 #include "trainer/loop/load_token_shards.h"
 #include "trainer/loop/managed_rows.h"
 #include "trainer/loop/peeked_source.h"
 #include "trainer/loop/plain_records.h"
-#include "trainer/loop/split_folder.h"
+#include "trainer/loop/table_files.h"
 #include "trainer/loop/tfds_folder.h"
 #include "trainer/loop/word_files.h"
 
@@ -79,8 +79,8 @@ bool begins_squad_object(std::string_view text) {
   return has_context && has_questions;
 }
 
-// Whether a file holds questions about contexts in SQuAD's layout. What asks for columns or for
-// another task is a table.
+// Whether a file holds questions about contexts in SQuAD's layout. A request for columns or for
+// another task makes it a table.
 bool holds_squad(std::string_view name, std::string_view text, const LoadRules& rules) {
   const std::string lower = lower_ascii(name);
   if (lower.ends_with(".json")) return begins_squad(text) || begins_squad_object(text);
@@ -90,11 +90,12 @@ bool holds_squad(std::string_view name, std::string_view text, const LoadRules& 
   return may_be_lines && !asks_for_table && begins_squad_object(text);
 }
 
-// Appends the rows of one file. If rows name objects that hold their texts, `objects` becomes the
-// checksum of these objects.
+// Appends the rows of one file, whose path below the folder of the data is `place`. If rows name
+// objects that hold their texts, `objects` becomes the checksum of these objects.
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
-                    const DataRequest& request, const std::optional<TfdsFolder>& tfds,
-                    Storage& storage, TableLoader& table, Checksum& objects) {
+                    const DataRequest& request, std::string_view place,
+                    const std::optional<TfdsFolder>& tfds, Storage& storage, TableLoader& table,
+                    Checksum& objects) {
   const bool ignores_labels = request.rules.need == LabelNeed::kIgnored;
   if (tfds) {
     return table.append_rows(make_tf_example_rows(
@@ -146,7 +147,7 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
     rows = make_managed_rows(std::move(rows), storage, objects, request.rules.need,
                              request.rules.task);
   }
-  table.append_rows(std::move(rows));
+  table.append_rows(with_folder_columns(std::move(rows), place));
 }
 
 // Throws kUnavailable if reading the object again gives other bytes. A large object is parsed while
@@ -207,10 +208,10 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
     ChecksumSource stored(storage.open(file), source.checksum);
     const std::string name = file.file_name();
     auto content = plain_content(std::make_unique<BorrowedSource>(stored), file);
-    append_content(std::move(content), std::string(without_compression_suffix(name)), request, tfds,
-                   storage, table, objects);
-    // The checksum covers the whole file, also bytes that a reader leaves unread, such as those
-    // after the end of a pickle, or reads in another order.
+    append_content(std::move(content), std::string(without_compression_suffix(name)), request,
+                   path_below(file, Uri::parse(request.path)), tfds, storage, table, objects);
+    // The checksum covers the whole file. It includes bytes that a reader reads in another order or
+    // not at all, such as bytes after the end of a pickle.
     std::vector<std::byte> rest(size_t{1} << 18);
     while (stored.read(rest) > 0) {
     }
@@ -236,7 +237,7 @@ std::optional<TfdsFolder> tfds_of(Storage& storage, const std::vector<Uri>& file
   return std::nullopt;
 }
 
-// Whether all files hold what the name says. Throws kBadData if some do.
+// Whether all files have the format that the name says. Throws kBadData if some do.
 bool all_hold(const std::vector<Uri>& files, const std::string& path,
               bool (*is_named)(std::string_view), const char* what) {
   const auto count = std::count_if(files.begin(), files.end(), [&](const Uri& file) {
@@ -249,6 +250,9 @@ bool all_hold(const std::vector<Uri>& files, const std::string& path,
 
 void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
                 const DataRequest& request, const TableLoader& loader) {
+  if (files.size() == 1 && files.front().url() != Uri::parse(request.path).url()) {
+    log_info(cat("read ", counted(loaded.table->rows(), "row"), " of ", files.front().to_string()));
+  }
   if (files.size() > 1) {
     log_info(cat("read ", counted(loaded.table->rows(), "row"), " of ", files.size(),
                  " files: ", files.front().to_string(), " to ", files.back().to_string()));
@@ -266,27 +270,30 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
 
 }  // namespace
 
-std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role) {
-  const Uri uri = Uri::parse(path);
-  try {
-    if (const auto folder = find_split_folder(storage, uri)) return files_for(*folder, role);
-  } catch (const Error& error) {
-    throw error.where().empty() ? error.at(uri.to_string()) : error;
-  }
-  return expand(storage, uri, [](std::string_view name) {
-    const std::string_view plain = without_compression_suffix(name);
-    if (describes_data_set(plain)) return false;
-    // A .txt in a folder of tables is a README or a licence.
-    return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
-           names_token_shard(plain);
-  });
-}
-
 void log_findings(const std::string& name, std::span<const Finding> findings) {
   for (const Finding& found : findings) {
     const std::string text = cat(name, ": ", found.text);
     found.is_warning ? log_warning(text) : log_info(text);
   }
+}
+
+namespace {
+
+std::vector<std::string> paths_of(const std::vector<Uri>& files) {
+  std::vector<std::string> paths;
+  for (const Uri& file : files) paths.push_back(file.path());
+  return paths;
+}
+
+}  // namespace
+
+std::string other_scale(const std::string& name, const ScoreScale& scale, const std::string& other,
+                        const ScoreScale& other_scale) {
+  const bool is_below = scale.is_below(other_scale);
+  if (!is_below && !other_scale.is_below(scale)) return "";
+  return cat("the scores of ", name, " go up to ", scale.largest(), ", and the scores of ", other,
+             " up to ", other_scale.largest(),
+             ", so they seem to be of different scales; write all of them in one scale");
 }
 
 LoadedTable load_table(Storage& storage, const DataRequest& request) {
@@ -304,9 +311,25 @@ LoadedTable load_table(Storage& storage, const DataRequest& request) {
     return load_token_shards(storage, request, files);
   }
   for (const Uri& file : files) {
-    for (Source& source : append_file(storage, file, request, tfds, loader)) {
-      loaded.sources.push_back(std::move(source));
+    loader.begin_file(files.size() > 1);
+    try {
+      for (Source& source : append_file(storage, file, request, tfds, loader)) {
+        loaded.sources.push_back(std::move(source));
+      }
+    } catch (const Error& error) {
+      if (error.code() == Code::kBadData) refuse_class_folders(paths_of(files), loaded.name);
+      throw;
     }
+    const FileRows& rows = loader.file_rows();
+    if (rows.are_repeated()) {
+      log_warning(cat(file.to_string(), ": ", rows.repeated(),
+                      " of its rows are also rows of the files before it, and count twice; if it "
+                      "is a copy, name the files themselves"));
+    }
+    const std::string scales =
+        other_scale(file.to_string(), rows.scale(), "the files before it", loaded.scale);
+    if (!scales.empty()) log_warning(scales);
+    loaded.scale.add(rows.scale());
   }
   try {
     loaded.table = loader.finish();

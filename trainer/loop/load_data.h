@@ -27,7 +27,7 @@ struct DataRequest {
   LoadRules rules{};
   RowLayout layout = RowLayout::kByName;
   TextForm form{};
-  // The tags of a finished model of words, which tell lines of words from lines of text.
+  // The tags of a finished model of words. They distinguish lines of words from lines of text.
   std::vector<std::string> known_tags{};
 };
 
@@ -40,14 +40,16 @@ struct LoadedTable {
   std::string sentence_column{};    // of a table with one word a row
   LabelForm label_form{};           // how the labels were read
   std::vector<Finding> findings{};  // how the rows were read; see TableLoader
+  ScoreScale scale{};               // of its scores, if the labels are numbers
 };
-
-// The files that a data path names for a role. It is expand() for tables, which may be compressed,
-// and of a folder of Hugging Face's datasets it is the split for the role (split_folder.h).
-std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role);
 
 // Says in the log what was found out about the table of this name.
 void log_findings(const std::string& name, std::span<const Finding> findings);
+
+// A warning where the scores of two tables or files seem to be of different scales; else an empty
+// text.
+std::string other_scale(const std::string& name, const ScoreScale& scale, const std::string& other,
+                        const ScoreScale& other_scale);
 
 // Reads all files of a path as one table, in the order of their names. The suffix of a name says
 // how the file is compressed. Logs what was left out or inferred. Errors name the file.

@@ -29,7 +29,7 @@ void warn_of_new_labels(const std::vector<std::string>& own,
   log_warning("the model's labels are not the data's; the data's names replace them, by position");
 }
 
-// Warns of what config.json says beyond what berth computes with.
+// Warns of settings in config.json that berth does not use.
 void warn_of_keys(const std::string& config_json, const std::string& name) {
   const Json object = parse_json(config_json);
   const std::vector<std::string> unknown = check_keys(object, config_keys());
@@ -91,17 +91,17 @@ TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options)
   // Files of classifiers with several labels may not say so; the same names mean the same head
   // then.
   const Json source = parse_json(config.source_json);
-  const bool is_told = source.contains("problem_type") && !source["problem_type"].is_null();
+  const bool names_problem = source.contains("problem_type") && !source["problem_type"].is_null();
   const bool same_rows = traits(*saved).rows == traits(config.task).rows &&
                          traits(*saved).has_classes && traits(config.task).has_classes;
   const std::vector<std::string> own = parse_config(config.source_json).labels;
-  const bool is_open = same_rows && !is_told;
+  const bool is_open = same_rows && !names_problem;
   const bool same_labels = own == config.labels || in_order_of(own, config.labels) == config.labels;
   rules.classifier_is_new = !(is_open && same_labels);
   if (is_open && !rules.classifier_is_new) {
     log_info(
         cat("config.json does not say whether texts have one label or several "
-            "(problem_type): the model's head goes on as that of ",
+            "(problem_type): the model's head is used for ",
             task_name(config.task)));
   }
   return rules;
@@ -233,8 +233,8 @@ std::vector<std::string> evaluation_labels(const ModelConfig& config) {
   return numbers;
 }
 
-void settle_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
-                    std::vector<std::string>& rules) {
+void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
+                     std::vector<std::string>& rules) {
   if (!is_tied(config) || options.init == Init::kRandom) return;
   const ModelParameters* found = folder.peek_parameters();
   if (found == nullptr) return;

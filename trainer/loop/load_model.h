@@ -58,19 +58,19 @@ std::vector<std::string> order_labels(const ModelConfig& config,
 // Whether the labels are LABEL_0, LABEL_1, ..., which transformers writes for labels without names.
 bool are_placeholders(const std::vector<std::string>& labels);
 
-// The names that rows to evaluate have for the config's labels. They are the labels themselves, or
-// 0, 1, ... if the labels are placeholders (LABEL_0, LABEL_1, ...).
+// The names of the config's labels in the rows to evaluate. They are the labels themselves, or 0,
+// 1, ... if the labels are placeholders (LABEL_0, LABEL_1, ...).
 std::vector<std::string> evaluation_labels(const ModelConfig& config);
 
 // The rule of a job whose decoder is not tied, because its model's file has one with other numbers.
 inline constexpr const char* kOwnDecoderRule = "a decoder of the model's file counts";
 
-// Where a task of masked tokens would compute with the word embeddings, but the folder's file has a
-// decoder with other numbers: the config's decoder is not tied then, as in transformers 5. Warns of
-// that, and of another bias of the decoder, and adds to `rules` what earlier versions read
-// otherwise.
-void settle_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
-                    std::vector<std::string>& rules);
+// For tasks of masked tokens, whose decoder usually shares the word embeddings. If the folder's
+// file has a decoder with other numbers, the config's decoder becomes untied, as in transformers 5.
+// Warns of that, and of another bias of the decoder. Adds to `rules` the rules by which earlier
+// versions read the file in another way.
+void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
+                     std::vector<std::string>& rules);
 
 enum class HeadNeed { kOptional, kRequired };
 

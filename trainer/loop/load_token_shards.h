@@ -10,8 +10,8 @@ namespace berth {
 
 // Loads the shards that --mode prepare --task mlm wrote as one table; `files` are all of them, in
 // order. Local files and files in the cache are mapped into memory and stay where they are. Others
-// are fetched one after the other, and their sequences are kept as ExampleTable keeps rows. Throws
-// what TokenShardSet throws, and kBadData where the request is for another task than masked
+// are fetched one after the other, and their sequences are stored as ExampleTable stores rows.
+// Throws what TokenShardSet throws, and kBadData where the request is for another task than masked
 // language models.
 LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
                               const std::vector<Uri>& files);

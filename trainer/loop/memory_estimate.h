@@ -13,8 +13,8 @@ namespace berth {
 // because the system may take their pages back.
 struct MemoryEstimate {
   size_t program = 0;  // code, libraries and the tokenizer
-  size_t tables = 0;   // the rows, and what is kept of their tokens
-  size_t teacher = 0;  // what a teacher makes of the rows, also in the batches that wait
+  size_t tables = 0;   // the rows and the stored tokens
+  size_t teacher = 0;  // the teacher's outputs for the rows, also in the batches that wait
   EngineMemory engine{};
   // Copies of the state that exist while it is loaded, or while a checkpoint or the finished model
   // is written, whichever is largest.
@@ -23,11 +23,11 @@ struct MemoryEstimate {
   // What reading the rows has taken for a while beyond all of this. It is free again.
   size_t reading = 0;
   Saving saves = Saving::kBesideTraining;
-  // What the copies for a save may take, within `saving`. They may take more where storage is slow
-  // and the host has memory to spare; CopyLimits is made of that.
+  // The memory that the copies for a save may take, within `saving`. They may take more where
+  // storage is slow and the host has memory to spare; CopyLimits is made of that.
   uint64_t most_copied = 0;
 
-  // What the job holds at once from now on, and at most at any time.
+  // The memory that the job holds at once from now on, and the most at any time.
   size_t on_host_yet() const {
     return program + tables + teacher + engine.on_host() + saving + probe;
   }

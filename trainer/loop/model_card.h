@@ -13,7 +13,7 @@ namespace berth {
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics);
 
 // How the card calls a file of data or a model: by the name on the hub, "org/name", or else by the
-// last part of the path. Nothing of a server, a user or a query is left.
+// last part of the path. It contains no server, user or query.
 std::string card_name(const std::string& uri);
 // The same for a model, which has a name only on the hub. Empty: it is not from there.
 std::string hub_name(const std::string& uri);

@@ -82,8 +82,8 @@ void require_config_beside(Storage& storage, const ModelOptions& options, const 
   throw Error(Code::kNotFound, cat(kNoConfig, " beside it"), file.to_string(), kNoConfigHint);
 }
 
-// The directory of the finished model if `uri` is a job directory, that of the encoder if it is an
-// older model of sentence-transformers, and `uri` itself otherwise.
+// The directory of the finished model if `uri` is a job directory. The encoder's directory if `uri`
+// is an older model of sentence-transformers. `uri` itself otherwise.
 Uri model_directory(Storage& storage, const Uri& uri) {
   if (storage.stat(uri / "config.json") || storage.stat(uri / "bert_config.json")) return uri;
   const Uri finished = JobDirectory(uri).model(), encoder = uri / kTransformerFolder;
@@ -168,7 +168,7 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options, ModelNee
 
 std::optional<Uri> ModelFolder::locate(std::string_view name) const {
   if (name == "vocab.txt" && !options_.vocab_file.empty()) return Uri::parse(options_.vocab_file);
-  // A vocabulary that was named is not that of the folder's tokenizer.json, which would decide.
+  // A vocabulary that a flag names replaces the folder's tokenizer.json, which would win otherwise.
   if (name == "tokenizer.json" && !options_.vocab_file.empty()) return std::nullopt;
   if (name == "config.json" && !options_.model_config.empty()) {
     return Uri::parse(options_.model_config);

@@ -24,10 +24,10 @@ void require_model(Storage& storage, const ModelOptions& options);
 // be absent.
 enum class ModelNeed { kWhole, kTokenizer };
 
-// The files of a model by name. The model is a directory, the finished model of an earlier job, an
-// archive, or a file of parameters or a TensorFlow checkpoint with the files beside it. An archive
-// is unpacked into a temporary directory, which is removed with this object. --model-config and
-// --vocab-file replace the model's own files. Records what was read.
+// The files of a model by name. The model is a directory, the finished model of an earlier job, or
+// an archive. It may also be a file of parameters or a TensorFlow checkpoint, with the files beside
+// it. An archive is unpacked into a temporary directory, which is removed with this object.
+// --model-config and --vocab-file replace the model's own files. Records what was read.
 class ModelFolder {
  public:
   // `options.model` may be empty only if the config is given (random initialisation). Throws
@@ -36,8 +36,8 @@ class ModelFolder {
 
   // Reads a text file by its Hugging Face name. Returns nullopt if it is absent.
   std::optional<std::string> text(std::string_view name);
-  // The same for a file of the folder that lists the modules of a model of sentence-transformers,
-  // of which the encoder's folder may be a part.
+  // The same for a file of the folder that lists the modules of a sentence-transformers model. The
+  // encoder's folder may be inside that folder.
   std::optional<std::string> module_text(std::string_view name);
   // Reads config.json or bert_config.json. Throws kNotFound if both are absent.
   std::string config_json();

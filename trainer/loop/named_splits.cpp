@@ -6,6 +6,7 @@
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/expand.h"
 #include "storage/formats/row_reader.h"
 #include "trainer/loop/split_folder.h"
 
@@ -39,10 +40,10 @@ std::string split_of_part(std::string part) {
   return found == std::end(kNames) ? "" : std::string(found->second);
 }
 
-// The split that one part of a path says. "?": several.
+// The split that one part of a path says, such as "news_train.csv" or "split=train". "?": several.
 std::string split_of_text(std::string_view text) {
   std::string found, half;
-  for (const std::string& part : parted(lower_ascii(text), "_-. ")) {
+  for (const std::string& part : parted(lower_ascii(text), "_-. =")) {
     if (part == "matched" || part == "mismatched") half = "_" + part;
     const std::string split = split_of_part(part);
     if (!split.empty()) found = found.empty() || found == split ? split : "?";
@@ -78,8 +79,10 @@ bool accompanies_splits(std::string_view file_name) {
 std::vector<std::string> tables_among(const std::vector<std::string>& names) {
   std::vector<std::string> tables;
   for (const std::string& name : names) {
-    if (name.starts_with('.') || name.find("/.") != std::string::npos) continue;
     const std::string_view file = last_part(name);
+    // A table may be called "_train.csv"; folders such as "_delta_log" hold none.
+    const std::string_view place = std::string_view(name).substr(0, name.size() - file.size());
+    if (hidden_by(place) != 0 || (hidden_by(file) != 0 && !file.starts_with('_'))) continue;
     if (is_table(without_compression_suffix(file)) && !describes_data_set(file)) {
       tables.push_back(name);
     }
@@ -137,11 +140,11 @@ std::optional<Splits> named_splits(const std::vector<std::string>& names, const 
   if (!unnamed.empty()) {
     std::vector<std::string> named;
     for (const auto& [split, files] : splits) named.push_back(split);
-    throw Error(
-        Code::kBadData,
-        cat("has tables that are named after splits (", listed(named),
-            ") beside others, so it is not known which rows are for what: ", listed(unnamed)),
-        folder.to_string(), "name the files themselves; a pattern names several");
+    throw Error(Code::kBadData,
+                cat("has tables that are named after splits (", listed(named),
+                    ") beside others, so it is not known which of these are for training: ",
+                    listed(unnamed)),
+                folder.to_string(), "name the files themselves; a pattern names several");
   }
   if (!trains || !evaluates) return std::nullopt;
   if (first.size() > 1) {

@@ -20,7 +20,7 @@ namespace berth {
 std::optional<std::map<std::string, std::vector<Uri>>> named_splits(
     const std::vector<std::string>& names, const Uri& folder);
 
-// The split that a table is by its name, relative to its folder: "train", "validation", "test",
+// The split that a table's name means, relative to its folder: "train", "validation", "test",
 // "validation_matched" and so on; "" for others, and for a name of several splits.
 std::string named_split(std::string_view name);
 

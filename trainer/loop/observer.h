@@ -43,7 +43,7 @@ struct JobReport {
   double peak_learning_rate = 0;
   std::string learning_rate_is_for{};  // what the program chose it for; empty: nothing special
   std::string kernels{};
-  std::string cut_texts{};  // a sentence about those that are cut; empty: at most 5 % are
+  std::string cut_texts{};  // a sentence about texts that are cut; empty: at most 5 % are
   std::vector<ProbeFacts> probes{};
   int64_t probed_steps = 0;      // by an uninterrupted job
   std::vector<ShownRow> rows{};  // the first of the training data; none: they are not to be shown
@@ -60,12 +60,12 @@ struct StepReport {
   double interval_loss = 0;  // mean over the examples since the last report with `log` set
   double learning_rate = 0, grad_norm = 0;
   double examples_per_second = 0, tokens_per_second = 0;
-  // Of this update alone.
+  // Of this update only.
   int64_t examples = 0, tokens = 0;
   double seconds = 0;
   double flops_per_second = 0;       // achieved, as TrainingFlops counts; 0: not counted
   double peak_flops_per_second = 0;  // of the devices; 0: not known
-  // At logged steps, where the device tells.
+  // At logged steps, if the device reports it.
   std::optional<DeviceMemory> device_memory{};
   bool log = false;  // this step is one of --logging-steps, the first or the last
 };
@@ -79,7 +79,7 @@ struct EvaluationReport {
   // The accuracy of always predicting the most frequent class. Only for one class for each text.
   std::optional<double> majority_rate{};
   std::string split{};                 // "validation" (held out of the training file) or "eval"
-  const TaskScores* scores = nullptr;  // all scores, valid during the call; null: not told
+  const TaskScores* scores = nullptr;  // all scores, valid during the call; null: not reported
 };
 
 struct CheckpointReport {
@@ -103,8 +103,8 @@ class Observer {
   // The finished model was evaluated on MNLI's second set.
   virtual void on_second_evaluation(const EvaluationReport&) {}
   virtual void on_probing(const std::string& name) { (void)name; }  // a probe begins
-  // All probes of a step are done. `reports` holds what those that succeeded found, and may be
-  // empty.
+  // All probes of a step are done. `reports` holds the results of the probes that succeeded, and
+  // may be empty.
   virtual void on_probes(const std::vector<ProbeReport>& reports) { (void)reports; }
   // Training waits until the checkpoint of this step is written.
   virtual void on_saving(int64_t step) { (void)step; }

@@ -8,6 +8,7 @@
 #include "storage/base/dtype.h"
 #include "storage/formats/text_form.h"
 #include "trainer/data/label_form.h"
+#include "trainer/loop/mode.h"
 #include "trainer/loop/schedule.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/loss_options.h"
@@ -17,27 +18,10 @@
 
 namespace berth {
 
-enum class Mode {
-  kTrain,
-  kTrainAndEval,
-  kEval,
-  kPredict,
-  kEmbed,
-  kExportOnly,
-  kPrepare,
-  kTokenize,
-  kInspect,
-  kConvert,
-  kTrainTokenizer,
-  kHeartbeat,
-  kBench,
-  kFetch,
-  kReport
-};
 enum class Init { kPretrained, kRandom };
 
-// What computes. kAuto takes a TPU if there is one, then a GPU, then the CPU's own kernels. kXlaCpu
-// runs the programs that TPUs and GPUs run on the CPU, for comparison.
+// The device of a job. kAuto takes a TPU if there is one, then a GPU, then the CPU's own kernels.
+// kXlaCpu runs the programs that TPUs and GPUs run on the CPU, for comparison.
 enum class DeviceKind { kAuto, kCpu, kTpu, kGpu, kXlaCpu };
 
 // The limits of --max-seq-length.
@@ -54,7 +38,7 @@ struct DataOptions {
   std::string sentence_column{};  // of rows of one word; see LoadRules
   LabelForm labels{};             // how sets of labels are written
   double max_similarity = 1;      // the label of texts that mean the same, for Task::kSimilarity
-  std::string label_names{};      // joined by commas; empty: those of the data or the model
+  std::string label_names{};      // joined by commas; empty: from the data or the model
   TextForm text_form{};           // of files of text
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
   double data_fraction = 1.0;     // fraction of the training rows that is used
@@ -67,7 +51,7 @@ struct DataOptions {
   bool line_by_line = false;              // else rows are joined and cut into full sequences
   bool attends_across_documents = false;  // where they are joined
   int64_t sequences_per_block = 1;        // the most of them, as the rows turned out
-  // An earlier version began the job, which took a line without spaces for one word.
+  // Whether an earlier version began the job. It read a line without spaces as one word.
   bool words_end_at_spaces = false;
   // For question answering.
   std::optional<int64_t> doc_stride{};  // see FeatureOptions
@@ -87,7 +71,7 @@ struct ModelOptions {
   bool ignores_mismatched_sizes = false;
 };
 
-// What an encoder learns of a teacher from texts without labels.
+// The output of a teacher that an encoder learns from texts without labels.
 enum class DistillationTarget {
   kEmbedding,     // the mean of the last hidden states of a text's tokens
   kHiddenStates,  // the last hidden state of each token
@@ -120,7 +104,7 @@ enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 // What embeddings of texts that belong together learn.
 enum class SimilarityLoss { kCosine, kInBatchNegatives };
 
-// How texts become vectors. What is empty is as the model's folder says.
+// How texts become vectors. An empty value means the setting in the model's folder.
 struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
   std::optional<bool> normalizes{};
@@ -139,7 +123,7 @@ struct OptimizationOptions {
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double weight_decay = 0.01;
   double max_grad_norm = 1.0;         // 0: no clipping
-  double layerwise_lr_decay = 1;      // the rate of a layer divided by that of the layer above
+  double layerwise_lr_decay = 1;      // the rate of a layer divided by the rate of the layer above
   bool freeze_embeddings = false;     // whether they keep their values
   int64_t freeze_encoder_layers = 0;  // lowest layers that keep their values, as the embeddings do
   double label_smoothing = 0;
@@ -147,8 +131,8 @@ struct OptimizationOptions {
   LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // PEFT's default alpha
 };
 
-// The place of this process among those that train one model together. Their number may change
-// when a job is resumed: it decides only which part of an update which of them trains.
+// The rank of this process among the processes that train one model together. Their number may
+// change when a job is resumed: it decides only which process trains which part of an update.
 struct RankPlace {
   int64_t rank = 0, size = 1;
   // Whether a process trains a part of each update. If not, all of them give whole updates to
@@ -156,12 +140,12 @@ struct RankPlace {
   bool cuts_updates = true;
 
   bool leads() const { return rank == 0; }
-  // An update is cut into so many parts, and this process trains this one.
+  // The number of parts of an update, and the part that this process trains.
   int64_t parts() const { return cuts_updates ? size : 1; }
   int64_t part() const { return cuts_updates ? rank : 0; }
 };
 
-// Where the job of a seed writes what is large, as URIs.
+// Where the job of a seed writes its large files, as URIs.
 struct SeedPlaces {
   std::string checkpoints{}, model{};
 };
@@ -171,7 +155,7 @@ struct TrainingOptions {
   int64_t max_steps = 0;                    // 0: epochs decide
   int64_t batch_size = 8;                   // examples of an update, in all its micro-batches
   int64_t token_budget = 0;                 // the most tokens of an update; 0: no limit
-  int64_t eval_batch_size = 0;              // 0: that of a micro-batch
+  int64_t eval_batch_size = 0;              // 0: the size of a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches of an update
   bool recompute = false;                   // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
@@ -182,7 +166,8 @@ struct TrainingOptions {
   std::optional<double> save_minutes{};
   double save_patience_s = 30;   // how long a save waits for an earlier one
   int64_t save_total_limit = 2;  // 0: keep all
-  // Whether older checkpoints go where the disk is full: unless somebody asked to keep all.
+  // Whether older checkpoints are removed if the disk is full. It is false if the user wants to
+  // keep all.
   bool gives_up_checkpoints = true;
   int64_t grace_s = 0;         // between a signal to stop and the end by force; 0: not known
   int64_t step_timeout_s = 0;  // of an update or a part of an evaluation; 0: there is none
@@ -192,17 +177,18 @@ struct TrainingOptions {
   std::string metric_for_best_model{};  // empty: the task's main metric
   int64_t early_stopping_patience = 0;  // in evaluations; 0: trains to the plan's end
   bool load_best_model_at_end = false;
-  // Whether the job writes checkpoints and its model. A run inside a job, of which only the scores
-  // are wanted, does not.
+  // Whether the job writes checkpoints and its model. A run inside a job that only produces scores
+  // does not.
   bool keeps_weights = true;
   OptimizationOptions optimization{};
   RankPlace place{};
-  DType reduce_dtype = DType::kBF16;  // what gradients travel in from rank to rank
-  bool shard_optimizer = false;       // whether each rank keeps the moments of its share alone
-  std::vector<SeedPlaces> earlier_seeds{};  // with --seeds: those that are finished
+  DType reduce_dtype = DType::kBF16;  // the type in which gradients travel between ranks
+  bool shard_optimizer = false;       // whether each rank stores only the moments of its share
+  std::vector<SeedPlaces> earlier_seeds{};  // with --seeds: seeds that are finished
   int64_t later_seeds = 0;                  // and how many come after this one
 
-  // About as many, where there are several ranks: they share the tokens equally.
+  // The examples of a micro-batch. With several ranks it is an estimate, because they share the
+  // tokens equally.
   int64_t examples_per_micro_batch() const {
     const int64_t parts = gradient_accumulation_steps * place.parts();
     return (batch_size + parts - 1) / parts;
@@ -218,7 +204,7 @@ enum class ExportFormat { kSafetensors, kTensorflow, kOnnx };
 struct OutputOptions {
   std::string job_dir{}, export_dir{}, checkpoint_dir{}, summary_dir{};
   ExportFormat export_format = ExportFormat::kSafetensors;
-  std::optional<DType> export_dtype{};  // by default float32, or that of a converted source
+  std::optional<DType> export_dtype{};  // by default float32, or the type of a converted source
   bool export_adapter = false;          // LoRA's adapter, beside the merged model
   std::string hypertune_metric{};  // for the tuning service; empty: its own or the best model's
   bool reuse_job_dir = true;       // false: refuse a job_dir that was used before

@@ -18,8 +18,8 @@ struct Plan {
   int64_t total_steps = 0;
   double epochs = 0;  // passes over the data
 };
-// Counts the updates of a job. With a token budget, it counts those of every epoch as they will be
-// made. It does not account for data that will be skipped, because they are not known yet.
+// Counts the updates of a job. With a token budget, it counts the updates of every epoch exactly.
+// It does not account for data that will be skipped, because they are not known yet.
 Plan make_plan(const TrainingOptions& options, Dataset& train_data);
 
 // The number of evaluations that are due in the first `step` updates. They are spread over an epoch

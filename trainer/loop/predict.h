@@ -21,8 +21,8 @@ struct PredictionFile {
 
 // Writes the lines of all examples to each file, in order. Closes no sink. Returns false if `stop`
 // was set meanwhile; the sinks then lack rows. Throws kBadData, naming the row, if a logit is not
-// finite. With several ranks, each computes a part, as run_forward() says, and those that write
-// nothing have no files. `ranks` may be null.
+// finite. With several ranks, each computes a part, as run_forward() says. Ranks that write nothing
+// have no files. `ranks` may be null.
 bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
                        const std::atomic<bool>& stop, Communicator* ranks);

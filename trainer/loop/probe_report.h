@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// What one probe found: the scores of a model that was fine-tuned from the encoder as it was after
-// `step` updates. All numbers are finite.
+// The result of one probe: the scores of a model that was fine-tuned from the encoder after `step`
+// updates. All numbers are finite.
 struct ProbeReport {
   int64_t step = 0;
   std::string name{};    // of the probe

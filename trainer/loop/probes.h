@@ -12,16 +12,16 @@
 
 namespace berth {
 
-// Fine-tunes the current encoder on small labelled tasks, to show what pre-training brings while it
-// runs. The loop's thread calls.
+// Fine-tunes the current encoder on small labelled tasks, to show the progress of pre-training. The
+// loop's thread calls it.
 class Probes {
  public:
   virtual ~Probes() = default;
 
-  // Probes the encoder as it is after `step` updates. It reads the engine's values and changes
-  // nothing. No update is in flight. Returns a report for each probe that succeeded: a probe that
-  // fails is a warning and never ends the training. Returns nullopt if a stop was asked for, which
-  // abandons the probe that runs.
+  // Probes the encoder after `step` updates. It reads the engine's values and changes nothing. No
+  // update is in flight. Returns a report for each probe that succeeded: a probe that fails is a
+  // warning and never ends the training. Returns nullopt after a stop signal, which abandons the
+  // running probe.
   virtual std::optional<std::vector<ProbeReport>> run(const Engine& engine, int64_t step) = 0;
 };
 

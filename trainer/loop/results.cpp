@@ -77,8 +77,7 @@ OrderedJson eval_object(const EvaluationResult& evaluation, bool is_summary = fa
   return object;
 }
 
-// The scores of all probes, and what they cost. The share is that of this process's part of the
-// run.
+// The scores of all probes, and what they cost. The share is for this process's part of the run.
 OrderedJson probes_object(const TrainResult& result) {
   OrderedJson scores = OrderedJson::array();
   double seconds = 0;

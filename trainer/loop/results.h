@@ -24,7 +24,7 @@ struct JobMetrics {
   Task task = kDefaultTask;
   // With --precision int8: `evaluation` once more, in fp32.
   std::optional<EvaluationResult> in_fp32{};
-  Precision precision = Precision::kFp32;  // that of matrix products
+  Precision precision = Precision::kFp32;  // of matrix products
   std::string kernels;
   // For the model card: the file or folder of the evaluation's rows, and the model that the
   // training began with, as the job names them. Empty: not known.

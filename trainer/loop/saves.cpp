@@ -14,7 +14,8 @@
 namespace berth {
 namespace {
 
-// A save in a hurry must fit so many times into the time that is left, and leave a second.
+// A save in a hurry must take at most the remaining time divided by this margin, and leave a
+// second.
 constexpr double kHurryMargin = 1.2, kHurryRest_s = 1;
 
 // The place could be written when the job began. So a restart may find that it can be written
@@ -78,7 +79,7 @@ void Saves::save_when_due() {
   if (!options_.keeps_weights) return;
   if (due_by_steps(state_.step)) {
     owes_save_ = true;
-    if (saving_) settle(checkpoints_.poll(options_.save_patience_s));
+    if (saving_) take_outcome(checkpoints_.poll(options_.save_patience_s));
     if (saving_) {
       log_warning(cat("the checkpoint of step ", saved_step_,
                       " is still being written: the save of step ", state_.step,
@@ -112,7 +113,7 @@ void Saves::start(bool is_interim) {
     observer_.on_saving(saved_step_);
     before = checkpoints_.wait();
   }
-  settle(before);
+  take_outcome(before);
   if (checkpoints_.saves_while_training_waits()) observer_.on_saving(state_.step);
   pace_.restart();
   state_.is_interim = is_interim;
@@ -141,7 +142,7 @@ void Saves::say_interval(const CheckpointReport& report) {
 }
 
 // Reports the end of a save. A failure is only a warning, because a later save may succeed.
-void Saves::settle(const std::optional<SaveOutcome>& outcome) {
+void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
   if (!outcome) return;
   saving_ = false;
   if (!outcome->failure) {
@@ -175,12 +176,12 @@ void Saves::finish() {
   if (saving_) observer_.on_saving(saved_step_);
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
   if (outcome && outcome->failure) throw_last_failure(outcome->failure);
-  settle(outcome);
+  take_outcome(outcome);
   wait_for_rank_0();
 }
 
 void Saves::end_together() {
-  settle(checkpoints_.wait());
+  take_outcome(checkpoints_.wait());
   wait_for_rank_0();
 }
 
@@ -190,7 +191,7 @@ void Saves::wait_for_rank_0() {
 
 void Saves::finish_quietly() noexcept {
   try {
-    settle(checkpoints_.wait());
+    take_outcome(checkpoints_.wait());
   } catch (const std::exception& error) {
     log_debug(cat("the save in progress failed, too: ", error.what()));
   } catch (...) {

@@ -27,7 +27,7 @@ class Saves {
 
   // Reports a save that has ended. A failed save is only a warning, unless another process writes
   // to the directory or the directory was removed: that throws kInUse or kNotFound.
-  void poll() { settle(checkpoints_.poll()); }
+  void poll() { take_outcome(checkpoints_.poll()); }
   // Whether the state after `step` updates must be saved, because of --save-steps or the time, or
   // because a save was postponed.
   bool due(int64_t step) const;
@@ -53,8 +53,8 @@ class Saves {
   void end_together();
 
   // To be called before the state goes back to a checkpoint. Waits for the running save.
-  void pause() { settle(checkpoints_.wait()); }
-  // To be called after that. The state is now that of a checkpoint or of the start.
+  void pause() { take_outcome(checkpoints_.wait()); }
+  // To be called after that. The state is now a checkpoint's state or the start's.
   void resume();
 
  private:
@@ -62,7 +62,7 @@ class Saves {
   bool due_by_time(int64_t step) const;
   void start(bool is_interim);
   void say_interval(const CheckpointReport& report);
-  void settle(const std::optional<SaveOutcome>& outcome);
+  void take_outcome(const std::optional<SaveOutcome>& outcome);
   void wait_for_rank_0();
 
   const TrainingOptions& options_;

@@ -30,9 +30,9 @@ class Schedule {
 };
 
 // The peak rate of fine-tuning where none is given, also of pre-training that goes on with a model.
-// From BERT-base's width of 768 on it is that of Hugging Face's
-// Trainer. A narrower encoder needs larger steps: kBertLearningRate (768 / hidden_size)^1.5, and
-// 1e-3 at most. bench/README.md has measurements. Rounded to two digits, because people read it.
+// For widths from BERT-base's 768 on, it is the default of Hugging Face's Trainer. A narrower
+// encoder needs larger steps: kBertLearningRate (768 / hidden_size)^1.5, and 1e-3 at most.
+// bench/README.md has measurements. Rounded to two digits, because people read it.
 inline constexpr double kBertLearningRate = 5e-5;
 double default_learning_rate(int64_t hidden_size);
 // The peak rate of pre-training from random parameters where none is given, by AdamW in updates of

@@ -77,7 +77,7 @@ constexpr KnownKey kModuleKeys[] = {
     {"type", kRead},
 };
 
-// Checks the keys of a file, which `name` says, and warns of those that nobody knows.
+// Checks the keys of the file `name`, and warns of unknown keys.
 void check(const Json& object, std::string_view keys, const std::string& name) {
   try {
     const std::vector<std::string> unknown = check_keys(object, sentence_keys(keys));
@@ -172,7 +172,7 @@ std::optional<int64_t> length_in(const Json& object, const char* key, const char
               name, "correct it, or take the key out and give --max-seq-length");
 }
 
-// Where a module stands among those that berth computes, in their order. 0: it is not one of them.
+// The position of a module in the order in which berth computes modules. 0: it is not one of them.
 int place_of(std::string_view kind) {
   constexpr std::array<std::string_view, 3> kOrder = {"Transformer", "Pooling", "Normalize"};
   const auto* const found = std::ranges::find(kOrder, kind);

@@ -12,32 +12,33 @@
 
 namespace berth {
 
-// What a model's folder says of embeddings beside its encoder, in the files of
-// sentence-transformers: modules.json lists the modules (an encoder, then a Pooling, perhaps a
-// Normalize), each with a folder of its own; older folders keep the encoder in 0_Transformer. Empty
-// where the folder does not say.
+// The settings for embeddings in a model's folder, in the files of sentence-transformers.
+// modules.json lists the modules (an encoder, then a Pooling, perhaps a Normalize), each with a
+// folder of its own. In older folders the encoder is in 0_Transformer. A value is empty if the
+// folder does not have it.
 struct SentenceFiles {
   bool is_there = false;  // there is a modules.json
   std::optional<Pooling> pooling{};
   bool normalizes = false;
   bool lowers_case = false;  // do_lower_case of sentence_bert_config.json
-  // truncate_dim: encode() returns so many of each vector's first numbers.
+  // truncate_dim: encode() returns this number of elements from the beginning of each vector.
   std::optional<int64_t> truncate_dim{};
-  std::string prompt{};       // what encode() puts before each text by default
-  std::string similarity{};   // similarity_fn_name; "": the cosine
-  std::string config_json{};  // config_sentence_transformers.json, to be kept; "": there is none
+  std::string prompt{};      // what encode() puts before each text by default
+  std::string similarity{};  // similarity_fn_name; "": the cosine
+  std::string
+      config_json{};  // config_sentence_transformers.json, to be written again; "": there is none
   // Of sentence_bert_config.json, or else the tokenizer's model_max_length. In tokens.
   std::optional<int64_t> max_seq_length{};
 };
 
-// The model_max_length of tokenizer_config.json, in tokens. nullopt where it names none or one
-// without limit. Throws kUsage where it is no length that berth has.
+// The model_max_length of tokenizer_config.json, in tokens. nullopt if it names none, or one that
+// means no limit. Throws kUsage if berth does not support the length.
 std::optional<int64_t> tokenizer_length(ModelFolder& folder);
 
-// Reads them. Throws kUsage where a module, its package or place in the order, a pooling or a key
-// is one with which berth does not compute, kNotFound where the configuration of a Pooling is not
-// there, and kCorrupt where a file is not JSON. Warns of a prompt that encode() would put before
-// each text, and of keys that nobody knows.
+// Reads them. Throws kUsage if berth does not support a module, its package, the order of modules,
+// a pooling or a key's value. Throws kNotFound if the configuration of a Pooling is absent, and
+// kCorrupt if a file is not JSON. Warns of a prompt that encode() would put before each text, and
+// of keys that nobody knows.
 SentenceFiles read_sentence_files(ModelFolder& folder);
 
 // The keys of these files. `name` is "sentence_bert_config.json",
@@ -47,9 +48,8 @@ std::span<const KnownKey> sentence_keys(std::string_view name);
 
 // Writes the files beside an exported encoder with which SentenceTransformer(path) loads it, in the
 // layout that every version reads: texts are cut to `max_seq_length` tokens, pooled and perhaps
-// normalized as the config says.
-// `files` are those of the model that the encoder was trained from: its prompts and its other keys
-// of config_sentence_transformers.json are kept.
+// normalized as the config says. `files` come from the model that the training began with. Their
+// prompts and other keys of config_sentence_transformers.json go into the new files.
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length, const SentenceFiles& files = {});
 

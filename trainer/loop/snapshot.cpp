@@ -15,7 +15,7 @@ constexpr int64_t kPiece = int64_t{1} << 18;
 
 uint64_t fp32_bytes(int64_t elements) { return static_cast<uint64_t>(elements) * sizeof(float); }
 
-// A device copies whole tensors to the host, whatever part is asked for.
+// A device copies whole tensors to the host, even if only a part is needed.
 int64_t piece_elements(std::span<const ParameterSpec> specs, const EngineInfo& info) {
   int64_t largest = 0;
   for (const ParameterSpec& spec : specs) largest = std::max(largest, spec.elements());
@@ -68,7 +68,7 @@ void Snapshot::before_change() {
   has_changed_ = true;
 }
 
-// Of the tensors that an update changes.
+// The bytes of the tensors that an update changes.
 uint64_t Snapshot::unread_bytes() const {
   int64_t elements = 0;
   for (size_t i = next_; i < tensors_.size(); ++i) {

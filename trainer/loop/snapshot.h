@@ -29,12 +29,12 @@ struct CopyLimits {
 // The parameters, moments and state of a run at one moment, to be written as a checkpoint while
 // training continues.
 //
-// A writer reads the tensors out of the engine, one after the other. They stay as they are until
-// the next update has run its forward and backward passes, which takes seconds for a large model on
-// CPUs: on a fast disk everything is written by then. Only what is left is copied before the update
-// changes it. CheckFreq (Mohan et al., FAST 2021) lets an update wait for a copy of the whole state
-// in the same place; PyTorch's distributed checkpoints (async_save) and Orbax make that copy before
-// the next step begins.
+// A writer reads the tensors out of the engine, one after the other. The tensors do not change
+// until the next update has run its forward and backward passes. For a large model on CPUs this
+// takes seconds, and a fast disk has everything by then. Before the update changes a tensor, only
+// the part that is not written yet is copied. CheckFreq (Mohan et al., FAST 2021) copies the whole
+// state at this point, and the update waits for it. PyTorch's distributed checkpoints (async_save)
+// and Orbax make that copy before the next step begins.
 //
 // Two threads: a writer calls write_parameters(), write_moments() and end(); begin() and
 // before_change() are called by the thread that trains. A snapshot may begin when the one before it
@@ -45,16 +45,16 @@ class Snapshot {
   // before an update changes the engine's tensors.
   void begin(const TrainingState& state, const Engine& engine, const CopyLimits& limits);
 
-  // Returns when the engine may change. Copies what the writer has not read, after the waiting that
-  // the limits ask for. Does not wait for a snapshot that has ended.
+  // Returns when the engine may change. Copies the part that the writer has not read, after waiting
+  // as CopyLimits say. Does not wait for a snapshot that has ended.
   void before_change();
 
   const TrainingState& state() const { return state_; }
   uint64_t parameter_bytes() const;
   uint64_t moment_bytes() const;
 
-  // The parameters come first. Neither closes the sink. To write the same tensors again, as after a
-  // lost upload, is possible until the engine has changed; after that it throws kUnavailable.
+  // The parameters come first. Neither closes the sink. The same tensors can be written again, as
+  // after a lost upload, until the engine has changed. After that, they throw kUnavailable.
   void write_parameters(ByteSink& sink);
   void write_moments(ByteSink& sink);
   // Nothing more will be written, because all is written or because writing failed.
@@ -81,7 +81,7 @@ class Snapshot {
   std::mutex mutex_;  // guards the members below, and reading the engine
   std::condition_variable changed_;
   bool is_open_ = false;      // from begin() to end()
-  bool has_changed_ = false;  // the engine's tensors are not those of the snapshot any more
+  bool has_changed_ = false;  // the engine's tensors differ from the snapshot now
   size_t next_ = 0;           // the tensor that is read next
   int64_t next_element_ = 0;
   std::vector<std::vector<float>> copies_;  // by tensor: all elements that were unread

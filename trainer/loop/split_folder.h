@@ -19,7 +19,7 @@ namespace berth {
 //   tables named as splits:      train.csv | dev.csv | test.csv, or train/a.csv | test/a.csv
 //                                (named_splits.h)
 //
-// Other files in the first three, such as cache-*.arrow, are none of their rows.
+// Other files in the first three forms, such as cache-*.arrow, hold no rows.
 struct SplitFolder {
   std::map<std::string, std::vector<Uri>> splits;  // the files of each in the order of their rows
 };
@@ -29,15 +29,15 @@ struct SplitFolder {
 // leave open which rows are for training.
 std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
 
-// Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt, and
-// so has no rows although its name could be that of a table.
+// Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt. Such
+// a file has no rows, although its suffix is a table's.
 bool describes_data_set(std::string_view file_name);
 
 // The name of the split for a role. The role "train" reads the split train. Others read validation
-// or else test, and "predict" test or else validation; "eval_mm" is MNLI's second evaluation.
-// Where no split has such a name, the only one that means it counts, as "dev" means validation. If
-// there is one split, it is of every role but "eval_mm". Returns nullopt if there is none, or
-// several.
+// or else test, and "predict" test or else validation; "eval_mm" is MNLI's second evaluation. If no
+// split has such a name, a single split with the same meaning counts: "dev" means validation. If
+// there is only one split, it serves every role except "eval_mm". Returns nullopt if there is none,
+// or several.
 std::optional<std::string> split_for(const std::map<std::string, std::vector<Uri>>& splits,
                                      const std::string& role);
 
@@ -45,8 +45,8 @@ std::optional<std::string> split_for(const std::map<std::string, std::vector<Uri
 const std::vector<Uri>& files_for(const std::map<std::string, std::vector<Uri>>& splits,
                                   const std::string& role);
 
-// The same for a folder. The role "train" does not read a split to test or validate, also where
-// there is no other one.
+// The same for a folder. The role "train" does not read a split to test or validate, even if there
+// is no other one.
 const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& role);
 
 }  // namespace berth

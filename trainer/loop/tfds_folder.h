@@ -20,7 +20,7 @@ struct TfdsFolder {
 // Throws kBadData if features.json is damaged.
 std::optional<TfdsFolder> find_tfds_folder(Storage& storage, const Uri& file);
 
-// Of the files of such a folder, returns the records of the split for `role`, as split_for()
+// Returns the record files of such a folder that belong to the split for `role`, as split_for()
 // says.
 std::vector<Uri> split_files(const std::vector<Uri>& files, const std::string& role);
 

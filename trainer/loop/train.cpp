@@ -357,7 +357,7 @@ class Training {
   }
 
   // The numbers in their source of the rows of this data. While the prefetcher reads features, only
-  // what never changes may be asked for, and row numbers do not.
+  // constant data may be read, such as row numbers.
   std::set<uint64_t> rows_of(const SkippedData& data) {
     std::set<uint64_t> rows;
     int64_t left = parts_.train_data.size();

@@ -38,7 +38,7 @@ struct TrainingParts {
   std::function<double()> since_stop{};  // the seconds since `stop` was set; null: none
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
-  TrainingFlops flops{};                   // of the model; zeros: reports tell none
+  TrainingFlops flops{};                   // of the model; zeros: reports have none
   Device* device = nullptr;                // whose memory and peak rate are reported; null: none is
   Probes* probes = nullptr;                // null: nothing is probed
   const ProfileWindow* profile = nullptr;  // null: nothing is recorded
@@ -51,7 +51,7 @@ struct TrainingParts {
 
 struct TrainResult {
   TrainingState state;
-  std::optional<EvaluationResult> evaluation;  // that of the final parameters
+  std::optional<EvaluationResult> evaluation;  // of the final parameters
   // The training steps of this process only.
   int64_t examples = 0, tokens = 0;
   double flops = 0;            // floating-point operations, as TrainingFlops counts them
@@ -63,17 +63,17 @@ struct TrainResult {
 };
 
 // Trains from `state` to the end of the plan, or until BestRule gives up. Probes, evaluates and
-// saves when that is due, in this order, so that a restored state knows what its step has had. The
-// last update is always saved, evaluated if there are evaluation data, and probed if there are
-// probes. If the options say so, loads the parameters of the best checkpoint at the end.
+// saves when that is due, in this order, so that a restored state shows which of them its step has
+// done. The last update is always saved, evaluated if there are evaluation data, and probed if
+// there are probes. If the options say so, loads the parameters of the best checkpoint at the end.
 //
-// If `stop` is set, saves and throws kStopped. It does not save where that would take longer than
-// is left of TrainingOptions::grace_s, as far as the saves of this process tell. If the loss or the
-// gradient of an update is not finite, goes back to the newest checkpoint or to the start, and
-// continues without the data of that update, as a process that resumes would. The third such update
-// throws kDiverged. A failed save during training is only a warning. A failure of the last save, or
-// of the save after `stop` was set, is thrown. Errors of the parts pass through. No save is running
-// after the function has ended, even if it throws.
+// If `stop` is set, saves and throws kStopped. It does not save if this would take longer than the
+// rest of TrainingOptions::grace_s. It estimates the time from the earlier saves of this process.
+// If the loss or the gradient of an update is not finite, goes back to the newest checkpoint or to
+// the start. It then continues without the data of that update, like a process that resumes. The
+// third such update throws kDiverged. A failed save during training is only a warning. A failure of
+// the last save, or of the save after `stop` was set, is thrown. Errors of the parts pass through.
+// No save is running after the function has ended, even if it throws.
 TrainResult train(const TrainingParts& parts, const Plan& plan, TrainingState state);
 
 }  // namespace berth

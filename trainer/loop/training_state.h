@@ -31,10 +31,10 @@ struct TrainingState {
   double loss_weight = 0;              // the sum of their weights
   int64_t evaluated_step = -1;         // the last step that was evaluated
   int64_t probed_step = -1;            // the last step that was probed
-  std::vector<ProbeReport> probes{};   // what all probes have found, in their order
+  std::vector<ProbeReport> probes{};   // the results of all probes, in their order
   std::vector<SkippedData> skipped{};  // data that made the loss NaN or infinite, in their order
   std::optional<Best> best{};          // the best evaluation whose checkpoint exists or is this one
-  // Whether the checkpoint is one that only the time asked for, and that the next one replaces.
+  // Whether the checkpoint was saved only because of the time. The next checkpoint replaces it.
   bool is_interim = false;
   // The step of the interim checkpoint that this one replaces.
   std::optional<int64_t> replaces{};
@@ -42,7 +42,7 @@ struct TrainingState {
   std::string job{};      // job_identity() of the job; empty if unknown
 };
 
-// Whether the data have every place that the state names.
+// Whether every position in the state exists in the data.
 inline bool has_places(const TrainingState& state, Sampler& sampler) {
   return sampler.holds(state.cursor) &&
          std::ranges::all_of(state.skipped, [&](const SkippedData& skipped) {

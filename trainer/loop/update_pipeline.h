@@ -23,7 +23,7 @@ class UpdatePipeline {
   // An update that was started.
   struct Update {
     int64_t examples = 0, tokens = 0;
-    DataCursor begin{}, end{}, after{};  // those of UpdateBatch
+    DataCursor begin{}, end{}, after{};  // as in UpdateBatch
     double flops = 0;
     UpdateOutcome outcome{};
     // Since its start, or since the last collected update. Without the time of compiling, which

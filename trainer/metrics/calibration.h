@@ -6,9 +6,9 @@
 
 namespace berth {
 
-// How far the probabilities of predictions can be trusted: predictions are put into ten bins of
-// equal width by their probability, and each bin compares the mean probability with the share of
-// predictions that are right (Guo et al. 2017, arXiv:1706.04599). Not thread-safe.
+// How reliable the probabilities of predictions are (Guo et al. 2017, arXiv:1706.04599).
+// Predictions are put into ten bins of equal width by their probability. Each bin compares the mean
+// probability with the share of predictions that are right. Not thread-safe.
 class Calibration {
  public:
   static constexpr size_t kBins = 10;
@@ -24,8 +24,8 @@ class Calibration {
     }
   };
 
-  // Adds one prediction and the probability that the model gives it, from 0 to 1. One that is not
-  // a number is not counted.
+  // Adds one prediction and the probability that the model gives it, from 0 to 1. NaN is not
+  // counted.
   void add(double probability, bool is_right);
 
   int64_t predictions() const { return predictions_; }

@@ -10,9 +10,9 @@ inline double ratio(int64_t part, int64_t whole) {
 }
 
 // Counts of one class, and the rates that follow from them (van Rijsbergen 1979). `predicted`
-// counts examples that were predicted to be of the class, `support` those that are, and
-// `true_positives` those of which both hold. The precision of a class that was never predicted is
-// 0, and so is the recall of a class that does not occur.
+// counts examples that were predicted to be of the class, and `support` counts examples that are.
+// `true_positives` counts examples for which both hold. The precision of a class that was never
+// predicted is 0, and so is the recall of a class that does not occur.
 struct ClassCounts {
   int64_t true_positives = 0, predicted = 0, support = 0;
 

@@ -17,7 +17,7 @@ class ConfusionMatrix {
  public:
   explicit ConfusionMatrix(int64_t num_classes);
 
-  // Adds one example. The predicted class is that of the largest logit, the lowest on a tie.
+  // Adds one example. The predicted class has the largest logit; on a tie, the lowest class wins.
   void add(std::span<const float> logits, int32_t label);
 
   int64_t num_classes() const { return static_cast<int64_t>(classes_.size()); }

@@ -21,7 +21,7 @@ struct Entity {
 // default mode, which follows conlleval. It reads the schemes IOB1, IOB2 and BIOES, and a tag that
 // does not fit the one before it begins a new entity. The tag "B" alone has the type "_". Words
 // that repeat a tag without a prefix ("PER") are one entity, whose type is the whole tag. seqeval
-// takes the first letter of such a tag for a prefix, which gives the same entities unless the
+// takes the first letter of such a tag for a prefix. This gives the same entities, unless the
 // letter is B, I, E, S or O.
 std::vector<Entity> entities_of(std::span<const std::string> tags);
 

@@ -5,8 +5,8 @@
 
 namespace berth {
 
-// The methods of Python's str that evaluation scripts use. Scores equal those of the scripts only
-// if characters beyond ASCII are treated as Python treats them.
+// The methods of Python's str that evaluation scripts use. Scores equal the scripts' scores only if
+// characters beyond ASCII are treated as Python treats them.
 
 // Convert UTF-8 to code points and back. Each byte that is not valid UTF-8 becomes U+FFFD.
 std::u32string code_points(std::string_view text);

@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// Compares the directions of predicted vectors with those of the true ones. Not thread-safe.
+// Compares the directions of predicted vectors with the directions of the true ones. Not
+// thread-safe.
 class SimilarityMetrics {
  public:
   // Both have the same length.

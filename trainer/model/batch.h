@@ -13,7 +13,7 @@ struct PackedBatch {
   std::vector<int32_t> cu_seqlens = {0};                         // [B+1]
 
   // How many neighbouring sequences are one example: 1, or for HeadRows::kGroups the texts of a
-  // row. Labels, weights and logits are then those of the examples, and B counts these.
+  // row. Then each example has labels, weights and logits, and B counts the examples.
   int32_t sequences_per_example = 1;
 
   // The labels, by the task's LabelKind.

@@ -39,7 +39,7 @@ std::string to_bert_config_json(const ModelConfig& config) {
       {"type_vocab_size", config.type_vocab_size},
       {"vocab_size", config.vocab_size},
   };
-  if (config.type == ModelType::kAlbert) {
+  if (config.num_hidden_groups > 0) {
     object["embedding_size"] = config.embedding_width();
     object["num_hidden_groups"] = config.num_hidden_groups;
     object["inner_group_num"] = 1;

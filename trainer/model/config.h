@@ -13,13 +13,13 @@
 
 namespace berth {
 
-// The architectures, which Hugging Face calls model_type. They differ in the names of parameters,
-// in embeddings and heads, and in where dropout is applied.
+// The architectures, which Hugging Face calls model_type. architecture.h says in what they differ.
 enum class ModelType {
   kBert,
   kRoberta,
   kXlmRoberta,
   kCamembert,
+  kData2VecText,
   kDistilBert,
   kElectra,
   kAlbert,
@@ -29,19 +29,13 @@ enum class ModelType {
   kNomicBert
 };
 
-// RoBERTa and those that differ from it in the tokenizer alone.
-constexpr bool is_of_roberta(ModelType type) {
-  return type == ModelType::kRoberta || type == ModelType::kXlmRoberta ||
-         type == ModelType::kCamembert;
-}
-
 // The sizes in which the generator of an ELECTRA differs from its discriminator.
 struct GeneratorSizes {
   int64_t num_hidden_layers = 0, hidden_size = 0, num_attention_heads = 0, intermediate_size = 0;
 };
 
 // The configuration of a model. Its fields are named as in Hugging Face's config.json, which
-// defines those that have no comment here.
+// defines the fields that have no comment here.
 struct ModelConfig {
   ModelType type = ModelType::kBert;
   Task task = kDefaultTask;          // chosen by the caller, not by the file
@@ -82,8 +76,8 @@ struct ModelConfig {
   // as this. By layer; empty: no layer is local.
   int64_t local_attention = 0;
   std::vector<bool> local_layers{};
-  // MPNet's (Song et al. 2020, arXiv:2004.09297): each head has a learnt bias of scores for each of
-  // so many buckets of distances, which all layers share. 0: there is no bias.
+  // MPNet's (Song et al. 2020, arXiv:2004.09297): the number of buckets of distances. Each head has
+  // a learnt bias of scores for each bucket, which all layers share. 0: there is no bias.
   int64_t position_bias_buckets = 0;
   double hidden_dropout_prob = 0.1;
   double attention_probs_dropout_prob = 0.1;
@@ -114,8 +108,8 @@ struct ModelConfig {
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};
-  // Whether this is that generator: the names of its parameters have a prefix, except for those of
-  // the embeddings, which are the discriminator's (see generator_config.h).
+  // Whether this is that generator: the names of its parameters have a prefix, except for the
+  // embeddings, which are the discriminator's (see generator_config.h).
   bool is_generator = false;
 
   // The text that this was parsed from. Keys that berth does not use are written back from it.
@@ -127,9 +121,7 @@ struct ModelConfig {
   // Whether the head reads only the first token of each sequence.
   bool reads_first_tokens() const { return is_of_sequences() && !pools_mean; }
   // Whether heads of tokens have a dense layer with normalization before the classifier, too.
-  bool transforms_tokens() const {
-    return type == ModelType::kModernBert && traits(task).labels != LabelKind::kVectorPerToken;
-  }
+  bool transforms_tokens() const;
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const TaskTraits& row = traits(task);
@@ -138,20 +130,11 @@ struct ModelConfig {
     if (row.rows == HeadRows::kGroups) return row.loss == LossKind::kInBatchNegatives ? 2 : 1;
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());
   }
-  double head_dropout() const {
-    if (traits(task).labels == LabelKind::kVectorPerToken) return 0;  // as in TinyBERT's fit_dense
-    if (traits(task).labels == LabelKind::kSpan && !transforms_tokens()) return qa_dropout;
-    // DistilBERT's seq_classif_dropout and DeBERTa's cls_dropout belong to heads of sequences only.
-    const bool may_be_other = type == ModelType::kDistilBert || type == ModelType::kDebertaV2;
-    const bool is_other = may_be_other && !is_of_sequences();
-    return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
-  }
-
+  // Dropout before the classifier.
+  double head_dropout() const;
   // Dropout of the first token's hidden state, before the dense layer of the head.
-  double pooler_dropout() const {
-    return type == ModelType::kDebertaV2 ? context_pooler_dropout : head_dropout();
-  }
-  // How far away a token may be that a token of this layer attends to; -1: as far as it likes.
+  double pooler_dropout() const;
+  // The largest distance between two tokens that attend to each other in this layer; -1: no limit.
   int64_t attention_window(int64_t layer) const {
     const auto i = static_cast<size_t>(layer);
     return i < local_layers.size() && local_layers[i] ? local_attention / 2 : -1;
@@ -169,21 +152,16 @@ struct ModelConfig {
   }
 
   // RoBERTa and MPNet number positions from the id behind their padding token.
-  bool counts_from_padding() const { return is_of_roberta(type) || type == ModelType::kMpnet; }
+  bool counts_from_padding() const;
   int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }
   int64_t max_sequence_length() const { return max_position_embeddings - first_position(); }
 
   // Dropout of the output of each half of a layer, before the residual is added. DistilBERT has
   // none behind attention, ALBERT and ModernBERT have none behind the feed-forward part. Behind
-  // attention ModernBERT has that of the probabilities; its hidden_dropout_prob is for embeddings.
-  double attention_output_dropout() const {
-    if (type == ModelType::kModernBert) return attention_probs_dropout_prob;
-    return type == ModelType::kDistilBert ? 0 : hidden_dropout_prob;
-  }
-  double feed_forward_dropout() const {
-    const bool has_none = type == ModelType::kAlbert || type == ModelType::kModernBert;
-    return has_none ? 0 : hidden_dropout_prob;
-  }
+  // attention, ModernBERT uses the dropout of the probabilities; its hidden_dropout_prob is for
+  // embeddings.
+  double attention_output_dropout() const;
+  double feed_forward_dropout() const;
 };
 
 // The model_type of config.json: "bert", "xlm-roberta", ...
@@ -192,12 +170,13 @@ std::string_view model_type_name(ModelType type);
 // The dtype of config.json: "float32", "bfloat16" or "float16".
 std::string_view torch_dtype_name(DType dtype);
 
-// Parses a config.json or bert_config.json. Throws kUsage, naming the key, where a key is missing,
-// is out of range or asks for something that berth does not compute; kCorrupt where it is not JSON.
+// Parses a config.json or bert_config.json. Throws kUsage, naming the key, if a key is missing, is
+// out of range, or asks for something that berth does not compute. Throws kCorrupt if the text is
+// not JSON.
 ModelConfig parse_config(std::string_view json_text);
 
-// The text of config.json for transformers: that of a model for the config's task, whose parameters
-// are saved as `dtype`.
+// The text of config.json for transformers, for a model of the config's task whose parameters are
+// saved as `dtype`.
 std::string to_config_json(const ModelConfig& config, DType dtype = DType::kF32);
 
 }  // namespace berth

@@ -5,8 +5,8 @@ namespace {
 
 constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = KeyUse::kFixed;
 
-// The ids of special tokens are the tokenizer's. The keys of generation and of output say nothing
-// of an encoder, and those of the poolers of 2018 are read by nobody.
+// The ids of special tokens are the tokenizer's. The keys of generation and of output do not
+// concern an encoder. No program reads the keys for the poolers of 2018.
 constexpr KnownKey kConfigKeys[] = {
     {"_attn_implementation", kHarmless},
     {"_attn_implementation_autoset", kHarmless},

@@ -27,6 +27,8 @@ class ConfigReader {
   Activation activation(const char* key, const char* fallback) const;
   // The value as JSON text, of any type; "" where it is absent.
   std::string json(const char* key) const;
+  // All keys.
+  const Json& object() const { return object_; }
 
  private:
   const Json* find(const char* key) const;

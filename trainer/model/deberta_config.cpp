@@ -1,8 +1,7 @@
-#include "trainer/model/deberta_config.h"
-
 #include <algorithm>
 
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 
 namespace berth {
 namespace {
@@ -54,7 +53,7 @@ void parse_deberta(const ConfigReader& read, ModelConfig& config) {
   check_published(read, config);
   const std::string norm = read.text("norm_rel_ebd", "none");
   if (norm != "none" && norm != "layer_norm") {
-    refuse_key("norm_rel_ebd", "is " + quoted(norm) + "; known are none and layer_norm");
+    refuse_key("norm_rel_ebd", "is " + quoted(norm) + "; berth knows \"none\" and \"layer_norm\"");
   }
   config.normalizes_relative_positions = norm == "layer_norm";
   config.has_absolute_positions = read.flag("position_biased_input", true);

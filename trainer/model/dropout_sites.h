@@ -25,8 +25,8 @@ constexpr uint32_t layer_site(int64_t layer, LayerSite site) {
 }
 
 // The inputs of LoRA's adapters. Each layer has two groups of four: query, key, value and the query
-// of positions are places 0 to 3; the other dense layers and the key of positions are 4 to 7. No
-// architecture has both a gate and keys of positions, so they share a place.
+// of positions have the numbers 0 to 3. The other dense layers and the key of positions have the
+// numbers 4 to 7. No architecture has both a gate and keys of positions, so these share a number.
 constexpr uint32_t adapter_site(int64_t layer, uint32_t place) {
   return (place < 4 ? 0x40000000 : 0x50000000) + 4 * static_cast<uint32_t>(layer) + place % 4;
 }

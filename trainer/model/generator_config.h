@@ -16,9 +16,9 @@ namespace berth {
 // The beginning of the names of the generator's own parameters.
 inline constexpr std::string_view kGeneratorPrefix = "generator.";
 
-// The sizes of a generator with as many layers, whose hidden size, heads and intermediate size are
-// this fraction of the discriminator's, rounded, and at least 1. The hidden size is a multiple of
-// the heads: there are fewer heads where it would not be.
+// The sizes of a generator with as many layers as the discriminator. Its hidden size, heads and
+// intermediate size are this fraction of the discriminator's, rounded, and at least 1. The hidden
+// size is a multiple of the heads: if needed, there are fewer heads.
 GeneratorSizes scaled_generator(const ModelConfig& discriminator, double fraction);
 
 // The sizes of a generator that was saved with this configuration. Throws kUsage, naming the key,
@@ -30,9 +30,8 @@ GeneratorSizes saved_generator(const ModelConfig& discriminator, const ModelConf
 // masked language models.
 ModelConfig generator_config(const ModelConfig& discriminator);
 
-// The name of a parameter of the generator in a file that holds the generator alone, which
-// transformers loads as ElectraForMaskedLM; "" for the name of a parameter of the discriminator
-// alone.
+// The name of a generator's parameter in a file that holds only the generator, which transformers
+// loads as ElectraForMaskedLM. "" if only the discriminator has the parameter.
 std::string name_in_generator_file(const ModelConfig& discriminator, std::string_view name);
 
 }  // namespace berth

@@ -7,13 +7,13 @@
 
 namespace berth {
 
-// The generator's parameters among those of a discriminator with a generator, as a file of the
-// generator alone has them: its own ones under the names without prefix, and the embeddings. What
-// is written to the embeddings is dropped, because the discriminator decides them. Borrows the
-// tensors.
+// The generator's part of the parameters of a discriminator with a generator, as a file of only the
+// generator has them: its own parameters under names without prefix, and the embeddings. Values
+// that are written to the embeddings are dropped, because the discriminator decides them. Borrows
+// the tensors.
 class GeneratorTensors final : public ParameterTensors {
  public:
-  // `config` is the discriminator's. Of const tensors, nothing may be written.
+  // `config` is the discriminator's. Const tensors may not be written.
   GeneratorTensors(const ModelConfig& config, const ParameterTensors& all);
   GeneratorTensors(const ModelConfig& config, ParameterTensors& all);
 

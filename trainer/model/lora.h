@@ -11,7 +11,7 @@ namespace berth {
 // Low-rank adaptation (Hu et al. 2021, arXiv:2106.09685) of some dense layers of every encoder
 // layer: y = x W^T + b + alpha / rank * dropout(x) A^T B^T. Only A [rank,K], B [N,rank] and the
 // head are trained; the encoder keeps its values. B is initialized with zeros, so that training
-// begins with the output of the model as it was.
+// begins with the output of the unchanged model.
 struct LoraOptions {
   int64_t rank = 0;  // 0: there are no adapters, and the whole model is trained
   double alpha = 16;

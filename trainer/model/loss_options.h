@@ -17,8 +17,8 @@ struct LossOptions {
   // arXiv:1512.00567). Scores, sets of classes and answers are never smoothed.
   double label_smoothing = 0;
   DistillationLoss distillation{};
-  // What the discriminator's mean loss is multiplied by before the generator's is added (Clark et
-  // al. 2020, arXiv:2003.10555, section 2). Evaluation does the same.
+  // The factor of the discriminator's mean loss, before the generator's is added (Clark et al.
+  // 2020, arXiv:2003.10555, section 2). Evaluation does the same.
   double discriminator_weight = 50;
 };
 

@@ -1,8 +1,7 @@
-#include "trainer/model/modernbert_config.h"
-
 #include <nlohmann/json.hpp>
 
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 
 namespace berth {
 namespace {
@@ -52,7 +51,8 @@ double theta_of(const Json& object, const char* kind, const char* older_key, dou
 
 }  // namespace
 
-void parse_modernbert(const ConfigReader& read, const Json& object, ModelConfig& config) {
+void parse_modernbert(const ConfigReader& read, ModelConfig& config) {
+  const Json& object = read.object();
   config.normalizes_first = config.is_gated = config.has_joined_qkv = true;
   config.has_absolute_positions = false;
   config.has_attention_bias = read.flag("attention_bias", false);
@@ -69,7 +69,6 @@ void parse_modernbert(const ConfigReader& read, const Json& object, ModelConfig&
   const bool has_no_cutoff = cutoff != object.end() && cutoff->is_null();
   config.initializer_cutoff_factor =
       read.number("initializer_cutoff_factor", 0.1, 100).value_or(has_no_cutoff ? 3 : 2);
-  config.mlp_dropout = read.number("mlp_dropout", 0, 0.99).value_or(0);
   const std::string pooling = read.text("classifier_pooling", "cls");
   if (pooling != "cls" && pooling != "mean") {
     refuse_key("classifier_pooling", "is " + quoted(pooling) + "; known are cls and mean");

@@ -1,6 +1,5 @@
-#include "trainer/model/mpnet_config.h"
-
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 
 namespace berth {
 

@@ -1,9 +1,8 @@
-#include "trainer/model/nomic_config.h"
-
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 
 namespace berth {
 namespace {
@@ -15,7 +14,7 @@ int64_t rounded_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The flags of Nomic's code and what they are where the file does not say.
+// The flags of Nomic's code and their defaults.
 void refuse_other_networks(const ConfigReader& read) {
   const auto refuse_if_true = [&read](const char* key, bool fallback, const char* what) {
     if (read.flag(key, fallback)) refuse_key(key, what);
@@ -65,7 +64,7 @@ std::optional<std::string> nomic_config_for_transformers(const Json& object) {
       {"hidden_size", hidden},
       {"num_hidden_layers", read.integer("n_layer", 1, 1024)},
       {"num_attention_heads", read.integer("n_head", 1, 1 << 12)},
-      // Nomic's code rounds this width up, and has 8/3 of the hidden size where there is none.
+      // Nomic's code rounds this width up. Its default is 8/3 of the hidden size.
       {"intermediate_size", rounded_up(read.integer("n_inner", 1, 1 << 20, 8 * hidden / 3), 256)},
       {"hidden_act", "silu"},
       {"hidden_dropout_prob", read.number("resid_pdrop", 0, 0.99).value_or(0.1)},
@@ -93,7 +92,7 @@ std::optional<std::string> nomic_config_for_transformers(const Json& object) {
   return to_text(made);
 }
 
-void parse_nomic(const ConfigReader& read, const Json& object, ModelConfig& config) {
+void parse_nomic(const ConfigReader& read, ModelConfig& config) {
   config.is_gated = config.has_joined_qkv = true;
   config.has_attention_bias = config.has_mlp_bias = false;
   config.has_absolute_positions = false;
@@ -104,8 +103,8 @@ void parse_nomic(const ConfigReader& read, const Json& object, ModelConfig& conf
     refuse_key("head_dim", "is not hidden_size / num_attention_heads");
   }
   config.rope_theta = 1000;
-  const auto rope = object.find("rope_parameters");
-  if (rope == object.end() || !rope->is_object()) return;
+  const auto rope = read.object().find("rope_parameters");
+  if (rope == read.object().end() || !rope->is_object()) return;
   const ConfigReader parameters(*rope);
   if (const std::string type = parameters.text("rope_type", "default"); type != "default") {
     refuse_key("rope_parameters", "has the rope_type " + quoted(type) + "; known is default");

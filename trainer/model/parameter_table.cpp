@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "trainer/model/architecture.h"
 #include "trainer/model/generator_config.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/part_names.h"
@@ -46,8 +47,8 @@ class TableBuilder {
   void layer(const LayerNames& names, const ModelConfig& config) {
     ++depth_;
     const int64_t hidden = config.hidden_size, intermediate = config.intermediate_size;
-    // The gradients of layers that share parameters are sums of products. So are those of queries
-    // and keys that tokens and relative positions share.
+    // The gradients of layers that share parameters are sums of products. The gradients of queries
+    // and keys that tokens and relative positions share are sums, too.
     const bool is_used_once = !shares_parameters(config, 1);
     if (!names.qkv.empty()) {
       dense(names.qkv, 3 * hidden, hidden, is_used_once, config.has_attention_bias);
@@ -144,7 +145,7 @@ class TableBuilder {
   }
 
   // The generator is as deep as the discriminator's head, and all of its gradients are summed: it
-  // is small, and its backward pass is done before that of the discriminator.
+  // is small, and its backward pass is done before the discriminator's.
   void generator(const ModelConfig& config) {
     const size_t first = table_.size();
     const EmbeddingNames names = embedding_names(config);
@@ -167,9 +168,9 @@ class TableBuilder {
     }
   }
 
-  // ModernBERT's deviations: what adds to the residual has a smaller one, and a classifier that of
-  // its inputs (transformers' ModernBertPreTrainedModel).
-  void initialize_as_modernbert() {
+  // ModernBERT's deviations: a layer whose output is added to the residual has a smaller one, and a
+  // classifier's depends on its number of inputs (transformers' ModernBertPreTrainedModel).
+  void initialize_by_depth() {
     const double layers = static_cast<double>(config_.num_hidden_layers);
     for (ParameterSpec& spec : table_) {
       if (spec.initial != Initial::kNormal || spec.is_adapter) continue;
@@ -265,7 +266,7 @@ std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const Lora
   if (lora) table.adapters(lora);
   table.head();
   if (config.generator) table.generator(generator_config(config));
-  if (config.type == ModelType::kModernBert) table.initialize_as_modernbert();
+  if (architecture(config.type).initializes_by_depth) table.initialize_by_depth();
   table.freeze_below(first_depth);
   return table.take();
 }

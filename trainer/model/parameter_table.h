@@ -9,7 +9,7 @@ namespace berth {
 struct LoraOptions;
 struct ModelConfig;
 
-// What a parameter is initialized with. kNormal: normal, with a mean of 0.
+// The initial values of a parameter. kNormal: normal, with a mean of 0.
 enum class Initial { kNormal, kZeros, kOnes };
 
 // One parameter: its name, its shape and how it is treated.
@@ -19,7 +19,7 @@ struct ParameterSpec {
   std::vector<int64_t> shape;
   Initial initial = Initial::kNormal;
   double deviation = 0;       // of normal values; 0: initializer_range
-  double cutoff = 0;          // normal values lie within so many deviations; 0: anywhere
+  double cutoff = 0;          // largest normal value, in deviations; 0: no limit
   bool decays = true;         // has weight decay: matrices do, biases and LayerNorm do not
   bool is_head = false;       // of the head or the generator; pretrained files may lack it
   bool is_adapter = false;    // belongs to LoRA's adapters; pretrained files lack it
@@ -38,14 +38,14 @@ struct ParameterSpec {
   int64_t columns() const { return shape.empty() || shape[0] == 0 ? 0 : elements() / shape[0]; }
 };
 
-// The table of all parameters of the encoder, of the head for the config's task and of the
-// generator, if there is one, in the order in which an engine lays them out. Parameters that layers
+// The table of all parameters, in the order in which an engine lays them out: of the encoder, of
+// the head for the config's task, and of the generator, if there is one. Parameters that layers
 // share occur once. Query, key and value of a layer stand next to each other, so that one matrix
 // product computes all three.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config);
 // The table of a training. LoRA's adapters, if any, stand before the head, and only the adapters
-// and the head train. Parameters of a smaller depth than `first_depth` do not train, either. What
-// trains is always one end of the table.
+// and the head train. Parameters of a smaller depth than `first_depth` do not train, either. The
+// parameters that train are always one end of the table.
 std::vector<ParameterSpec> parameter_table(const ModelConfig& config, const LoraOptions& lora,
                                            int64_t first_depth = 0);
 

@@ -18,7 +18,7 @@ class ParameterTensors {
 
   virtual std::span<const ParameterSpec> specs() const = 0;
   // Copies elements [first, first + values.size()) of parameter `index`. Moments exist only for a
-  // parameter that trains; nobody may ask for others.
+  // parameter that trains, and may be read only for such a parameter.
   virtual void read(size_t index, int64_t first, std::span<float> values) const = 0;
   // Overwrites elements from `first` on. `values` holds fp32 numbers in this machine's byte order
   // and need not be aligned.
@@ -32,7 +32,7 @@ class ParameterTensors {
   }
 };
 
-// Tensors in this process's memory, for what needs no engine. They start as zeros.
+// Tensors in this process's memory, for use without an engine. They start as zeros.
 class HostTensors final : public ParameterTensors {
  public:
   explicit HostTensors(std::vector<ParameterSpec> specs);
@@ -49,7 +49,7 @@ class HostTensors final : public ParameterTensors {
 
 // The number of elements of all parameters together.
 int64_t total_elements(std::span<const ParameterSpec> specs);
-// The number of elements of those that train.
+// The number of elements of the parameters that train.
 int64_t trained_elements(std::span<const ParameterSpec> specs);
 
 }  // namespace berth

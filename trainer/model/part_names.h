@@ -35,7 +35,8 @@ ConvolutionNames convolution_names(const ModelConfig& config);
 struct LayerNames {
   std::string qkv{};  // query, key and value as one matrix; empty: they are three
   std::string query{}, key{}, value{}, attention_output, attention_norm;
-  // Of a gated layer whose two matrices are two parameters, `gate` is what is activated.
+  // In a gated layer whose two matrices are two parameters, `gate` is the matrix whose product is
+  // activated.
   std::string gate{}, intermediate, output, output_norm;
   bool operator==(const LayerNames&) const = default;
 };
@@ -56,7 +57,7 @@ SequenceHeadNames sequence_head_names(const ModelConfig& config);
 
 // The head of tokens: logits = NAME(dropout(hidden)).
 std::string token_head_name(const ModelConfig& config);
-// What it makes of hidden states first, where the config transforms_tokens():
+// The head's first step for hidden states, if the config transforms_tokens():
 // norm(activation(dense(hidden))).
 struct TransformNames {
   std::string dense, norm;

@@ -12,8 +12,8 @@ namespace berth {
 // the same batch.
 struct RandomBatch {
   int64_t sequences = 0;
-  // A number of tokens; "news" for the lengths of AG News' texts (mean 47), or "documents" for
-  // those of mixed documents that are cut to 512 tokens.
+  // A number of tokens, or a name of recorded lengths: "news" for AG News' texts (mean 47),
+  // "documents" for mixed documents that are cut to 512 tokens.
   std::string length{};
 };
 

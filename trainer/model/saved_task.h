@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// What transformers' config.json says of a model's task, and what it expects to read there.
+// How transformers' config.json describes a model's task: reading and writing it.
 
 // The task that a file was saved for. `class_name` is the first of its architectures, and "" if it
 // names none. `problem_type` is "" if it has none. `num_labels` counts its id2label. As in

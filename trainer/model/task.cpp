@@ -10,10 +10,10 @@ namespace {
 using Names = std::string_view[];
 
 // Names of columns that hold texts.
-constexpr Names kTexts = {"text",      "sentence",    "content", "review",    "document",
-                          "sentence1", "text_a",      "text1",   "tweet",     "comment",
-                          "body",      "message",     "premise", "question1", "description",
-                          "utterance", "comment_text"};
+constexpr Names kTexts = {"text",      "sentence",     "content", "review",    "document",
+                          "sentence1", "text_a",       "text1",   "tweet",     "comment",
+                          "body",      "message",      "premise", "question1", "description",
+                          "utterance", "comment_text", "data"};
 // Names of columns that hold the first text of two that are compared.
 constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "query",   "premise",
                              "question1", "question", "sentence_A", "text",   "sentence"};
@@ -258,10 +258,6 @@ bool are_vectors(LabelKind labels) {
 bool makes_embeddings(Task task) {
   const HeadRows rows = traits(task).rows;
   return rows == HeadRows::kPooled || rows == HeadRows::kGroups;
-}
-
-bool is_on_cpus_only(Task task) {
-  return makes_embeddings(task) || traits(task).rows == HeadRows::kReplaced;
 }
 
 std::string_view task_name(Task task) { return traits(task).names[0]; }

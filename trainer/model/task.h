@@ -20,8 +20,8 @@ enum class Task {
   kQuestionAnswering,        // the span of a context that answers a question
   kMaskedLm,                 // the ids of masked tokens
   kReplacedTokenDetection,   // which tokens a generator, which learns beside the model, replaced
-  kEmbeddingDistillation,    // what another model, the teacher, makes of each text
-  kHiddenStateDistillation,  // what a teacher makes of each token: its last hidden state
+  kEmbeddingDistillation,    // the output of another model, the teacher, for each text
+  kHiddenStateDistillation,  // a teacher's output for each token: its last hidden state
   kTextEmbedding,            // one vector for each text; only for inference, as a teacher does
   kHiddenStates,             // one vector for each token; only for inference, as a teacher does
   kSimilarity,               // how similar two texts are, as the cosine of their embeddings
@@ -61,7 +61,7 @@ enum class HeadRows {
   kTokens,     // every token
   kMasked,     // the masked tokens
   kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
-  kPooled,     // those that ModelConfig::pooling asks for; a sequence's logits are its embedding
+  kPooled,     // as ModelConfig::pooling says; a sequence's logits are its embedding
   kStates,     // every token, and its hidden state is its row of logits
   kGroups,     // as kPooled, but a row of logits belongs to the texts of a row of data together
 };
@@ -83,7 +83,7 @@ struct TaskTraits {
   // The names that --task takes, in lower case; unused places are empty. The first is the task's
   // own name, which metrics.json and job.json hold.
   std::array<std::string_view, 5> names{};
-  // Whether --task takes them: a job can be asked for the task.
+  // Whether --task takes them: a job can train the task.
   bool is_offered = true;
 
   InputKind inputs = InputKind::kTexts;
@@ -91,7 +91,7 @@ struct TaskTraits {
   HeadRows rows = HeadRows::kSequences;
   LossKind loss = LossKind::kCrossEntropy;
 
-  // Whether the rows of data hold the labels. Other tasks make them of the texts.
+  // Whether the rows of data hold the labels. Other tasks make labels from the texts.
   bool has_label_column = true;
 
   // The task of the same rows where they have no label column. Empty: it is this one.
@@ -101,8 +101,8 @@ struct TaskTraits {
   bool has_classes = true;
   // Columns of the logits; 0: one for each class.
   int64_t outputs = 0;
-  // Where the outputs are not classes: what the only one is called in config.json's id2label.
-  // Empty: outputs have no names.
+  // If the outputs are not classes: the name of the only output in config.json's id2label. Empty:
+  // outputs have no names.
   std::string_view output_name{};
 
   // The names that a table's columns of texts and of labels usually have, in order of preference.
@@ -117,7 +117,8 @@ struct TaskTraits {
   // The name of the head's only dense layer in transformers' models, where the head reads all
   // tokens. Heads of sequences and of masked tokens are named by the architecture (part_names.h).
   std::string_view token_head{};
-  // PEFT's task_type, by which it picks a wrapper ("SEQ_CLS"). Empty: null in adapter_config.json.
+  // PEFT's task_type, by which it chooses a wrapper ("SEQ_CLS"). Empty: null in
+  // adapter_config.json.
   std::string_view peft_type{};
   // The task_type that create_finetuning_data.py of TensorFlow's Model Garden, or a program like
   // it, writes beside its TFRecords. Empty: there are no such records of this task.
@@ -142,8 +143,6 @@ bool are_vectors(LabelKind labels);
 
 // Whether the model makes one vector of each text.
 bool makes_embeddings(Task task);
-// Whether only the CPU engine trains and runs such a model.
-bool is_on_cpus_only(Task task);
 
 // The task's own name.
 std::string_view task_name(Task task);
@@ -151,7 +150,8 @@ std::string_view task_name(Task task);
 bool is_named(Task task, std::string_view name);
 // The offered task that has `name` among its names.
 std::optional<Task> find_task(std::string_view name);
-// The own names of the tasks that --task offers, separated by commas, for messages and --help.
+// The names of the tasks that --task offers, without aliases, separated by commas, for messages and
+// --help.
 std::string known_tasks();
 
 // The labels of a task without classes, as ModelConfig and the exported config.json hold them: the

@@ -9,10 +9,10 @@
 namespace berth {
 
 // The floating-point operations of training, counted as for the model FLOPs utilization (Chowdhery
-// et al. 2022, arXiv:2204.02311, appendix B): those of the matrix products that the mathematics of
-// the model asks for. A multiply-add is two. A product needs them once forward, once for the
-// gradient of its input and once for that of its parameter, if these are needed. What an engine
-// computes beyond that does not count: padding, and activations that it computes again.
+// et al. 2022, arXiv:2204.02311, appendix B): the matrix products that the mathematics of the model
+// needs. A multiply-add counts as two. A product counts once for the forward pass, and once each
+// for the gradients of its input and of its parameter, if these are needed. Other work of an engine
+// does not count: padding, and activations that it computes again.
 struct TrainingFlops {
   double of_token = 0;           // products with parameters
   double of_squared_length = 0;  // attention: for each pair of tokens of a sequence

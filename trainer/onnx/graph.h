@@ -25,7 +25,7 @@ struct Value {
   explicit operator bool() const { return graph != nullptr; }
 };
 
-// The numbers are those of TensorProto.DataType.
+// The numbers are TensorProto.DataType's.
 enum class ElementType : uint8_t { kF32 = 1, kI64 = 7, kBool = 9, kF16 = 10, kBF16 = 16 };
 
 // An attribute is named as the definition of its operator names it.

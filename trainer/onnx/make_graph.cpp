@@ -1,7 +1,10 @@
 #include "trainer/onnx/make_graph.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "trainer/onnx/network/network.h"
-#include "trainer/onnx/network/ports.h"
 
 namespace berth::onnx {
 namespace {
@@ -14,6 +17,93 @@ ElementType element_type(DType dtype) {
 // Most RoBERTas have one token type, which their tokenizers do not give.
 bool has_token_types(const ModelConfig& config) {
   return config.type_vocab_size > (config.counts_from_padding() ? 1 : 0);
+}
+
+// The names that Hugging Face Optimum gives to the sizes that each call chooses.
+const Dimension kBatch = std::string("batch_size"), kSequence = std::string("sequence_length");
+
+Port ids_port(std::string name) {
+  return {.name = std::move(name), .type = ElementType::kI64, .shape = {kBatch, kSequence}};
+}
+
+Port logits_port(std::string name, std::vector<Dimension> shape) {
+  return {.name = std::move(name), .type = ElementType::kF32, .shape = std::move(shape)};
+}
+
+// The texts' embeddings, as the config makes them of the last hidden states. [B,H]
+Value embeddings(Network& network, const Value& hidden) {
+  Value pooled;
+  switch (network.config.pooling) {
+    case Pooling::kMean:
+      pooled = network.sequence_means(hidden);
+      break;
+    case Pooling::kCls:
+      pooled = network.first_tokens(hidden);
+      break;
+    case Pooling::kMax: {
+      const Value is_token = cast(unsqueeze(network.attention_mask, {2}), ElementType::kF32);
+      pooled = largest(hidden + excluding_scores(is_token), 1);
+    }
+  }
+  if (!network.config.normalizes_embeddings) return pooled;
+  const Value least = constant(network.graph, 1e-12F);  // as in torch.nn.functional.normalize
+  return pooled / unsqueeze(maximum(lengths(pooled, 1), least), {1});
+}
+
+// ELECTRA's discriminator: [B,S].
+Value detection_logits(Network& network, const Value& hidden) {
+  const DetectionHeadNames names = detection_head_names(network.config);
+  const Value dense = activate(network.linear(hidden, names.dense), names.activation);
+  return squeeze(network.linear(dense, names.prediction), {2});
+}
+
+void add_span_outputs(Network& network, const Value& hidden) {
+  const Value logits = token_logits(network, hidden);  // [B,S,2]
+  const std::vector<Value> ends = split(logits, 2, {1, 1});
+  network.graph.output(squeeze(ends[0], {2}), logits_port("start_logits", {kBatch, kSequence}));
+  network.graph.output(squeeze(ends[1], {2}), logits_port("end_logits", {kBatch, kSequence}));
+}
+
+// The hidden states and, where the model makes embeddings, these.
+void add_encoder_outputs(Network& network, const Value& hidden) {
+  const int64_t width = network.config.hidden_size;
+  const Value embedding =
+      makes_embeddings(network.config.task) ? embeddings(network, hidden) : Value();
+  network.graph.output(hidden, logits_port("last_hidden_state", {kBatch, kSequence, width}));
+  if (embedding) {
+    network.graph.output(embedding, logits_port("sentence_embedding", {kBatch, width}));
+  }
+}
+
+// Makes the outputs of the model, as make_graph() names them.
+void add_outputs(Network& network, const Value& hidden) {
+  Graph& graph = network.graph;
+  const ModelConfig& config = network.config;
+  const TaskTraits& task = traits(config.task);
+  graph.begin_part("head");
+  // The head of a distillation is no part of the model.
+  if (are_vectors(task.labels) || task.rows == HeadRows::kGroups) {
+    return add_encoder_outputs(network, hidden);
+  }
+  if (task.labels == LabelKind::kSpan) return add_span_outputs(network, hidden);
+  switch (task.rows) {
+    case HeadRows::kSequences:
+      return graph.output(sequence_logits(network, hidden),
+                          logits_port("logits", {kBatch, config.num_outputs()}));
+    case HeadRows::kMasked:
+      return graph.output(masked_logits(network, hidden),
+                          logits_port("logits", {kBatch, kSequence, config.vocab_size}));
+    case HeadRows::kReplaced:
+      return graph.output(detection_logits(network, hidden),
+                          logits_port("logits", {kBatch, kSequence}));
+    case HeadRows::kTokens:
+    case HeadRows::kPooled:
+    case HeadRows::kGroups:
+    case HeadRows::kStates:
+      break;
+  }
+  graph.output(token_logits(network, hidden),
+               logits_port("logits", {kBatch, kSequence, config.num_outputs()}));
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 namespace berth::onnx {
 
-// The graph of a model for inference, with the names that Hugging Face Optimum gives: the inputs
-// input_ids, attention_mask and, where the model has token types (RoBERTa: more than one),
-// token_type_ids, int64 [batch_size, sequence_length]; the output logits, or start_logits and
-// end_logits for spans, or last_hidden_state for an encoder without a head, with sentence_embedding
-// [batch_size, hidden_size] behind it where the task makes embeddings: pooled and perhaps
-// normalized as the config says. A padded batch gives what each of its sequences gives alone.
+// The graph of a model for inference, with the names that Hugging Face Optimum gives. The inputs
+// are input_ids and attention_mask, int64 [batch_size, sequence_length]. token_type_ids is an input
+// if the model has token types (RoBERTa: more than one). The output is logits, or start_logits and
+// end_logits for spans, or last_hidden_state for an encoder without a head. If the task makes
+// embeddings, sentence_embedding [batch_size, hidden_size] follows: pooled and perhaps normalized
+// as the config says. A sequence of a padded batch has the same outputs as alone.
 //
 // With `gives_types` false, the model's tokenizer gives no token types: the graph has no such
 // input, and all tokens are of type 0.

@@ -13,10 +13,10 @@ namespace berth::onnx {
 // A message of protocol buffers has fewer than 2^31 bytes.
 inline constexpr uint64_t kLargestMessage = (uint64_t{1} << 31) - 1;
 
-// Writes a graph and its parameters as a model (onnx.proto3, ModelProto). A model that is too large
-// for one message has its parameters in a second file, except for small ones; there each begins at
-// a multiple of 4096 bytes, so that it can be mapped into memory. Borrows the graph and the values,
-// which are the parameters that the graph was made of.
+// Writes a graph and its parameters as a model (onnx.proto3, ModelProto). If a model is too large
+// for one message, its parameters are in a second file, except for small ones. There, each
+// parameter begins at a multiple of 4096 bytes, so that it can be mapped into memory. Borrows the
+// graph and the values, which are the parameters that the graph was made of.
 //
 // It holds one parameter at a time in memory, and may write each file more than once.
 class ModelWriter {

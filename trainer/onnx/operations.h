@@ -10,7 +10,7 @@
 // does. Axes may be negative, which counts from the last one.
 namespace berth::onnx {
 
-// The version of the operators' definitions, and that of the file format that it came with.
+// The version of the operators' definitions, and the version of the file format that came with it.
 inline constexpr int64_t kOpset = 17, kIrVersion = 8;
 
 // Constants: one float, one integer (both scalars), and vectors of them.
@@ -58,7 +58,7 @@ Value slice(const Value& x, int64_t axis, const Value& begin, const Value& end);
 std::vector<Value> split(const Value& x, int64_t axis, const std::vector<int64_t>& sizes);
 Value concat(const std::vector<Value>& values, int64_t axis);
 
-// In `shape`, 0 stands for the size that x has there, and one -1 for what is left.
+// In `shape`, 0 stands for the size that x has there, and a single -1 for the remaining size.
 Value reshape(const Value& x, const Value& shape);
 Value reshape(const Value& x, const std::vector<int64_t>& shape);
 Value transpose(const Value& x, const std::vector<int64_t>& permutation);

@@ -9,8 +9,8 @@
 namespace berth {
 namespace {
 
-// The `count` tokens with the highest logits in column `column` of [tokens,2]. Of equal logits, the
-// earlier token comes first.
+// The `count` tokens with the highest logits in column `column` of [tokens,2]. If logits are equal,
+// the earlier token comes first.
 std::vector<size_t> best_tokens(std::span<const float> logits, size_t column, int32_t count) {
   std::vector<size_t> tokens(logits.size() / 2);
   std::iota(tokens.begin(), tokens.end(), size_t{0});

@@ -17,16 +17,16 @@ struct PickedAnswer {
   double probability = 0;       // a softmax over the spans that were compared
 };
 
-// Picks the answer to a question from the logits of its windows, as Hugging Face's
+// Chooses the answer to a question from the logits of its windows, as Hugging Face's
 // postprocess_qa_predictions does: the span inside one window whose start and end logits have the
 // highest sum. Not thread-safe.
 class AnswerPicker {
  public:
   explicit AnswerPicker(const AnswerOptions& options) : options_(options) {}
 
-  // Adds a window. `logits` [tokens,2] are those of the answer's first and last token.
+  // Adds a window. `logits` [tokens,2] score each token as the answer's first and last token.
   void add(const Features& window, std::span<const float> logits);
-  // Picks an answer from the windows that were added since the last call.
+  // Chooses an answer from the windows that were added since the last call.
   PickedAnswer pick(const std::string& context);
 
  private:

@@ -11,7 +11,7 @@ namespace berth {
 // predict about it. A sentence may have empty words, which are words without a prediction.
 bool is_empty_row(const Example& example, InputKind inputs);
 
-// `lines`, in which an empty row keeps its place: its line has the id of the row, and all other
+// `lines`, in which an empty row has a line, too: its line has the id of the row, and all other
 // fields are empty. Borrows the data set.
 std::unique_ptr<PredictionLines> with_empty_rows(std::unique_ptr<PredictionLines> lines,
                                                  Dataset& data);

@@ -13,12 +13,12 @@ namespace berth {
 // A wrong prediction, for people to look at.
 struct Mistake {
   std::string id{};  // of its row: its own, or its number in the source
-  // The texts of the row, each cut at a few hundred bytes; none where the source has token ids. Of
+  // The texts of the row, each cut at a few hundred bytes; none where the source has token ids. For
   // a tag, the word and then its sentence.
   std::vector<std::string> texts{};
   std::string truth{}, prediction{};
-  // The probability of the prediction; of a set of labels that of the wrong one of which the model
-  // is surest; of numbers the distance from the truth.
+  // The probability of the predicted class. For sets of labels, the probability of the wrong label
+  // of which the model is surest. For numbers, the distance from the truth.
   double badness = 0;
 };
 

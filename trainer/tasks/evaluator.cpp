@@ -232,7 +232,7 @@ class EntityEvaluator final : public Evaluator {
   }
 
  private:
-  // Counts the entities of the sentence, and those that have a word without a token.
+  // Counts the entities of the sentence, and the entities that have a word without a token.
   void count_cut(int64_t index, const Features& features) {
     std::vector<std::string> tags = data_.label_names(index);
     std::ranges::replace(tags, std::string(), std::string("O"));

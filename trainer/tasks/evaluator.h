@@ -14,7 +14,7 @@
 
 namespace berth {
 
-// How well the model tells one class, label or type of entity from the others.
+// How well the model distinguishes one class, label or type of entity from the others.
 struct ClassScore {
   std::string name;
   double precision = 0, recall = 0, f1 = 0;
@@ -23,7 +23,7 @@ struct ClassScore {
 
 // What an evaluation reports beside the loss.
 struct TaskScores {
-  std::map<std::string, double> metrics{};  // those of metric_names()
+  std::map<std::string, double> metrics{};  // with the names of metric_names()
   // The accuracy of always predicting the most frequent class, where texts have one class or tokens
   // are replaced.
   std::optional<double> majority_rate{};
@@ -40,9 +40,9 @@ class Evaluator {
   virtual ~Evaluator() = default;
 
   // Adds the logits of the features at `index`. Called for each feature of the data set, in order.
-  // The logits are [C]; of words and of vectors of tokens [tokens,C]; of questions [tokens,2]; of
-  // masked tokens what Engine::infer() returns for them, [masked tokens,2], or [tokens,4] where
-  // they are replaced.
+  // The logits are [C]; for words and vectors of tokens [tokens,C]; for questions [tokens,2]. For
+  // masked tokens they are [masked tokens,2], or [tokens,4] where tokens are replaced, as
+  // Engine::infer() returns them.
   virtual void add(int64_t index, std::span<const float> logits) = 0;
   // Called once, after the last add().
   virtual TaskScores finish() = 0;

@@ -23,7 +23,7 @@ struct GlueTask {
   bool headless = false;      // the files train and eval have no header line
   // In the order in which google-research/bert numbers them in its TFRecords.
   std::vector<std::string> labels;
-  std::string_view metric;          // that of the benchmark, or the first of two
+  std::string_view metric;          // the benchmark's, or the first of two
   bool has_several_orders = false;  // other programs number the labels otherwise
 };
 

@@ -8,7 +8,8 @@ namespace berth {
 
 // A text as a field of a tab-separated line by CSV's rules, as pandas reads and writes it. A text
 // with a quotation mark, a tab or a line end is put in quotation marks, and its own are doubled.
-// What a terminal would act on is escaped (printable_lines()), because people look at these files.
+// Characters on which a terminal would act are escaped (printable_lines()), because people look at
+// these files.
 std::string one_field(std::string text);
 
 // The place behind the end of the line that begins at `begin`. Quoted line ends do not end it.

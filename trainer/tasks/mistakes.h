@@ -11,14 +11,14 @@
 namespace berth {
 
 // The worst of the wrong predictions of an evaluation: at most kMost, whatever the number of rows.
-// Of equal ones the first are kept. Not thread-safe.
+// If mistakes are equally bad, the first ones stay. Not thread-safe.
 class WorstMistakes {
  public:
   static constexpr size_t kMost = 40;
-  static constexpr size_t kTextBytes = 600;  // the longest text that is kept of a row
+  static constexpr size_t kTextBytes = 600;  // the longest stored text of a row
 
-  // Whether a mistake so bad would be kept. Callers ask before they name truth and prediction. One
-  // that is not a number is not kept.
+  // Whether a mistake of this badness would be stored. Callers check this before they name truth
+  // and prediction. NaN is never stored.
   bool wants(double badness) const;
   // Adds the mistake in the features at `index`. It concerns the word number `word` of the row, or
   // all of it.

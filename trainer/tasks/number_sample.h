@@ -10,8 +10,8 @@
 namespace berth {
 
 // Some of the predicted numbers beside the true ones, evenly spaced over the rows, for a plot: at
-// most kMost, and at least half as many where there are so many rows. Also the variance of all
-// truths. Not thread-safe.
+// most kMost, and at least half of kMost if there are enough rows. Also the variance of all truths.
+// Not thread-safe.
 class NumberSample {
  public:
   static constexpr size_t kMost = 600;

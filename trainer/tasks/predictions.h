@@ -23,9 +23,9 @@ namespace berth {
 // The model does not see a word that was cut off or has no token. Such a word has the probability 0
 // and the prediction O, or no prediction if O is not a label.
 //
-// Words are numbers from 0. Ids and sentences are what the rows are known by (FoundColumns::id),
-// else the numbers of the rows in their source from 0, which count rows that were left out. Borrows
-// the data set. Not thread-safe.
+// Words are numbers from 0. Ids and sentences identify the rows (FoundColumns::id). Without them, a
+// row has its number in the source, from 0; rows that were left out count, too. Borrows the data
+// set. Not thread-safe.
 class PredictionLines {
  public:
   virtual ~PredictionLines() = default;

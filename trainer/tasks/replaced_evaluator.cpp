@@ -6,10 +6,11 @@
 namespace berth {
 namespace {
 
-// What run_pretraining.py of google-research/electra reports: of the discriminator the mean loss,
-// the accuracy over all tokens, and precision, recall and area under the ROC curve of the replaced
-// ones; of the generator the accuracy on masked tokens and exp(mean loss). A token is taken for
-// replaced where its logit is positive. All are with the weights of the rows, as the loss is.
+// What run_pretraining.py of google-research/electra reports: for the discriminator, the mean loss,
+// the accuracy over all tokens, and precision, recall and area under the ROC curve for the replaced
+// ones. For the generator, the accuracy on masked tokens and exp(mean loss). A token is predicted
+// to be replaced if its logit is positive. All metrics use the weights of the rows, as the loss
+// does.
 class ReplacedEvaluator final : public Evaluator {
  public:
   explicit ReplacedEvaluator(Dataset& data) : data_(data) {}

@@ -41,7 +41,7 @@ std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels& la
 // How similar the texts of a row are: logits [1], the cosine of their embeddings.
 std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels& labels,
                                                      const AnswerOptions& answers);
-// Whether a text finds its partner in the batch: logits [2], of which the second one tells.
+// Whether a text finds its partner in the batch: logits [2], of which the second one decides.
 std::unique_ptr<Evaluator> make_partner_evaluator(Dataset& data, const Labels& labels,
                                                   const AnswerOptions& answers);
 
@@ -58,7 +58,7 @@ std::unique_ptr<Evaluator> make_entity_evaluator(Dataset& data, const Labels& la
 std::unique_ptr<PredictionLines> make_word_lines(Dataset& data, const Labels& labels,
                                                  const AnswerOptions& answers);
 
-// The answer to each question, picked from the logits of all windows of its context.
+// The answer to each question, chosen from the logits of all windows of its context.
 std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels& labels,
                                                  const AnswerOptions& answers);
 std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels& labels,

@@ -13,8 +13,8 @@
 
 namespace berth {
 
-// One row of the table of what a task's logits become. It stands beside the row of the same task in
-// trainer/model/task.cpp, and holds what needs data and metrics.
+// One row of the table of the results that a task's logits become. It stands beside the row of the
+// same task in trainer/model/task.cpp, and holds the traits that need data and metrics.
 struct TaskResults {
   Task task;
 

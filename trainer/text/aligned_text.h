@@ -10,8 +10,8 @@
 namespace berth {
 
 // One character of a changed text, and how it relates to the old text. `change` is 0 if it replaces
-// one character, 1 if it was inserted, and -n if it replaces one character and the n characters
-// after that were removed.
+// one character, and 1 if it was inserted. It is -n if it replaces one character and the n
+// characters after that were removed.
 struct ChangedCharacter {
   char32_t c;
   int32_t change;
@@ -62,11 +62,11 @@ class Rewriting {
   explicit Rewriting(AlignedText& text);
 
   void add(ChangedCharacter next);
-  // The bytes [begin, end) of the old text, which begin behind those that were kept before.
+  // The bytes [begin, end) of the old text, which begin behind the bytes that stayed before.
   void keep(size_t begin, size_t end);
   // `bytes`, with the origin of the byte `like` of the old text.
   void insert(std::string_view bytes, size_t like);
-  // Bytes of the old text that no call has kept or replaced are left out. Called once, at the end.
+  // Bytes of the old text for which no call was made are left out. Called once, at the end.
   void finish();
 
  private:
@@ -78,7 +78,7 @@ class Rewriting {
   AlignedText& text_;
   const std::string_view old_;
   size_t place_ = 0;      // the bytes of the old text before it have been gone through
-  bool differs_ = false;  // if not, the new text is that of the old one before place_
+  bool differs_ = false;  // if not, the new text equals the old one up to place_
   std::string own_;
   Origins origins_;
 };

@@ -31,10 +31,10 @@ struct BertTokenizerOptions {
   bool has_token_types = true;  // false for DistilBERT, whose model has no token types
 };
 
-// The BERT tokenizer, and that of MPNet. Its results equal those of the Rust library `tokenizers`
-// 0.23, and so of the fast tokenizer in transformers. Without offsets, ids are produced in one pass
-// over the text. With offsets, the steps of a Pipeline produce the same ids. Immutable and
-// thread-safe.
+// The tokenizer of BERT and of MPNet. Its results equal the results of the Rust library
+// `tokenizers` 0.23, and so of the fast tokenizer in transformers. Without offsets, ids are
+// produced in one pass over the text. With offsets, the steps of a Pipeline produce the same ids.
+// Immutable and thread-safe.
 class BertTokenizer final : public TemplateTokenizer {
  public:
   // Throws kBadData if the vocabulary has no [CLS] or [SEP] token.

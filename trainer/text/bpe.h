@@ -31,8 +31,8 @@ class Bpe final : public WordModel {
   using Vocabulary = std::vector<std::pair<std::string, int32_t>>;
   using Merges = std::vector<std::pair<std::string, std::string>>;  // the best rank first
 
-  // Throws kBadData if an id is negative or far larger than the vocabulary, if the vocabulary lacks
-  // the unknown token, or if it lacks a token of a merge.
+  // Throws kBadData if an id is negative or far larger than the vocabulary. Also throws it if the
+  // vocabulary lacks the unknown token or a token of a merge.
   Bpe(const Vocabulary& vocabulary, const Merges& merges, BpeOptions options);
 
   int32_t vocab_size() const override { return static_cast<int32_t>(tokens_.size()); }

@@ -10,9 +10,9 @@ namespace berth {
 
 // The replacements that are stored in a SentencePiece model (precompiled_charsmap):
 //   u32 LE size of the trie in bytes | Darts double array, u32 LE units | "replacement\0" ...
-// A unit has its label in bits 0-7 and 31, a flag for "has a leaf" in bit 8, and its offset in bits
-// 10-30, which is multiplied by 256 if bit 9 is set. A leaf has bit 31 set and contains the
-// position of the replacement. (spm/src/normalizer.cc, darts-clone) Immutable and thread-safe.
+// A unit has its label in bits 0-7 and 31, and a flag for "has a leaf" in bit 8. Its offset is in
+// bits 10-30, multiplied by 256 if bit 9 is set. A leaf has bit 31 set and contains the position of
+// the replacement. (spm/src/normalizer.cc, darts-clone) Immutable and thread-safe.
 class Charsmap {
  public:
   // Throws kCorrupt if the sizes are inconsistent. An empty blob has no replacements.

@@ -162,7 +162,7 @@ void ClassTokens::name_defaults(TokenizerKind kind) {
   }
 }
 
-// A text has no flags of its own: they are those of the vocabulary's token, if it has one.
+// A text has no flags of its own: it takes the flags of the vocabulary's token, if there is one.
 void ClassTokens::read_names(const Json& object, bool is_map) {
   for (const char* name : kNames) {
     const auto found = object.find(name);
@@ -213,8 +213,8 @@ void ClassTokens::read_extra(const Json& object) {
   add_extra(*list);
 }
 
-// The tokens of a SentencePiece model, or those that tokenizer_config.json lists, outrank the older
-// list here.
+// The tokens of a SentencePiece model, or of tokenizer_config.json's list, have priority over the
+// older list here.
 void ClassTokens::read_extra_of_map(const Json& object, bool has_model) {
   const bool had_list = lists_extra_;
   read_own_names(object);

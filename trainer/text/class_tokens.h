@@ -40,7 +40,7 @@ class ClassTokens {
                               int32_t count) const;
 
   // Throws kBadData where a token of `all` that the vocabulary has not got has another id in a
-  // file: transformers 4 kept that one.
+  // file: transformers 4 used that one.
   void refuse_moved(const std::vector<AddedToken>& all, int32_t count) const;
 
  private:

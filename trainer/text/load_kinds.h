@@ -33,8 +33,8 @@ bool read_if_present(const std::optional<std::string>& content, const char* name
 std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const TokenizerClass& of,
                                                const TokenizerOverrides& overrides,
                                                bool warns = true);
-// Loads from `root`, the content of tokenizer.json as the class reads it. Returns null if it is not
-// that of a BERT tokenizer.
+// Loads from `root`, the content of tokenizer.json as the class reads it. Returns null if it does
+// not describe a BERT tokenizer.
 std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& root,
                                           const TokenizerOverrides& overrides);
 // Loads from vocab.json and merges.txt, as the class reads them: byte-level BPE, or HerBERT's.
@@ -51,8 +51,8 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char
 
 // Adds the settings in tokenizer_config.json, special_tokens_map.json and added_tokens.json.
 void read_settings(const FileLookup& file, TokenizerSettings& settings);
-// Returns `files` and those of these three files that exist. If only config.json names the class,
-// or the override decides the case, tokenizer_config.json gets that.
+// Returns `files` and the existing ones of these three files. If only config.json names the class,
+// or the override decides the case, this goes into tokenizer_config.json.
 std::vector<Tokenizer::File> with_settings(const FileLookup& file, const TokenizerClass& of,
                                            std::vector<Tokenizer::File> files,
                                            const TokenizerOverrides& overrides = {});

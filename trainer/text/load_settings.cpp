@@ -77,8 +77,9 @@ SequenceSettings sequence_settings(const FileLookup& file, const Json* root) {
 
 namespace {
 
-// Tokens behind the vocabulary whose ids leave some out keep these ids in transformers 4, and are
-// numbered anew in transformers 5, so one of them reads the model's embeddings in wrong places.
+// Refuses added tokens whose ids, after the vocabulary, leave some numbers out. transformers 4 uses
+// these ids, and transformers 5 numbers the tokens again. So one of them reads wrong rows of the
+// model's embeddings.
 void refuse_gaps(const std::vector<AddedToken>& tokens, int32_t vocab_size) {
   int32_t next = vocab_size;
   for (const AddedToken& token : tokens) {

@@ -54,7 +54,7 @@ void check_tokenizer_keys(const FileLookup& file) {
   });
 }
 
-// Adds the rules by which sequences are made otherwise than earlier versions made them.
+// Adds the rules by which this version makes sequences in another way than earlier versions.
 void add_rules(const FileLookup& file, const SequenceSettings& sequences,
                std::vector<std::string>& rules) {
   if (sequences.cuts_left) rules.emplace_back("truncation_side counts");
@@ -110,7 +110,7 @@ FileKind files_of(const FileLookup& file) {
   return has_model ? FileKind::kSentencePiece : FileKind::kNone;
 }
 
-// Those of a class. kNone: any.
+// The files that a class needs. kNone: any.
 FileKind files_of(TokenizerKind kind) {
   switch (kind) {
     case TokenizerKind::kUnknown:

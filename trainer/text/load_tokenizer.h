@@ -36,12 +36,12 @@ using FileLookup = std::function<std::optional<std::string>(std::string_view nam
 //    class nor a model_type, any of these, or sentencepiece.model, is read as libsentencepiece
 //    reads it, with the special tokens that its control pieces suggest.
 // Warns of keys that nobody knows, and where the case of the vocabulary is not the tokenizer's.
-// Throws kNotFound if none exists, kUsage if a key has a value with which berth does not compute,
-// and kBadData if the class is not known, special tokens are missing or the tokenizer is not
-// supported.
+// Throws kNotFound if none exists, and kUsage if a key has a value that berth does not support.
+// Throws kBadData if the class is not known, if special tokens are missing, or if the tokenizer is
+// not supported.
 //
-// `rules`, which may be null, gets the rules by which the files are read otherwise than versions of
-// this program up to 2026-11 read them, for people.
+// `rules`, which may be null, gets the rules by which this program reads the files in another way
+// than its versions up to 2026-11. The rules are for people.
 std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& file,
                                           const TokenizerOverrides& overrides = {},
                                           std::vector<std::string>* rules = nullptr);

@@ -9,9 +9,9 @@
 namespace berth {
 
 // Says for each byte of a changed text which bytes of the original text it came from. Neighbouring
-// bytes are kept as one run of 12 bytes if they all came from the same place, or if each came from
-// one byte and these are neighbours, too. Not thread-safe, not even to read: it remembers where it
-// was asked last.
+// bytes are stored as one run of 12 bytes in two cases: they all came from the same bytes, or each
+// came from one byte and these are neighbours, too. Not thread-safe, not even to read: it remembers
+// the position of the last lookup.
 class Origins {
  public:
   // The next `count` bytes all came from `origin`.

@@ -25,9 +25,9 @@ struct PipelineOptions {
   bool keeps_spaces = false;  // a space is a part of the word behind it
 };
 
-// Turns a text into tokens as the Rust library `tokenizers` 0.23 does. It cuts out added tokens,
-// normalizes the rest, cuts out added tokens that match normalized text, splits the rest into
-// words, and passes each word to the model. Immutable and thread-safe.
+// Turns a text into tokens as the Rust library `tokenizers` 0.23 does. It cuts out added tokens and
+// normalizes the rest. Then it cuts out added tokens that match normalized text, splits the rest
+// into words, and passes each word to the model. Immutable and thread-safe.
 class Pipeline {
  public:
   // `model` must outlive the pipeline.

@@ -18,7 +18,8 @@ namespace berth {
 PipelineParts read_pipeline_json(const Json& root);
 // Its member "added_tokens".
 std::vector<AddedToken> read_added_tokens_list(const Json& root);
-// The type of its member "model". Older files do not name it; the other members tell it then.
+// The type of its member "model". Older files do not name it; it then follows from the other
+// members.
 std::string type_of_model(const Json& model);
 
 NormalizationStep read_normalization(std::string_view json);  // returns an empty function for null

@@ -18,7 +18,7 @@ struct PipelineParts {
 };
 
 // A tokenizer that runs a Pipeline: byte-level BPE, and whatever tokenizer.json describes. Its
-// results equal those of `tokenizers` 0.23. Immutable and thread-safe.
+// results equal the results of `tokenizers` 0.23. Immutable and thread-safe.
 class PipelineTokenizer final : public TemplateTokenizer {
  public:
   explicit PipelineTokenizer(PipelineParts parts);

@@ -75,7 +75,7 @@ void SentencePieceBpe::insert_merges(const SentencePieceModel& model) {
 }
 
 // Splits pieces of type unused again. Such a piece is split into the last pair, anywhere in the
-// text, that could have formed it; both halves are then treated in the same way.
+// text, that could have formed it. Both halves are then treated in the same way.
 class SentencePieceBpe::Recut {
  public:
   Recut(const SentencePieceBpe& bpe, std::string_view text,

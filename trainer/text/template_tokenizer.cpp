@@ -38,7 +38,7 @@ uint32_t code_points_in(std::string_view text) {
 }
 
 // Converts spans from bytes of `text`, which is valid UTF-8, to code points. A number for each byte
-// would take four times the text's memory, so only those before every 64th byte are kept.
+// would take four times the text's memory, so only the numbers before every 64th byte are stored.
 void count_code_points(std::string_view text, std::vector<Span>& spans) {
   constexpr size_t kBlock = 64;
   std::vector<uint32_t> before = {0};

@@ -49,9 +49,9 @@ struct SpecialTokensTemplate {
   static SpecialTokensTemplate roberta(int32_t cls, int32_t sep);
 };
 
-// Returns how many tokens of each text are kept if both together may have `budget`. If the shorter
-// text fits in half the budget, it is kept whole. Otherwise each text gets half; an odd token goes
-// to the longer text, or to the second if both are equally long (LongestFirst in
+// Returns how many tokens of each text remain if both together may have `budget`. If the shorter
+// text fits in half the budget, it stays whole. Otherwise each text gets half; an odd token goes to
+// the longer text, or to the second if both are equally long (LongestFirst in
 // tokenizers/src/utils/truncation.rs).
 struct Lengths {
   size_t first, second;

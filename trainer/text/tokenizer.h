@@ -44,11 +44,12 @@ struct EncodeOptions {
 //
 // A text is tokenized as a whole before it is truncated, so memory grows with the text and not with
 // max_length. The tokens take most of it: 16 bytes for each. For each byte of a text, --mode
-// tokenize held at most 21 bytes with WordPiece, 47 with byte-level BPE, 34 with unigram and 54
-// with SentencePiece's BPE. These were texts of 2 to 4 MB of words, without spaces, of one letter
-// alone and of compatibility characters, and the small vocabularies of the tests, most of whose
-// tokens stand for 1 to 2 bytes. A text of U+FDFA, which NFKD makes 11 times as long, has 6 tokens
-// for each byte with such a vocabulary: unigram held 158 bytes for each byte of it.
+// tokenize held at most 21 bytes with WordPiece and 47 with byte-level BPE. It held at most 34
+// bytes with unigram, and 54 with SentencePiece's BPE. The texts had 2 to 4 MB: words, text without
+// spaces, one repeated letter, and compatibility characters. The vocabularies were the small ones
+// of the tests, where most tokens stand for 1 to 2 bytes. A text of U+FDFA, which NFKD makes 11
+// times as long, has 6 tokens for each byte with such a vocabulary: unigram held 158 bytes for each
+// byte of it.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -66,7 +67,7 @@ class Tokenizer {
 
   // Whether a space before `word` would be a token of its own, which transformers does not make
   // with is_split_into_words: the word is empty, or begins with a space or an added token. False
-  // where no token begins with a space, as with WordPiece; "" tells whether any does.
+  // where no token begins with a space, as with WordPiece; "" asks whether any token does.
   virtual bool takes_no_space(std::string_view /*word*/) const { return false; }
 
   // The token as the vocabulary writes it ("##ing", "Ġthe"), or "" if no token has this id.

@@ -164,7 +164,7 @@ std::string model_type(const FileLookup& file) {
   return plain_name(text_in(file, "config.json", "model_type"));
 }
 
-// Throws where the model_type tells a class that berth does not have, or no class at all.
+// Throws if the model_type stands for a class that berth does not have, or for no class at all.
 void refuse_type(const FileLookup& file, const std::string& type) {
   const bool has_json = file("tokenizer.json").has_value();
   const std::string shown = quoted(text_in(file, "config.json", "model_type"));
@@ -219,7 +219,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
       std::end(kWithoutClass)) {
     found.rebuilds = false;
   }
-  // Such a class has tokenizer.json. Without one, the model's kind is what is left.
+  // Such a class has tokenizer.json. Without such a template, only the model's kind decides.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;
   return found;
 }

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// The kind of tokenizer, as the name of a tokenizer class or of a model tells it.
+// The kind of tokenizer, as the name of a tokenizer class or of a model says.
 enum class TokenizerKind : uint8_t {
   kUnknown,     // tokenizer.json says all
   kBert,        // WordPiece; ELECTRA, DistilBERT and others as well
@@ -37,9 +37,8 @@ struct TokenizerClass {
 };
 
 // Throws kBadData, with the class's name, if berth does not know it: two classes may read one
-// vocabulary otherwise. That also counts where the model_type alone tells the class. Throws
-// kBadData as well where there is no tokenizer.json, no file names a class, and berth does not know
-// the model_type.
+// vocabulary differently. The model_type alone also counts as a name. Throws kBadData as well where
+// there is no tokenizer.json, no file names a class, and berth does not know the model_type.
 TokenizerClass tokenizer_class(const FileLookup& file);
 
 // What people call a tokenizer of this class: "BertTokenizer".

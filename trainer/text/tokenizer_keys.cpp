@@ -5,8 +5,8 @@ namespace {
 
 constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = KeyUse::kFixed;
 
-// Sequences are not padded, so the keys of padding change nothing. Ids of special tokens are those
-// of the vocabulary.
+// Sequences are not padded, so the keys of padding change nothing. The ids of special tokens come
+// from the vocabulary.
 constexpr KnownKey kTokenizerKeys[] = {
     {"_commit_hash", kHarmless},
     {"add_bos_token", kHarmless},

@@ -25,9 +25,10 @@ void read_special_tokens_map(std::string_view content, TokenizerSettings& settin
 void read_added_tokens(std::string_view content, TokenizerSettings& settings);  // added_tokens.json
 void read_tokenizer_config(std::string_view content, TokenizerSettings& settings);
 
-// Reads tokenizer.json, whose content is `root`, if it is that of a BERT tokenizer, and returns its
-// vocabulary, indexed by id. Returns nullopt if it does not consist of BertNormalizer or no
-// normalizer, BertPreTokenizer, WordPiece, and the template [CLS] A [SEP] or that of MPNet.
+// Reads tokenizer.json, whose content is `root`, if it describes a BERT tokenizer. Returns the
+// vocabulary, indexed by id. A BERT tokenizer consists of BertNormalizer or no normalizer,
+// BertPreTokenizer, WordPiece, and the template [CLS] A [SEP] or MPNet's. Returns nullopt for any
+// other tokenizer.
 std::optional<std::vector<std::string>> read_bert_tokenizer_json(const Json& root,
                                                                  TokenizerSettings& settings);
 

@@ -52,8 +52,7 @@ Viterbi<Score>::Viterbi(const std::vector<Piece>& pieces, Score unknown)
   }
 }
 
-// Finds the parts of the best way from `begin` to `end`. `nodes` are those of the places from
-// `begin` on.
+// Finds the parts of the best way from `begin` to `end`. `nodes` begin with the node at `begin`.
 template <typename Score>
 void Viterbi<Score>::trace(std::span<const Node> nodes, size_t begin, size_t end,
                            std::vector<Part>& parts) {
@@ -69,41 +68,41 @@ void Viterbi<Score>::trace(std::span<const Node> nodes, size_t begin, size_t end
 template <typename Score>
 void Viterbi<Score>::cut(std::string_view text, const Take& take) const {
   constexpr size_t kOnStack = 256;
-  constexpr size_t kSettled = 1024;  // bytes after which parts are passed on
+  constexpr size_t kPassedOn = 1024;  // bytes after which parts are passed on
   constexpr Node kUnreached{0, -1, UINT32_MAX};
   std::array<Node, kOnStack> few;
   std::vector<Node> many;
   std::span<Node> nodes(few.data(), std::min(text.size() + 1, kOnStack));
   std::ranges::fill(nodes, kUnreached);
   std::vector<Part> parts;
-  size_t settled = 0;  // the place of the first node
+  size_t first = 0;    // the place of the first node
   size_t reached = 0;  // the farthest place that has a node
   const auto grow = [&](size_t least) {
-    const size_t most = text.size() - settled + 1;
+    const size_t most = text.size() - first + 1;
     many.reserve(most);  // takes no memory before it is used
     if (many.empty()) many.assign(nodes.begin(), nodes.end());
     many.resize(std::min(2 * least, most), kUnreached);
     nodes = many;
   };
   const auto offer = [&](size_t begin, size_t end, double score, int32_t value) {
-    if (end - settled >= nodes.size()) grow(end - settled + 1);
-    const Score candidate = static_cast<Score>(score) + nodes[begin - settled].score;
-    Node& node = nodes[end - settled];
+    if (end - first >= nodes.size()) grow(end - first + 1);
+    const Score candidate = static_cast<Score>(score) + nodes[begin - first].score;
+    Node& node = nodes[end - first];
     if (node.begin == UINT32_MAX || candidate > node.score) {
       node = {candidate, value, static_cast<uint32_t>(begin)};
     }
     reached = std::max(reached, end);
   };
-  const auto settle = [&](size_t place) {
-    trace(nodes, settled, place, parts);
+  const auto pass_on = [&](size_t place) {
+    trace(nodes, first, place, parts);
     take(parts);
-    const Node last = nodes[place - settled];
-    std::ranges::fill(nodes.first(place - settled + 1), kUnreached);
+    const Node last = nodes[place - first];
+    std::ranges::fill(nodes.first(place - first + 1), kUnreached);
     nodes.front() = last;
-    settled = place;
+    first = place;
   };
   for (size_t begin = 0; begin < text.size();) {
-    if (begin == reached && begin - settled >= kSettled) settle(begin);
+    if (begin == reached && begin - first >= kPassedOn) pass_on(begin);
     const size_t character = decode_at(text, begin).size_bytes;
     bool covered = false;
     trie_.prefixes(text.substr(begin), [&](size_t size, int32_t value) {
@@ -113,7 +112,7 @@ void Viterbi<Score>::cut(std::string_view text, const Take& take) const {
     if (!covered) offer(begin, begin + character, unknown_, -1);
     begin += character;
   }
-  settle(text.size());
+  pass_on(text.size());
 }
 
 template class Viterbi<float>;

@@ -34,8 +34,8 @@ class Viterbi {
     Span span;      // bytes of the text
   };
   // Passes the parts of `text`, which must be valid UTF-8, to `take`, in order and some at a time.
-  // What it holds meanwhile grows with the text only where pieces overlap without an end: at each
-  // place that no piece reaches across, the best way to it is settled.
+  // Its memory grows with the text only while pieces overlap without an end. At a position that no
+  // piece crosses, the best way to it is final, and its parts are passed on.
   using Take = std::function<void(std::span<const Part>)>;
   void cut(std::string_view text, const Take& take) const;
 

@@ -16,7 +16,7 @@ namespace {
 
 // Normal values by the Box-Muller transform of Philox blocks, each of which gives four. A value
 // that lies more than `cutoff` deviations from 0 is drawn again, from blocks that are used for
-// nothing else; with a cutoff of 0 none is.
+// nothing else. A cutoff of 0 is no limit.
 void fill_normal(std::span<float> values, double deviation, double cutoff, uint64_t seed,
                  uint32_t stream, ThreadPool& pool) {
   const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),

@@ -1,7 +1,6 @@
 #include "trainer/weights/pretrained.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -9,6 +8,7 @@
 #include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/model/architecture.h"
 #include "trainer/weights/upload_tensors.h"
 
 namespace berth {
@@ -17,33 +17,31 @@ namespace {
 // Whether a tensor may be ignored: it belongs to the head or pooler of another task, or is a
 // position buffer that older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
-  constexpr std::array<std::string_view, 21> kHeads = {"cls.",
-                                                       "lm_head.",
-                                                       "classifier.",
-                                                       "pre_classifier.",
-                                                       "pooler.",
-                                                       "qa_outputs.",
-                                                       "vocab_",
-                                                       "predictions.",
-                                                       "generator_predictions.",
-                                                       "bert.pooler.",
-                                                       "sop_classifier.",
-                                                       "roberta.pooler.",
-                                                       "albert.pooler.",
-                                                       "mpnet.pooler.",
-                                                       "nomic_bert.pooler.",
-                                                       "discriminator_predictions.",
-                                                       "generator_lm_head.",
-                                                       "lm_predictions.",
-                                                       "head.",
-                                                       "decoder.",
-                                                       "mask_predictions."};
+  constexpr std::string_view kHeads[] = {"cls.",
+                                         "lm_head.",
+                                         "classifier.",
+                                         "pre_classifier.",
+                                         "pooler.",
+                                         "qa_outputs.",
+                                         "vocab_",
+                                         "predictions.",
+                                         "generator_predictions.",
+                                         "sop_classifier.",
+                                         "discriminator_predictions.",
+                                         "generator_lm_head.",
+                                         "lm_predictions.",
+                                         "head.",
+                                         "decoder.",
+                                         "mask_predictions."};
+  const auto is_pooler = [&](const Architecture& row) {
+    return row.encoder_has_pooler && name.starts_with(cat(row.prefix, "pooler."));
+  };
   // The first DeBERTa models have position embeddings that their configuration does not use.
   return name.ends_with("embeddings.position_ids") ||
          name.ends_with("embeddings.position_embeddings.weight") ||
          name.ends_with("embeddings.token_type_ids") ||
-         std::any_of(kHeads.begin(), kHeads.end(),
-                     [&](std::string_view head) { return name.starts_with(head); });
+         std::ranges::any_of(kHeads, [&](auto head) { return name.starts_with(head); }) ||
+         std::ranges::any_of(architectures(), is_pooler);
 }
 
 std::string shape_text(std::span<const int64_t> shape) {
@@ -205,11 +203,11 @@ class Lookup {
 
   // Whether it ends with the name of an architecture, whose parameters may mean something else.
   static bool names_architecture(std::string_view prefix) {
-    constexpr std::array<std::string_view, 8> kNames = {"bert.",   "roberta.",   "electra.",
-                                                        "albert.", "deberta.",   "distilbert.",
-                                                        "mpnet.",  "longformer."};
-    return std::ranges::any_of(kNames,
-                               [&](std::string_view name) { return prefix.ends_with(name); });
+    // Wrappers have members with the name of ModernBERT's encoder.
+    const auto ends_with_it = [&](const Architecture& row) {
+      return row.prefix != "model." && prefix.ends_with(row.prefix);
+    };
+    return prefix.ends_with("longformer.") || std::ranges::any_of(architectures(), ends_with_it);
   }
 
   std::unordered_map<std::string, Entry> by_name_;
@@ -264,7 +262,7 @@ void refuse_adapter_names(const std::vector<std::string>& names) {
   if (found == names.end()) return;
   throw Error(
       Code::kBadData,
-      cat("the tensors are those of a PEFT model whose adapters are not merged (", *found, ")"), "",
+      cat("the tensors belong to a PEFT model whose adapters are not merged (", *found, ")"), "",
       "save what its merge_and_unload() returns");
 }
 

@@ -16,7 +16,7 @@ inline constexpr const char* kFromTensorFlow =
     "convert them with transformers 4 and TensorFlow: AutoModel.from_pretrained(FOLDER, "
     "from_tf=True).save_pretrained(NEW_FOLDER)";
 
-// What else counts when a file of tensors is loaded.
+// Further rules for loading a file of tensors.
 struct TensorRules {
   // Of a head that multiplies by the word embeddings: if the file has its bias under both names,
   // the alias counts, as in transformers 5. Null: there is no such head.
@@ -33,8 +33,8 @@ struct LoadReport {
   // Tensors of other heads and position buffers, which the model does not use.
   std::vector<std::string> ignored;
   bool left_out_classifier = false;  // as one of the rules says
-  // What all names of the file began with, or those of all parameters of the encoder. It was taken
-  // off.
+  // The prefix that was removed: all names of the file began with it, or at least the names of the
+  // encoder's parameters.
   std::string prefix;
   std::vector<std::string> without_prefix;  // the names of the others, which were left out
 };
@@ -45,17 +45,16 @@ struct OwnDecoder {
   bool bias = false;    // it has a bias of the decoder with other numbers than the head's bias
 };
 
-// `specs` are the parameters of a tied model, and `names` those of its head.
+// `specs` are the parameters of a tied model, and `names` are the names of its head.
 OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterSpec> specs,
                             const MaskedLmHeadNames& names);
 
 // Copies every parameter from `file` into `values` by its name or an alias, on at most `threads`
 // threads. All names of the file, or all that the encoder needs, may begin with the same prefixes,
-// such as "module." of DataParallel or "model." of Lightning. The wrappers of torch.compile, FSDP
-// and gradient checkpointing may stand anywhere in a name. Tensors may be F32, F16, BF16 or F64.
-// Throws kBadData, listing the names, if parameters of the encoder are missing, tensors are
-// unexpected, or shapes differ. Calls file.verify() after all parameters were copied and passes on
-// what it throws.
+// such as DataParallel's "module." or Lightning's "model.". The wrappers of torch.compile, FSDP and
+// gradient checkpointing may stand anywhere in a name. Tensors may be F32, F16, BF16 or F64. Throws
+// kBadData, listing the names, if parameters of the encoder are missing, tensors are unexpected, or
+// shapes differ. Calls file.verify() after all parameters were copied and passes on what it throws.
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
                            const TensorRules& rules = {});
 

@@ -27,7 +27,7 @@ void refuse_albert_zh(const TensorBundleIndex& index) {
     if (entry.name.find("/encoder/layer_shared/") != std::string::npos ||
         entry.name.ends_with("/word_embeddings_2")) {
       throw Error(Code::kBadData,
-                  "a checkpoint of albert_zh, whose architecture is not that of ALBERT", entry.name,
+                  "a checkpoint of albert_zh, whose architecture differs from ALBERT", entry.name,
                   "use Google's own ALBERT weights");
     }
   }
@@ -96,8 +96,8 @@ NamedTensor converted(const NamedTensor& source, const MappedName& mapped) {
   return tensor;
 }
 
-// Whether the variable is a pooler that was saved with its head. That pooler was trained; one in
-// the encoder beside it was not.
+// Whether the variable is a pooler that was saved with its head. This pooler was trained; a pooler
+// in the encoder beside it was not.
 bool is_head_pooler(std::string_view variable) {
   return variable.find("..pooler_dense/") != std::string_view::npos ||
          variable.find("/dense/") != std::string_view::npos;

@@ -17,8 +17,9 @@ namespace berth {
 class TensorflowModel final : public TensorReader {
  public:
   // Does not compare checksums; verify() does. Throws as TensorBundleReader does. Throws kBadData,
-  // naming the variables, if the shape of a variable does not fit its layer, if two variables map
-  // to one name, or if the model is albert_zh, which has another architecture than ALBERT.
+  // naming the variables, if the shape of a variable does not fit its layer, or if two variables
+  // map to one name. Also throws it if the model is albert_zh, which has another architecture than
+  // ALBERT.
   TensorflowModel(TensorBundleIndex index, const ShardBytes& shards);
 
   std::span<const NamedTensor> tensors() const override { return tensors_; }

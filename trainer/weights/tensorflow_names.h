@@ -29,7 +29,7 @@ enum class TensorflowDialect { kBert, kAlbert };
 //   "output_weights"                           -> "classifier.weight"
 std::optional<MappedName> from_tensorflow1(std::string_view name, TensorflowDialect dialect);
 
-// The reverse. The layout is that of the TensorFlow variable.
+// The reverse. The layout is the TensorFlow variable's.
 std::optional<MappedName> to_tensorflow1(std::string_view name, TensorflowDialect dialect);
 
 // In a pattern such as "a/{}/b", the braces stand for one decimal number. match_numbered() returns

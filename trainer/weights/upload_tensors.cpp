@@ -51,7 +51,7 @@ void upload_block(const TensorReader& file, const Block& block, std::vector<std:
 }
 
 // Hands out blocks in order and keeps the failure of the first block that fails. The blocks before
-// it were handed out earlier and are done by the end, so which failure is kept does not depend on
+// it were handed out earlier and are done by the end, so the reported failure does not depend on
 // timing.
 class Work {
  public:

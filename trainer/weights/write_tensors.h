@@ -21,7 +21,7 @@ struct SavedTensor {
   const ParameterSpec& spec() const { return from->specs()[parameter]; }
 };
 
-// The tensors of all parameters, or only of those that train. Their names are `prefix` and the
+// The tensors of all parameters, or only of the ones that train. Their names are `prefix` and the
 // Hugging Face name.
 enum class Saved { kAll, kTraining };
 std::vector<SavedTensor> saved_tensors(const ParameterTensors& from, std::string_view prefix = "",
@@ -37,8 +37,8 @@ void write_tensors(ByteSink& sink, std::span<const SavedTensor> tensors, DType d
 size_t write_tensors_bytes(int64_t largest_elements, DType dtype);
 
 // Throws kBadData, naming the parameter, where a finite number would become infinite in `dtype`. A
-// caller that writes several files asks this first, so that it writes none of them then. Copies one
-// parameter at a time.
+// caller that writes several files calls this first, so that it writes none of them if one cannot
+// be written. Copies one parameter at a time.
 void require_range(const ParameterTensors& values, DType dtype);
 
 // A copy of tensors in one block of memory, for a writer that needs all of them at once.

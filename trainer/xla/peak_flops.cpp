@@ -10,11 +10,10 @@ struct Peak {
   double bf16, fp32;  // TFLOP/s; 0: not published
 };
 
-// TPUs: the pages of each version at cloud.google.com/tpu/docs. The numbers there are those of a
-// chip, which is two devices in v2, v3 and 7x.
-// GPUs: NVIDIA's data sheets of each product, without sparsity. The T4 and the V100 have no units
-// for bf16, so that such products run at their speed in fp32. A row stands before the rows whose
-// kind is the beginning of its own.
+// TPUs: the pages of each version at cloud.google.com/tpu/docs. The numbers there are for a chip,
+// which is two devices in v2, v3 and 7x. GPUs: NVIDIA's data sheets of each product, without
+// sparsity. The T4 and the V100 have no units for bf16, so that such products run at their speed in
+// fp32. A row stands before the rows whose kind is the beginning of its own.
 constexpr Peak kPeaks[] = {
     {"TPU v2", 45.0 / 2, 0},      {"TPU v3", 123.0 / 2, 0},  {"TPU v4", 275, 0},
     {"TPU v5 lite", 197, 0},      {"TPU v5e", 197, 0},       {"TPU v5", 459, 0},

@@ -109,7 +109,7 @@ Error wrong_numbers(bool donated, double relative, const PjrtClient& client) {
   if (std::isfinite(relative)) {
     amount = cat("differ from the host's by ", std::setprecision(2), 100 * relative, " %");
   }
-  return refusal(cat("computes wrong numbers: those of ", kSteps, " steps of ",
+  return refusal(cat("computes wrong numbers: the results of ", kSteps, " steps of ",
                      description(donated), " ", amount),
                  client);
 }

@@ -12,11 +12,10 @@
 namespace berth {
 
 // Runs a small training program on the client's first device, for several steps, with its state
-// donated and not donated, and compares both with numbers computed on the host. A plugin may be
+// donated and not donated. Compares both results with numbers computed on the host. A plugin may be
 // silently wrong: xla-cpu-pjrt 0.0.1 (PJRT 0.81) computes wrong gradients from donated state on
-// CPUs with AVX-512, though not on CPUs with AVX2 alone.
-// Throws kUsage, in one sentence, where the numbers differ. `cache` saves the compilation, which
-// takes nearly all of the time.
+// CPUs with AVX-512, though not on CPUs with AVX2 alone. Throws kUsage, in one sentence, where the
+// numbers differ. `cache` saves the compilation, which takes nearly all of the time.
 void check_computes_correctly(const PjrtClient& client, const ExecutableCache& cache);
 
 // The largest difference between the device's numbers and the host's, relative to how far the

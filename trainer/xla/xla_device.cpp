@@ -14,7 +14,7 @@
 namespace berth {
 namespace {
 
-// The number of devices of all hosts, which tell each other theirs.
+// The number of devices of all hosts. Each host sends its number to the others.
 size_t devices_of_all(const PjrtHosts& hosts, size_t own) {
   const auto key = [](int64_t rank) { return cat("devices/", rank); };
   hosts.store->set(key(hosts.rank), as_bytes(std::to_string(own)));

@@ -20,38 +20,38 @@ struct XlaDeviceOptions {
   DType product_dtype = DType::kF32;
   // Philox drops what the CPU engine drops. Threefry may be faster where integer products are slow.
   DropoutGenerator generator = DropoutGenerator::kPhilox;
-  // So many devices of this process compute together, each on a part of every batch. 0: all of
-  // them, which several hosts require.
+  // The number of this process's devices that compute together, each on a part of every batch. 0:
+  // all of them, which several hosts require.
   int64_t devices = 0;
   PjrtHosts hosts{};  // whose devices compute together
   GpuMemory gpu_memory{};
   // A local folder for compiled programs; see trainer/xla/pjrt/executable_cache.h on who may write
-  // to it. Empty: every process compiles its programs anew.
+  // to it. Empty: every process compiles its programs again.
   std::string cache_directory{};
-  // What the process's environment tells the compiler, such as the value of XLA_FLAGS. It decides
-  // what is compiled, so that a program that was compiled under another one is not taken from the
-  // cache.
+  // The part of the process's environment that the compiler reads, such as the value of XLA_FLAGS.
+  // It decides what is compiled, so that a program that was compiled under another one is not taken
+  // from the cache.
   std::string compiler_environment{};
-  // So long may the plugin take to load, and so long to find its devices.
+  // The most seconds that the plugin may take to load, and again to find its devices.
   double deadline_s = 60;
-  double compile_deadline_s = kCompileDeadlineS;  // So long may it take to compile one program.
+  double compile_deadline_s = kCompileDeadlineS;  // to compile one program
 };
 
 // The devices of a PJRT plugin, such as TPUs or GPUs. Loads the plugin, makes its client, and
 // compares a small training program with numbers computed on the host (self_check.h), which takes
 // some seconds.
 //
-// Throws kNotFound where there is no plugin; kUsage where the plugin does not work, computes wrong
-// numbers, has another platform or fewer devices than asked for, or does not join the devices of
-// several hosts; kMemory. After a deadline the
-// process is expected to end (pjrt/deadline.h).
+// Throws kNotFound if there is no plugin, and kMemory. Throws kUsage if the plugin does not work or
+// computes wrong numbers. Also throws kUsage if it has another platform or too few devices, or does
+// not join the devices of several hosts. After a deadline the process is expected to end
+// (pjrt/deadline.h).
 //
 // EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2
-// devices", with ", Threefry" before PJRT where that draws the dropout. Of the memory that
-// memory_of() tells, `parameters`, `gradients` and `moments` are exact, and the rest is an
-// estimate; nothing is compiled to know it. `plugin` is what this process has grown by while the
-// plugin was opened and checked, and an estimate of what its compiler will take. The memory of a
-// plugin for CPUs is the host's.
+// devices", with ", Threefry" before PJRT where that draws the dropout. In the result of
+// memory_of(), `parameters`, `gradients` and `moments` are exact. The rest is an estimate; nothing
+// is compiled for it. `plugin` is what this process has grown by while the plugin was opened and
+// checked, and an estimate of what its compiler will take. The memory of a plugin for CPUs is the
+// host's.
 std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options);
 
 }  // namespace berth

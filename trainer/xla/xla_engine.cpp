@@ -131,7 +131,7 @@ const PjrtBuffer* XlaEngine::upload(const HostTensor& tensor, size_t replica, Wo
   return &work.uploaded.emplace_back(std::move(upload.buffer));
 }
 
-// The order of arguments and outputs is that of network/programs.h.
+// network/programs.h defines the order of arguments and outputs.
 std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
                                                       const PackedBatch* batch, Work& work) {
   using Kind = XlaPrograms::Kind;

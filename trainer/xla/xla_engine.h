@@ -14,13 +14,13 @@
 namespace berth {
 
 // The engine of a PJRT plugin's devices. Its state is in their memory, in buffers that each update
-// donates to its successor. start_update() lays the batch out, starts its upload and the programs,
-// and does not wait for them, so that a batch is laid out while the update before it runs. Borrows
-// replicas and cache.
+// donates to its successor. start_update() lays the batch out, and starts its upload and the
+// programs. It does not wait for them, so a batch is laid out while the update before it runs.
+// Borrows replicas and cache.
 //
 // With several hosts, the engine of each is given the same whole updates. It lays them out for the
-// devices of all hosts and computes the parts of its own devices, as JAX's processes do; the
-// programs add over all of them. Each host infers alone, from batches of its own.
+// devices of all hosts, and computes the parts of its own devices, as JAX's processes do. The
+// programs add over all devices. Each host infers alone, from batches of its own.
 class XlaEngine final : public Engine {
  public:
   // Throws kMemory where the state does not fit. `profiler`, which may change while the engine
@@ -59,8 +59,9 @@ class XlaEngine final : public Engine {
   XlaPrograms programs_;
   XlaTensors values_;
   std::optional<XlaTensors> first_moments_, second_moments_;  // Absent where it only infers.
-  // Sums over the micro-batches of an update: of the gradients, and as the last tensor those of
-  // losses and weights. Each replica has its own. Absent where every update is one micro-batch.
+  // Sums over the micro-batches of an update: the sums of the gradients, and as the last tensor the
+  // sums of losses and weights. Each replica has its own. Absent where every update is one
+  // micro-batch.
   std::optional<XlaTensors> gradients_;
   std::deque<std::unique_ptr<Work>> started_;  // updates that were not collected
 };

@@ -13,7 +13,8 @@ namespace {
 int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool trains,
                      bool recomputes) {
   const int64_t tokens = shape.tokens(), hidden = config.hidden_size;
-  // Of one layer: inputs of its products and normalizations, and three forms of the scores.
+  // The activations of one layer: inputs of its products and normalizations, and three forms of the
+  // scores.
   const int64_t layer =
       tokens * (10 * hidden + (config.is_gated ? 5 : 3) * config.intermediate_size) +
       3 * tokens * config.num_attention_heads * shape.row_length;
@@ -27,10 +28,10 @@ int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool tr
                     : config.num_hidden_layers * layer + head;
 }
 
-// What the plugin's compiler takes of the host's memory while it compiles the programs of an
-// engine, and keeps. Measured with the plugin for CPUs 0.115, fp32 and bf16: 260 to 320 MiB for
-// training 2 layers, 360 to 410 MiB for 6 layers and 500 MiB for 12, and less than 50 MiB for
-// inference.
+// The host's memory that the plugin's compiler takes while it compiles the programs of an engine,
+// and does not free. Measured with the plugin for CPUs 0.115, fp32 and bf16: 260 to 320 MiB for
+// training 2 layers, 360 to 410 MiB for 6 layers and 500 MiB for 12. Inference takes less than 50
+// MiB.
 size_t compiler_bytes(const EngineOptions& options) {
   constexpr size_t kMiB = size_t{1} << 20;
   const auto layers = static_cast<size_t>(options.config.num_hidden_layers);
@@ -89,7 +90,7 @@ Error with_batch_that_fits(const Error& error, const EngineOptions& options,
   if (fitting < longest) {
     return Error(
         error.code(), error.problem(), error.where(),
-        cat("beside the model and its optimizer this device has no room for a sequence of ",
+        cat("beside the model and its optimizer, this device has no memory for a sequence of ",
             longest, " tokens; use a smaller model or shorter sequences"));
   }
   return Error(

@@ -18,9 +18,9 @@ namespace berth {
 // `plugin` is without the plugin itself: it is what its compiler takes to compile the programs.
 EngineMemory xla_memory(const EngineOptions& options, size_t replicas, bool on_host);
 
-// If `error` is kMemory and the devices tell how much they have: the same error with a hint how
-// many tokens a batch may have. That is computed from what the compiler planned for the largest
-// program that it `compiled`, and where there is none, from the estimate. Any other error as it is.
+// If `error` is kMemory and the devices report their memory: the same error with a hint how many
+// tokens a batch may have. It is computed from the compiler's plan for the largest `compiled`
+// program. If no program was compiled, it is computed from the estimate. Any other error as it is.
 Error with_batch_that_fits(const Error& error, const EngineOptions& options,
                            const XlaReplicas& replicas,
                            const std::optional<XlaPrograms::BatchMemory>& compiled = {});

@@ -13,9 +13,8 @@
 
 namespace berth {
 
-// The programs of one engine, each compiled when it is first asked for. That takes from seconds to
-// minutes and is logged. Not thread-safe. Borrows the replicas
-// and the cache.
+// The programs of one engine, each compiled when it is first needed. Compiling takes from seconds
+// to minutes and is logged. Not thread-safe. Borrows the replicas and the cache.
 class XlaPrograms {
  public:
   enum class Kind { kTraining, kAccumulation, kApplication, kInference };
@@ -36,8 +35,8 @@ class XlaPrograms {
     int64_t size_bytes = 0;
     int64_t tokens = 0;
   };
-  // That of the program that takes the most. nullopt where none is compiled, or where the plugin
-  // does not tell.
+  // The largest BatchMemory of the compiled programs. nullopt if none is compiled, or if the plugin
+  // does not report it.
   std::optional<BatchMemory> largest() const;
   // How long get() has compiled so far, or loaded compiled programs from the cache.
   double compile_seconds() const { return compile_seconds_; }

@@ -12,11 +12,11 @@ std::optional<DeviceMemory> XlaReplicas::memory() const {
     return static_cast<int64_t>(memory.limit.value_or(0)) - static_cast<int64_t>(memory.in_use);
   };
   for (const PjrtDevice& device : devices) {
-    const auto told = client.memory_of(device);
-    if (!told) return std::nullopt;
-    const DeviceMemory memory{.in_use = static_cast<uint64_t>(told->in_use),
-                              .peak_in_use = told->peak_in_use,
-                              .limit = told->limit};
+    const auto reported = client.memory_of(device);
+    if (!reported) return std::nullopt;
+    const DeviceMemory memory{.in_use = static_cast<uint64_t>(reported->in_use),
+                              .peak_in_use = reported->peak_in_use,
+                              .limit = reported->limit};
     if (!least || room(memory) < room(*least)) least = memory;
   }
   return least;

@@ -18,8 +18,8 @@ namespace berth {
 struct XlaReplicas {
   const PjrtClient& client;
   std::vector<PjrtDevice> devices;
-  // The numbers of their replicas among those of all hosts, increasing. Empty: there is one host,
-  // and devices[r] is that of replica r.
+  // The numbers of their replicas among the replicas of all hosts, increasing. Empty: there is one
+  // host, and devices[r] runs replica r.
   std::vector<size_t> numbers{};
   size_t all_hosts = 0;  // the replicas of all hosts; 0: there is one
 
@@ -28,10 +28,10 @@ struct XlaReplicas {
   // The replicas of a training program, and the number of the one on devices[r] among them.
   size_t total() const { return is_on_several_hosts() ? all_hosts : count(); }
   size_t number(size_t r) const { return numbers.empty() ? r : numbers[r]; }
-  // Of the devices here, for programs that every host runs for itself. Empty where there is one
+  // The devices of this host, for programs that every host runs alone. Empty where there is one
   // host: the plugin's choice is these devices then.
   std::vector<int> local_assignment() const;
-  // The memory of the device with the least room. nullopt where a device does not tell.
+  // The memory of the device with the least free memory. nullopt if a device does not report it.
   std::optional<DeviceMemory> memory() const;
   // A copy of the same values on the device of each replica.
   std::vector<PjrtBuffer> upload(std::span<const std::byte> values, DType dtype,

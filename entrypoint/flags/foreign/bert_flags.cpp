@@ -1,15 +1,23 @@
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/foreign_rules.h"
 
 namespace berth {
 
 std::span<const ForeignFlag> bert_flags() {
+  static constexpr std::string_view kNoBar = "there is a progress bar on a terminal only";
   static constexpr std::string_view kOwnTpu = "berth uses the TPU of the machine on which it runs";
 
   static constexpr ForeignFlag kRows[] = {
       // Of its first version for PyTorch.
-      {"bert_model", Form::kValue, Fate::kRule},
+      {"bert_model", Form::kValue, Fate::kRule, {}, {}, rules::name_sizes},
       {"optimize_on_cpu", Form::kSwitch, Fate::kIgnored,
        "the moments of the optimizer lie where the job computes"},
+      {"amp", Form::kSwitch, Fate::kRule, {}, {}, rules::leave_precision},
+      {"eval_script", Form::kValue, Fate::kIgnored, "berth scores the answers itself"},
+      {"json_summary", Form::kValue, Fate::kIgnored, "metrics.json has the scores"},
+      {"disable_progress_bar", Form::kSwitch, Fate::kIgnored, kNoBar},
+      {"skip_checkpoint", Form::kSwitch, Fate::kIgnored, "berth always writes the model"},
+      {"skip_cache", Form::kSwitch, Fate::kIgnored, "berth reads the rows anew in every job"},
       // Of google-research/bert.
       {"predict_file", Form::kValue, Fate::kSame, "predict-data-file"},
       {"predict_batch_size", Form::kValue, Fate::kSame, "eval-batch-size"},

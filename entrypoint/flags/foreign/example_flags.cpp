@@ -1,4 +1,5 @@
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/foreign_rules.h"
 
 namespace berth {
 
@@ -9,7 +10,7 @@ std::span<const ForeignFlag> example_flags() {
   static constexpr std::string_view kSplits =
       "each split is a file: --train-data-file, --eval-data-file and --predict-data-file";
   static constexpr std::string_view kHubToken =
-      "the token of the hub is that of the variable HF_TOKEN, or of `hf auth login`";
+      "the hub's token comes from the variable HF_TOKEN, or from `hf auth login`";
   static constexpr std::string_view kReads = "berth reads and tokenizes the rows anew in every job";
   static constexpr std::string_view kTokenizer =
       "berth has one tokenizer of each kind, and it is fast";
@@ -28,11 +29,11 @@ std::span<const ForeignFlag> example_flags() {
 
   static constexpr ForeignFlag kRows[] = {
       // The model.
-      {"model_type", Form::kValue, Fate::kRule},
-      {"tokenizer_name", Form::kValue, Fate::kRule},
+      {"model_type", Form::kValue, Fate::kRule, {}, {}, rules::name_architecture},
+      {"tokenizer_name", Form::kValue, Fate::kRule, {}, {}, rules::name_tokenizer},
       {"config_overrides", Form::kValue, Fate::kRefused,
        "write the sizes into a config.json and name it with --model-config"},
-      {"model_revision", Form::kValue, Fate::kRule},
+      {"model_revision", Form::kValue, Fate::kRule, {}, {}, rules::name_revision},
       {"token", Form::kValue, Fate::kIgnored, kHubToken},
       {"use_auth_token", Form::kSwitch, Fate::kIgnored, kHubToken},
       {"trust_remote_code", Form::kSwitch, Fate::kIgnored, "berth runs no code that is in files"},
@@ -50,20 +51,20 @@ std::span<const ForeignFlag> example_flags() {
       {"remove_splits", Form::kValue, Fate::kIgnored, kSplits},
       {"remove_columns", Form::kValue, Fate::kIgnored,
        "columns that training does not need are not read"},
-      {"text_column_names", Form::kValue, Fate::kRule},
+      {"text_column_names", Form::kValue, Fate::kRule, {}, {}, rules::name_columns},
       {"text_column_delimiter", Form::kValue, Fate::kIgnored,
        "texts of two columns are a pair, with the separator of the tokenizer between them"},
       {"max_eval_samples", Form::kValue, Fate::kRefused, kAllRows},
       {"max_predict_samples", Form::kValue, Fate::kRefused, kAllRows},
       {"max_val_samples", Form::kValue, Fate::kRefused, kAllRows},
       {"max_test_samples", Form::kValue, Fate::kRefused, kAllRows},
-      {"block_size", Form::kValue, Fate::kRule},
+      {"block_size", Form::kValue, Fate::kRule, {}, {}, rules::name_block},
       {"train_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"validation_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"chinese_ref_file", Form::kValue, Fate::kRefused, kNoReferences},
       {"language", Form::kValue, Fate::kRefused, kLanguages},
       {"train_language", Form::kValue, Fate::kRefused, kLanguages},
-      {"validation_split_percentage", Form::kValue, Fate::kRule},
+      {"validation_split_percentage", Form::kValue, Fate::kRule, {}, {}, rules::split_percentage},
       {"shuffle_train_dataset", Form::kSwitch, Fate::kIgnored,
        "the rows are shuffled anew in every epoch"},
       {"shuffle_seed", Form::kValue, Fate::kIgnored, "--seed decides the order of the rows, too"},
@@ -84,14 +85,14 @@ std::span<const ForeignFlag> example_flags() {
       {"return_entity_level_metrics", Form::kSwitch, Fate::kIgnored,
        "metrics.json always has the scores of every class"},
       // Of early transformers.
-      {"labels", Form::kValue, Fate::kRule},
+      {"labels", Form::kValue, Fate::kRule, {}, {}, rules::name_tags},
       {"task_type", Form::kValue, Fate::kRefused,
        "run_ner.py finds entities here; --task pos tags parts of speech", "ner"},
       {"lang_id", Form::kValue, Fate::kRefused, "berth has no models with embeddings of languages"},
       {"server_ip", Form::kValue, Fate::kIgnored, kNoDebugger},
       {"server_port", Form::kValue, Fate::kIgnored, kNoDebugger},
       // Of the scripts without Trainer.
-      {"checkpointing_steps", Form::kValue, Fate::kRule},
+      {"checkpointing_steps", Form::kValue, Fate::kRule, {}, {}, rules::checkpoint_steps},
       {"with_tracking", Form::kSwitch, Fate::kIgnored,
        "berth always writes TensorBoard summaries into --summary-dir"},
   };

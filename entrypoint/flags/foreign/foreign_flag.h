@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// What a flag of another program becomes here.
+// The translation of a flag of another program.
 enum class Fate {
   kSame,     // the flag of berth that `text` names, with the same value
   kMeans,    // the arguments `text`, where the switch is on
@@ -15,12 +15,14 @@ enum class Fate {
   kRule,     // what a rule of its own says, which may look at other flags: see foreign_rules.h
 };
 
-// What follows the flag's name on a command line.
+// The words that follow the flag's name on a command line.
 enum class Form {
   kValue,   // one value
   kSwitch,  // perhaps true or false
   kList,    // values up to the next flag
 };
+
+struct ForeignRule;
 
 struct ForeignFlag {
   std::string_view name;  // as its program writes it, with underscores
@@ -28,6 +30,7 @@ struct ForeignFlag {
   Fate fate;
   std::string_view text = {};
   std::string_view accepted = {};  // for kRefused: further values that change nothing, by commas
+  void (*rule)(const ForeignRule&) = nullptr;  // for kRule
 };
 
 // THE table of flags of other programs which are neither flags of berth nor aliases of such. Each

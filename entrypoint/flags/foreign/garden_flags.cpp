@@ -1,4 +1,5 @@
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/foreign_rules.h"
 
 namespace berth {
 
@@ -51,7 +52,7 @@ std::span<const ForeignFlag> garden_flags() {
        "--early-stopping-patience stops a job that gets no better"},
       // The experiments of official/nlp/train.py.
       {"experiment", Form::kValue, Fate::kRefused, kNoConfig},
-      {"config_file", Form::kValue, Fate::kRefused, kNoConfig},
+      {"config_file", Form::kValue, Fate::kRule, {}, {}, rules::name_config_file},
       {"params_override", Form::kValue, Fate::kRefused, kNoConfig},
       {"gin_file", Form::kValue, Fate::kIgnored, kNoGin},
       {"gin_params", Form::kValue, Fate::kIgnored, kNoGin},

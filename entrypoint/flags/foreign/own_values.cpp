@@ -96,7 +96,7 @@ void translate_own(const TypedCommand& command, const TypedArgument& argument,
         flag == "model" ? with_revision(command, value) : own_value(flag, value);
     if (own != value) return translation.add(cat(argument.typed, "=", own));
   }
-  for (const std::string& token : argument.tokens) translation.add(token);
+  translation.command.add(argument);
 }
 
 }  // namespace berth

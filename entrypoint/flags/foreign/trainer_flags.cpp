@@ -1,4 +1,5 @@
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/foreign_rules.h"
 
 namespace berth {
 
@@ -15,19 +16,19 @@ std::span<const ForeignFlag> trainer_flags() {
 
   static constexpr ForeignFlag kRows[] = {
       // What to do.
-      {"do_train", Form::kSwitch, Fate::kRule},
-      {"do_eval", Form::kSwitch, Fate::kRule},
-      {"do_predict", Form::kSwitch, Fate::kRule},
+      {"do_train", Form::kSwitch, Fate::kRule, {}, {}, rules::choose_mode},
+      {"do_eval", Form::kSwitch, Fate::kRule, {}, {}, rules::choose_mode},
+      {"do_predict", Form::kSwitch, Fate::kRule, {}, {}, rules::choose_mode},
       {"overwrite_output_dir", Form::kSwitch, Fate::kIgnored,
        "berth deletes no job; the same command resumes the one in --job-dir, and another command "
        "is refused there"},
-      {"resume_from_checkpoint", Form::kValue, Fate::kRule},
+      {"resume_from_checkpoint", Form::kValue, Fate::kRule, {}, {}, rules::resume},
       {"ignore_data_skip", Form::kSwitch, Fate::kIgnored,
        "a resumed job goes on with the row where it stopped, without reading the others"},
       {"restore_callback_states_from_checkpoint", Form::kSwitch, Fate::kIgnored, kResumes},
       // Batches.
-      {"per_device_train_batch_size", Form::kValue, Fate::kRule},
-      {"per_gpu_train_batch_size", Form::kValue, Fate::kRule},
+      {"per_device_train_batch_size", Form::kValue, Fate::kRule, {}, {}, rules::multiply_batch},
+      {"per_gpu_train_batch_size", Form::kValue, Fate::kRule, {}, {}, rules::multiply_batch},
       {"per_device_eval_batch_size", Form::kValue, Fate::kSame, "eval-batch-size"},
       {"per_gpu_eval_batch_size", Form::kValue, Fate::kSame, "eval-batch-size"},
       {"auto_find_batch_size", Form::kSwitch, Fate::kIgnored,
@@ -52,12 +53,12 @@ std::span<const ForeignFlag> trainer_flags() {
       // Precision.
       {"bf16", Form::kSwitch, Fate::kMeans, "--precision=bf16"},
       {"bf16_full_eval", Form::kSwitch, Fate::kIgnored, "--precision holds for evaluation, too"},
-      {"fp16", Form::kSwitch, Fate::kRule},
-      {"fp16_full_eval", Form::kSwitch, Fate::kRule},
+      {"fp16", Form::kSwitch, Fate::kRule, {}, {}, rules::leave_precision},
+      {"fp16_full_eval", Form::kSwitch, Fate::kRule, {}, {}, rules::leave_precision},
       {"fp16_backend", Form::kValue, Fate::kIgnored, kNoScaling},
       {"fp16_opt_level", Form::kValue, Fate::kIgnored, kNoScaling},
       {"half_precision_backend", Form::kValue, Fate::kIgnored, kNoScaling},
-      {"tf32", Form::kSwitch, Fate::kRule},
+      {"tf32", Form::kSwitch, Fate::kRule, {}, {}, rules::leave_precision},
       // The model, the loss and the optimizer.
       {"activation_checkpointing", Form::kSwitch, Fate::kMeans, "--recompute"},
       {"activation_checkpointing_kwargs", Form::kValue, Fate::kIgnored,
@@ -83,9 +84,9 @@ std::span<const ForeignFlag> trainer_flags() {
       {"use_liger_kernel", Form::kSwitch, Fate::kIgnored, "berth has kernels of its own"},
       {"liger_kernel_config", Form::kValue, Fate::kIgnored, "berth has kernels of its own"},
       // Evaluation.
-      {"eval_strategy", Form::kValue, Fate::kRule},
-      {"evaluation_strategy", Form::kValue, Fate::kRule},
-      {"evaluate_during_training", Form::kSwitch, Fate::kRule},
+      {"eval_strategy", Form::kValue, Fate::kRule, {}, {}, rules::choose_evaluations},
+      {"evaluation_strategy", Form::kValue, Fate::kRule, {}, {}, rules::choose_evaluations},
+      {"evaluate_during_training", Form::kSwitch, Fate::kRule, {}, {}, rules::evaluate_at_logs},
       {"eval_all_checkpoints", Form::kSwitch, Fate::kIgnored,
        "the summaries have the scores of every evaluation; --eval-steps says how often to "
        "evaluate"},
@@ -103,7 +104,7 @@ std::span<const ForeignFlag> trainer_flags() {
       {"greater_is_better", Form::kSwitch, Fate::kIgnored,
        "berth knows of each metric whether more is better"},
       // Checkpoints.
-      {"save_strategy", Form::kValue, Fate::kRule},
+      {"save_strategy", Form::kValue, Fate::kRule, {}, {}, rules::choose_saves},
       {"save_only_model", Form::kSwitch, Fate::kIgnored, kResumes},
       {"save_safetensors", Form::kSwitch, Fate::kIgnored, "berth always writes safetensors"},
       {"save_on_each_node", Form::kSwitch, Fate::kIgnored, "a job has one machine"},

@@ -1,4 +1,5 @@
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/foreign_rules.h"
 
 namespace berth {
 
@@ -59,7 +60,7 @@ std::span<const ForeignFlag> trainer_host_flags() {
        "--report_to tensorboard is accepted, and so is mlflow, where MLFLOW_TRACKING_URI names a "
        "server",
        "tensorboard,all,mlflow"},
-      {"logging_strategy", Form::kValue, Fate::kRule},
+      {"logging_strategy", Form::kValue, Fate::kRule, {}, {}, rules::choose_logging},
       {"logging_first_step", Form::kSwitch, Fate::kIgnored,
        "--logging-steps 1 logs the first update and all others"},
       {"logging_nan_inf_filter", Form::kSwitch, Fate::kIgnored,

@@ -46,7 +46,7 @@ void translate_foreign(const TypedCommand& command, size_t index, Translation& t
       return translation.refuse(argument, flag.text);
     }
     case Fate::kRule:
-      return apply_rule(command, index, translation);
+      return flag.rule({command, index, translation});
   }
 }
 
@@ -74,7 +74,7 @@ Translation translate(const TypedCommand& command) {
       } else if (argument.own != nullptr) {
         translate_own(command, argument, translation);
       } else {
-        for (const std::string& token : argument.tokens) translation.add(token);
+        translation.command.add(argument);
       }
     } catch (const Error& error) {  // of a value
       translation.refuse(argument, error.what());

@@ -38,7 +38,8 @@ TypedArgument first_argument(std::span<const std::string> tokens) {
   const size_t equals = tokens[0].find('=');
   const std::string typed = tokens[0].substr(0, equals), name = typed.substr(2);
   const std::optional<FlagSpelling> own = find_flag_spelling(name);
-  bool is_negated = own && own->negated;
+  bool& is_negated = argument.is_negated;
+  is_negated = own && own->negated;
   if (own) {
     argument.own = own->flag;
   } else {
@@ -79,12 +80,21 @@ TypedCommand::TypedCommand(std::span<const std::string> arguments, int64_t proce
   }
 }
 
+void TypedCommand::add(const std::string& token) { add(first_argument({&token, 1})); }
+
 std::optional<std::string> TypedCommand::value(std::string_view name) const {
   std::optional<std::string> last;
   for (const TypedArgument& argument : arguments_) {
     if (has_name(argument, name) && !argument.values.empty()) last = argument.values.back();
   }
   return last;
+}
+
+std::string TypedCommand::typed_name(std::string_view name) const {
+  for (const TypedArgument& argument : arguments_) {
+    if (has_name(argument, name)) return argument.typed;
+  }
+  return "";
 }
 
 bool TypedCommand::is_on(std::string_view name) const {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "entrypoint/flags/flag_table.h"
@@ -18,13 +19,19 @@ struct TypedArgument {
   const Flag* own = nullptr;        // what it names, of which at most one is set
   const ForeignFlag* foreign = nullptr;
   std::vector<std::string> values{};  // of a switch: "true", "false" or what was typed
+  bool is_negated = false;            // --no-x or --nox
 };
 
-// A command line cut into flags, which berth's own table and those of other programs tell apart.
+// A command line cut into flags. berth's own table and the tables of other programs say which words
+// are flags and which are values. No other code cuts it.
 class TypedCommand {
  public:
+  TypedCommand() = default;
   // `processes` of them run with these arguments at the same time.
   explicit TypedCommand(std::span<const std::string> arguments, int64_t processes = 1);
+
+  void add(TypedArgument argument) { arguments_.push_back(std::move(argument)); }
+  void add(const std::string& token);  // a flag with its value behind "=", or what is no flag
 
   const std::vector<TypedArgument>& arguments() const { return arguments_; }
   int64_t processes() const { return processes_; }
@@ -32,6 +39,8 @@ class TypedCommand {
   // The last value of a flag: of berth's own by its canonical name, of another program's by its
   // name in the table. nullopt: it was not typed, or without a value.
   std::optional<std::string> value(std::string_view name) const;
+  // The flag as it was typed, where `name` is as in value(); empty: it was not.
+  std::string typed_name(std::string_view name) const;
   // Whether a switch is among the arguments and on.
   bool is_on(std::string_view name) const;
   // Whether no later argument is another program's flag of one of these names.
@@ -39,7 +48,7 @@ class TypedCommand {
 
  private:
   std::vector<TypedArgument> arguments_;
-  int64_t processes_;
+  int64_t processes_ = 1;
 };
 
 }  // namespace berth

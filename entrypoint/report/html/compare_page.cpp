@@ -157,7 +157,7 @@ std::string differences(const std::vector<ComparedJob>& jobs) {
   };
   for (size_t i = 0; i < jobs.size(); ++i) {
     const ComparedJob& job = jobs[i];
-    for (const auto& [name, value] : job.settings) row("--" + name)[i] = value;
+    for (const Setting& setting : job.settings) row("--" + setting.name)[i] = setting.value;
     row("task")[i] = job.task;
     row("training data (CRC-32C)")[i] = job.training_data;
     row("version")[i] = job.version;

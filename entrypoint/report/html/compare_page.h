@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// A job beside others, as its directory tells of it.
+// A job that is compared with others, from the files of its directory.
 struct ComparedJob {
   std::string name{};  // its directory
   SettingsTable settings{};

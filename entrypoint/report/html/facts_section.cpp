@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "entrypoint/report/html/distribution_plots.h"
 #include "entrypoint/report/html/job_page.h"
@@ -113,11 +112,11 @@ std::string data_section(const JobFacts& facts) {
 }
 
 std::string settings_section(const JobFacts& facts) {
-  const std::map<std::string, std::string> defaults(facts.defaults.begin(), facts.defaults.end());
   std::string changed, others;
-  for (const auto& [name, value] : facts.record.settings) {
-    const auto found = defaults.find(name);
-    const bool is_default = found != defaults.end() && found->second == value;
+  for (const Setting& setting : facts.record.settings) {
+    const std::string &name = setting.name, &value = setting.value;
+    const auto preset = std::ranges::find(facts.defaults, name, &Setting::name);
+    const bool is_default = preset != facts.defaults.end() && preset->value == value;
     const std::string row =
         cat("<tr", is_default ? "" : " class=\"changed\"", "><th scope=\"row\">--", html_text(name),
             "</th><td>", value.empty() ? "–" : isolated(value, 1000), "</td></tr>\n");

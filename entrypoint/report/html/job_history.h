@@ -12,8 +12,9 @@
 
 namespace berth {
 
-// What a job's report remembers from one process of the job to the next. The report holds it as a
-// block of JSON, so it is one file that is replaced as a whole, and other programs may read it.
+// The history that a job's report carries from one process of the job to the next. The report holds
+// it as a block of JSON. So the report is one file that is replaced as a whole, and other programs
+// may read it.
 struct JobHistory {
   struct Evaluation {
     int64_t step = 0;
@@ -43,14 +44,15 @@ struct JobHistory {
 
   static constexpr size_t kMostEvaluations = 1000, kMostProbes = 4000, kMostMarks = 1000;
 
-  // An evaluation replaces those of its step and of later ones. The lists stay within their limits:
-  // an evaluation or checkpoint in the middle makes room.
+  // An evaluation replaces the evaluations of its step and of later steps. The lists stay within
+  // their limits: an evaluation or checkpoint in the middle makes room.
   void add(Evaluation evaluation);
-  // A report of a probe replaces that of its step. Where there are too many, new ones are left out.
+  // A report of a probe replaces an earlier report of its step. If there are too many, new ones are
+  // left out.
   void add_probe(const ProbeReport& report);
   void add_checkpoint(int64_t step);
-  // A process begins after `first_step` updates. What an earlier one did after that is forgotten,
-  // because it is done again.
+  // A process begins after `first_step` updates. The history of later updates is dropped, because
+  // they are done again.
   void begin_attempt(int64_t first_step, double now_s);
 
   double seconds() const;          // of all attempts

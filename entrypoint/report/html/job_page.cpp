@@ -10,9 +10,9 @@
 namespace berth {
 namespace {
 
-std::string setting(const JobFacts& facts, std::string_view name) {
-  for (const auto& [key, value] : facts.record.settings) {
-    if (key == name) return value;
+std::string value_of(const JobFacts& facts, std::string_view name) {
+  for (const Setting& setting : facts.record.settings) {
+    if (setting.name == name) return setting.value;
   }
   return "";
 }
@@ -56,7 +56,7 @@ std::string state_text(const JobPage& page) {
   return cat("Failed at update ", updates, ", exit code ", page.outcome.code);
 }
 
-// What a model that learnt nothing would score.
+// The score of a model that learnt nothing.
 std::string baseline_text(const TaskScores& scores, const std::string& metric) {
   if (metric == "accuracy" && scores.majority_rate) {
     return cat("majority class ", score_text(*scores.majority_rate));
@@ -136,13 +136,13 @@ std::string training_facts(const JobPage& page) {
 }
 
 std::string model_name(const JobFacts& facts) {
-  const std::string given = setting(facts, "model");
+  const std::string given = value_of(facts, "model");
   return given.empty() ? "bundled model" : given;
 }
 
 std::string data_name(const JobFacts& facts) {
   for (const char* name : {"train-data-file", "data-dir"}) {
-    if (const std::string value = setting(facts, name); !value.empty()) return value;
+    if (const std::string value = value_of(facts, name); !value.empty()) return value;
   }
   return "–";
 }

@@ -21,7 +21,7 @@ struct TokenLengths {
   int64_t texts = 0;              // or sequences, those without a length included
 };
 
-// What does not change while a job runs.
+// The facts that do not change while a job runs.
 struct JobFacts {
   std::string name{};  // of the job directory
   Task task = kDefaultTask;
@@ -45,7 +45,7 @@ struct ShownEvaluation {
   int64_t step = 0, examples = 0;
   double loss = 0;
   TaskScores scores{};
-  bool is_of_result = false;  // it is that of the finished model
+  bool is_of_result = false;  // it evaluates the finished model
 };
 
 // All that a job's page shows. A value type.

@@ -181,7 +181,7 @@ std::vector<double> table_rows(const LinePlot& plot) {
   return {rows.begin(), rows.end()};
 }
 
-// The value of a series at `x`: of a line, that of the last point until there.
+// The value of a series at `x`. For a line, it is the value of the last point up to `x`.
 std::string cell(const PlotSeries& series, double x) {
   const auto after = std::ranges::upper_bound(series.points, x, {}, &PlotPoint::x);
   if (after == series.points.begin()) return "";

@@ -14,7 +14,8 @@ struct PlotPoint {
 struct PlotSeries {
   std::string name{};
   int colour = 0;         // from 0; after kPlotColours they repeat, with dashed lines
-  std::string mark{};     // a letter beside the last point, so that colours are not all that tells
+  std::string mark{};     // a letter beside the last point, so that a reader need not rely on
+                          // colours
   bool has_dots = false;  // a dot at each point; for a few points
   bool is_faint = false;  // thin, behind the others
   std::vector<PlotPoint> points{};

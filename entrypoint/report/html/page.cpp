@@ -7,8 +7,8 @@
 namespace berth {
 namespace {
 
-// Colours are those of Okabe and Ito (2008), which people with any colour vision tell apart, made
-// darker on white and lighter on black until their contrast is at least 4.5.
+// The colours come from Okabe and Ito (2008); people with any colour vision can distinguish them.
+// They are darker on white and lighter on black, so that their contrast is at least 4.5.
 constexpr std::string_view kStyle = R"(
 :root{--page:#fff;--text:#1b1f24;--soft:#57606a;--rule:#d5dae0;--panel:#f6f8fa;
 --good:#1a6b3c;--bad:#a8321a;--right:11 95 165;--wrong:176 66 10;

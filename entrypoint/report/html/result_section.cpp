@@ -66,7 +66,7 @@ std::string confusion_matrix(const TaskScores& scores) {
   return scrolling("Confusion matrix", out + "</tbody></table>");
 }
 
-// Of many classes, the pairs that are taken for each other most often.
+// If there are many classes, the pairs that the model confuses most often.
 std::string confused_pairs(const TaskScores& scores) {
   constexpr size_t kMost = 20;
   struct Pair {

@@ -21,7 +21,7 @@ struct StepBucket {
 };
 
 // The updates of a job, however many, in at most kMost buckets of equal width. When they are full,
-// two and two become one, so that peaks stay. Not thread-safe.
+// each pair becomes one bucket. Peaks stay visible. Not thread-safe.
 class StepCurve {
  public:
   static constexpr size_t kMost = 800;
@@ -31,10 +31,11 @@ class StepCurve {
     double loss = 0, learning_rate = 0;
     double examples = 0, tokens = 0, seconds = 0;
   };
-  // Adds an update. One that is not later than the last one is not added: a job that went back to
-  // a checkpoint computes the same updates again. Neither is one whose numbers are not finite.
+  // Adds an update. Ignores an update that is not later than the last one: a job that went back to
+  // a checkpoint computes the same updates again. Also ignores an update whose numbers are not
+  // finite.
   void add(const Update& update);
-  // Forgets the updates after `step`. A bucket with updates on both sides is kept whole.
+  // Forgets the updates after `step`. A bucket with updates on both sides stays whole.
   void forget_after(int64_t step);
 
   const std::vector<StepBucket>& buckets() const { return buckets_; }

@@ -34,8 +34,8 @@ class SvgFrame {
   double left() const { return kLeft; }
   double right() const { return kRight; }
 
-  // The element <svg> with the axes and, over them, `marks`. `description` says in a sentence what
-  // is seen; it is text, which is escaped here.
+  // The element <svg> with the axes and, over them, `marks`. `description` describes the picture in
+  // a sentence; it is text, which is escaped here.
   std::string svg(std::string_view description, std::string_view marks) const;
 
  private:

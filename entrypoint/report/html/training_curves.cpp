@@ -39,8 +39,8 @@ std::vector<PlotPoint> smoothed_loss(const StepCurve& curve) {
   const std::vector<StepBucket>& buckets = curve.buckets();
   const size_t reach = reach_of(curve);
   std::vector<PlotPoint> points;
-  // Every point is the mean of as many buckets on both sides, so the curve begins and ends where
-  // there are so many.
+  // Every point is the mean of the same number of buckets on both sides. So the curve begins and
+  // ends where both sides have enough buckets.
   for (size_t i = reach; i + reach < buckets.size(); ++i) {
     points.push_back(
         {middle_of(buckets[i]), mean_of(std::span(buckets).subspan(i - reach, 2 * reach + 1))});

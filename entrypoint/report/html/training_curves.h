@@ -19,11 +19,11 @@ double middle_of(const StepBucket& bucket);
 // The mean of the loss around each bucket that has enough neighbours on both sides. It does not lag
 // behind, as an exponential moving average would.
 std::vector<PlotPoint> smoothed_loss(const StepCurve& curve);
-// Over how many updates each of these means is; the width of a bucket where the curve is too short.
+// The number of updates in each of these means; the width of a bucket if the curve is too short.
 int64_t smoothing_updates(const StepCurve& curve);
 
-// The mean loss at the end of a curve: of as many updates as such a mean, and of at least 10 where
-// there are so many. The curve must have an update.
+// The mean loss at the end of a curve: over as many updates as such a mean, and over at least 10 if
+// the curve has 10. The curve must have an update.
 struct RecentLoss {
   double loss = 0;
   int64_t updates = 0;
@@ -36,7 +36,7 @@ std::vector<PlotPoint> evaluation_points(const JobHistory& history, const std::s
 
 // A probe and the name of its main score.
 using ProbeScore = std::pair<std::string, std::string>;
-// Those of the history, in the order of their names.
+// The probe scores of the history, in the order of their names.
 std::set<ProbeScore> probe_scores(const JobHistory& history);
 std::vector<PlotPoint> probe_points(const JobHistory& history, const ProbeScore& score);
 

@@ -13,7 +13,7 @@ namespace berth {
 namespace {
 
 constexpr double kTimeout_s = 10;
-// Of one request; the server's own limits are 1,000 metrics and 100 parameters.
+// The limits of one request; the server's own limits are 1,000 metrics and 100 parameters.
 constexpr size_t kMetricsAtOnce = 500, kParametersAtOnce = 100;
 constexpr size_t kLongestValue = 500;
 
@@ -35,7 +35,7 @@ std::string text_at(const Json& json, const char* object, const char* member) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// What the server says of a request that it refuses.
+// The server's reason for refusing a request.
 std::string reason_of(const HttpAnswer& answer) {
   const Json json = parse_json(answer.body);
   const Json message = json.is_object() ? json.value("message", Json()) : Json();
@@ -138,17 +138,16 @@ void MlflowClient::log_metrics(const std::string& run, const std::vector<MlflowM
   }
 }
 
-void MlflowClient::log_parameters(
-    const std::string& run, const std::vector<std::pair<std::string, std::string>>& parameters) {
+void MlflowClient::log_parameters(const std::string& run, const SettingsTable& parameters) {
   OrderedJson list = OrderedJson::array();
   const auto flush = [&] {
     if (list.empty()) return;
     post("runs/log-batch", to_text(OrderedJson{{"run_id", run}, {"params", list}}));
     list = OrderedJson::array();
   };
-  for (const auto& [key, value] : parameters) {
-    if (value.empty()) continue;
-    list.push_back({{"key", key}, {"value", cut(value, kLongestValue)}});
+  for (const Setting& setting : parameters) {
+    if (setting.value.empty()) continue;
+    list.push_back({{"key", setting.name}, {"value", cut(setting.value, kLongestValue)}});
     if (list.size() == kParametersAtOnce) flush();
   }
   flush();

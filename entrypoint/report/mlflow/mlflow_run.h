@@ -15,15 +15,16 @@
 #include "storage/base/clock.h"
 #include "storage/storage.h"
 #include "trainer/loop/observer.h"
+#include "trainer/loop/setting.h"
 
 namespace berth {
 
 struct MlflowRunOptions {
   MlflowOptions server;
   CertificateAuthorities authorities{};
-  std::string name;  // of the run, where the environment names none
-  Uri file;          // JOB_DIR/mlflow.json, by which a resumed job finds its run
-  std::vector<std::pair<std::string, std::string>> parameters;  // the job's settings
+  std::string name;          // of the run, where the environment names none
+  Uri file;                  // JOB_DIR/mlflow.json, by which a resumed job finds its run
+  SettingsTable parameters;  // the job's settings
   Clock wall_clock = wall_clock_s, steady_clock = steady_clock_s;
 };
 
@@ -40,8 +41,8 @@ std::string recorded_run(std::string_view mlflow_json, const std::string& tracki
 // before; a job that is resumed goes on with its run.
 //
 // A thread of its own sends them, every ten seconds. It never disturbs the training: a failure is
-// one warning, what was not sent is kept (the newest 100,000 numbers) and sent later, and the end
-// of the job waits at most ten seconds.
+// one warning. Numbers that were not sent are stored (the newest 100,000) and sent later. The end
+// of the job waits for this at most ten seconds.
 class MlflowRun final : public Observer {
  public:
   // Borrows the storage.
@@ -72,7 +73,7 @@ class MlflowRun final : public Observer {
   bool warned_ = false;
   double sent_s_;
   bool ended_ = false;
-  Background background_;  // the last member, because it must end before those that it uses
+  Background background_;  // the last member, because it must end before the members that it uses
 };
 
 }  // namespace berth

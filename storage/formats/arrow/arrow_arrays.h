@@ -34,7 +34,7 @@ struct Batch {
   std::vector<std::vector<std::byte>> buffers{};
 };
 
-// The values that indices mean: those of the first part, then those of the next.
+// The values that indices mean: the values of the first part, then the values of the next one.
 struct Dictionary {
   std::vector<Batch> parts{};    // each of one column
   std::vector<uint64_t> ends{};  // of the parts, in values

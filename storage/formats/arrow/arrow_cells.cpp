@@ -93,7 +93,7 @@ std::string_view view_at(const Array& array, uint64_t row) {
 
 bool is_leaf(const Field& field) { return field.maker.has_value(); }
 
-// Of a value that has no form as text.
+// For a value that has no form as text.
 bool is_without_form(Layout layout) {
   return layout == Layout::kUnion || layout == Layout::kDenseUnion || layout == Layout::kRuns;
 }

@@ -35,8 +35,8 @@ DictionaryKey read_key(const FlatTable& encoding) {
   return key;
 }
 
-// Reads fields. Offsets may lead to one table many times, so both the number of fields and what
-// their names take are bounded by what an honest writer needs.
+// Reads fields. Offsets may lead to one table many times. So the number of fields and the size of
+// their names are limited to what an honest writer needs.
 class FieldReader {
  public:
   explicit FieldReader(size_t metadata_size) : most_fields_(metadata_size / 8) {}

@@ -58,9 +58,9 @@ struct Schema {
   std::string pandas, hugging_face;  // the metadata of these names, JSON; empty: none
 };
 
-// Throws kCorrupt where the schema is damaged, and kBadData where it is of another byte order,
-// deeper than any JSON text that berth reads, or uses a type that this reader does not know.
-// Integers become the names of classes where datasets' metadata have names for the column.
+// Throws kCorrupt if the schema is damaged. Throws kBadData on another byte order and on a type
+// that this reader does not know. Also throws it on deeper nesting than berth reads in JSON. If the
+// metadata of `datasets` have class names for a column, its integers become these names.
 Schema read_schema(const FlatTable& schema, size_t metadata_size);
 
 // The fields at any depth whose values lie in dictionaries, by the dictionary's id.

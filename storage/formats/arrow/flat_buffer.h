@@ -36,7 +36,7 @@ class FlatTable {
   bool boolean(int field) const { return number<uint8_t>(field, 0) != 0; }
   std::optional<FlatTable> table(int field) const;
   std::string_view text(int field) const;  // empty where it is absent
-  // `width` is that of an element in bytes.
+  // `width` is the size of an element in bytes.
   FlatVector vector(int field, size_t width) const;
 
  private:

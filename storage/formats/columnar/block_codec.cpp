@@ -30,7 +30,7 @@ constexpr uint64_t kLargestBlock = uint64_t{1} << 30;
 }
 
 // The most bytes that a compressed byte can stand for. A header that claims more is damaged, and no
-// memory is taken for it. The frame of zstd tells its own size.
+// memory is taken for it. A frame of zstd contains its own size.
 uint64_t largest_growth(Codec codec) {
   switch (codec) {
     case Codec::kGzip:
@@ -63,8 +63,8 @@ void gunzip(Bytes bytes, std::vector<std::byte>& out) {
 }
 
 void require_zstd_size(Bytes bytes, uint64_t size) {
-  const unsigned long long told = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-  if (told == ZSTD_CONTENTSIZE_UNKNOWN || told == size) return;
+  const unsigned long long recorded = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (recorded == ZSTD_CONTENTSIZE_UNKNOWN || recorded == size) return;
   fail_codec("zstd", "has another size than its header says");
 }
 

@@ -7,7 +7,8 @@
 
 namespace berth::columnar {
 
-// How a block of bytes is compressed. The numbers are those of Parquet, which has all but the last.
+// How a block of bytes is compressed. The numbers are Parquet's. Parquet has all codecs but the
+// last.
 enum class Codec : uint8_t {
   kUncompressed = 0,
   kSnappy = 1,
@@ -21,8 +22,8 @@ enum class Codec : uint8_t {
 };
 
 // Decompresses `bytes`, whose codec is not kUncompressed, into `out`, which it resizes to `size`.
-// Throws kCorrupt where they are damaged or hold another number of bytes, kBadData for a codec that
-// berth does not have (Brotli, LZO), and kMemory where `size` is above 1 GiB.
+// Throws kCorrupt if they are damaged or hold another number of bytes. Throws kBadData for a codec
+// that berth does not have (Brotli, LZO), and kMemory if `size` is above 1 GiB.
 void decompress(Codec codec, Bytes bytes, uint64_t size, std::vector<std::byte>& out);
 
 }  // namespace berth::columnar

@@ -21,8 +21,8 @@ class CellMaker {
  public:
   explicit CellMaker(const LeafType& leaf, std::vector<std::string> names = {});
 
-  // Throws kBadData where a text is no valid UTF-8, where an integer stands for no class, and where
-  // bytes have the wrong number for their meaning.
+  // Throws kBadData on text that is not UTF-8 and on an integer that stands for no class. Also
+  // throws it if a value's number of bytes is wrong for its meaning.
   void make(const Value& value, Cell& cell) const;
   void append_json(const Value& value, std::string& json) const;
 

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string_view>
 
-// What the values of a column are, in Parquet's words, which are also enough for Arrow's types. The
-// formats of columns share what becomes of values: cell_maker.h.
+// What the values of a column are, in Parquet's words, which are also enough for Arrow's types.
+// Both formats turn values into cells in the same way: cell_maker.h.
 namespace berth::columnar {
 
-// How a value is stored. The numbers are those of Parquet.
+// How a value is stored. The numbers are Parquet's.
 enum class PhysicalType : uint8_t {
   kBoolean = 0,
   kInt32 = 1,

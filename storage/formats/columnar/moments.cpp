@@ -37,7 +37,7 @@ std::string formatted(const char* format, Numbers... numbers) {
   return text;
 }
 
-// `fraction` is a number of ticks, less than those of a second.
+// `fraction` is a number of ticks, less than the ticks of a second.
 std::string time_of_day(int64_t seconds, int64_t fraction, TimeUnit unit) {
   std::string text =
       formatted("%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600),

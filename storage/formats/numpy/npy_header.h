@@ -9,7 +9,8 @@
 
 namespace berth {
 
-// What a .npy file says of its array (numpy.org/doc/stable/reference/generated/numpy.lib.format):
+// The header of a .npy file, which describes its array
+// (numpy.org/doc/stable/reference/generated/numpy.lib.format):
 //
 //   "\x93NUMPY" | u8 version, u8 minor version | u16 size, from version 2 on u32 | a Python
 //   literal:

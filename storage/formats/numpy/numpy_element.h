@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// The type of an array's elements, as far as reading them needs it.
+// The part of an array's element type that reading needs.
 struct NumpyDtype {
   char kind = 'V';  // b i u f c S U M m V, or O for Python objects
   uint32_t item_size = 0;

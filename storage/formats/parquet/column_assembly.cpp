@@ -13,9 +13,9 @@
 namespace berth::parquet {
 namespace {
 
-// What the elements of a repeated node are: nullptr means the node itself. Three-level lists have a
-// repeated group around each element. Two-level lists, which older writers made, do not; the rules
-// by which they are told apart are those of LogicalTypes.md.
+// The node that holds the elements of a repeated node; nullptr: the repeated node itself.
+// Three-level lists have a repeated group around each element. Two-level lists, which older writers
+// made, do not. LogicalTypes.md has the rules that distinguish them.
 const SchemaNode* element_of(const SchemaNode& list, const SchemaNode& repeated) {
   if (repeated.is_leaf() || repeated.children.size() != 1) return nullptr;
   const std::string& name = repeated.element.name;

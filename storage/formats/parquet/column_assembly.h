@@ -13,11 +13,12 @@
 namespace berth::parquet {
 
 // Puts the cells of one column of a table together, from the leaves below it (Melnik et al. 2010).
-// A leaf that is not repeated gives its values; anything else gives JSON text, in which lists, maps
-// and repeated nodes are arrays, and other groups are objects. Borrows the column.
+// A leaf that is not repeated gives its values. Any other column gives JSON text: lists, maps and
+// repeated nodes are arrays, and other groups are objects. Borrows the column.
 class ColumnAssembly {
  public:
-  // `names` are those of the classes for which integers stand; empty: none.
+  // `names` are the names of the classes for which integers stand; empty if the integers are
+  // numbers.
   ColumnAssembly(const SchemaNode& column, std::vector<std::string> names);
 
   // Begins with the rows of a row group. Borrows the file.
@@ -28,7 +29,7 @@ class ColumnAssembly {
   // Reads the cell of the next row. Throws kCorrupt where the leaves of the column contradict each
   // other, kBadData where JSON text exceeds 64 MiB, and what CellMaker and ColumnReader throw.
   void next(Cell& cell);
-  // Throws kCorrupt where the row group has values behind those of its last row.
+  // Throws kCorrupt if the row group has more values after its last row.
   void require_end() const;
 
  private:

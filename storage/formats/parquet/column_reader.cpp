@@ -55,7 +55,7 @@ Bytes ColumnReader::take_levels(Bytes& content, Encoding encoding) const {
   }
   if (encoding == Encoding::kBitPacked) {
     throw Error(Code::kBadData, "has levels in the deprecated encoding BIT_PACKED", "",
-                "write it anew with a current version of its writer");
+                "write it again with a current version of its writer");
   }
   Cursor cursor(content);
   const Bytes levels = cursor.take(cursor.u32());

@@ -57,7 +57,7 @@ class ColumnReader {
   uint64_t offset_ = 0, released_ = 0;  // in the file: of the next page, and of the current one
   HybridDecoder repetitions_, definitions_;
   Levels levels_;
-  bool has_levels_ = false;  // levels_ are those of the next entry
+  bool has_levels_ = false;  // levels_ belong to the next entry
   Encoding encoding_ = Encoding::kPlain;
   Bytes values_;                         // of the page
   std::unique_ptr<ValueReader> reader_;  // of values_; null until a value is read

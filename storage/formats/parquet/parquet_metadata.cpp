@@ -50,8 +50,8 @@ void set_time(SchemaElement& element, Meaning meaning, TimeUnit unit, bool is_ut
   element.is_utc = is_utc;
 }
 
-// The older way to say what a column means. Times were in UTC, as far as writers kept to it; pandas
-// shows such a column without a time zone, and so does this reader.
+// The older way to say what a column means. Times should be in UTC, but not all writers followed
+// this. pandas shows such a column without a time zone, and so does this reader.
 void read_converted_type(int64_t type, SchemaElement& element) {
   constexpr Meaning kMeanings[] = {Meaning::kText, Meaning::kMap,     Meaning::kMap, Meaning::kList,
                                    Meaning::kText, Meaning::kDecimal, Meaning::kDate};
@@ -197,7 +197,7 @@ ColumnChunk read_column_chunk(ThriftReader& thrift) {
   thrift.read_struct([&](ThriftField field) {
     if (field.id == 1 && !thrift.text(field.type).empty()) {
       throw Error(Code::kBadData, "keeps its columns in other files", "",
-                  "write it anew as one file");
+                  "write it again as one file");
     }
     if (field.id == 3) {
       thrift.require_struct(field.type);

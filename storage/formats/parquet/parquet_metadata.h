@@ -9,8 +9,8 @@
 #include "storage/formats/columnar/block_codec.h"
 #include "storage/formats/columnar/leaf_type.h"
 
-// What a Parquet file says of itself (github.com/apache/parquet-format, parquet.thrift), as far as
-// reading rows needs it. The enumerations have the values of the format.
+// The metadata of a Parquet file (github.com/apache/parquet-format, parquet.thrift) that reading
+// rows needs. The enumerations have the values of the format.
 namespace berth::parquet {
 
 using namespace columnar;
@@ -56,9 +56,9 @@ struct FileMetadata {
   std::string hugging_face;  // the same of "huggingface"
 };
 
-// Reads the metadata at the end of `file`, and checks that each column chunk lies inside the file
-// and that there is one for each leaf. Throws kCorrupt, naming the byte, where it is damaged, and
-// kBadData where it is encrypted.
+// Reads the metadata at the end of `file`. Checks that each column chunk lies inside the file, and
+// that each leaf has one. Throws kCorrupt, naming the byte, if the file is damaged, and kBadData if
+// it is encrypted.
 FileMetadata read_metadata(Bytes file);
 
 enum class PageType : uint8_t { kData = 0, kIndex = 1, kDictionary = 2, kDataV2 = 3 };
@@ -69,9 +69,9 @@ struct PageHeader {
   std::optional<uint32_t> crc32{};  // of the page as it lies in the file
   uint32_t values = 0;              // nulls included
   Encoding encoding = Encoding::kPlain;
-  // Of kData:
+  // For kData:
   Encoding definition_encoding = Encoding::kRle, repetition_encoding = Encoding::kRle;
-  // Of kDataV2, whose levels are never compressed:
+  // For kDataV2, whose levels are never compressed:
   uint32_t definition_size = 0, repetition_size = 0;
   bool is_compressed = true;
 };

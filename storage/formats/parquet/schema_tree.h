@@ -10,9 +10,9 @@ namespace berth::parquet {
 
 // A node of the schema with what is below it. A group without children is a leaf of no values.
 //
-// The levels are those of Melnik et al. 2010, "Dremel": the definition level of a value counts how
-// many of the optional and repeated nodes on the way to it are present, and its repetition level
-// says at which repeated node a new element begins.
+// The levels are defined in Melnik et al. 2010, "Dremel". The definition level of a value counts
+// the optional and repeated nodes above it that are present. The repetition level says at which
+// repeated node a new element begins.
 struct SchemaNode {
   SchemaElement element;
   int32_t definition = 0;  // the level at which this node is present

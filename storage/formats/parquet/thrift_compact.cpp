@@ -69,7 +69,7 @@ void ThriftReader::require_struct(ThriftType type) {
   if (type != ThriftType::kStruct) fail("a value that is no struct");
 }
 
-// Each element takes at least one byte, which bounds the count by what is left.
+// Each element takes at least one byte. So the count is limited by the remaining bytes.
 size_t ThriftReader::list_header(ThriftType type, ThriftType& element) {
   if (type != ThriftType::kList && type != ThriftType::kSet) fail("a value that is no list");
   const unsigned header = cursor_.u8();

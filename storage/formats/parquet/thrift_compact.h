@@ -30,8 +30,8 @@ struct ThriftField {
 };
 
 // Reads Thrift's compact protocol from `bytes`, which must outlive it. There is no schema here: the
-// caller knows what a struct holds. Every function throws kCorrupt, naming the byte offset, where
-// the bytes end too early, where a type is unknown, or where the value has another type.
+// caller knows what a struct holds. Every function throws kCorrupt, naming the byte offset, if the
+// bytes end too early, or if the value's type is unknown or another one.
 class ThriftReader {
  public:
   explicit ThriftReader(Bytes bytes) : cursor_(bytes) {}

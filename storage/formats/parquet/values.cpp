@@ -249,7 +249,7 @@ std::unique_ptr<ValueReader> make_value_reader(Encoding encoding, PhysicalType t
 
 std::vector<Value> read_dictionary(PhysicalType type, int32_t type_length, Bytes bytes,
                                    uint32_t count) {
-  // Every value takes at least four bytes, or those of its type.
+  // A byte array takes at least four bytes, and any other value the bytes of its type.
   const size_t least = type == PhysicalType::kByteArray ? 4 : width_of(type, type_length);
   if (least == 0 || count > bytes.size() / least)
     fail_damaged(cat("a dictionary of ", count, " values"));

@@ -8,7 +8,7 @@
 #include "storage/formats/vector_writer.h"
 
 // The layout (github.com/apache/parquet-format): "PAR1", row groups, the file's metadata, their
-// size as u32, "PAR1". A row group is the pages of the ids, then those of the embeddings:
+// size as u32, "PAR1". A row group is the pages of the ids, then the pages of the embeddings:
 //
 //   page header   Thrift
 //   levels        of embeddings only: u32 size and an RLE run or two a row for the repetition
@@ -63,7 +63,7 @@ std::string page(size_t values, std::string_view body) {
 // The pages of one column in one row group.
 class ColumnPages {
  public:
-  // Of a list of `width` values in each row; 0: a row has one value and no levels.
+  // For a list of `width` values in each row; 0: a row has one value and no levels.
   explicit ColumnPages(size_t width) : width_(width) {}
 
   void add(Bytes values) {

@@ -20,15 +20,17 @@ FrameBlock read_block(const PickleGraph& graph, NodeId id) {
   return {args[0], args[1]};
 }
 
-NodeId first_axis(const PickleGraph& graph, NodeId axes, bool is_series) {
-  if (is_series) return PickleGraph::kNone;
-  return graph.items_of(axes, 2, "the list of axes")[0];
+void read_axes(const PickleGraph& graph, NodeId axes, FrameBlocks& frame) {
+  if (frame.is_series) return;
+  const auto both = graph.items_of(axes, 2, "the list of axes");
+  frame.columns = both[0];
+  frame.index = both[1];
 }
 
 // Reads BlockManager(blocks, axes) or SingleBlockManager(block, axis).
 void read_arguments(const PickleGraph& graph, std::span<const NodeId> args, FrameBlocks& frame) {
   if (args.size() < 2) throw Error(Code::kCorrupt, "a block manager without axes");
-  frame.columns = first_axis(graph, args[1], frame.is_series);
+  read_axes(graph, args[1], frame);
   if (!graph.is_sequence(args[0])) {
     frame.blocks.push_back(read_block(graph, args[0]));
     return;
@@ -44,7 +46,7 @@ void read_state(const PickleGraph& graph, NodeId state, FrameBlocks& frame) {
     throw Error(Code::kBadData, "has a layout of pandas before 0.14.1", "",
                 "load it with pandas and save it again");
   }
-  frame.columns = first_axis(graph, graph.find(fields, "axes"), frame.is_series);
+  read_axes(graph, graph.find(fields, "axes"), frame);
   for (const NodeId block : graph.items(blocks)) {
     frame.blocks.push_back({graph.find(block, "values"), graph.find(block, "mgr_locs")});
   }

@@ -23,7 +23,8 @@ struct FrameBlock {
 // placement) called through functools.partial.
 struct FrameBlocks {
   bool is_series = false;
-  NodeId columns = PickleGraph::kNone;  // kNone for a Series or an empty frame
+  // The indices of both axes. kNone for a Series or an empty frame.
+  NodeId columns = PickleGraph::kNone, index = PickleGraph::kNone;
   std::vector<FrameBlock> blocks;
 };
 

@@ -28,6 +28,7 @@ class FrameReader {
       read_frame(frame);
     }
     drop_dates();
+    add_index(frame.index);
   }
 
   Table take() { return std::move(table_); }
@@ -129,6 +130,17 @@ class FrameReader {
     for (const uint64_t column :
          read_placement(graph_, block.placement, width, table_.columns.size())) {
       place(column, nullptr);
+    }
+  }
+
+  // Parquet and Arrow have the named levels of the index behind the other columns, too.
+  void add_index(NodeId index) {
+    for (IndexLevel& level : read_levels(graph_, index, budget_)) {
+      const bool is_column = find_column(table_.columns, level.name).has_value();
+      if (is_column || level.cells->size() != table_.rows) continue;
+      table_.columns.push_back({std::move(level.name), {}});
+      table_.columns.back().is_index = true;
+      table_.values.push_back(std::move(level.cells));
     }
   }
 

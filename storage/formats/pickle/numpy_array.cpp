@@ -51,7 +51,7 @@ void set_data(const PickleGraph& graph, NodeId id, NumpyArray& array) {
   // Empty texts have no bytes, so nothing else limits how many there are.
   constexpr uint64_t kMostEmpty = 100'000;
   if (!objects && array.dtype.item_size == 0 && product(array.shape, 1) > kMostEmpty) {
-    throw Error(Code::kBadData, "an array of so many empty texts");
+    throw Error(Code::kBadData, "an array of too many empty texts");
   }
   const uint64_t wanted = product(array.shape, objects ? 1 : array.dtype.item_size);
   const uint64_t given = objects ? array.objects.size() : array.bytes.size();

@@ -83,6 +83,23 @@ NodeId index_fields(const PickleGraph& graph, NodeId id, bool& is_range) {
   throw Error(Code::kBadData, cat("holds ", graph.describe(id), " in place of an index"));
 }
 
+// The labels of an index, each as a cell.
+std::vector<Cell> labels_of(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {
+  const auto labels = read_index(graph, id, budget);
+  std::vector<Cell> cells;
+  for (uint64_t i = 0; i < labels->size(); ++i) {
+    budget.spend(sizeof(Cell) + sizeof(std::string));
+    cells.emplace_back();
+    labels->read(i, cells.back());
+    if (const auto* text = std::get_if<std::string>(&cells.back())) budget.spend(text->size());
+  }
+  return cells;
+}
+
+std::string name_of(const PickleGraph& graph, NodeId id) {
+  return id != PickleGraph::kNone && graph.is_text(id) ? std::string(graph.text(id)) : "";
+}
+
 struct CategoricalParts {
   NodeId codes, categories;
 };
@@ -120,6 +137,48 @@ std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, Memo
   return cells;
 }
 
+std::vector<IndexLevel> read_levels(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {
+  std::vector<IndexLevel> found;
+  if (id == PickleGraph::kNone || !graph.is_made_by(id, Global::kNewIndex)) return found;
+  const auto args = graph.items_of(graph.arguments(id), 2, "pandas' _new_Index");
+  const auto add = [&](NodeId name_id, const auto& read) {
+    std::string name = name_of(graph, name_id);
+    if (name.empty()) return;
+    try {
+      if (auto cells = read()) found.push_back({std::move(name), std::move(cells)});
+    } catch (const Error& error) {
+      if (error.code() != Code::kBadData) throw;
+    }
+  };
+  const NodeId levels = graph.find(args[1], "levels");
+  if (levels == PickleGraph::kNone) {
+    // What pandas makes of row numbers is a RangeIndex, and no column in other formats either.
+    if (graph.is_global(args[0], Global::kIndex)) {
+      add(graph.find(args[1], "name"), [&] { return read_index(graph, id, budget); });
+    }
+    return found;
+  }
+  NodeId codes = graph.find(args[1], "codes");
+  if (codes == PickleGraph::kNone) codes = graph.find(args[1], "labels");  // before pandas 0.24
+  const NodeId names = graph.find(args[1], "names");
+  if (!graph.is_sequence(levels) || !graph.is_sequence(codes) || !graph.is_sequence(names)) {
+    return found;
+  }
+  const auto of = [&](NodeId list, size_t i) {
+    const auto items = graph.items(list);
+    return i < items.size() ? items[i] : PickleGraph::kNone;
+  };
+  for (size_t i = 0; i < graph.items(levels).size(); ++i) {
+    add(of(names, i), [&]() -> std::unique_ptr<CellSource> {
+      const NodeId code = of(codes, i);
+      if (code == PickleGraph::kNone || !is_numpy_array(graph, code)) return nullptr;
+      return std::make_unique<CategoricalCells>(read_numpy_array(graph, code),
+                                                labels_of(graph, of(levels, i), budget), "");
+    });
+  }
+  return found;
+}
+
 bool is_categorical(const PickleGraph& graph, NodeId id) {
   if (graph.is_made_by(id, Global::kCategorical)) return true;
   if (!graph.is_made_by(id, Global::kUnpickleArray)) return false;
@@ -131,17 +190,14 @@ std::unique_ptr<CellSource> read_categorical(const PickleGraph& graph, NodeId id
                                              MemoryBudget& budget,
                                              std::vector<std::string>& categories) {
   const CategoricalParts parts = categorical_parts(graph, id);
-  const auto labels = read_index(graph, parts.categories, budget);
-  std::vector<Cell> cells;
-  for (uint64_t i = 0; i < labels->size(); ++i) {
-    budget.spend(sizeof(Cell) + sizeof(std::string));
-    cells.emplace_back();
-    labels->read(i, cells.back());
-    categories.push_back(cell_text(cells.back()));
-    budget.spend(2 * categories.back().size());
+  std::string unreadable = read_index(graph, parts.categories, budget)->unreadable();
+  std::vector<Cell> cells = labels_of(graph, parts.categories, budget);
+  for (const Cell& cell : cells) {
+    categories.push_back(cell_text(cell));
+    budget.spend(categories.back().size());
   }
   return std::make_unique<CategoricalCells>(read_numpy_array(graph, parts.codes), std::move(cells),
-                                            labels->unreadable());
+                                            std::move(unreadable));
 }
 
 std::vector<std::string> read_names(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {

@@ -15,7 +15,7 @@ constexpr NodeId kUnset = UINT32_MAX;
 // Picklers push the items of a container above a mark. Without one, they push what the next opcode
 // needs, and one container for each level of nesting, of which Python allows some thousands.
 constexpr size_t kMostUnmarked = 100'000;
-// Items above marks are at most those of a tuple: other containers are written in batches.
+// A tuple has the most items above a mark: other containers are written in batches.
 constexpr size_t kMostItems = 4'000'000;
 
 class PickleMachine {

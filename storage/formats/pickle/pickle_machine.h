@@ -18,8 +18,8 @@ struct LoadedPickle {
 // both name the byte offset. Time and memory are linear in the size of the pickle.
 LoadedPickle load_pickle(std::vector<std::byte> pickle, PickleDialect& dialect);
 
-// Throws what load_pickle() would throw of every pickle that begins with these bytes, as far as
-// they tell. So a file that is no pickle is refused before all of it is in memory.
+// Throws if load_pickle() would throw for every pickle that begins with these bytes. So a file that
+// is not a pickle is refused before all of it is in memory.
 void check_pickle_beginning(Bytes beginning, PickleDialect& dialect);
 
 }  // namespace berth

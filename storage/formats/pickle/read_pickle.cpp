@@ -111,7 +111,7 @@ std::vector<std::byte> with_rest(std::vector<std::byte> first, ByteSource& sourc
   return whole;
 }
 
-// The whole pickle. It is refused early if its beginning is none.
+// The whole pickle. It is refused early if its beginning is not a pickle.
 std::vector<std::byte> read_whole(ByteSource& source) {
   std::vector<std::byte> first = read_part(source, kBeginningBytes);
   if (first.size() < kBeginningBytes) return first;
@@ -122,7 +122,7 @@ std::vector<std::byte> read_whole(ByteSource& source) {
 
 class PickleReader final : public RowReader {
  public:
-  // `array_name` is that of the column that the pickle is; nullptr: it is a table.
+  // `array_name` is the column's name if the pickle is a single array; nullptr: it is a table.
   explicit PickleReader(std::vector<std::byte> pickle, const std::string* array_name = nullptr)
       : pickle_(load(std::move(pickle))),
         table_(array_name == nullptr ? read_table(pickle_.graph, pickle_.top)
@@ -133,6 +133,7 @@ class PickleReader final : public RowReader {
       if (unreadable.empty()) unreadable = table_.values[i]->unreadable();
       table_.columns[i].is_nested = table_.values[i]->holds_nested();
     }
+    skips_.resize(table_.columns.size());
     left_ = kTableTextFactor * pickle_.graph.claim_limit();
   }
 
@@ -140,12 +141,30 @@ class PickleReader final : public RowReader {
   std::string position() const override { return cat("row ", next_ == 0 ? 0 : next_ - 1); }
   uint64_t rows() const { return table_.rows; }
 
+  void select(std::span<const size_t> columns) override {
+    // An index may repeat long texts, which nobody has asked for.
+    for (size_t i = 0; i < table_.columns.size(); ++i) skips_[i] = table_.columns[i].is_index;
+    for (const size_t column : columns) {
+      reads_index_ = reads_index_ || table_.columns.at(column).is_index;
+      skips_[column] = false;
+    }
+  }
+
+  std::vector<Finding> findings() const override {
+    if (!reads_index_) return {};
+    return {{"named index of pandas", "the index of the table is read as a column"}};
+  }
+
   bool next(Row& row) override {
     if (next_ == table_.rows) return false;
     const uint64_t index = next_++;
     row.resize(table_.columns.size());
     uint64_t text_left = std::min(left_, kRowTextFactor * pickle_.graph.claim_limit());
     for (size_t i = 0; i < row.size(); ++i) {
+      if (skips_[i]) {
+        row[i] = std::monostate();
+        continue;
+      }
       try {
         table_.values[i]->read(index, row[i]);
       } catch (const Error& error) {
@@ -166,6 +185,8 @@ class PickleReader final : public RowReader {
   const LoadedPickle pickle_;
   Table table_;  // borrows from pickle_
   uint64_t next_ = 0;
+  std::vector<bool> skips_;
+  bool reads_index_ = false;
   uint64_t left_ = 0;  // bytes of text that the rows may still have
 };
 

@@ -35,7 +35,7 @@ class TorchDialect final : public PickleDialect {
   // kTorchPersistent.
   std::optional<NodeId> persistent(PickleGraph& graph, NodeId id) override;
 
-  // Returns all storages, without their data, including those that no tensor uses.
+  // Returns all storages, without their data, including storages that no tensor uses.
   TorchStorages take_storages() { return std::move(storages_); }
 
  private:

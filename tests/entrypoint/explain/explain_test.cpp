@@ -263,6 +263,8 @@ TEST(Explain, NothingToExplainIsAnError) {
   EXPECT_THAT([] { explained({}); }, ThrowsCode(Code::kUsage, "no training script"));
   EXPECT_THAT([] { explained({"ls -l"}); }, ThrowsCode(Code::kUsage, "no training script"));
   EXPECT_THAT([] { explained({"python run_glue.py 'x"}); }, ThrowsCode(Code::kUsage, "quote"));
+  EXPECT_THAT([] { explained({"cd a; bash b/run.sh 1"}); },
+              ThrowsCode(Code::kUsage, "berth explain - < b/run.sh"));
 }
 
 }  // namespace

@@ -88,6 +88,16 @@ TEST(PythonReader, LiteralsAndNamesAreValues) {
   EXPECT_EQ(call.find("none")->text, "None");
 }
 
+TEST(PythonReader, DefaultsOfAFunctionAreKeywords) {
+  const PythonProgram program = read_python("def f(a, b: bool = True, c='x'):\n  g(a)\n");
+  ASSERT_EQ(program.calls.size(), 2u);
+  EXPECT_EQ(program.calls[0].name, "def f");
+  EXPECT_EQ(program.calls[0].find("b")->text, "True");
+  EXPECT_EQ(program.calls[0].find("c")->text, "x");
+  EXPECT_EQ(program.calls[1].name, "g");
+  EXPECT_TRUE(program.functions.contains("f"));
+}
+
 TEST(PythonReader, ANameWithTwoValuesIsUnknown) {
   const PythonProgram program = read_python("n = 2\nn = 3\nf(n)\n");
   EXPECT_FALSE(program.calls[0].positional[0].is_known());

@@ -52,7 +52,27 @@ TEST(ShellText, VariablesOfTheTextAreReplaced) {
 
 TEST(ShellText, AVariableThatNothingSetsHasItsDefault) {
   EXPECT_THAT(words("D=x; run ${1:-\"a b\"} ${A:-$D/y} \"${D:-z}\" ${B:-}"),
-              ElementsAre("run", "a b", "x/y", "x", ""));
+              ElementsAre("run", "a b", "x/y", "x"));
+}
+
+TEST(ShellText, AVariableWithoutQuotesIsCutAtBlanks) {
+  EXPECT_THAT(words("A='--x 1'\nA+=' --y 2'\nrun $A \"$A\" z$A"),
+              ElementsAre("run", "--x", "1", "--y", "2", "--x 1 --y 2", "z--x", "1", "--y", "2"));
+  EXPECT_THAT(words("B=$(date +%d %m)\nC=\nrun a/$B $C b"),
+              ElementsAre("run", "a/$(date +%d %m)", "b"));
+  EXPECT_THAT(words("A='1 2'\nB=$A\nrun \"$B\""), ElementsAre("run", "1 2"));
+}
+
+TEST(ShellText, ItemsOfAnArrayAreWords) {
+  EXPECT_THAT(
+      words("A=(\n  --x 'a b'  # first\n  --y=$HOME \\\n)\nA+=(z)\nrun \"${A[@]}\" ${A[*]}"),
+      ElementsAre("run", "--x", "a b", "--y=$HOME", "z", "--x", "a b", "--y=$HOME", "z"));
+}
+
+TEST(ShellText, VariablesThatGrowAreLimited) {
+  std::string text = "A=xx\n";
+  for (int i = 0; i < 40; ++i) text += "A=$A$A\n";
+  EXPECT_THAT([&] { shell_commands(text); }, ThrowsCode(Code::kUsage, "4 MiB"));
 }
 
 TEST(ShellText, SlurmsOptionsAreReadAboveTheFirstCommand) {

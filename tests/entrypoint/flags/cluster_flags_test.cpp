@@ -63,8 +63,9 @@ TEST(ClusterFlags, TakeTheSecretOfTheEnvironmentAndAFile) {
   EXPECT_EQ(line.cluster.secret, "a secret of the workers");
   EXPECT_EQ(line.cluster.secret_file, "secret");
   // No setting of the job, which job.json and the report would show.
-  for (const auto& [name, value] : settings_table(line.settings))
-    EXPECT_NE(name, "cluster-secret-file");
+  for (const Setting& setting : settings_table(line.settings)) {
+    EXPECT_NE(setting.name, "cluster-secret-file");
+  }
 }
 
 TEST(ClusterFlags, OtherModesAndRunsInsideAJobHaveNoWorkers) {

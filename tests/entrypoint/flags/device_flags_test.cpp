@@ -68,8 +68,8 @@ TEST(DeviceFlags, ContradictionsAreRefused) {
 }
 
 TEST(DeviceFlags, AJobRecordsItsDeviceAndMayContinueOnAnother) {
-  const auto table = settings_table(parse({"--tpu=x"}).settings);
-  EXPECT_THAT(table, testing::Contains(testing::Pair("device", "tpu")));
+  const SettingsTable table = settings_table(parse({"--tpu=x"}).settings);
+  EXPECT_THAT(table, testing::Contains(Setting{"device", "tpu", Effect::kFree}));
 }
 
 }  // namespace

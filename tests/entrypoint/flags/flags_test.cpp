@@ -366,8 +366,8 @@ TEST_F(FlagsTest, LongAndOddValuesArePassedWhole) {
 TEST_F(FlagsTest, SettingsTableReadsBackToTheSameSettings) {
   const Settings settings = parse({"--lr=3e-5", "--no-do-lower-case", "--threads=3"}).settings;
   std::vector<std::string> texts;
-  for (const auto& [name, value] : settings_table(settings)) {
-    if (!value.empty()) texts.push_back("--" + name + "=" + value);
+  for (const Setting& setting : settings_table(settings)) {
+    if (!setting.value.empty()) texts.push_back("--" + setting.name + "=" + setting.value);
   }
   EXPECT_THAT(texts, testing::IsSupersetOf({"--learning-rate=3e-5", "--do-lower-case=false",
                                             "--mode=train_and_eval", "--train-data-file=a.csv"}));

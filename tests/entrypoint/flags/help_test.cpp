@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "entrypoint/flags/device_rules.h"
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
 #include "entrypoint/flags/task_flags.h"
@@ -111,6 +112,11 @@ std::string between_marks(const std::string& name, const std::string& mark) {
 TEST(Docs, ShowTheCurrentFlags) {
   EXPECT_EQ(between_marks("flags.md", "flags"), help_markdown())
       << "put the output of `berth --help-markdown` between the markers of docs/flags.md";
+}
+
+TEST(Docs, ShowWhatRunsOnWhichDevice) {
+  EXPECT_EQ(between_marks("devices.md", "devices"), devices_markdown())
+      << "put this table between the markers of docs/devices.md";
 }
 
 TEST(Docs, ShowWhichTaskHeedsWhichFlag) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "entrypoint/flags/arguments.h"
 #include "entrypoint/flags/flags.h"
 #include "storage/base/text.h"
 #include "tests/support/throws_code.h"
@@ -96,7 +95,7 @@ TEST(ProbeFlagsTest, ProbesAreForPreTraining) {
       [] {
         parse_job({"--task=mlm", "--probe-steps=5"});
       },
-      ThrowsCode(Code::kUsage, "--probe-steps: there are no probes without --probe"));
+      ThrowsCode(Code::kUsage, "--probe-steps: there is no probe without --probe"));
 }
 
 TEST(ArgumentsTest, AskForTheSameSettings) {

@@ -12,7 +12,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
-#include "trainer/loop/load_data.h"
+#include "trainer/loop/table_files.h"
 
 namespace berth {
 namespace {

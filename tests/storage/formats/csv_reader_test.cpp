@@ -177,6 +177,8 @@ TEST(CsvReader, ALineForExcelNamesTheDelimiter) {
   const auto reader = make_csv_reader(source_of("sep=^\r\na,b^c\r\n1^2\r\n"));
   EXPECT_THAT(column_names(*reader), ElementsAre("a,b", "c"));
   EXPECT_THAT(read_rows(*reader), ElementsAre(ElementsAre(text("1"), text("2"))));
+  EXPECT_THAT(column_names(*make_csv_reader(source_of("\"sep=;\"\n\"a\";\"b\"\n"))),
+              ElementsAre("a", "b"));
   EXPECT_THAT(column_names(*make_csv_reader(source_of("sep=;\n"))), ElementsAre(""));
   EXPECT_THAT(column_names(*make_csv_reader(source_of("sep=,x\n1,2\n"))), ElementsAre("sep=", "x"));
 }

@@ -346,7 +346,7 @@ TEST_F(HubStorageTest, WorksWithoutACacheThatCanBeWritten) {
   options_.hub.cache_dir = cache_ / "file/hub";  // no directory can be made there
   const CapturedLog log;
   EXPECT_EQ(get(*storage(), "hf://org/name/model.safetensors"), files_["model.safetensors"]);
-  EXPECT_THAT(log.lines(), testing::HasSubstr("are not kept"));
+  EXPECT_THAT(log.lines(), testing::HasSubstr("are not cached"));
 }
 
 TEST_F(HubStorageTest, DoesNotWriteThroughALink) {

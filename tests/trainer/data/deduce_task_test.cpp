@@ -15,6 +15,9 @@ TEST(DeduceTask, ByColumnsAndTheFirstRows) {
   EXPECT_EQ(deduced(labelled, {{"a", "1.0"}, {"b", "2"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced(labelled, {{"a", "1.0"}, {"b", "2.5"}}), Task::kRegression);
   EXPECT_EQ(deduced(labelled, {{"a", Cell(0.5)}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", "(1.5)"}, {"b", "2"}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", "(1,5)"}, {"b", "2,5"}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", "(1,5)"}, {"b", "(2,5)"}}), Task::kMultiLabel);
   EXPECT_EQ(deduced(labelled, {{"a", "2.5"}, {"b", "v2"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced(labelled, {{"a", "x|y"}}), Task::kMultiLabel);
   EXPECT_EQ(deduced(labelled, {{"a", R"(["x"])"}}), Task::kMultiLabel);

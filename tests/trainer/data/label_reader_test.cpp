@@ -154,13 +154,24 @@ TEST(NamesOfLabels, ThatAreRatherOneBringAWarning) {
   const std::vector<std::vector<std::string>> alike = {
       {"Yes", "yes", "no"},       {"pos\xC2\xA0x", "pos x"},
       {"pos\xE2\x80\x8B", "pos"}, {"caf\xC3\xA9", "cafe\xCC\x81"},
-      {"\xEF\xBC\x91", "1", "2"}, {"True", "FALSE", "true"}};
+      {"\xEF\xBC\x91", "1", "2"}, {"True", "FALSE", "true"},
+      {"very_good", "very good"}, {"\xE2\x9D\xA4", "\xE2\x9D\xA4\xEF\xB8\x8F"},
+      {"R&amp;D", "R&D"},         {"positive.", "positive"}};
   for (const std::vector<std::string>& names : alike) {
     EXPECT_THAT(read_label_rows(label_cells(names)).says, HasSubstr("differ only in case"))
         << names[0];
   }
   EXPECT_EQ(read_label_rows(label_cells({"yes", "no"})).says, "");
   EXPECT_EQ(read_label_rows(label_cells({"+", "-"})).says, "");
+  EXPECT_EQ(read_label_rows(label_cells({"A-", "A", "B_"})).says, "");
+}
+
+TEST(NamesOfLabels, OfLettersThatLookAlikeOrOfJsonBringAWarning) {
+  EXPECT_THAT(read_label_rows(label_cells({"p\xD0\xBEsitive", "positive"})).says,
+              HasSubstr("has Latin letters beside Greek or Cyrillic ones"));
+  EXPECT_EQ(read_label_rows(label_cells({"\xD0\xB4\xD0\xB0 yes", "TNF\xCE\xB1"})).says, "");
+  EXPECT_THAT(read_label_rows(label_cells({R"([{"rating": 1}])", R"([{"rating": 2}])"})).says,
+              HasSubstr("is JSON or a dict"));
 }
 
 TEST(NamesOfLabels, AndNumbersBringAWarning) {

@@ -16,6 +16,19 @@ TEST(NumberForm, ReadsWhatPeopleWrite) {
   EXPECT_EQ(parse_number("7,5%", {.decimal = ',', .unit = "%"}), 7.5);
 }
 
+TEST(NumberForm, AccountantsWriteNegativesInParenthesesOrWithAMinusBehind) {
+  EXPECT_EQ(parse_number("(1.5)", {}), -1.5);
+  EXPECT_EQ(parse_number(" ( 12 ) ", {}), -12);
+  EXPECT_EQ(parse_number("(1.234,50)", {.decimal = ',', .thousands = '.'}), -1234.5);
+  EXPECT_EQ(parse_number("($2.50)", {.unit = "$"}), -2.5);
+  EXPECT_EQ(parse_number("$(2.50)", {.unit = "$"}), -2.5);
+  EXPECT_EQ(parse_number("1.5-", {}), -1.5);
+  EXPECT_EQ(parse_number("1,5-", {.decimal = ','}), -1.5);
+  for (const char* text : {"2-", "-1.5-", "(1.5-)", "((1.5))", "-(1.5)", "()", "(", "-", "1.-5"}) {
+    EXPECT_EQ(parse_number(text, {}), std::nullopt) << text;
+  }
+}
+
 TEST(NumberForm, RefusesOtherForms) {
   for (const char* text : {"", "x", "inf", "nan", "1,5", "1 5", "5 stars", "--1", "- "}) {
     EXPECT_EQ(parse_number(text, {}), std::nullopt) << text;

@@ -31,6 +31,18 @@ TEST(UnreadColumns, AreNamedWhereTheySeemToMatter) {
                           {{cell_with("a"), cell_with("x"), cell_with("test")}},
                           Task::kSequenceClassification),
               ElementsAre(HasSubstr("column \"split\" is not read")));
+  const std::vector<Column> several = {{"text", {}}, {"intent", {}}, {"sentiment", {}}};
+  const std::vector<Row> one = {{cell_with("a"), cell_with("x"), cell_with("y")}};
+  EXPECT_THAT(findings_of(several, one, Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"sentiment\" may hold the labels, too")));
+  EXPECT_THAT(findings_of(several, one, Task::kSequenceClassification, {.label = "intent"}),
+              IsEmpty());
+  EXPECT_THAT(findings_of({{"text", {}}, {"label", {}}, {"sentiment", {}}}, one,
+                          Task::kSequenceClassification),
+              IsEmpty());
+  EXPECT_THAT(findings_of({{"text", {}}, {"label", {}}, {"sample_weight", {}}}, one,
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("--weight-column reads it")));
   EXPECT_THAT(findings_of({{"query", {}}, {"document", {}}, {"label", {}}},
                           {{cell_with("a"), cell_with("b"), cell_with("x")}},
                           Task::kSequenceClassification),

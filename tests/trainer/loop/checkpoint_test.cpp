@@ -236,7 +236,7 @@ TEST_F(CheckpointTest, ARenamedCheckpointAndOneThatDoesNotFitArePassedOver) {
   const CapturedLog log;
   const auto fits = [](const TrainingState& state) { return state.step != 8; };
   EXPECT_EQ(store().restore(*tiny_.engine, fits).value().step, 4);
-  EXPECT_THAT(log.warnings(), HasSubstr("its place in the data is none that the data have"));
+  EXPECT_THAT(log.warnings(), HasSubstr("its position is outside of the data"));
   fs::rename(scratch_ / "checkpoints/step-00000008", scratch_ / "checkpoints/step-00000070");
   EXPECT_EQ(restore().value().step, 4);
   EXPECT_EQ(tiny_.learned(), right);

@@ -101,7 +101,7 @@ TEST_F(HeadOfFileTest, OneLabelAndSeveralAreDifferentTasks) {
   EXPECT_THAT(log_of_filling(Task::kMultiLabel), HasSubstr("the head of multi_label"));
   // A file that does not say which it is.
   save(config, R"("problem_type": "single_label_classification")", R"("problem_type": null)");
-  EXPECT_THAT(log_of_filling(Task::kMultiLabel), HasSubstr("goes on as that of multi_label"));
+  EXPECT_THAT(log_of_filling(Task::kMultiLabel), HasSubstr("head is used for multi_label"));
 }
 
 TEST_F(HeadOfFileTest, TheHeadOfAClassThatBerthDoesNotTrainIsNew) {
@@ -136,7 +136,7 @@ TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   EXPECT_TRUE(read_config.ties_word_embeddings);
   std::vector<std::string> rules;
   CapturedLog log;
-  settle_decoder(*folder_, options_, read_config, rules);
+  resolve_decoder(*folder_, options_, read_config, rules);
   EXPECT_FALSE(read_config.ties_word_embeddings);
   EXPECT_THAT(rules, ElementsAre(kOwnDecoderRule));
   EXPECT_THAT(log.warnings(), HasSubstr("The decoder counts"));
@@ -145,7 +145,7 @@ TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   EXPECT_THAT(log.lines(), Not(HasSubstr("initialised at random")));
   // Another task does not look at the decoder.
   read_config = read(Task::kSequenceClassification);
-  settle_decoder(*folder_, options_, read_config, rules);
+  resolve_decoder(*folder_, options_, read_config, rules);
   EXPECT_TRUE(read_config.ties_word_embeddings);
 }
 

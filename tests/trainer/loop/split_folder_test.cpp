@@ -9,7 +9,7 @@
 #include "tests/support/bucket_of_files.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
-#include "trainer/loop/load_data.h"
+#include "trainer/loop/table_files.h"
 
 namespace berth {
 namespace {
@@ -125,7 +125,7 @@ TEST_F(SplitFolderTest, NamesThatLeaveOpenWhatIsForTrainingAreRefused) {
     const std::string folder = "open" + std::to_string(number++);
     for (const std::string& name : names) put(folder + "/" + name);
     EXPECT_THAT([&] { find(folder); },
-                ThrowsCode(Code::kBadData, "not known which rows are for what"))
+                ThrowsCode(Code::kBadData, "not known which of these are for training"))
         << folder;
   }
   for (const char* name : {"en/train.csv", "en/test.csv", "de/train.csv", "de/test.csv"}) {

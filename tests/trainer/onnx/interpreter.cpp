@@ -1,47 +1,35 @@
 #include "tests/trainer/onnx/interpreter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <numeric>
 #include <stdexcept>
+
+#include "trainer/xla/stablehlo/dimensions.h"
+#include "trainer/xla/stablehlo/operations.h"
 
 namespace berth::onnx {
 namespace {
 
-using Sizes = std::vector<int64_t>;
+using stablehlo::broadcast;
+using stablehlo::compare;
+using stablehlo::Comparison;
+using stablehlo::convert;
+using stablehlo::Dims;
+using stablehlo::dot;
+using Tensor = stablehlo::Value;
+using stablehlo::range;
+using stablehlo::reduce_sum;
+using stablehlo::reshape;
+using stablehlo::slice;
+using stablehlo::transpose;
 
-int64_t product(const Sizes& dims, size_t first = 0, size_t end = SIZE_MAX) {
-  int64_t result = 1;
-  for (size_t i = first; i < std::min(end, dims.size()); ++i) result *= dims[i];
-  return result;
-}
+constexpr auto kF32 = stablehlo::ElementType::kF32;
 
-size_t axis_of(const Array& x, int64_t axis) {
-  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.dims.size()) : axis);
-}
+// ---- Broadcasting as NumPy does -----------------------------------------------------------------
 
-// The places in x of the elements of an array of the shape `dims`, to which x is broadcast.
-std::vector<size_t> broadcast_places(const Sizes& x, const Sizes& dims) {
-  std::vector<size_t> places(static_cast<size_t>(product(dims)));
-  for (size_t i = 0; i < places.size(); ++i) {
-    size_t rest = i, place = 0, stride = 1;
-    for (size_t d = 0; d < x.size(); ++d) {
-      const auto size = static_cast<size_t>(dims[dims.size() - 1 - d]);
-      const auto own = static_cast<size_t>(x[x.size() - 1 - d]);
-      if (own != size && own != 1) throw std::runtime_error("cannot be broadcast");
-      if (own > 1) place += rest % size * stride;
-      rest /= size;
-      stride *= own;
-    }
-    places[i] = place;
-  }
-  return places;
-}
-
-Sizes broadcast_dims(const Sizes& x, const Sizes& y) {
-  Sizes dims(std::max(x.size(), y.size()), 1);
-  for (const Sizes* each : {&x, &y}) {
+Dims broadcast_dims(const Dims& x, const Dims& y) {
+  Dims dims(std::max(x.size(), y.size()), 1);
+  for (const Dims* each : {&x, &y}) {
     for (size_t d = 0; d < each->size(); ++d) {
       int64_t& size = dims[dims.size() - each->size() + d];
       size = size == 1 ? (*each)[d] : size;
@@ -50,339 +38,252 @@ Sizes broadcast_dims(const Sizes& x, const Sizes& y) {
   return dims;
 }
 
-Array combine(const Array& x, const Array& y, const std::function<double(double, double)>& f) {
-  Array result{.dims = broadcast_dims(x.dims, y.dims)};
-  const auto of_x = broadcast_places(x.dims, result.dims);
-  const auto of_y = broadcast_places(y.dims, result.dims);
-  for (size_t i = 0; i < of_x.size(); ++i) {
-    result.values.push_back(f(x.values[of_x[i]], y.values[of_y[i]]));
+Tensor spread(Tensor x, const Dims& dims) {
+  return broadcast(x, dims, range(dims.size() - x.shape().size(), x.shape().size()));
+}
+
+Tensor combine(Tensor x, Tensor y, const std::function<Tensor(Tensor, Tensor)>& f) {
+  const Dims dims = broadcast_dims(x.shape(), y.shape());
+  return f(spread(x, dims), spread(y, dims));
+}
+
+Tensor compared(Tensor x, Comparison comparison, Tensor y) {
+  return convert(compare(x, comparison, y), kF32);
+}
+
+// ---- Operators ----------------------------------------------------------------------------------
+
+int64_t axis_of(Tensor x, int64_t axis) { return axis < 0 ? axis + x.rank() : axis; }
+
+Tensor without(Tensor x, const Dims& axes) {
+  return reshape(x, stablehlo::sizes(x.shape(), stablehlo::others(x.rank(), axes)));
+}
+
+Tensor with(Tensor x, const Dims& axes) {
+  Dims dims = x.shape();
+  for (const int64_t axis : axes) dims.insert(dims.begin() + axis, 1);
+  return reshape(x, dims);
+}
+
+Tensor matmul(Tensor x, Tensor y) {
+  const auto outer_of = [](Tensor of) { return Dims(of.shape().begin(), of.shape().end() - 2); };
+  const Dims outer = broadcast_dims(outer_of(x), outer_of(y)), batch = range(0, outer.size());
+  const auto spread_outer = [&](Tensor of) {
+    return spread(of, stablehlo::joined(outer, {of.size(-2), of.size(-1)}));
+  };
+  const auto rank = static_cast<int64_t>(outer.size());
+  return dot(
+      spread_outer(x), spread_outer(y),
+      {.contracted_x = {rank + 1}, .contracted_y = {rank}, .batch_x = batch, .batch_y = batch});
+}
+
+// x [B,C,S], w [M,C,K], bias [M]: the sum over K of products with what stands k - pad behind.
+Tensor convolve(Tensor x, Tensor w, Tensor bias, int64_t pad) {
+  const Tensor padded = stablehlo::pad(x, 2, pad, pad);
+  const Dims dims = {x.size(0), w.size(0), x.size(2)};
+  Tensor sum = broadcast(bias, dims, {1});
+  for (int64_t k = 0; k < w.size(2); ++k) {
+    const Tensor tap = without(slice(w, 2, k, k + 1), {2});
+    const Tensor behind = slice(padded, 2, k, k + x.size(2));
+    const Tensor product = dot(tap, behind, {.contracted_x = {1}, .contracted_y = {1}});  // [M,B,S]
+    sum = sum + transpose(product, {1, 0, 2});
   }
-  return result;
+  return sum;
 }
 
-Array map(Array x, const std::function<double(double)>& f) {
-  std::ranges::transform(x.values, x.values.begin(), f);
-  return x;
+// The dimensions of `numbers` take the place of the axis.
+Tensor gather(Tensor x, Tensor numbers, int64_t axis) {
+  Dims first = stablehlo::others(x.rank(), {axis}), order;
+  first.insert(first.begin(), axis);
+  const Tensor ids = convert(numbers, stablehlo::ElementType::kS32);
+  const Tensor rows = gather_rows(transpose(x, first), ids);
+  const auto count = static_cast<size_t>(ids.rank()), before = static_cast<size_t>(axis);
+  order = stablehlo::joined(range(count, before), range(0, count));
+  order = stablehlo::joined(order, range(count + before, first.size() - 1 - before));
+  return transpose(rows, order);
 }
 
-Array matmul(const Array& x, const Array& y) {
-  const Sizes outer_x(x.dims.begin(), x.dims.end() - 2), outer_y(y.dims.begin(), y.dims.end() - 2);
-  Array result{.dims = broadcast_dims(outer_x, outer_y)};
-  const auto of_x = broadcast_places(outer_x, result.dims);
-  const auto of_y = broadcast_places(outer_y, result.dims);
-  const auto n = static_cast<size_t>(x.dims.end()[-2]), k = static_cast<size_t>(x.dims.back());
-  const auto m = static_cast<size_t>(y.dims.back());
-  if (y.dims.end()[-2] != x.dims.back()) throw std::runtime_error("inner sizes differ");
-  for (size_t batch = 0; batch < of_x.size(); ++batch) {
-    for (size_t row = 0; row < n; ++row) {
-      for (size_t column = 0; column < m; ++column) {
-        double sum = 0;
-        for (size_t i = 0; i < k; ++i) {
-          sum += x.values[(of_x[batch] * n + row) * k + i] *
-                 y.values[(of_y[batch] * k + i) * m + column];
-        }
-        result.values.push_back(sum);
-      }
-    }
-  }
-  result.dims.insert(result.dims.end(), {x.dims.end()[-2], y.dims.back()});
-  return result;
+// The sums from the first element on, along the last axis.
+Tensor cumulate(Tensor x) {
+  const Dims square = {x.size(-1), x.size(-1)};
+  const auto number = [&](int64_t dim) {
+    return iota(x.graph(), stablehlo::ElementType::kS32, square, dim);
+  };
+  const Tensor is_before = compared(number(0), Comparison::kLessEqual, number(1));
+  return dot(x, is_before, {.contracted_x = {x.rank() - 1}, .contracted_y = {0}});
 }
 
-// Calls f(row) for each row of the last axis, which it may change.
-Array of_rows(Array x, const std::function<void(std::span<double>)>& f) {
-  const auto width = static_cast<size_t>(x.dims.back());
-  for (size_t at = 0; at < x.values.size(); at += width) f(std::span(x.values).subspan(at, width));
-  return x;
-}
-
-void softmax_row(std::span<double> row) {
-  const double most = *std::ranges::max_element(row);
-  for (double& x : row) x = std::exp(x - most);
-  const double sum = std::accumulate(row.begin(), row.end(), 0.0);
-  for (double& x : row) x /= sum;
-}
-
-void normalize_row(std::span<double> row, double epsilon, const Array& scale, const Array* bias) {
-  const auto width = static_cast<double>(row.size());
-  const double mean = std::accumulate(row.begin(), row.end(), 0.0) / width;
-  double variance = 0;
-  for (const double x : row) variance += (x - mean) * (x - mean) / width;
-  for (size_t i = 0; i < row.size(); ++i) {
-    row[i] = (row[i] - mean) / std::sqrt(variance + epsilon) * scale.values[i];
-    if (bias != nullptr) row[i] += bias->values[i];
-  }
-}
-
-Array convolve(const Array& x, const Array& w, const Array& bias, int64_t pad) {
-  const int64_t batch = x.dims[0], inputs = x.dims[1], length = x.dims[2], taps = w.dims[2];
-  Array result{.dims = {batch, w.dims[0], length}};
-  for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t out = 0; out < w.dims[0]; ++out) {
-      for (int64_t at = 0; at < length; ++at) {
-        double sum = bias.values[static_cast<size_t>(out)];
-        for (int64_t in = 0; in < inputs; ++in) {
-          for (int64_t tap = 0; tap < taps; ++tap) {
-            const int64_t from = at + tap - pad;
-            if (from < 0 || from >= length) continue;
-            sum += x.values[static_cast<size_t>((b * inputs + in) * length + from)] *
-                   w.values[static_cast<size_t>((out * inputs + in) * taps + tap)];
-          }
-        }
-        result.values.push_back(sum);
-      }
-    }
-  }
-  return result;
-}
-
-// The slices of x along an axis with these numbers.
-Array take(const Array& x, size_t axis, const std::vector<int64_t>& numbers) {
-  const int64_t outer = product(x.dims, 0, axis), inner = product(x.dims, axis + 1);
-  Array result{.dims = x.dims};
-  result.dims[axis] = static_cast<int64_t>(numbers.size());
-  for (int64_t i = 0; i < outer; ++i) {
-    for (const int64_t number : numbers) {
-      if (number < 0 || number >= x.dims[axis]) throw std::runtime_error("outside of the axis");
-      const auto begin = x.values.begin() + (i * x.dims[axis] + number) * inner;
-      result.values.insert(result.values.end(), begin, begin + inner);
-    }
-  }
-  return result;
-}
-
-std::vector<int64_t> integers(const Array& x) {
-  std::vector<int64_t> result;
-  for (const double value : x.values) result.push_back(static_cast<int64_t>(value));
-  return result;
-}
-
-std::vector<int64_t> counted(int64_t first, int64_t end) {
-  std::vector<int64_t> numbers(static_cast<size_t>(end - first));
-  std::iota(numbers.begin(), numbers.end(), first);
-  return numbers;
-}
-
-Array gather(const Array& x, const Array& numbers, size_t axis) {
-  Array result = take(x, axis, integers(numbers));
-  result.dims.erase(result.dims.begin() + static_cast<int64_t>(axis));
-  result.dims.insert(result.dims.begin() + static_cast<int64_t>(axis), numbers.dims.begin(),
-                     numbers.dims.end());
-  return result;
-}
-
-Array cumulate(Array x, size_t axis) {
-  const int64_t inner = product(x.dims, axis + 1);
-  for (int64_t i = inner; i < static_cast<int64_t>(x.values.size()); ++i) {
-    if (i / inner % x.dims[axis] == 0) continue;
-    x.values[static_cast<size_t>(i)] += x.values[static_cast<size_t>(i - inner)];
-  }
-  return x;
-}
-
-Array reshape(Array x, Sizes dims) {
-  for (size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == 0 ? x.dims.at(i) : dims[i];
-  const auto rest = std::ranges::find(dims, -1);
-  if (rest != dims.end()) *rest = -static_cast<int64_t>(x.values.size()) / product(dims);
-  if (product(dims) != static_cast<int64_t>(x.values.size()))
-    throw std::runtime_error("other size");
-  x.dims = dims;
-  return x;
-}
-
-Array transpose(const Array& x, const Sizes& permutation) {
-  Array result;
-  Sizes strides;
-  for (const int64_t axis : permutation) {
-    result.dims.push_back(x.dims[static_cast<size_t>(axis)]);
-    strides.push_back(product(x.dims, static_cast<size_t>(axis) + 1));
-  }
-  for (int64_t i = 0; i < static_cast<int64_t>(x.values.size()); ++i) {
-    int64_t rest = i, place = 0;
-    for (size_t d = strides.size(); d-- > 0; rest /= result.dims[d]) {
-      place += rest % result.dims[d] * strides[d];
-    }
-    result.values.push_back(x.values[static_cast<size_t>(place)]);
-  }
-  return result;
-}
-
-Array squeeze(Array x, const Array& axes) {
-  Sizes numbers = integers(axes);
-  std::ranges::sort(numbers, std::greater());
-  for (const int64_t axis : numbers) x.dims.erase(x.dims.begin() + axis);
-  return x;
-}
-
-Array unsqueeze(Array x, const Array& axes) {
-  for (const int64_t axis : integers(axes)) x.dims.insert(x.dims.begin() + axis, 1);
-  return x;
-}
-
-std::vector<Array> split(const Array& x, size_t axis, const Array& sizes) {
-  std::vector<Array> parts;
+std::vector<Tensor> split(Tensor x, int64_t axis, const Dims& sizes) {
+  std::vector<Tensor> parts;
   int64_t first = 0;
-  for (const int64_t size : integers(sizes)) {
-    parts.push_back(take(x, axis, counted(first, first + size)));
+  for (const int64_t size : sizes) {
+    parts.push_back(slice(x, axis, first, first + size));
     first += size;
   }
   return parts;
 }
 
-Array vector_of(const Sizes& numbers) {
-  return {.dims = {static_cast<int64_t>(numbers.size())},
-          .values = {numbers.begin(), numbers.end()}};
-}
+// ---- Models -------------------------------------------------------------------------------------
 
-Array concat(const std::vector<Array>& parts, size_t axis) {
-  Array result{.dims = parts[0].dims};
-  result.dims[axis] = 0;
-  for (const Array& part : parts) result.dims[axis] += part.dims[axis];
-  for (int64_t i = 0; i < product(result.dims, 0, axis); ++i) {
-    for (const Array& part : parts) {
-      const int64_t size = product(part.dims, axis);
-      const auto begin = part.values.begin() + i * size;
-      result.values.insert(result.values.end(), begin, begin + size);
+// The graph of a model for inputs of known sizes.
+class Import {
+ public:
+  Tensor add(stablehlo::Array array) {
+    const Tensor value = graph_.parameter(kF32, array.type.shape);
+    known_[value.index()] = std::move(array);
+    return value;
+  }
+
+  std::vector<Tensor> apply(const ReadNode& node, const std::vector<Tensor>& x) {
+    if (node.op_type == "Split") return split(x[0], node.integer("axis"), integers(x[1]));
+    const auto found = operators().find(node.op_type);
+    if (found == operators().end()) throw std::runtime_error("no operator " + node.op_type);
+    return {found->second(*this, node, x)};
+  }
+
+  std::vector<stablehlo::Array> compute(const std::vector<Tensor>& values) const {
+    return stablehlo::interpret(values, known_);
+  }
+
+ private:
+  using Operator = std::function<Tensor(Import&, const ReadNode&, const std::vector<Tensor>&)>;
+
+  static Operator of_one(const std::function<Tensor(Tensor)>& f) {
+    return [f](Import&, const ReadNode&, const auto& x) { return f(x[0]); };
+  }
+  static Operator of_two(const std::function<Tensor(Tensor, Tensor)>& f) {
+    return [f](Import&, const ReadNode&, const auto& x) { return combine(x[0], x[1], f); };
+  }
+  static const std::map<std::string, Operator>& operators();
+
+  // Sizes, axes and the like, which do not depend on what the model is asked to compute.
+  Dims integers(Tensor x) const {
+    const std::vector<double> numbers = compute({x})[0].numbers;
+    return {numbers.begin(), numbers.end()};
+  }
+  Tensor vector_of(const Dims& numbers) {
+    return add(stablehlo::Array::of({static_cast<int64_t>(numbers.size())},
+                                    {numbers.begin(), numbers.end()}));
+  }
+  // 0 stands for the size that x has there, and -1 for what is left.
+  static Tensor reshaped(Tensor x, Dims dims) {
+    for (size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] == 0 ? x.shape().at(i) : dims[i];
+    const auto rest = std::ranges::find(dims, -1);
+    if (rest != dims.end()) {
+      *rest = 1;
+      *rest = x.type().elements() / stablehlo::TensorType{kF32, dims}.elements();
     }
+    return reshape(x, dims);
   }
-  return result;
-}
 
-Array reduce(const Array& x, size_t axis, const std::function<double(double, double)>& f) {
-  Array result = take(x, axis, {0});
-  for (int64_t i = 1; i < x.dims[axis]; ++i) {
-    const Array slice = take(x, axis, {i});
-    std::ranges::transform(result.values, slice.values, result.values.begin(), f);
-  }
-  return result;
-}
+  stablehlo::Graph graph_;
+  stablehlo::Inputs known_;
+};
 
-// Without the axis, for nodes that name it by an attribute.
-Array reduce(const ReadNode& node, const Array& x, const std::function<double(double, double)>& f) {
-  const size_t axis = axis_of(x, node.integer("axes"));
-  Array result = reduce(x, axis, f);
-  if (node.integer("keepdims") == 0) {
-    result.dims.erase(result.dims.begin() + static_cast<int64_t>(axis));
-  }
-  return result;
-}
-
-double larger(double x, double y) { return std::max(x, y); }
-
-using Operator = std::function<std::vector<Array>(const ReadNode&, const std::vector<Array>&)>;
-
-Operator of_one(const std::function<double(double)>& f) {
-  return [f](const ReadNode&, const std::vector<Array>& x) { return std::vector{map(x[0], f)}; };
-}
-
-Operator of_two(const std::function<double(double, double)>& f) {
-  return [f](const ReadNode&, const std::vector<Array>& x) {
-    return std::vector{combine(x[0], x[1], f)};
-  };
-}
-
-Operator of_node(const std::function<Array(const ReadNode&, const std::vector<Array>&)>& f) {
-  return [f](const ReadNode& node, const std::vector<Array>& x) { return std::vector{f(node, x)}; };
-}
-
-const std::map<std::string, Operator>& operators() {
+const std::map<std::string, Import::Operator>& Import::operators() {
+  using X = const std::vector<Tensor>&;
+  using N = const ReadNode&;
   static const std::map<std::string, Operator> kOperators = {
-      {"Add", of_two(std::plus())},
-      {"Sub", of_two(std::minus())},
-      {"Mul", of_two(std::multiplies())},
-      {"Div", of_two(std::divides())},
-      {"Equal", of_two([](double x, double y) { return x == y ? 1 : 0; })},
-      {"Neg", of_one(std::negate())},
-      {"Erf", of_one([](double x) { return std::erf(x); })},
-      {"Tanh", of_one([](double x) { return std::tanh(x); })},
-      {"Sigmoid", of_one([](double x) { return 1 / (1 + std::exp(-x)); })},
-      {"Relu", of_one([](double x) { return std::max(x, 0.0); })},
-      {"Sin", of_one([](double x) { return std::sin(x); })},
-      {"Cos", of_one([](double x) { return std::cos(x); })},
-      {"Abs", of_one([](double x) { return std::abs(x); })},
-      {"LessOrEqual", of_two([](double x, double y) { return x <= y ? 1 : 0; })},
-      {"ReduceSum", of_node([](const ReadNode&, const auto& x) {
-         return reduce(x[0], axis_of(x[0], integers(x[1])[0]), std::plus());
-       })},
-      {"ReduceMax",
-       of_node([](const ReadNode& node, const auto& x) { return reduce(node, x[0], larger); })},
-      {"ReduceL2", of_node([](const ReadNode& node, const auto& x) {
-         const Array squares = map(x[0], [](double value) { return value * value; });
-         return map(reduce(node, squares, std::plus()), [](double sum) { return std::sqrt(sum); });
-       })},
-      {"Max", of_two(larger)},
-      {"Not", of_one([](double x) { return x == 0 ? 1 : 0; })},
-      {"Cast", of_one([](double x) { return x; })},
-      {"Clip", of_node([](const ReadNode&, const auto& x) {
-         return map(
-             x[0], [&](double value) { return std::clamp(value, x[1].values[0], x[2].values[0]); });
-       })},
-      {"MatMul", of_node([](const ReadNode&, const auto& x) { return matmul(x[0], x[1]); })},
+      {"Add", of_two([](Tensor x, Tensor y) { return x + y; })},
+      {"Sub", of_two([](Tensor x, Tensor y) { return x - y; })},
+      {"Mul", of_two([](Tensor x, Tensor y) { return x * y; })},
+      {"Div", of_two([](Tensor x, Tensor y) { return x / y; })},
+      {"Max", of_two([](Tensor x, Tensor y) { return maximum(x, y); })},
+      {"Equal", of_two([](Tensor x, Tensor y) { return compared(x, Comparison::kEqual, y); })},
+      {"LessOrEqual",
+       of_two([](Tensor x, Tensor y) { return compared(x, Comparison::kLessEqual, y); })},
+      {"Neg", of_one([](Tensor x) { return negate(x); })},
+      {"Erf", of_one([](Tensor x) { return erf(x); })},
+      {"Tanh", of_one([](Tensor x) { return tanh(x); })},
+      {"Sin", of_one([](Tensor x) { return sin(x); })},
+      {"Cos", of_one([](Tensor x) { return cos(x); })},
+      {"Sigmoid", of_one([](Tensor x) { return 1.0 / (exp(negate(x)) + 1); })},
+      {"Relu", of_one([](Tensor x) { return maximum(x, 0); })},
+      {"Abs", of_one([](Tensor x) { return maximum(x, negate(x)); })},
+      {"Not", of_one([](Tensor x) { return 1.0 - x; })},
+      {"Cast", of_one([](Tensor x) { return x; })},
       {"Softmax",
-       of_node([](const ReadNode&, const auto& x) { return of_rows(x[0], softmax_row); })},
-      {"LayerNormalization", of_node([](const ReadNode& node, const auto& x) {
-         const double epsilon = double{node.reals.at("epsilon")};
-         const Array* const bias = x.size() > 2 ? &x[2] : nullptr;
-         return of_rows(x[0], [&](auto row) { normalize_row(row, epsilon, x[1], bias); });
-       })},
-      {"Conv", of_node([](const ReadNode& node, const auto& x) {
-         return convolve(x[0], x[1], x[2], node.integer("pads"));
-       })},
-      {"CumSum", of_node([](const ReadNode&, const auto& x) {
-         return cumulate(x[0], axis_of(x[0], integers(x[1])[0]));
-       })},
-      {"Gather", of_node([](const ReadNode& node, const auto& x) {
-         return gather(x[0], x[1], axis_of(x[0], node.integer("axis")));
-       })},
-      {"Slice", of_node([](const ReadNode&, const auto& x) {
-         return take(x[0], axis_of(x[0], integers(x[3])[0]),
-                     counted(integers(x[1])[0], integers(x[2])[0]));
-       })},
-      {"Split",
-       [](const ReadNode& node, const auto& x) {
-         return split(x[0], axis_of(x[0], node.integer("axis")), x[1]);
+       of_one([](Tensor x) { return stablehlo::softmax(x, [](Tensor p) { return p; }); })},
+      {"Clip",
+       [](Import&, N, X x) { return negate(maximum(negate(maximum(x[0], x[1])), negate(x[2]))); }},
+      {"MatMul", [](Import&, N, X x) { return matmul(x[0], x[1]); }},
+      {"ReduceSum",
+       [](Import& to, N, X x) {
+         const Dims axes = {axis_of(x[0], to.integers(x[1])[0])};
+         return with(reduce_sum(x[0], axes), axes);
        }},
-      {"Concat", of_node([](const ReadNode& node, const auto& x) {
-         return concat(x, axis_of(x[0], node.integer("axis")));
-       })},
-      {"Reshape",
-       of_node([](const ReadNode&, const auto& x) { return reshape(x[0], integers(x[1])); })},
-      {"Transpose", of_node([](const ReadNode& node, const auto& x) {
-         return transpose(x[0], node.integers.at("perm"));
-       })},
-      {"Squeeze", of_node([](const ReadNode&, const auto& x) { return squeeze(x[0], x[1]); })},
-      {"Unsqueeze", of_node([](const ReadNode&, const auto& x) { return unsqueeze(x[0], x[1]); })},
-      {"Shape", of_node([](const ReadNode& node, const auto& x) {
-         const auto first = x[0].dims.begin();
-         return vector_of({first + node.integer("start"), first + node.integer("end")});
-       })},
-      {"Range", of_node([](const ReadNode&, const auto& x) {
-         return vector_of(counted(integers(x[0])[0], integers(x[1])[0]));
-       })},
+      {"ReduceMax", [](Import&, N node,
+                       X x) { return reduce_max(x[0], {axis_of(x[0], node.integer("axes"))}); }},
+      {"ReduceL2",
+       [](Import&, N node, X x) {
+         return sqrt(reduce_sum(x[0] * x[0], {axis_of(x[0], node.integer("axes"))}));
+       }},
+      {"LayerNormalization",
+       [](Import&, N node, X x) {
+         const Tensor y = normalize(x[0], double{node.reals.at("epsilon")}, kF32);
+         const Tensor scaled = y * spread(x[1], y.shape());
+         return x.size() > 2 ? scaled + spread(x[2], y.shape()) : scaled;
+       }},
+      {"Conv",
+       [](Import&, N node, X x) { return convolve(x[0], x[1], x[2], node.integer("pads")); }},
+      {"CumSum",
+       [](Import& to, N, X x) {
+         if (to.integers(x[1])[0] + 1 != x[0].rank()) throw std::runtime_error("another axis");
+         return cumulate(x[0]);
+       }},
+      {"Gather", [](Import&, N node, X x) { return gather(x[0], x[1], node.integer("axis")); }},
+      {"Slice",
+       [](Import& to, N, X x) {
+         const auto only = [&](size_t i) { return to.integers(x[i]).at(0); };
+         return slice(x[0], axis_of(x[0], only(3)), only(1), only(2));
+       }},
+      {"Concat",
+       [](Import&, N node, X x) {
+         return stablehlo::concatenate(x, axis_of(x[0], node.integer("axis")));
+       }},
+      {"Reshape", [](Import& to, N, X x) { return reshaped(x[0], to.integers(x[1])); }},
+      {"Transpose", [](Import&, N node, X x) { return transpose(x[0], node.integers.at("perm")); }},
+      {"Squeeze", [](Import& to, N, X x) { return without(x[0], to.integers(x[1])); }},
+      {"Unsqueeze", [](Import& to, N, X x) { return with(x[0], to.integers(x[1])); }},
+      {"Shape",
+       [](Import& to, N node, X x) {
+         const auto first = x[0].shape().begin();
+         return to.vector_of({first + node.integer("start"), first + node.integer("end")});
+       }},
+      {"Range",
+       [](Import& to, N, X x) {
+         Dims numbers;
+         for (int64_t i = to.integers(x[0])[0]; i < to.integers(x[1])[0]; ++i) numbers.push_back(i);
+         return to.vector_of(numbers);
+       }},
   };
   return kOperators;
 }
 
 }  // namespace
 
-std::map<std::string, Array> run_model(const ReadModel& model,
-                                       const std::map<std::string, Array>& inputs) {
-  std::map<std::string, Array> values = inputs;
+Arrays run_model(const ReadModel& model, const Arrays& inputs) {
+  Import graph;
+  std::map<std::string, Tensor> values;
+  for (const auto& [name, array] : inputs) values[name] = graph.add(array);
   for (const auto& [name, tensor] : model.initializers) {
-    values[name] = {.dims = tensor.dims, .values = tensor.values()};
+    values[name] = graph.add(stablehlo::Array::of(tensor.dims, tensor.values()));
   }
   for (const ReadNode& node : model.nodes) {
-    std::vector<Array> arguments;
+    std::vector<Tensor> arguments;
     for (const std::string& input : node.inputs) {
       if (!values.contains(input)) throw std::runtime_error(node.name + " reads " + input);
       arguments.push_back(values.at(input));
     }
-    const auto found = operators().find(node.op_type);
-    if (found == operators().end()) throw std::runtime_error("no operator " + node.op_type);
-    const std::vector<Array> results = found->second(node, arguments);
+    const std::vector<Tensor> results = graph.apply(node, arguments);
     for (size_t i = 0; i < node.outputs.size(); ++i) values[node.outputs[i]] = results.at(i);
   }
-  return values;
+  std::vector<Tensor> outputs;
+  for (const ReadPort& port : model.outputs) outputs.push_back(values.at(port.name));
+  const std::vector<stablehlo::Array> computed = graph.compute(outputs);
+  Arrays results;
+  for (size_t i = 0; i < computed.size(); ++i) results[model.outputs[i].name] = computed[i];
+  return results;
 }
 
 }  // namespace berth::onnx

@@ -1,24 +1,20 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "tests/trainer/onnx/model_reader.h"
+#include "tests/trainer/xla/stablehlo/interpreter.h"
 
 namespace berth::onnx {
 
-// A tensor of any type, row-major.
-struct Array {
-  std::vector<int64_t> dims{};
-  std::vector<double> values{};
-};
+// Tensors of any type as kF32, which the interpreter of StableHLO holds as doubles.
+using Arrays = std::map<std::string, stablehlo::Array>;
 
-// Computes all values of a model by plain loops in double, as docs/Operators.md of opset 17 defines
-// the operators, as far as berth's graphs use them. Throws std::runtime_error where a node reads
-// what is not there yet, or is not known.
-std::map<std::string, Array> run_model(const ReadModel& model,
-                                       const std::map<std::string, Array>& inputs);
+// Computes the outputs of a model in double. Each operator that berth's graphs use is written as
+// operations of StableHLO, as docs/Operators.md of opset 17 defines it, and their interpreter
+// computes these. Throws std::runtime_error where a node reads what is not there yet, or is not
+// known.
+Arrays run_model(const ReadModel& model, const Arrays& inputs);
 
 }  // namespace berth::onnx

@@ -15,39 +15,38 @@ namespace {
 constexpr double kTolerance = 1e-4;  // relative to the largest logit
 
 // A batch of sequences that are padded to `width`, with the id `filling` in the padding.
-std::map<std::string, Array> padded(const PackedBatch& batch, int64_t width, int32_t filling) {
+Arrays padded(const PackedBatch& batch, int64_t width, int32_t filling) {
   const auto sequences = static_cast<int64_t>(batch.cu_seqlens.size()) - 1;
-  const Array empty{.dims = {sequences, width},
-                    .values = std::vector<double>(static_cast<size_t>(sequences * width))};
-  std::map<std::string, Array> inputs = {
-      {"input_ids", empty}, {"attention_mask", empty}, {"token_type_ids", empty}};
-  std::ranges::fill(inputs["input_ids"].values, filling);
+  const auto empty = stablehlo::Array::of(
+      {sequences, width}, std::vector<double>(static_cast<size_t>(sequences * width)));
+  Arrays inputs = {{"input_ids", empty}, {"attention_mask", empty}, {"token_type_ids", empty}};
+  std::ranges::fill(inputs["input_ids"].numbers, filling);
   for (size_t b = 0; b < static_cast<size_t>(sequences); ++b) {
     const auto first = static_cast<size_t>(batch.cu_seqlens[b]);
     const auto end = static_cast<size_t>(batch.cu_seqlens[b + 1]);
     for (size_t token = first; token < end; ++token) {
       const size_t place = b * static_cast<size_t>(width) + token - first;
-      inputs["input_ids"].values[place] = batch.input_ids[token];
-      inputs["attention_mask"].values[place] = 1;
-      inputs["token_type_ids"].values[place] = batch.token_type_ids[token];
+      inputs["input_ids"].numbers[place] = batch.input_ids[token];
+      inputs["attention_mask"].numbers[place] = 1;
+      inputs["token_type_ids"].numbers[place] = batch.token_type_ids[token];
     }
   }
   return inputs;
 }
 
 // The logits of sequences, or of all tokens that are no padding, in the order of the recording.
-std::vector<double> logits_of(const ReadModel& model, const std::map<std::string, Array>& inputs) {
+std::vector<double> logits_of(const ReadModel& model, const Arrays& inputs) {
   const auto values = run_model(model, inputs);
-  const std::vector<double>& mask = inputs.at("attention_mask").values;
-  std::vector<const Array*> outputs;
+  const std::vector<double>& mask = inputs.at("attention_mask").numbers;
+  std::vector<const stablehlo::Array*> outputs;
   for (const ReadPort& port : model.outputs) outputs.push_back(&values.at(port.name));
-  if (outputs.size() == 1 && outputs[0]->dims.size() == 2) return outputs[0]->values;
-  const size_t columns = outputs[0]->values.size() / mask.size();
+  if (outputs.size() == 1 && outputs[0]->type.rank() == 2) return outputs[0]->numbers;
+  const size_t columns = outputs[0]->numbers.size() / mask.size();
   std::vector<double> logits;
   for (size_t token = 0; token < mask.size(); ++token) {
     if (mask[token] == 0) continue;
-    for (const Array* output : outputs) {
-      const auto row = output->values.begin() + static_cast<int64_t>(token * columns);
+    for (const stablehlo::Array* output : outputs) {
+      const auto row = output->numbers.begin() + static_cast<int64_t>(token * columns);
       logits.insert(logits.end(), row, row + static_cast<int64_t>(columns));
     }
   }
@@ -117,9 +116,9 @@ TEST(SentenceEmbeddings, ArePooledAndNormalized) {
         EXPECT_EQ(written.outputs[0].name, "last_hidden_state");
         EXPECT_EQ(written.outputs[1].name, "sentence_embedding");
         const auto values = run_model(written, inputs);
-        const Array &states = values.at("last_hidden_state"),
-                    &made = values.at("sentence_embedding");
-        ASSERT_EQ(made.dims, (std::vector<int64_t>{states.dims[0], hidden}));
+        const stablehlo::Array &states = values.at("last_hidden_state"),
+                               &made = values.at("sentence_embedding");
+        ASSERT_EQ(made.type.shape, (stablehlo::Dims{states.type.shape[0], hidden}));
         for (size_t b = 0; b + 1 < batch.cu_seqlens.size(); ++b) {
           const auto tokens = batch.cu_seqlens[b + 1] - batch.cu_seqlens[b];
           ASSERT_LT(tokens, width);
@@ -127,9 +126,9 @@ TEST(SentenceEmbeddings, ArePooledAndNormalized) {
           double squares = 0;
           for (size_t i = 0; i < expected.size(); ++i) {
             const auto state = [&](int32_t token) {
-              return states.values[(b * static_cast<size_t>(width) + static_cast<size_t>(token)) *
-                                       expected.size() +
-                                   i];
+              return states.numbers[(b * static_cast<size_t>(width) + static_cast<size_t>(token)) *
+                                        expected.size() +
+                                    i];
             };
             expected[i] = state(0);
             for (int32_t token = 1; token < tokens; ++token) {
@@ -141,7 +140,7 @@ TEST(SentenceEmbeddings, ArePooledAndNormalized) {
           }
           for (size_t i = 0; i < expected.size(); ++i) {
             const double length = normalizes ? std::sqrt(squares) : 1;
-            EXPECT_NEAR(made.values[b * expected.size() + i], expected[i] / length, 1e-6);
+            EXPECT_NEAR(made.numbers[b * expected.size() + i], expected[i] / length, 1e-6);
           }
         }
       }
@@ -153,7 +152,7 @@ TEST(RecordedLogits, WouldDifferWithoutAMask) {
   const RecordedModel model("bert-sequence");
   auto inputs = padded(recorded_inputs(model.recorded), 16, 5);
   const auto masked = logits_of(model.written(), inputs);
-  std::ranges::fill(inputs["attention_mask"].values, 1);
+  std::ranges::fill(inputs["attention_mask"].numbers, 1);
   const auto unmasked = logits_of(model.written(), inputs);
   EXPECT_GT(std::abs(masked[0] - unmasked[0]), 0.01);
 }

@@ -16,16 +16,6 @@
 
 namespace berth::onnx {
 
-inline Task recorded_task(std::string_view name) {
-  for (const auto& [end, task] :
-       {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
-        std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
-        std::pair("-qa", Task::kQuestionAnswering)}) {
-    if (name.ends_with(end)) return task;
-  }
-  return Task::kSequenceClassification;
-}
-
 // One of the small models in tests/testdata/architectures.tar.
 class RecordedModel {
  public:

@@ -100,10 +100,11 @@ TEST_P(WrongOnSomeCpus, SelfCheckRefusesItWhereItIsWrong) {
     check_computes_correctly(*client, ExecutableCache(""));
     return;
   }
-  EXPECT_THAT([&] { check_computes_correctly(*client, ExecutableCache("")); },
-              ThrowsCode(Code::kUsage,
-                         "pjrt-cpu-0.81.so: computes wrong numbers: those of 4 steps of a small "
-                         "training program with donated state differ from the host's by "));
+  EXPECT_THAT(
+      [&] { check_computes_correctly(*client, ExecutableCache("")); },
+      ThrowsCode(Code::kUsage,
+                 "pjrt-cpu-0.81.so: computes wrong numbers: the results of 4 steps of a small "
+                 "training program with donated state differ from the host's by "));
 }
 
 }  // namespace

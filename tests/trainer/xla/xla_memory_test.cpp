@@ -95,7 +95,7 @@ TEST_F(XlaOutOfMemory, OfTheCompilerNamesTheBatchThatFitsByTheEstimate) {
 TEST_F(XlaOutOfMemory, SaysIfTheModelAloneIsTooLarge) {
   fail("LoadedExecutable_Execute", PJRT_Error_Code_RESOURCE_EXHAUSTED);
   control->bytes_limit = state;
-  EXPECT_THAT(complaint(), testing::HasSubstr("no room for a sequence of 16 tokens"));
+  EXPECT_THAT(complaint(), testing::HasSubstr("no memory for a sequence of 16 tokens"));
 }
 
 TEST_F(XlaOutOfMemory, IsToldAsItIsWhereTheDeviceDoesNotTellItsMemory) {

@@ -11,8 +11,8 @@ namespace berth {
 // Elements of a parameter that a thread takes at a time; sums go over blocks of as many.
 inline constexpr int64_t kUpdateGrain = 16384;
 
-// What the two moments lack of their mean after so many updates, from zeros: 1 - beta^t (Kingma and
-// Ba 2015, arXiv:1412.6980).
+// The divisors that remove the bias of the two moments, which started from zeros: 1 - beta^t after
+// t updates (Kingma and Ba 2015, arXiv:1412.6980).
 struct BiasCorrection {
   BiasCorrection(const AdamWOptions& options, uint64_t steps_before)
       : first(1 -
@@ -23,7 +23,8 @@ struct BiasCorrection {
   double first, second;
 };
 
-// Of one AdamW update of a range; `gradient_scale` as StepState::finish_gradients() left it.
+// The factors of one AdamW update of a range; `gradient_scale` is the result of
+// StepState::finish_gradients().
 inline AdamWFactors adamw_factors(const UpdateRange& range, const AdamWOptions& options,
                                   const UpdateInputs& inputs, float gradient_scale) {
   const BiasCorrection correction(options, inputs.step);

@@ -5,19 +5,19 @@
 
 #include "trainer/cpu/kernels/tensor.h"
 
-// What the operations in kernels.h take together. The shape letters are explained there. All these
-// structs are values that borrow their tensors for one call.
+// The arguments of the operations in kernels.h, in groups. The shape letters are explained there.
+// All these structs are values that borrow their tensors for one call.
 namespace berth {
 
-// What a row of a dropped tensor stands for. Tokens and sequences are counted from the first one of
+// The meaning of a row of a dropped tensor. Tokens and sequences are counted from the first one of
 // the update, the rows of a table from the table's first row.
 enum class DropoutRows { kTokens, kSequences, kTable };
 
-// Where and how often to drop (Srivastava et al. 2014). Whether element i of row r is kept is
-// decided by a counter-based generator (Philox 4x32-10, Salmon et al. 2011). Its key is (seed,
-// site, step) and its counter (number of the row, i). The decision therefore does not depend on how
-// an update is cut into micro-batches, and backward makes it again instead of storing it. Elements
-// that are kept are scaled by 1/(1-p).
+// Where and how often to drop (Srivastava et al. 2014). A counter-based generator decides whether
+// element i of row r stays (Philox 4x32-10, Salmon et al. 2011). Its key is (seed, site, step) and
+// its counter (number of the row, i). The decision therefore does not depend on how an update is
+// cut into micro-batches, and backward makes it again instead of storing it. Elements that stay are
+// scaled by 1/(1-p).
 struct Dropout {
   float p = 0;        // 0 in evaluation: nothing is dropped
   uint32_t site = 0;  // a different number for each place in the model
@@ -101,19 +101,18 @@ struct PositionBiasInputs {
   int64_t longest() const { return (rows.elements() + 1) / 2; }  // N
 };
 
-// Self-attention inside each sequence of a packed batch. Usually every token asks, and `qkv` holds
-// queries, keys and values. Where only some tokens ask, `picked` names them, `q` holds their
-// queries, and `qkv` holds the keys and values of all tokens.
+// Self-attention inside each sequence of a packed batch. Usually every token has a query, and `qkv`
+// holds queries, keys and values. If only some tokens have queries, `selected` names them, `q`
+// holds their queries, and `qkv` holds the keys and values of all tokens.
 struct AttentionInputs {
   ConstTensor qkv;         // [T,3H], or [T,2H] beside q; each part is A heads of D
   ConstTensor q{};         // [R,H]; null where every token asks
-  ConstTensor picked{};    // int32 [R], increasing; null where every token asks
+  ConstTensor selected{};  // int32 [R], increasing; null if every token has a query
   ConstTensor cu_seqlens;  // int32 [B+1]: sequence b is rows cu_seqlens[b] to cu_seqlens[b+1]
   int num_heads = 1;
   RelativePositionInputs relative{};  // null: scores come from the tokens' contents only
   PositionBiasInputs bias{};          // null: there is none; not beside relative
-  // How far away a key may be from its query; -1: as far as it likes. Not beside q, relative or
-  // bias.
+  // The largest distance between a key and its query; -1: no limit. Not beside q, relative or bias.
   int64_t window = -1;
   Dropout dropout{};  // of the probabilities
 };
@@ -148,7 +147,7 @@ struct ScratchExtent {
   FactoredExtent factored{};  // all zeros: there are no factored gradients
 };
 
-// The logits of B rows, and what they should have been.
+// The logits of B rows, and their targets.
 struct LossInputs {
   ConstTensor logits;     // [B,C]
   ConstTensor targets;    // see the operation
@@ -157,7 +156,7 @@ struct LossInputs {
 
 // The embeddings of B examples of G texts each.
 struct GroupInputs {
-  ConstTensor embeddings;  // [B*G,H]: those of the first example, then those of the second, ...
+  ConstTensor embeddings;  // [B*G,H]: the embeddings of the first example, then of the second, ...
   int64_t group = 2;       // G
   bool has_loss = true;    // false: there are only outputs
   ConstTensor targets{};   // [B]; see the operation

@@ -5,9 +5,9 @@
 
 namespace berth {
 
-// The backward pass needs more scratch memory than the forward pass: that of
-// AttentionHead::backward for each thread, and sums for the gradients of positions. If two
-// threads share a head, each of them has sums of its own for that head.
+// The backward pass needs more scratch memory than the forward pass: the scratch of
+// AttentionHead::backward for each thread, and sums for the gradients of positions. If two threads
+// share a head, each of them has sums of its own for that head.
 size_t Kernels::scratch_bytes(const ScratchExtent& extent) const {
   const int64_t length = extent.longest, queries = std::min(kQueries, length);
   const int64_t rows = std::min(extent.positions, std::max<int64_t>(0, 2 * length - 1));

@@ -64,7 +64,7 @@ AttentionHead::AttentionHead(const CpuLoops& loops, const Multiply& multiply,
                                 : std::nullopt),
       stride_(score_stride(most_keys(view.length, inputs.window))),
       rows_(rows_of<const float>(inputs.qkv, inputs.q)) {
-  assert(inputs.window < 0 || (!inputs.relative && !inputs.bias && !inputs.picked));
+  assert(inputs.window < 0 || (!inputs.relative && !inputs.bias && !inputs.selected));
   assert(!inputs.bias || (!inputs.relative && view.length <= inputs.bias.longest()));
 }
 
@@ -98,8 +98,8 @@ AttentionHead::Keys AttentionHead::keys_of(const Block& block) const {
 }
 
 int64_t AttentionHead::place_of(const Block& block, int64_t i) const {
-  if (!inputs_.picked) return block.begin + i;
-  return inputs_.picked.i32()[view_.first_query + block.begin + i] - view_.first;
+  if (!inputs_.selected) return block.begin + i;
+  return inputs_.selected.i32()[view_.first_query + block.begin + i] - view_.first;
 }
 
 float AttentionHead::scale() const {

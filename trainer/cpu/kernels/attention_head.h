@@ -10,7 +10,7 @@
 
 namespace berth {
 
-// Queries, keys and values, or their gradients: where those of a head's sequence begin.
+// Pointers to the first query, key and value of one head's sequence, or to their gradients.
 template <typename Float>
 struct AttentionRows {
   Float *q, *k, *v;
@@ -43,9 +43,9 @@ class AttentionHead {
   struct Kept {
     ConstTensor dout, out, log_sum_exp;
   };
-  // Adds the gradient of this head's queries and keys of relative positions to sums [P,2D], or that
-  // of its column of the position bias to sums [P]. They are null if there are none, or if the
-  // gradient is not wanted. Overwrites the other gradients of its sequence.
+  // Adds the gradient of this head's queries and keys of relative positions to sums [P,2D]. Or adds
+  // the gradient of the head's column of the position bias to sums [P]. `sums` is null if there are
+  // no positions, or if the gradient is not wanted. Overwrites the other gradients of its sequence.
   void backward(const Kept& kept, const AttentionGradients& gradients, float* sums,
                 std::vector<float>& scratch) const;
 

@@ -16,9 +16,9 @@ AttentionPairs::AttentionPairs(const AttentionInputs& inputs, int64_t hidden_siz
       order_(order),
       cu_queries_(cu_, cu_ + sequences + 1) {
   assert(sequences >= 0 && head_size * heads == hidden);
-  if (inputs.picked) {
-    const int32_t* const begin = inputs.picked.i32();
-    const int32_t* const end = begin + inputs.picked.rows();
+  if (inputs.selected) {
+    const int32_t* const begin = inputs.selected.i32();
+    const int32_t* const end = begin + inputs.selected.rows();
     for (int32_t& rows : cu_queries_) {
       rows = static_cast<int32_t>(std::lower_bound(begin, end, rows) - begin);
     }

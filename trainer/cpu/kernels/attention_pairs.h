@@ -27,7 +27,8 @@ inline int64_t most_keys(int64_t length, int64_t window) {
 // One sequence as one head sees it.
 struct HeadView {
   int64_t first, length;         // the sequence's rows of the packed batch
-  int64_t first_query, queries;  // its rows of queries: the same rows, or those of picked tokens
+  int64_t first_query, queries;  // its rows of queries: the same rows, or only the selected tokens'
+                                 // rows
   int64_t head;
 };
 
@@ -45,7 +46,7 @@ class AttentionPairs {
   int64_t begin_of(int64_t part) const { return cuts_[static_cast<size_t>(part)]; }
   int64_t end_of(int64_t part) const { return cuts_[static_cast<size_t>(part) + 1]; }
   HeadView view(int64_t pair) const;
-  // Calls fn(view) for the pairs of a part, except for those of empty sequences.
+  // Calls fn(view) for the pairs of a part, but not for pairs of empty sequences.
   template <typename Fn>
   void for_part(int64_t part, const Fn& fn) const {
     for (int64_t i = begin_of(part); i < end_of(part); ++i) {

@@ -31,7 +31,7 @@ const char* widest_core() {
 // which has SSE3 alone: in fp32, BERT-base trained six times slower on a Xeon with AVX-512 than it
 // does with the core for AVX-512. The choice is therefore made again for such a CPU, by its
 // instructions. This runs before OpenBLAS starts, because a constructor with a priority comes
-// before those without. A core that the user names in OPENBLAS_CORETYPE is kept.
+// before those without. A core that the user names in OPENBLAS_CORETYPE stays.
 [[gnu::constructor(101)]] void choose_core() {
 #if defined(__x86_64__)
   __builtin_cpu_init();

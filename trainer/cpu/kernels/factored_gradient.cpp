@@ -22,7 +22,7 @@ constexpr int64_t kGramRows = 64;
 
 int64_t gram_sums(int64_t tokens) { return 2 * kGramRows * tokens; }
 
-// Rows [begin, end) of x x^T, as far as column `end`.
+// Rows [begin, end) of x x^T, up to column `end`.
 Product gram_rows(const float* x, int64_t columns, int64_t begin, int64_t end, float* y) {
   return {.m = end - begin,
           .n = end,

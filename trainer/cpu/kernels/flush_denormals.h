@@ -9,8 +9,8 @@
 namespace berth {
 
 // While an object of this class lives, vector arithmetic on its thread takes denormal numbers for
-// zero. Adam's first moment of a row that gets no gradient decays to denormal numbers and stays
-// there, and on some CPUs they cost a hundred times as much as other numbers.
+// zero. If a row gets no gradient, its first moment in Adam decays to denormal numbers and stays
+// there. On some CPUs, denormal numbers cost a hundred times as much as other numbers.
 class FlushDenormals {
  public:
   FlushDenormals() : before_(control()) { set_control(before_ | kFlush); }

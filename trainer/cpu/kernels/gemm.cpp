@@ -17,7 +17,7 @@
 namespace berth {
 namespace {
 
-// Tiles begin at whole vectors, and their size is close to that of the micro-kernels.
+// Tiles begin at whole vectors, and are about as large as the micro-kernels' blocks.
 constexpr TileSize kMultiple{16, 16};
 
 blasint narrow(int64_t size) {

@@ -35,7 +35,7 @@ struct Product {
   Product part(const Tile& tile) const;
 };
 
-// Writes what the sums of a tile begin with to C: zeros or the bias. Does nothing where `add` is
+// Writes the start values of a tile's sums to C: zeros or the bias. Does nothing where `add` is
 // set.
 void begin_sums(const Product& product, const Tile& tile);
 
@@ -54,7 +54,7 @@ using SumsFunction = std::function<void(const Tile& tile, float* sums)>;
 // `use` has returned, and are stored nowhere else. product.c is null.
 void multiply_in_tiles(const Product& product, TileSize most, float* room, const SumsFunction& use);
 
-// The name of the kernels that OpenBLAS picked for this CPU, such as "Zen" or "SkylakeX".
+// The name of the kernels that OpenBLAS chose for this CPU, such as "Zen" or "SkylakeX".
 std::string blas_core();
 
 }  // namespace berth

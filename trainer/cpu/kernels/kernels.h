@@ -59,10 +59,10 @@ struct LowRankGradients {
 // our own micro-kernels (bf16); everything else is made by loops that were compiled for several
 // instruction sets.
 //
-// Shape letters: T tokens of a packed batch, B sequences, R rows (T, or those of some tokens), H
-// hidden, A heads, D = H/A, F feed-forward, V vocabulary, C classes, N and K a matrix's outputs and
-// inputs. Tensors are fp32 where nothing else is said; ids are int32. A matrix that only products
-// read may be in product_dtype() where its comment says so.
+// Shape letters: T tokens of a packed batch, B sequences, R rows (all tokens, or some of them), H
+// hidden, A heads, D = H/A, F feed-forward, V vocabulary, C classes. N and K are a matrix's outputs
+// and inputs. Tensors are fp32 unless a comment says otherwise; ids are int32. A matrix that only
+// products read may be in product_dtype() if its comment says so.
 //
 // An operation writes its Tensor arguments, and only reads its ConstTensor arguments. Forward
 // operations overwrite their results. Backward operations overwrite gradients of activations (or
@@ -74,18 +74,19 @@ struct LowRankGradients {
 // not depend on timing, and repeat on the same instruction set with the same number of threads.
 class Kernels {
  public:
-  // Borrows all of them. Without `bf16`, products are made in fp32. With `int8`, those of dense
-  // layers are made in int8, which are then for inference only: there is no backward pass.
+  // Borrows all of them. Without `bf16`, products are made in fp32. With `int8`, the products of
+  // dense layers are made in int8. The object is then for inference only: there is no backward
+  // pass.
   Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16,
           const Int8Loops* int8 = nullptr);
 
   // Such as "cpu-fp32-avx2, OpenBLAS Haswell, 2 threads", for people and for state.json.
   std::string description() const;
   // The type to which products round their factors, except for matrices of few outputs. Products
-  // sum in fp32. Activations that only products read in backward are kept in this type.
+  // sum in fp32. Activations that only products read in the backward pass are stored in this type.
   DType product_dtype() const { return bf16_ ? DType::kBF16 : DType::kF32; }
 
-  // To what the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
+  // The type to which the factors of a dense layer are rounded: kFp32, kBf16 or kInt8.
   Precision precision() const;
 
   // Where the operations are recorded; null: nowhere.
@@ -145,9 +146,9 @@ class Kernels {
   // dw. The column sums of dy are added to dbias.
   void linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
                        const LinearGradients& gradients);
-  // pre = x w^T + bias, kept for backward in fp32 or product_dtype(). y = activation(pre), computed
-  // from the kept values. GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415) uses erf (kGelu) or
-  // its tanh approximation (kGeluTanh).
+  // pre = x w^T + bias, stored for backward in fp32 or product_dtype(). y = activation(pre),
+  // computed from the stored values. GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415) uses erf
+  // (kGelu) or its tanh approximation (kGeluTanh).
   void linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                  Activation activation, Tensor pre, Tensor y);
 
@@ -164,10 +165,10 @@ class Kernels {
   // x [R,2F] and dy [R,F]; overwrites dx [R,2F], which is fp32.
   void gated_activation_backward(ConstTensor x, Activation activation, ConstTensor dy, Tensor dx);
 
-  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the
-  // adapter's columns of y += scale * down b^T. x [T,K]. down [T,R] is kept for backward.
+  // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the adapter's
+  // columns of y += scale * down b^T. x [T,K]. down [T,R] is stored for backward.
   void low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down, Tensor y);
-  // dy has the shape of y. x and down are those of forward.
+  // dy has the shape of y. x and down are the same as in the forward pass.
   void low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                          const LowRankFactors& adapter, const LowRankGradients& gradients);
 
@@ -181,9 +182,9 @@ class Kernels {
   void fold_windows(ConstTensor dwindows, ConstTensor cu_seqlens, Tensor dx);
 
   // ---- Attention -----------------------------------------------------------------------------
-  // Rotary positions (Su et al. 2021, arXiv:2104.09864), in place: turns elements i and i + D/2 of
-  // each head in the first `columns` columns of x [T,...] by the angle of the token's position,
-  // int32 [T]. Its backward pass turns the gradient the other way.
+  // Rotary positions (Su et al. 2021, arXiv:2104.09864), in place: rotates elements i and i + D/2
+  // of each head by the angle of the token's position, int32 [T]. Only the first `columns` columns
+  // of x [T,...] are rotated. The backward pass rotates the gradient the other way.
   void rotate(Tensor x, int64_t columns, ConstTensor positions, const RotaryAngles& angles);
   void rotate_backward(Tensor dx, int64_t columns, ConstTensor positions,
                        const RotaryAngles& angles);
@@ -198,7 +199,7 @@ class Kernels {
   void attention_forward(const AttentionInputs& inputs, const StepState& state, Tensor out,
                          Tensor log_sum_exp);
   // Computes the probabilities again from the inputs and log_sum_exp (Dao et al. 2022,
-  // arXiv:2205.14135). Overwrites all gradients but that of the bias.
+  // arXiv:2205.14135). Overwrites all gradients except the bias's.
   void attention_backward(ConstTensor dout, const AttentionInputs& inputs, const StepState& state,
                           ConstTensor out, ConstTensor log_sum_exp,
                           const AttentionGradients& gradients);
@@ -240,7 +241,7 @@ class Kernels {
                                 StepState& state, const VocabularyOutputs& outputs);
   // The size that suits the tile for at most `rows` rows: 8 MB or less.
   static TileSize vocabulary_tile(int64_t rows, int64_t vocabulary);
-  // The same beside what a teacher says; see DistillationLoss. teacher: its logits [B,C].
+  // The same beside a teacher's outputs; see DistillationLoss. teacher: its logits [B,C].
   void distilled_cross_entropy(const LossInputs& inputs, ConstTensor teacher,
                                const DistillationLoss& options, float smoothing, StepState& state,
                                Tensor dlogits);
@@ -248,7 +249,7 @@ class Kernels {
   void mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits,
                           OverOutputs over = OverOutputs::kSum);
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
-  // over its classes, so that the mean over rows is that of torch.nn.BCEWithLogitsLoss.
+  // over its classes, so the mean over rows equals torch.nn.BCEWithLogitsLoss.
   void binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits);
   // Where an answer starts and ends (Devlin et al. 2018, arXiv:1810.04805, section 4.2): each
   // column of logits has a softmax over the tokens of each sequence; a sequence's loss is half the
@@ -272,7 +273,7 @@ class Kernels {
 
   // ---- Optimizer -----------------------------------------------------------------------------
   // Adds the sum of the squares of all gradients to the state. A factored gradient is not
-  // multiplied out: |dy^T x|^2 is the sum of the elements of dy dy^T times those of x x^T (Li et
+  // multiplied out: |dy^T x|^2 is the sum of the elementwise product of dy dy^T and x x^T (Li et
   // al. 2022, arXiv:2110.05679, section 4).
   void add_squares(std::span<const Gradient> gradients, StepState& state);
   // AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with bias correction, as
@@ -283,14 +284,14 @@ class Kernels {
   void adamw(std::span<const UpdateRange> ranges, const AdamWOptions& options,
              const StepState& state);
   // LAMB (You et al. 2019, arXiv:1904.00962), with bias correction. As adamw, but the whole step of
-  // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u| where the
-  // range adapts and neither is 0. So each range is one parameter. All of g, m and v are read and
-  // written, whatever the marks say. Gradients are fp32 and zeroed.
+  // a range, u = m_hat / (sqrt(v_hat) + epsilon) + decay * w, is scaled by |w| / |u|. It is not
+  // scaled if the range does not adapt, or if one of the two is 0. So each range is one parameter.
+  // All of g, m and v are read and written, whatever the marks say. Gradients are fp32 and zeroed.
   void lamb(std::span<const UpdateRange> ranges, const AdamWOptions& options,
             const StepState& state);
   // The two halves of lamb(), for ranges that are parts of a parameter. The first one writes the
-  // step to g and returns the sums of squares of the range. The second one takes those of the whole
-  // parameter.
+  // step to g and returns the sums of squares of the range. The second one takes the sums of the
+  // whole parameter.
   LambSquares lamb_direction(const UpdateRange& range, const AdamWOptions& options,
                              const StepState& state);
   void lamb_apply(const UpdateRange& range, const LambSquares& squares, const StepState& state);
@@ -300,7 +301,7 @@ class Kernels {
   void parallel(int64_t count, int64_t grain, const ThreadPool::Range& fn);
   // The least number of rows of `columns` elements worth a thread of its own.
   static int64_t row_grain(int64_t columns) { return std::max<int64_t>(1, 8192 / (columns + 1)); }
-  // Tells a profiler of a product that `thread` makes, or the pool.
+  // Records in a profiler a product that `thread` makes, or the pool.
   void count(const Product& product, int thread = 0) {
     Profiler* const profiler = pool_.profiler();
     if (profiler == nullptr || !profiler->is_on()) return;

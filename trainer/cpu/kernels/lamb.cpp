@@ -6,8 +6,8 @@
 namespace berth {
 namespace {
 
-// The factor by which LAMB scales a step: the norm of the weights divided by that of the step. It
-// is 1 if the range does not adapt, or if one of the norms is 0.
+// The factor by which LAMB scales a step: the norm of the weights divided by the norm of the step.
+// It is 1 if the range does not adapt, or if one of the norms is 0.
 double trust_ratio(const UpdateRange& range, const LambSquares& squares) {
   if (!range.adapts || squares.weights <= 0 || squares.steps <= 0) return 1;
   return std::sqrt(squares.weights / squares.steps);

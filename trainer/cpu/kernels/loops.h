@@ -11,7 +11,7 @@ struct DropoutDraw {
   uint64_t first_row;     // the number of the first row that is handed over
   const int32_t* tokens;  // each row's distance from first_row; null: rows follow one another
   uint32_t threshold;     // a 16-bit draw below this drops the element
-  float scale;            // by which elements that are kept are multiplied
+  float scale;            // by which elements that stay are multiplied
 };
 
 // The factors of one AdamW update, the same for all elements of a range.

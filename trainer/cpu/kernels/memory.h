@@ -30,7 +30,7 @@ class Memory {
 };
 
 // Says that much of this part of a block, to which nothing was written yet, may stay untouched.
-// From now on it lies on small pages, so that what is never touched takes no memory.
+// From now on it lies on small pages, so that untouched parts take no memory.
 void expect_sparse(std::byte* data, size_t size_bytes);
 
 }  // namespace berth

@@ -116,7 +116,7 @@ double peak_rate(ThreadPool& pool, bool bf16) {
       loop.run();
       run_s = steady_clock_s() - began_s;
     }
-    // The fastest runs may be those that had the core before the others' threads began.
+    // The fastest runs may have had the core before the others' threads began.
     const auto fast = seconds.begin() + kRuns / 4;
     std::nth_element(seconds.begin(), fast, seconds.end());
     rates[static_cast<size_t>(thread)] = loop.flops / *fast;

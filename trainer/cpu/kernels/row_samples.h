@@ -13,9 +13,9 @@ namespace berth {
 
 // Draws one column of each row from the row's probabilities, which come tile by tile from the first
 // column on: the first one up to which the probabilities sum to more than the row's random number
-// (the inverse of the distribution function). That takes one random number for a row, where Gumbel
-// noise would take one for each column, and the distribution is the same. Borrows what it is made
-// from. Threads may add tiles of different rows.
+// (the inverse of the distribution function). This takes one random number for a row. Gumbel noise
+// would take one for each column, and the distribution is the same. Borrows what it is made from.
+// Threads may add tiles of different rows.
 class RowSamples {
  public:
   // Null samples: nothing is drawn.

@@ -11,9 +11,9 @@ namespace berth {
 // thread-safe.
 struct StepState {
   // Starts a new update: all sums are zero afterwards.
-  void begin(const UpdateInputs& told) {
+  void begin(const UpdateInputs& update) {
     *this = {};
-    inputs = told;
+    inputs = update;
   }
   // Starts the next micro-batch. Dropout counts its rows from these numbers of tokens and
   // sequences, which come before it in this update on any rank.

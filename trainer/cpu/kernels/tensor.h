@@ -103,7 +103,7 @@ class Arena {
 
   Tensor make(DType dtype, std::initializer_list<int64_t> shape);
   // Where the next tensor begins. After going back to an earlier position, new tensors take the
-  // memory of those that were made since.
+  // memory of the tensors that were made since.
   size_t position() const { return used_; }
   void go_back(size_t position) { used_ = position; }
   // Skips to `position`, rounded up to 64 bytes, unless the next tensor begins there or later.

@@ -17,8 +17,8 @@ struct TileSize {
   int64_t rows, columns;
 };
 
-// Cuts C [m,n], whose elements are sums of k products, into one fixed tile for each thread that is
-// worth waking, and calls fn(tile, thread) on these threads, with denormals flushed. Tiles begin at
+// Cuts C [m,n], whose elements are sums of k products, into fixed tiles, one for each thread that
+// is worth waking. Calls fn(tile, thread) on these threads, with denormals flushed. Tiles begin at
 // multiples of `multiple`.
 void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
                    const std::function<void(const Tile& tile, int thread)>& fn);

@@ -5,17 +5,17 @@
 
 #include "trainer/cpu/kernels/tensor.h"
 
-// What the optimizer's operations in kernels.h take. All these structs are values that borrow their
-// tensors for one call.
+// The arguments of the optimizer's operations in kernels.h. All these structs are values that
+// borrow their tensors for one call.
 namespace berth {
 
-// What is known of a row of an embedding table's gradient and moments: bits of an int32 for each
-// row. A row without a bit holds zeros there, so an update need not read it: most rows are in no
-// text. A bit that is set without need is harmless.
+// Facts about a row of an embedding table's gradient and moments, as bits of an int32 for each row.
+// A row without a bit holds zeros there, so an update need not read it: most rows are in no text. A
+// bit that is set without need is harmless.
 enum RowMark : int32_t { kHasGradient = 1, kHasMoments = 2 };
 
 // The gradient dy^T x [N,K] of a matrix as its two factors. For a batch of few tokens these are
-// smaller than their product, and quicker to keep until the update.
+// smaller than their product, and quicker to store until the update.
 struct FactoredGradient {
   ConstTensor dy, x;  // [T,N], [T,K], both in product_dtype()
 

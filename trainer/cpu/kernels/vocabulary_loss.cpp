@@ -129,8 +129,8 @@ void for_columns(Tile tile, int64_t most_columns, int64_t vocabulary, const Fn& 
 }  // namespace
 
 // With few rows, whole rows fit. With a small vocabulary, 256 whole rows fit: then the table's
-// gradient is read and written once for so many rows, which costs less than a second pass. With a
-// large vocabulary, 1,024 rows share each packed panel of the table.
+// gradient is read and written once for 256 rows, which costs less than a second pass. With a large
+// vocabulary, 1,024 rows share each packed panel of the table.
 TileSize Kernels::vocabulary_tile(int64_t rows, int64_t vocabulary) {
   constexpr int64_t kElements = int64_t{1} << 21, kMostRows = 1024, kLeastRows = 256;
   rows = std::clamp<int64_t>(rows, 1, kMostRows);

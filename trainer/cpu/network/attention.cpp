@@ -30,7 +30,7 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
   const bool shortens =
       names.qkv.empty() && !positions.relative && !positions.rotary && adapters_.empty();
   if (is_last && config.reads_first_tokens() && shortens) {
-    picked_.emplace(config, layer, bias_, parameters, kernels);
+    selected_.emplace(config, layer, bias_, parameters, kernels);
   } else {
     const bool is_joined = !names.qkv.empty();
     qkv_linear_.emplace(parameters, is_joined ? names.qkv : names.query, is_joined ? 1 : 3);
@@ -41,30 +41,30 @@ SelfAttention::SelfAttention(const SelfAttention& other, int64_t layer) : SelfAt
   layer_ = layer;
 }
 
-void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_picked) {
+void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_selected) {
   const int64_t hidden = config_.hidden_size;
-  if (picked_) {
-    picked_->allocate(arena, tokens, most_picked);
+  if (selected_) {
+    selected_->allocate(arena, tokens, most_selected);
   } else {
     qkv_ = arena.make(kernels_.product_dtype(), {tokens, 3 * hidden});
     log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
   }
-  attended_ = arena.make(DType::kF32, {picked_ ? most_picked : tokens, hidden});
-  sum_ = arena.make(DType::kF32, {most_picked, hidden});
-  norm_.allocate(arena, most_picked);
+  attended_ = arena.make(DType::kF32, {selected_ ? most_selected : tokens, hidden});
+  sum_ = arena.make(DType::kF32, {most_selected, hidden});
+  norm_.allocate(arena, most_selected);
   if (disentangled_) disentangled_->allocate(arena);
   for (Adapted& each : adapters_) each.adapter.allocate(arena, tokens);
-  if (output_adapter_) output_adapter_->allocate(arena, most_picked);
+  if (output_adapter_) output_adapter_->allocate(arena, most_selected);
 }
 
-Dropout SelfAttention::probability_dropout(const StepContext& step, Tensor picked) const {
+Dropout SelfAttention::probability_dropout(const StepContext& step, Tensor selected) const {
   return step.dropout(config_.attention_probs_dropout_prob,
-                      layer_site(layer_, LayerSite::kAttentionProbabilities), picked);
+                      layer_site(layer_, LayerSite::kAttentionProbabilities), selected);
 }
 
-Dropout SelfAttention::output_dropout(const StepContext& step, Tensor picked) const {
+Dropout SelfAttention::output_dropout(const StepContext& step, Tensor selected) const {
   return step.dropout(config_.attention_output_dropout(),
-                      layer_site(layer_, LayerSite::kAttentionOutput), picked);
+                      layer_site(layer_, LayerSite::kAttentionOutput), selected);
 }
 
 Dropout SelfAttention::adapter_dropout(LayerPart part, Tensor tokens) const {
@@ -124,32 +124,33 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
   }
 }
 
-void SelfAttention::forward(const StepContext& step, Tensor x, Tensor all_residual, Tensor picked,
+void SelfAttention::forward(const StepContext& step, Tensor x, Tensor all_residual, Tensor selected,
                             Tensor y, const LayerScratch& scratch) {
   const int64_t rows = y.rows();
-  const Tensor residual = pick(all_residual, picked, scratch.second_hidden), sum = sum_.first(rows);
-  Tensor context = attended_.first(picked_ ? rows : x.rows());
-  if (picked_) {
-    picked_->forward(step, probability_dropout(step, picked), x, picked, residual, context,
-                     scratch);
+  const Tensor residual = select(all_residual, selected, scratch.second_hidden),
+               sum = sum_.first(rows);
+  Tensor context = attended_.first(selected_ ? rows : x.rows());
+  if (selected_) {
+    selected_->forward(step, probability_dropout(step, selected), x, selected, residual, context,
+                       scratch);
   } else {
     attend(step, x, context, scratch);
-    context = pick(context, picked, scratch.hidden);
+    context = select(context, selected, scratch.hidden);
   }
   output_linear_.forward(kernels_, context, sum);
   if (output_adapter_) {
-    output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, selected), context,
                              sum);
   }
-  const Dropout dropout = output_dropout(step, picked);
+  const Dropout dropout = output_dropout(step, selected);
   ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.forward(sum, residual, y);
 }
 
-// Returns the rows `picked` of x, copied to `room`. Returns x itself if `picked` is null.
-Tensor SelfAttention::pick(Tensor x, Tensor picked, Tensor room) {
-  if (!picked) return x;
-  const Tensor rows = room.first(picked.rows());
-  kernels_.gather_rows(x, picked, rows);
+// Returns the rows `selected` of x, copied to `room`. Returns x itself if `selected` is null.
+Tensor SelfAttention::select(Tensor x, Tensor selected, Tensor room) {
+  if (!selected) return x;
+  const Tensor rows = room.first(selected.rows());
+  kernels_.gather_rows(x, selected, rows);
   return rows;
 }
 
@@ -157,35 +158,36 @@ void SelfAttention::recompute_output(Tensor y) {
   kernels_.layer_norm_recompute(norm_.normalized(sum_.first(y.rows())), norm_.parameters(), y);
 }
 
-void SelfAttention::backward(const StepContext& step, Tensor x, Tensor picked,
+void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
                              const SpreadGradient& d, const SpreadGradient& dresidual,
                              const LayerScratch& scratch) {
-  const Tensor dy = d.picked;
+  const Tensor dy = d.selected;
   const int64_t tokens = x.rows(), rows = dy.rows();
-  const Tensor attended = attended_.first(picked_ ? rows : tokens);
+  const Tensor attended = attended_.first(selected_ ? rows : tokens);
   const Tensor dprojected = scratch.hidden.first(rows);
-  const Dropout dropout = output_dropout(step, picked);
+  const Dropout dropout = output_dropout(step, selected);
   const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
-      dy, sum_.first(rows), dresidual.picked, dprojected);
+      dy, sum_.first(rows), dresidual.selected, dprojected);
   const Tensor context =
-      picked_ ? attended : pick(attended, picked, scratch.wide_as(tokens, attended.columns()));
+      selected_ ? attended
+                : select(attended, selected, scratch.wide_as(tokens, attended.columns()));
   Tensor dattended = scratch.second_hidden.first(rows);
   output_linear_.backward(kernels_, dprojected, context, dattended, Into::kOverwrite);
   if (output_adapter_) {
-    output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, picked), context,
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, selected), context,
                               dprojected, dattended);
   }
-  if (picked_) {
-    picked_->backward(step, probability_dropout(step, picked), dattended, x, picked, attended, dy,
-                      d.all, scratch);
+  if (selected_) {
+    selected_->backward(step, probability_dropout(step, selected), dattended, x, selected, attended,
+                        dy, d.all, scratch);
     return;
   }
-  if (picked) {
+  if (selected) {
     const Tensor dcontext = dattended;
     dattended = scratch.hidden.first(tokens);  // dprojected is no longer needed
-    kernels_.scatter_rows(dcontext, picked, dattended);
+    kernels_.scatter_rows(dcontext, selected, dattended);
     const bool is_apart = config_.normalizes_first;
-    kernels_.scatter_rows(is_apart ? dresidual.picked : dy, picked,
+    kernels_.scatter_rows(is_apart ? dresidual.selected : dy, selected,
                           is_apart ? dresidual.all : d.all);
   }
   attend_backward(step, x, attended, dattended, d.all, into, scratch);

@@ -8,7 +8,7 @@
 #include "trainer/cpu/network/layer_norm.h"
 #include "trainer/cpu/network/linear.h"
 #include "trainer/cpu/network/low_rank_adapter.h"
-#include "trainer/cpu/network/picked_attention.h"
+#include "trainer/cpu/network/selected_attention.h"
 #include "trainer/cpu/network/shared_positions.h"
 #include "trainer/model/config.h"
 
@@ -24,22 +24,22 @@ class SelfAttention {
   // Another layer with the parameters of `other`.
   SelfAttention(const SelfAttention& other, int64_t layer);
 
-  // For batches of at most `tokens` tokens that pick at most `most_picked` of them.
-  void allocate(Arena& arena, int64_t tokens, int64_t most_picked);
+  // For batches of at most `tokens` tokens, of which at most `most_selected` are selected.
+  void allocate(Arena& arena, int64_t tokens, int64_t most_selected);
   // x and residual [T,H]; see ResidualSum for the residual. y [R,H] has the rows of the tokens
-  // `picked` [R], which increase; null: of all tokens.
-  void forward(const StepContext& step, Tensor x, Tensor residual, Tensor picked, Tensor y,
+  // `selected` [R], which increase; null: of all tokens.
+  void forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected, Tensor y,
                const LayerScratch& scratch);
   Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass, [R,H]
   void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
-  // A gradient of some rows, and the room for that of all tokens. These are one tensor where all
-  // tokens are picked.
+  // The gradient of the selected rows, and memory for the gradient of all tokens. Both are one
+  // tensor if all tokens are selected.
   struct SpreadGradient {
-    Tensor picked, all;  // [R,H], [T,H]
+    Tensor selected, all;  // [R,H], [T,H]
   };
-  // x and picked are those of forward. d.picked holds dy and is overwritten, and d.all becomes dx.
-  // dresidual is as ResidualSum has it, and dresidual.all becomes the gradient of the residual.
-  void backward(const StepContext& step, Tensor x, Tensor picked, const SpreadGradient& d,
+  // x and selected are the arguments of forward. d.selected holds dy and is overwritten, and d.all
+  // becomes dx. See ResidualSum for dresidual; dresidual.all becomes the gradient of the residual.
+  void backward(const StepContext& step, Tensor x, Tensor selected, const SpreadGradient& d,
                 const SpreadGradient& dresidual, const LayerScratch& scratch);
 
  private:
@@ -48,16 +48,16 @@ class SelfAttention {
                        Tensor dx, Into into, const LayerScratch& scratch);
   AttentionInputs inputs(const StepContext& step, Tensor qkv,
                          const RelativePositionInputs& relative) const;
-  Dropout probability_dropout(const StepContext& step, Tensor picked = {}) const;
-  Dropout output_dropout(const StepContext& step, Tensor picked) const;
+  Dropout probability_dropout(const StepContext& step, Tensor selected = {}) const;
+  Dropout output_dropout(const StepContext& step, Tensor selected) const;
   Dropout adapter_dropout(LayerPart part, Tensor tokens = {}) const;
-  Tensor pick(Tensor x, Tensor picked, Tensor room);
+  Tensor select(Tensor x, Tensor selected, Tensor room);
   bool keeps_as_computed() const { return qkv_.dtype == DType::kF32; }
 
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
-  std::optional<Linear> qkv_linear_;  // where all tokens have queries; picked_ otherwise
+  std::optional<Linear> qkv_linear_;  // where all tokens have queries; selected_ otherwise
   Linear output_linear_;
   struct Adapted {
     LayerPart part;
@@ -68,9 +68,9 @@ class SelfAttention {
   std::optional<DisentangledAttention> disentangled_;
   RotaryPositions* rotary_;  // null: there are none
   PositionBias* bias_;       // likewise
-  std::optional<PickedAttention> picked_;
+  std::optional<SelectedAttention> selected_;
   LayerNorm norm_;
-  Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H] or picked_'s [R,H], [T,A]
+  Tensor qkv_, attended_, log_sum_exp_;  // [T,3H], [T,H] or selected_'s [R,H], [T,A]
   Tensor sum_;                           // [R,H]
 };
 

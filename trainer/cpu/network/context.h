@@ -10,14 +10,14 @@ namespace berth {
 struct BatchTensors {
   Tensor input_ids{}, token_type_ids{}, position_ids{};  // [T]
   Tensor cu_seqlens{};                                   // [B+1]
-  // What the task asks for: labels are classes [B], [T] or [M], or where answers start [B]; targets
-  // are scores [B], sets of classes [B,C], or vectors [B,C] or [T,C]; ends are where answers end
-  // [B].
+  // The labels of the task. `labels` are classes [B], [T] or [M], or where answers start [B].
+  // `targets` are scores [B], sets of classes [B,C], or vectors [B,C] or [T,C]. `ends` are where
+  // answers end [B].
   Tensor labels{}, targets{}, ends{};
-  Tensor teacher{};  // the teacher's logits [B,C]; null: there is no teacher
-  Tensor weights{};  // of the labels, [B], [T] or [M]; null: every label weighs 1
-  Tensor masked{};   // [M], the rows of masked tokens
-  Tensor picked{};   // [R], the tokens whose last hidden states the head reads; null: all tokens
+  Tensor teacher{};   // the teacher's logits [B,C]; null: there is no teacher
+  Tensor weights{};   // of the labels, [B], [T] or [M]; null: every label weighs 1
+  Tensor masked{};    // [M], the rows of masked tokens
+  Tensor selected{};  // [R], the tokens whose last hidden states the head reads; null: all tokens
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
   int64_t sequences_per_example = 1;  // where it is not 1, labels and weights are of examples
   int64_t longest = 0;                // tokens of the longest sequence
@@ -28,7 +28,7 @@ struct BatchTensors {
   bool labelled() const { return labels || targets; }
 };
 
-// What the forward and backward passes of every layer are given besides activations.
+// The arguments of every layer's forward and backward pass, besides activations.
 struct StepContext {
   const BatchTensors& batch;
   StepState& state;

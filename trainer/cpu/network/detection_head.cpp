@@ -14,8 +14,8 @@ class DetectionHead final : public Head {
         dense_(parameters, names_.dense),
         prediction_(parameters, names_.prediction) {}
 
-  Tensor picked(const BatchTensors&) const override { return {}; }
-  int64_t most_picked(const BatchLimits&) const override { return 0; }
+  Tensor selected(const BatchTensors&) const override { return {}; }
+  int64_t most_selected(const BatchLimits&) const override { return 0; }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     for (Tensor* tensor : {&pre_, &activated_, &dactivated_}) {

@@ -10,9 +10,9 @@
 
 namespace berth {
 
-// What DeBERTa's attention (He et al. 2020, arXiv:2006.03654) adds to the scores of contents with
-// contents: queries and keys of relative positions. The layer's own query and key weights, with
-// their adapters, make them from the embeddings of positions.
+// The scores by relative position in DeBERTa's attention (He et al. 2020, arXiv:2006.03654), beside
+// the scores by content: queries and keys of relative positions. The layer's own query and key
+// weights, with their adapters, make them from the embeddings of positions.
 class DisentangledAttention {
  public:
   // Borrows `positions`.

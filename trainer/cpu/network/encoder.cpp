@@ -49,7 +49,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
   }
 }
 
-void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
+void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_selected) {
   const int64_t tokens = limits.tokens, hidden = config_.hidden_size;
   embeddings_.allocate(arena, limits);
   if (positions_) positions_->allocate(arena);
@@ -64,13 +64,13 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_pic
       layer.sum = arena.make(DType::kF32, {tokens, hidden});
     }
   }
-  if (most_picked > 0) spread_ = arena.make(DType::kF32, {tokens, hidden});
+  if (most_selected > 0) spread_ = arena.make(DType::kF32, {tokens, hidden});
   if (config_.normalizes_first) {
     dresidual_.all = arena.make(DType::kF32, {tokens, hidden});
-    dresidual_.picked = dresidual_.all;
-    if (most_picked > 0) dresidual_.picked = arena.make(DType::kF32, {tokens, hidden});
+    dresidual_.selected = dresidual_.all;
+    if (most_selected > 0) dresidual_.selected = arena.make(DType::kF32, {tokens, hidden});
   }
-  allocate_layers(arena, limits, most_picked);
+  allocate_layers(arena, limits, most_selected);
   if (convolution_) convolution_->allocate(arena, limits);
   for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
     *each = arena.make(DType::kF32, {tokens, hidden});
@@ -90,9 +90,9 @@ int64_t Encoder::depth_of(size_t i) const {
 
 // Backward goes from the last layer to the first. A layer's activations are dead after its backward
 // pass, which makes the gradients that are kept until the update. The gradients of a layer are
-// therefore placed where the activations of later layers were. The first gradients, and those that
-// need more room, lie before the activations.
-void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked) {
+// therefore placed where the activations of later layers were. The first gradients, and gradients
+// that need more memory, lie before the activations.
+void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_selected) {
   const int64_t tokens = limits.tokens;
   const size_t begin = arena.position();
   if (!config_.is_generator) {
@@ -103,7 +103,7 @@ void Encoder::allocate_layers(Arena& arena, const BatchLimits& limits, int64_t m
   for (size_t i = layers_.size(); i-- > 0;) {
     if (recomputes_) arena.go_back(begin);  // an earlier layer needs no less than a later one
     arena.go_on_to(begin + kept_bytes(depth_of(i)));
-    const int64_t rows = is_last(i) && most_picked > 0 ? std::min(most_picked, tokens) : tokens;
+    const int64_t rows = is_last(i) && most_selected > 0 ? std::min(most_selected, tokens) : tokens;
     layers_[i].attention.allocate(arena, tokens, rows);
     const bool keeps_sum = recomputes_ && config_.normalizes_first;
     layers_[i].feed_forward.allocate(arena, rows, keeps_sum ? &layers_[i].sum : nullptr);
@@ -118,12 +118,12 @@ size_t Encoder::kept_bytes(int64_t depth) const {
 }
 
 // The tokens whose rows a layer computes; null: all tokens.
-Tensor Encoder::picked_of(const StepContext& step, size_t i) const {
-  return is_last(i) ? step.batch.picked : Tensor();
+Tensor Encoder::selected_of(const StepContext& step, size_t i) const {
+  return is_last(i) ? step.batch.selected : Tensor();
 }
 
-// What the layer's attention is added to. Pre-normalized layers add to the sums of the layer
-// before.
+// The residual to which the layer's attention is added. Pre-normalized layers add to the sums of
+// the layer before.
 Tensor Encoder::residual_of(const StepContext& step, size_t i) const {
   if (i == 0 || !config_.normalizes_first) return layers_[i].input;
   return layers_[i - 1].feed_forward.sum(step.batch.num_tokens);
@@ -132,12 +132,12 @@ Tensor Encoder::residual_of(const StepContext& step, size_t i) const {
 // Returns the layer's output.
 Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
   Layer& layer = layers_[i];
-  const Tensor picked = picked_of(step, i);
-  const int64_t rows = picked ? picked.rows() : step.batch.num_tokens;
+  const Tensor selected = selected_of(step, i);
+  const int64_t rows = selected ? selected.rows() : step.batch.num_tokens;
   const Tensor middle = middle_.first(rows), output = layer.output.first(rows);
-  layer.attention.forward(step, layer.input, residual_of(step, i), picked, middle, scratch_);
+  layer.attention.forward(step, layer.input, residual_of(step, i), selected, middle, scratch_);
   const Tensor residual = config_.normalizes_first ? layer.attention.sum(rows) : middle;
-  layer.feed_forward.forward(step, middle, residual, picked, output, scratch_);
+  layer.feed_forward.forward(step, middle, residual, selected, output, scratch_);
   return output;
 }
 
@@ -145,10 +145,10 @@ Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
 // embeddings. If the model has a convolution, the second layer reads the convolution's output.
 bool Encoder::reads_layer_before(size_t i) const { return i > (convolution_ ? 1u : 0u); }
 
-// Restores what the backward pass of a layer needs and the forward passes of later layers have
-// overwritten. With recomputation, that is `middle_` and the layer's activations; without it,
-// `middle_` and the layer's input. Nothing has overwritten `middle_` and the activations of the
-// last layer.
+// Restores the tensors that the backward pass of a layer needs and that the forward passes of later
+// layers have overwritten. With recomputation, that is `middle_` and the layer's activations;
+// without it, `middle_` and the layer's input. Nothing has overwritten `middle_` and the
+// activations of the last layer.
 void Encoder::restore_layer(const StepContext& step, size_t i) {
   Layer& layer = layers_[i];
   if (recomputes_) {
@@ -179,21 +179,22 @@ void Encoder::backward(const StepContext& step, Tensor d, const GradientsFinal& 
   const bool is_apart = config_.normalizes_first;  // the gradient of the residual
   SelfAttention::SpreadGradient dresidual;
   if (is_apart) {
-    dresidual = {.picked = dresidual_.picked.first(d.rows()), .all = dresidual_.all.first(tokens)};
-    kernels_.zero(dresidual.picked);
+    dresidual = {.selected = dresidual_.selected.first(d.rows()),
+                 .all = dresidual_.all.first(tokens)};
+    kernels_.zero(dresidual.selected);
   }
   for (size_t i = layers_.size(); i-- > first_trained_;) {
     Layer& layer = layers_[i];
-    const Tensor picked = picked_of(step, i);
+    const Tensor selected = selected_of(step, i);
     restore_layer(step, i);
     if (i == 0 && convolution_) convolution_->backward(step, d, scratch_);
-    layer.feed_forward.backward(step, middle_.first(d.rows()), picked, d, dresidual.picked,
+    layer.feed_forward.backward(step, middle_.first(d.rows()), selected, d, dresidual.selected,
                                 scratch_);
-    const Tensor dx = picked ? spread_.first(tokens) : d;
-    if (is_apart && !picked) dresidual.all = dresidual.picked;
-    layer.attention.backward(step, layer.input, picked, {d, dx}, dresidual, scratch_);
+    const Tensor dx = selected ? spread_.first(tokens) : d;
+    if (is_apart && !selected) dresidual.all = dresidual.selected;
+    layer.attention.backward(step, layer.input, selected, {d, dx}, dresidual, scratch_);
     d = dx;
-    dresidual.picked = dresidual.all;
+    dresidual.selected = dresidual.all;
     // A layer that shares its parameters with the layer before it is not the last to add to them.
     if (are_final && !layer.shares) are_final(depth_of(i));
   }

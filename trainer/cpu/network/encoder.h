@@ -21,9 +21,10 @@ class Encoder {
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
           Kernels& kernels);
 
-  // `most_picked` is the most tokens that a batch picks; 0 where `picked` is always null.
-  void allocate(Arena& arena, const BatchLimits& limits, int64_t most_picked);
-  // Returns the last hidden states [R,H] of the tokens that the batch picks; the last layer
+  // `most_selected` is the largest number of selected tokens in a batch; 0 if `selected` is always
+  // null.
+  void allocate(Arena& arena, const BatchLimits& limits, int64_t most_selected);
+  // Returns the last hidden states [R,H] of the tokens that the batch selects; the last layer
   // computes no others. The result is valid until backward or the next forward.
   Tensor forward(const StepContext& step);
   // d [R,H] holds the gradient of the last hidden states, and is overwritten. Stops above the
@@ -45,13 +46,13 @@ class Encoder {
   int64_t depth_of(size_t i) const;
   bool reads_layer_before(size_t i) const;
   bool is_last(size_t i) const { return i + 1 == layers_.size(); }
-  Tensor picked_of(const StepContext& step, size_t i) const;
+  Tensor selected_of(const StepContext& step, size_t i) const;
   Tensor residual_of(const StepContext& step, size_t i) const;
   Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
   size_t kept_bytes(int64_t depth) const;
-  void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_picked);
+  void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_selected);
 
   const ModelConfig& config_;
   Parameters& parameters_;
@@ -66,9 +67,10 @@ class Encoder {
   // Without recomputation, all layers write their outputs to the one `hidden_`, and their attention
   // writes to the one `middle_`. Backward normalizes the sums again to restore both.
   Tensor hidden_, middle_;  // [T,H]
-  Tensor spread_;           // [T,H], the gradient of the last layer's input, where it picks tokens
-  // Pre-normalized: the gradient of the residual, of all tokens and of those that the last layer
-  // picks.
+  Tensor spread_;           // [T,H], the gradient of the last layer's input, if the layer selects
+                            // tokens
+  // Pre-normalized: the gradient of the residual, for all tokens and for the tokens that the last
+  // layer selects.
   SelfAttention::SpreadGradient dresidual_;
   LayerScratch scratch_;
   bool recomputes_ = false;   // layers share the memory of all activations but their outputs

@@ -41,62 +41,62 @@ void FeedForward::allocate(Arena& arena, int64_t most_rows, const Tensor* sum_ro
   }
 }
 
-Dropout FeedForward::output_dropout(const StepContext& step, Tensor picked) const {
+Dropout FeedForward::output_dropout(const StepContext& step, Tensor selected) const {
   return step.dropout(config_.feed_forward_dropout(),
-                      layer_site(layer_, LayerSite::kFeedForwardOutput), picked);
+                      layer_site(layer_, LayerSite::kFeedForwardOutput), selected);
 }
 
-// A model has either this dropout or that of the output, so they share a site.
-Dropout FeedForward::inner_dropout(const StepContext& step, Tensor picked) const {
+// A model has either this dropout or the output's dropout, so they share a site.
+Dropout FeedForward::inner_dropout(const StepContext& step, Tensor selected) const {
   return step.dropout(config_.mlp_dropout, layer_site(layer_, LayerSite::kFeedForwardOutput),
-                      picked);
+                      selected);
 }
 
-Dropout FeedForward::adapter_dropout(LayerPart part, Tensor picked) const {
-  return {.site = adapter_site(layer_, part), .tokens = picked};
+Dropout FeedForward::adapter_dropout(LayerPart part, Tensor selected) const {
+  return {.site = adapter_site(layer_, part), .tokens = selected};
 }
 
-void FeedForward::activate(const StepContext& step, Tensor x, Tensor picked, Tensor activated,
+void FeedForward::activate(const StepContext& step, Tensor x, Tensor selected, Tensor activated,
                            const LayerScratch& scratch) {
-  if (config_.is_gated) return activate_gated(step, x, picked, activated, scratch);
+  if (config_.is_gated) return activate_gated(step, x, selected, activated, scratch);
   const Tensor pre = pre_.first(x.rows());
   if (!intermediate_adapter_) {
     intermediate_.activation_forward(kernels_, x, config_.hidden_act, pre, activated);
     return;
   }
   intermediate_.forward(kernels_, x, activated);
-  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
                                  activated);
   kernels_.activation_forward(activated, config_.hidden_act, activated, /*kept=*/pre);
 }
 
-void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor picked, Tensor activated,
-                                 const LayerScratch& scratch) {
+void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor selected,
+                                 Tensor activated, const LayerScratch& scratch) {
   const Tensor pre = pre_.first(x.rows());
   const Tensor sums = pre.dtype == DType::kF32 ? pre : scratch.wide_as(x.rows(), inner_size());
   intermediate_.forward(kernels_, x, sums);
   if (intermediate_adapter_) {
-    intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+    intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
                                    sums);
   }
   if (gate_adapter_) {
-    gate_adapter_->forward(step, adapter_dropout(LayerPart::kGate, picked), x, sums);
+    gate_adapter_->forward(step, adapter_dropout(LayerPart::kGate, selected), x, sums);
   }
   kernels_.gated_activation_forward(sums, config_.hidden_act, activated, /*kept=*/pre);
-  kernels_.dropout(activated, inner_dropout(step, picked), step.state, activated);
+  kernels_.dropout(activated, inner_dropout(step, selected), step.state, activated);
 }
 
-void FeedForward::forward(const StepContext& step, Tensor x, Tensor residual, Tensor picked,
+void FeedForward::forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected,
                           Tensor y, const LayerScratch& scratch) {
   const int64_t rows = x.rows();
   const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
   const Tensor sum = sum_.first(rows);
-  activate(step, x, picked, activated, scratch);
+  activate(step, x, selected, activated, scratch);
   output_.forward(kernels_, activated, sum);
   if (output_adapter_) {
-    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, picked), activated, sum);
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, selected), activated, sum);
   }
-  const Dropout dropout = output_dropout(step, picked);
+  const Dropout dropout = output_dropout(step, selected);
   ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.forward(sum, residual, y);
 }
 
@@ -104,11 +104,11 @@ void FeedForward::recompute_output(Tensor y) {
   kernels_.layer_norm_recompute(norm_.normalized(sum_.first(y.rows())), norm_.parameters(), y);
 }
 
-void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Tensor d,
+void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, Tensor d,
                            Tensor dresidual, const LayerScratch& scratch) {
   const int64_t rows = x.rows(), width = config_.intermediate_size;
   const Tensor doutput = scratch.hidden.first(rows), pre = pre_.first(rows);
-  const Dropout dropout = output_dropout(step, picked), inner = inner_dropout(step, picked);
+  const Dropout dropout = output_dropout(step, selected), inner = inner_dropout(step, selected);
   const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
       d, sum_.first(rows), dresidual, doutput);
   // A gated one needs the first buffer for the gradient of `pre`, twice as wide.
@@ -126,8 +126,8 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
   }
   output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
   if (output_adapter_) {
-    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, picked), activated, doutput,
-                              dactivated);
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, selected), activated,
+                              doutput, dactivated);
   }
   Tensor dpre = dactivated;
   if (config_.is_gated) {
@@ -139,11 +139,11 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor picked, Ten
     intermediate_.activation_backward(kernels_, dpre, {pre, config_.hidden_act}, x, d, into);
   }
   if (intermediate_adapter_) {  // dpre now holds the gradient of `pre`
-    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, picked), x,
+    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
                                     dpre, d);
   }
   if (gate_adapter_) {
-    gate_adapter_->backward(step, adapter_dropout(LayerPart::kGate, picked), x, dpre, d);
+    gate_adapter_->backward(step, adapter_dropout(LayerPart::kGate, selected), x, dpre, d);
   }
 }
 

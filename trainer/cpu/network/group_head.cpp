@@ -9,9 +9,9 @@ class GroupHead final : public Head {
   GroupHead(const ModelConfig& config, Kernels& kernels)
       : config_(config), kernels_(kernels), pooler_(config, kernels) {}
 
-  Tensor picked(const BatchTensors& batch) const override { return pooler_.picked(batch); }
-  int64_t most_picked(const BatchLimits& limits) const override {
-    return pooler_.most_picked(limits);
+  Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
+  int64_t most_selected(const BatchLimits& limits) const override {
+    return pooler_.most_selected(limits);
   }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {

@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// The input of an activation, as forward kept it.
+// The input of an activation, as forward stored it.
 struct Preactivation {
   ConstTensor values;
   Activation activation;

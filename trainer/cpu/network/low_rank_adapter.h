@@ -22,7 +22,7 @@ class LowRankAdapter {
   void allocate(Arena& arena, int64_t rows);
   // `dropout` says which place drops; the probability is the adapter's own.
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor y);
-  // x is that of forward; dy has the shape of y. Adds to dx.
+  // x is the argument of forward; dy has the shape of y. Adds to dx.
   void backward(const StepContext& step, Dropout dropout, Tensor x, Tensor dy, Tensor dx);
 
  private:
@@ -39,8 +39,8 @@ class LowRankAdapter {
 };
 
 // The adapter of a part of an encoder layer; nullopt where LoRA does not adapt it. One product
-// computes query, key and value, so their columns follow each other. So do those of the two
-// matrices of a gated layer.
+// computes query, key and value, so their columns follow each other. The columns of a gated layer's
+// two matrices follow each other, too.
 std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const LoraOptions& lora,
                                            int64_t layer, LayerPart part, Parameters& parameters,
                                            Kernels& kernels);

@@ -21,8 +21,8 @@ class MaskedLmHead final : public Head {
         decoder_(parameters.factor(names_.decoder)),
         bias_(parameters.parameter(names_.bias)) {}
 
-  Tensor picked(const BatchTensors& batch) const override { return batch.masked; }
-  int64_t most_picked(const BatchLimits& limits) const override { return limits.most_masked(); }
+  Tensor selected(const BatchTensors& batch) const override { return batch.masked; }
+  int64_t most_selected(const BatchLimits& limits) const override { return limits.most_masked(); }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const int64_t rows = limits.most_masked();
@@ -88,7 +88,7 @@ class MaskedLmHead final : public Head {
   Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
   Tensor tile_;                   // of the logits [M,V], which are never in memory as a whole
   Tensor predictions_;            // [M,2]
-  Tensor all_samples_, samples_;  // int32 [M], of a generator; those of the last forward
+  Tensor all_samples_, samples_;  // int32 [M], of a generator; from the last forward pass
 };
 
 }  // namespace

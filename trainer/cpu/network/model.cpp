@@ -63,11 +63,11 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
-  const int64_t most_picked = head_->most_picked(limits);
-  encoder_.allocate(arena, limits, most_picked);
+  const int64_t most_selected = head_->most_selected(limits);
+  encoder_.allocate(arena, limits, most_selected);
   head_->allocate(arena, limits);
-  dhidden_ =
-      arena.make(DType::kF32, {most_picked > 0 ? most_picked : limits.tokens, config_.hidden_size});
+  dhidden_ = arena.make(DType::kF32,
+                        {most_selected > 0 ? most_selected : limits.tokens, config_.hidden_size});
 }
 
 void Model::upload(const PackedBatch& batch) {
@@ -87,7 +87,7 @@ void Model::upload(const PackedBatch& batch) {
   copy_in(batch_.position_ids, table_positions(batch, config_).data());
   copy_in(batch_.cu_seqlens, batch.cu_seqlens.data());
   upload_labels(batch);
-  batch_.picked = head_->picked(batch_);
+  batch_.selected = head_->selected(batch_);
 }
 
 void Model::upload_labels(const PackedBatch& batch) {
@@ -144,7 +144,8 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
 
 void Model::backward(StepState& state, const GradientsFinal& are_final) {
   const StepContext step = context(state, /*training=*/true);
-  const Tensor dhidden = dhidden_.first(batch_.picked ? batch_.picked.rows() : batch_.num_tokens);
+  const Tensor dhidden =
+      dhidden_.first(batch_.selected ? batch_.selected.rows() : batch_.num_tokens);
   head_->backward(step, dhidden);
   if (are_final) are_final(encoder_.depth() + 1);
   encoder_.backward(step, dhidden, are_final);

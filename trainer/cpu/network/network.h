@@ -20,17 +20,17 @@ namespace berth {
 enum class Phase { kTraining, kEvaluation };
 
 // Called during backward: the gradients of all parameters at this ParameterSpec::depth and deeper
-// are those of the batch, and backward does not change them any more. Depths decrease.
+// are complete for the batch, and backward does not change them any more. Depths decrease.
 using GradientsFinal = std::function<void(int64_t depth)>;
 
-// What an engine computes, over packed batches: a model, or several that learn together. Borrows
-// config, parameters and kernels. Not thread-safe.
+// The network of an engine, over packed batches: a model, or several models that learn together.
+// Borrows config, parameters and kernels. Not thread-safe.
 class Network {
  public:
   virtual ~Network() = default;
 
-  // For a network whose loss is a sum of means: the weights over which each mean of these
-  // micro-batches is taken, as sums that can be added to those of other ranks. Else empty.
+  // For a network whose loss is a sum of means: the sum of the weights of each mean over these
+  // micro-batches. The sums of all ranks can be added. For other networks empty.
   virtual std::vector<double> loss_weights(std::span<const PackedBatch>) const { return {}; }
   // Called before the first micro-batch of an update, with loss_weights() of all of it.
   virtual void begin_update(std::span<const double>) {}

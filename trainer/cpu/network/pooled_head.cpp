@@ -10,9 +10,9 @@ class PooledHead final : public Head {
  public:
   PooledHead(const ModelConfig& config, Kernels& kernels) : pooler_(config, kernels) {}
 
-  Tensor picked(const BatchTensors& batch) const override { return pooler_.picked(batch); }
-  int64_t most_picked(const BatchLimits& limits) const override {
-    return pooler_.most_picked(limits);
+  Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
+  int64_t most_selected(const BatchLimits& limits) const override {
+    return pooler_.most_selected(limits);
   }
   void allocate(Arena& arena, const BatchLimits& limits) override {
     pooler_.allocate(arena, limits);

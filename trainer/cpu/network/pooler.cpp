@@ -2,11 +2,11 @@
 
 namespace berth {
 
-Tensor Pooler::picked(const BatchTensors& batch) const {
+Tensor Pooler::selected(const BatchTensors& batch) const {
   return reads_first_tokens() ? batch.cu_seqlens.first(batch.num_sequences) : Tensor();
 }
 
-int64_t Pooler::most_picked(const BatchLimits& limits) const {
+int64_t Pooler::most_selected(const BatchLimits& limits) const {
   return reads_first_tokens() ? limits.sequences : 0;
 }
 

@@ -12,11 +12,11 @@ class Pooler {
   Pooler(const ModelConfig& config, Kernels& kernels) : config_(config), kernels_(kernels) {}
 
   // The tokens whose states it reads, and how many these are at most, as Head says.
-  Tensor picked(const BatchTensors& batch) const;
-  int64_t most_picked(const BatchLimits& limits) const;
+  Tensor selected(const BatchTensors& batch) const;
+  int64_t most_selected(const BatchLimits& limits) const;
 
   void allocate(Arena& arena, const BatchLimits& limits);
-  // hidden [R,H] are the states of the picked tokens. Returns the embeddings [B,H], which may be
+  // hidden [R,H] are the states of the selected tokens. Returns the embeddings [B,H], which may be
   // the same memory and are valid until the next forward.
   Tensor forward(const StepContext& step, Tensor hidden);
   // Overwrites dhidden [R,H]. dpooled [B,H].

@@ -11,8 +11,8 @@
 namespace berth {
 
 // The embeddings of relative positions (He et al. 2020, arXiv:2006.03654). All layers share them,
-// and the config says whether they are normalized. A batch uses P of the rows: those of the
-// distances inside its longest sequence.
+// and the config says whether they are normalized. A batch uses P of the rows: one for each
+// distance inside its longest sequence.
 class RelativePositions {
  public:
   RelativePositions(const ModelConfig& config, Parameters& parameters, Kernels& kernels);

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// No job has so many updates: a step with this bit gives the generator random numbers of its own.
+// No job has 2^63 updates: a step with this bit gives the generator random numbers of its own.
 constexpr uint64_t kGeneratorSteps = uint64_t{1} << 63;
 
 const PackedBatch::MaskedTokens& masked_of(const PackedBatch& batch) {

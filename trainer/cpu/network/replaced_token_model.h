@@ -10,15 +10,15 @@ namespace berth {
 
 // Pre-training by replaced-token detection (Clark et al. 2020, arXiv:2003.10555). The generator, a
 // masked language model, predicts the masked tokens of a batch, and one id is drawn for each from
-// its softmax. The discriminator reads the batch with these ids in place of the masked tokens, and
-// tells for every token, special ones included, whether it was replaced; an id that is drawn as it
-// was counts as original. The loss is the generator's mean over masked tokens plus
+// its softmax. The discriminator reads the batch with these ids in place of the masked tokens. It
+// predicts for every token, special ones included, whether it was replaced. A drawn id that equals
+// the original one counts as original. The loss is the generator's mean over masked tokens plus
 // LossOptions::discriminator_weight times the discriminator's mean over tokens. No gradient flows
 // from the discriminator through the drawn ids, so the generator is done with a batch before the
 // discriminator begins: its backward pass is a part of forward(), and both use the same memory.
 //
-// Batches are those of masked language models. A token weighs what the masked tokens of its
-// sequence weigh, or 1 if there are none.
+// Batches are the same as for masked language models. A token has the weight of its sequence's
+// masked tokens, or 1 if there are none.
 class ReplacedTokenModel final : public Network {
  public:
   // `config` is the discriminator's, with a generator.
@@ -27,22 +27,22 @@ class ReplacedTokenModel final : public Network {
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                               Parameters& planned, Kernels& kernels);
 
-  // Those of the masked tokens, and those of all tokens.
+  // The weights of the masked tokens, and the weights of all tokens.
   std::vector<double> loss_weights(std::span<const PackedBatch> micro_batches) const override;
   // Finds the factor between the two sums of the update's losses, whose means are added.
   void begin_update(std::span<const double> weights) override;
-  // The dropout of the generator is another than that of the discriminator. In evaluation, the
-  // drawn ids depend on the batch's first_token and on nothing else that may change.
+  // The generator and the discriminator draw different dropout masks. In evaluation, the drawn ids
+  // depend on the batch's first_token and on nothing else that may change.
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
   using Network::backward;
   void backward(StepState& state, const GradientsFinal& are_final) override;
   void refresh() override;
-  // [T,4]: the discriminator's logit, which is positive if it takes the token for replaced; 1 if
-  // the token was replaced, else 0; and of masked tokens the generator's loss and the id that it
-  // finds most likely, of others 0 and -1.
+  // [T,4]: the discriminator's logit, which is positive if it predicts that the token was replaced;
+  // and 1 if the token was replaced, else 0. The last two columns are the generator's loss and its
+  // most likely id for a masked token, and 0 and -1 for other tokens.
   std::vector<float> logits() const override;
 
-  // What the discriminator read in the last forward: the ids, and which of them were replaced.
+  // The discriminator's input in the last forward pass: the ids, and which of them were replaced.
   const PackedBatch& replaced() const { return replaced_; }
 
  private:

@@ -19,10 +19,10 @@ struct ResidualSum {
 
   // Replaces `sum`, which holds the output, with the sum.
   void forward(Tensor sum, Tensor residual, Tensor y) const;
-  // dy is the gradient of y, and doutput becomes that of the output. Post-normalized: dy becomes
-  // the gradient of the residual, to which that of the half's input is to be added. Pre-normalized:
-  // dresidual is added to and becomes the gradient of the residual; dy is free for that of the
-  // half's input. Returns how dy is to take that.
+  // dy is the gradient of y, and doutput becomes the gradient of the output. Post-normalized: dy
+  // becomes the gradient of the residual, and the caller adds the gradient of the half's input to
+  // it. Pre-normalized: the gradient is added to dresidual, and the caller may overwrite dy with
+  // the gradient of the half's input. Returns which of the two the caller must do.
   Into backward(Tensor dy, Tensor sum, Tensor dresidual, Tensor doutput) const;
 };
 

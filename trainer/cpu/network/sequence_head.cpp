@@ -20,10 +20,10 @@ class SequenceHead final : public Head {
     if (!names_.norm.empty()) norm_.emplace(parameters, names_.norm, config.layer_norm_eps);
   }
 
-  Tensor picked(const BatchTensors& batch) const override {
+  Tensor selected(const BatchTensors& batch) const override {
     return config_.pools_mean ? Tensor() : batch.cu_seqlens.first(batch.num_sequences);
   }
-  int64_t most_picked(const BatchLimits& limits) const override {
+  int64_t most_selected(const BatchLimits& limits) const override {
     return config_.pools_mean ? 0 : limits.sequences;
   }
 
@@ -76,7 +76,7 @@ class SequenceHead final : public Head {
       kernels_.layer_norm_backward(dpooled, norm_->normalized(activated_.first(sequences)),
                                    norm_->parameters(), dpooled, norm_->gradients());
     }
-    // The classifier's input is no longer needed, so its room takes the gradient of the mean.
+    // The classifier's input is no longer needed, so its memory takes the gradient of the mean.
     const Tensor dfirst = config_.pools_mean ? pooled_.first(sequences) : dhidden;
     dense_.activation_backward(kernels_, dpooled, {pre_.first(sequences), names_.activation},
                                first_, dfirst, Into::kOverwrite);

@@ -7,8 +7,8 @@ namespace {
 
 class StateHead final : public Head {
  public:
-  Tensor picked(const BatchTensors&) const override { return {}; }
-  int64_t most_picked(const BatchLimits&) const override { return 0; }
+  Tensor selected(const BatchTensors&) const override { return {}; }
+  int64_t most_selected(const BatchLimits&) const override { return 0; }
   void allocate(Arena&, const BatchLimits&) override {}
 
   Tensor forward(const StepContext& step, Tensor hidden) override {

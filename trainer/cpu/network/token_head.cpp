@@ -18,8 +18,8 @@ class TokenHead final : public Head {
     transform_.emplace(config, names.dense, names.norm, names.activation, parameters, kernels);
   }
 
-  Tensor picked(const BatchTensors&) const override { return {}; }
-  int64_t most_picked(const BatchLimits&) const override { return 0; }
+  Tensor selected(const BatchTensors&) const override { return {}; }
+  int64_t most_selected(const BatchLimits&) const override { return 0; }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     dropped_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});

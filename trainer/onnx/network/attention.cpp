@@ -34,26 +34,25 @@ Value excluded(const Network& network, int64_t layer) {
 
 }  // namespace
 
-Value attend(Network& network, int64_t layer, const Value& x, const RelativePositions& positions) {
-  const ModelConfig& config = network.config;
-  const std::vector<Value> parts = project(network, layer, x);
-  const Value q = rotate(network, layer, transpose(parts[0], {0, 2, 1, 3}));  // [B,A,S,D]
+Value Network::attend(int64_t layer, const Value& x) {
+  const std::vector<Value> parts = project(*this, layer, x);
+  const Value q = rotate(*this, layer, transpose(parts[0], {0, 2, 1, 3}));  // [B,A,S,D]
   const Value v = transpose(parts[2], {0, 2, 1, 3});
   Value k, k_transposed;  // of these, only what is needed
-  if (network.rotary.empty()) {
+  if (rotary.empty()) {
     k_transposed = transpose(parts[1], {0, 2, 3, 1});
-    if (positions) k = transpose(parts[1], {0, 2, 1, 3});
+    if (relative.table) k = transpose(parts[1], {0, 2, 1, 3});
   } else {
-    k = rotate(network, layer, transpose(parts[1], {0, 2, 1, 3}));
+    k = rotate(*this, layer, transpose(parts[1], {0, 2, 1, 3}));
     k_transposed = transpose(k, {0, 1, 3, 2});
   }
   Value scores = matmul(q, k_transposed);  // [B,A,S,S]
-  if (positions) scores = scores + relative_scores(network, layer, positions, q, k);
-  const double terms = positions ? 3 : 1;
+  if (relative.table) scores = scores + relative_scores(*this, layer, q, k);
+  const double terms = relative.table ? 3 : 1;
   const double scale = std::sqrt(static_cast<double>(config.head_size()) * terms);
-  scores = scores / constant(network.graph, static_cast<float>(scale));
-  if (network.position_bias) scores = scores + network.position_bias;
-  const Value probabilities = softmax(scores + excluded(network, layer));
+  scores = scores / constant(graph, static_cast<float>(scale));
+  if (position_bias) scores = scores + position_bias;
+  const Value probabilities = softmax(scores + excluded(*this, layer));
   const Value attended = transpose(matmul(probabilities, v), {0, 2, 1, 3});
   return reshape(attended, {0, 0, config.hidden_size});
 }

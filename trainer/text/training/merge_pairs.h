@@ -22,10 +22,10 @@ struct SymbolWords {
 };
 
 // Learns the merges of a byte pair encoding (Sennrich et al. 2016, arXiv:1508.07909). It merges the
-// most frequent pair of neighbors everywhere in `words`, adds what the pair becomes to `pieces`,
-// and repeats this until `pieces` has `most_pieces` or no pair occurs `min_frequency` times. Among
-// pairs of equal frequency, the one with the smaller first id is merged, then the one with the
-// smaller second id; so the order of the words does not matter.
+// most frequent pair of neighbors everywhere in `words`, and adds the merged piece to `pieces`. It
+// repeats this until `pieces` has `most_pieces`, or no pair occurs `min_frequency` times. Among
+// pairs of equal frequency, the smaller first id wins, then the smaller second id. So the order of
+// the words does not matter.
 //
 // A pair knows the words that it occurs in, so a merge looks at these words only. A priority queue
 // finds the most frequent pair; an entry of it is corrected when it comes up (like the BpeTrainer

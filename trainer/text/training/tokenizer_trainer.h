@@ -29,13 +29,13 @@ int64_t vocab_size_of(const TokenizerTrainingOptions& options);
 
 struct TrainedTokenizer {
   std::vector<Tokenizer::File> files;  // load_tokenizer() and transformers load them
-  int64_t vocab_size;                  // less than asked for if the text has too few frequent pairs
+  int64_t vocab_size;                  // less than requested if the text has too few frequent pairs
   uint64_t distinct_words;
   TextStatistics text;
 };
 
-// Hears how far the training is, from the thread that trains. What its functions throw ends the
-// training. Either may be empty.
+// Receives the progress of the training, from the thread that trains. An exception of its functions
+// ends the training. Either may be empty.
 struct TokenizerObserver {
   // All texts were read and their words counted.
   std::function<void(const TextStatistics& text, uint64_t distinct_words)> on_words{};
@@ -43,8 +43,9 @@ struct TokenizerObserver {
 };
 
 // Trains a tokenizer on the texts. The files are the same whatever the number of threads. Throws
-// kBadData if the texts hold no word, and kUsage if the vocabulary is too small for the special
-// tokens and the characters, or if `lowercase` is set and the type has no lower case.
+// kBadData if the texts hold no word. Throws kUsage if the vocabulary is too small for the special
+// tokens and the characters. Also throws kUsage if `lowercase` is set and the type has no lower
+// case.
 TrainedTokenizer train_tokenizer(const ReadTexts& read, const TokenizerTrainingOptions& options,
                                  ThreadPool& pool, const TokenizerObserver& observer = {});
 

@@ -21,7 +21,7 @@ class UnigramLattices {
 
   // Renumbers the pieces: piece i becomes new_ids[i], and its arcs are removed if that is -1.
   void renumber(const std::vector<int32_t>& new_ids);
-  // Renumbers the texts too, which are those of the pieces themselves: text i becomes text
+  // For lattices of the pieces' own texts. Renumbers the pieces and the texts: text i becomes text
   // new_ids[i]. The new ids of the pieces that stay must be 0, 1, ... in order.
   void keep_texts(const std::vector<int32_t>& new_ids);
 

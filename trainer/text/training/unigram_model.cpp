@@ -13,8 +13,8 @@ constexpr double kShrinkingFactor = 0.75;
 constexpr double kFewestExpected = 0.5;
 // Expected counts are integers in units of 2^-24.
 constexpr double kUnit = 1 << 24;
-// Probabilities are multiplied by e^3 for each character, so that those of long words do not become
-// zero. This changes all ways to put a word together by the same factor.
+// Probabilities are multiplied by e^3 for each character, so that the probabilities of long words
+// do not become zero. This changes all ways to put a word together by the same factor.
 constexpr double kCharacterScale = 3;
 
 double digamma(double x) {

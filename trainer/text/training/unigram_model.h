@@ -11,8 +11,9 @@
 namespace berth {
 
 // A unigram model in training (Kudo 2018, arXiv:1804.10959): pieces, their probabilities, and the
-// ways to put the words together from them. The steps are those of SentencePiece's trainer. Counts
-// are summed as integers, so that no result depends on the number of threads. Not thread-safe.
+// ways to put the words together from them. The steps are the same as in SentencePiece's trainer.
+// Counts are summed as integers, so that no result depends on the number of threads. Not
+// thread-safe.
 class UnigramModel {
  public:
   // The first `words.alphabet.size()` pieces are single characters, which are never removed.
@@ -34,7 +35,7 @@ class UnigramModel {
   std::vector<uint64_t> best_counts();
   std::vector<double> scores() const;
   void keep(const std::vector<bool>& kept);
-  // Adds up counts of pieces on all threads: count(word, counts) adds those of one word.
+  // Adds up counts of pieces on all threads: count(word, counts) adds the pieces of one word.
   template <typename Count>
   std::vector<uint64_t> count_pieces(Count count);
 

@@ -25,8 +25,8 @@ struct Suffixes {
   std::u32string text;
   std::vector<Suffix> sorted;
 
-  // A suffix as far as it matters: to the end of its word, the sign included, and not further than
-  // one character after the longest piece.
+  // The part of a suffix that matters: it ends with its word, the sign included, or one character
+  // after the length of the longest piece.
   std::u32string_view at(size_t i) const {
     size_t size = 0;
     const char32_t* const begin = text.data() + sorted[i].begin;

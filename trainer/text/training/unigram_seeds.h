@@ -14,11 +14,11 @@ struct UnigramPiece {
 };
 
 // The pieces with which training begins: the alphabet, and then the `most` best substrings of the
-// words. These are substrings of words that occur at least twice and that different characters
-// follow, where a space and the end of a row count as characters; a substring is better the more
-// characters its occurrences cover. They are the inner nodes of a suffix tree (Abouelhoda et al.
-// 2004), as in SentencePiece (Kudo and Richardson 2018). The scores are logarithms of the shares of
-// covered characters.
+// words. A substring of words counts if it occurs at least twice and if different characters follow
+// it. A space and the end of a row are characters here. The more characters its occurrences cover,
+// the better is a substring. Such substrings are the inner nodes of a suffix tree (Abouelhoda et
+// al. 2004), as in SentencePiece (Kudo and Richardson 2018). The scores are logarithms of the
+// shares of covered characters.
 std::vector<UnigramPiece> unigram_seeds(const UnigramWords& words, size_t most);
 
 }  // namespace berth

@@ -35,7 +35,7 @@ inline constexpr size_t kLongestPiece = 16, kLongestWord = 48;
 // Takes the most frequent words of `words`, at most `most`. The alphabet is the smallest set of
 // most frequent characters that cover `coverage` of all occurrences of characters (as in
 // SentencePiece). Words are cut where another character stands, and after kLongestWord characters.
-// The order of the words does not depend on that of `words`.
+// The order of the words does not depend on the order of `words`.
 UnigramWords unigram_words(ShardedWordTable words, size_t most, double coverage);
 
 }  // namespace berth

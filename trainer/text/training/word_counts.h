@@ -20,7 +20,7 @@ struct TextStatistics {
 };
 
 struct WordCountLimits {
-  size_t most_words = size_t{4} << 20;    // distinct words that are kept from round to round
+  size_t most_words = size_t{4} << 20;    // distinct words that stay from round to round
   size_t most_bytes = size_t{128} << 20;  // of these words
   size_t round_bytes = size_t{32} << 20;  // of text that is counted between two looks at the limits
 };
@@ -29,7 +29,7 @@ struct WordCountLimits {
 //
 // Memory is bounded as in lossy counting (Manku and Motwani 2002): after each round, if there are
 // more words than the limits allow, the rarest are removed until at most half of the limits are
-// used. Words that occur equally often are kept or removed together. The counts do not depend on
+// used. Words that occur equally often stay or are removed together. The counts do not depend on
 // the number of threads. The order of the words does.
 ShardedWordTable count_words(const ReadTexts& read, const TrainingWords& words, ThreadPool& pool,
                              TextStatistics& statistics, const WordCountLimits& limits = {});

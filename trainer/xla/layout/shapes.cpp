@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSharedRowLength = 128;
 constexpr int64_t kFewestRows = 4;
-// The numbers of rows, in sixteenths of those that full rows would take. Batches of so many texts
+// The numbers of rows, in sixteenths of the number for a full batch. Batches of a number of texts
 // need fewer by chance. Batches of a token budget need a little more, because sequences begin at
 // multiples of 8; how much more depends on their lengths.
 constexpr int64_t kOfExamples[] = {4, 6, 8, 10, 12, 16};
@@ -23,8 +23,8 @@ int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t most_rows(const BatchLimits& limits, int64_t longest, int64_t row_length) {
   const int64_t by_sequences =
       divided_up(limits.sequences, row_length / (divided_up(longest, 8) * 8));
-  // Of two rows, one is more than half full: the second was begun by a sequence that the first had
-  // no room for. A sequence of n tokens takes at most n + 7 columns, and at most 8 n.
+  // Of two rows, one is more than half full: the second was begun by a sequence that did not fit
+  // the first. A sequence of n tokens takes at most n + 7 columns, and at most 8 n.
   const int64_t columns = std::min(limits.tokens + 7 * limits.sequences, 8 * limits.tokens);
   const int64_t by_tokens = divided_up(2 * columns, row_length) + 1;
   return std::max<int64_t>(1, std::min(by_sequences, by_tokens));

@@ -29,7 +29,7 @@ Projections project(ForwardPass& pass, int64_t layer, Value x) {
     qkv = add_to_rows(qkv, joined(".bias"));
   }
   const auto adapted = [&](Value y, LayerPart which) {
-    return pass.add_adapter(y, x, layer, which, adapter_site(layer, which), token_rows(pass));
+    return pass.add_adapter(y, x, layer, which, adapter_site(layer, which), pass.token_rows());
   };
   if (is_joined) qkv = adapted(qkv, LayerPart::kQuery);
   const Dims& tokens = pass.batch.segment.shape();
@@ -76,30 +76,27 @@ Value first_blocks(const ForwardPass& pass) {
 
 }  // namespace
 
-// Vaswani et al. 2017, arXiv:1706.03762, section 3.2.
-Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions) {
-  const ModelConfig& config = pass.config;
-  const auto [q, k, v] = project(pass, layer, x);
-  const Dims batch = {0, 1};
-  Value scores = pass.rounded_dot(
-      q, k, {.contracted_x = {3}, .contracted_y = {3}, .batch_x = batch, .batch_y = batch});
-  if (positions) scores = scores + relative_scores(pass, layer, positions, q, k);
-  const double terms = positions ? 3 : 1;
+Value ForwardPass::attend(int64_t layer, Value x) {
+  const auto [q, k, v] = project(*this, layer, x);
+  const Dims outer = {0, 1};
+  Value scores = rounded_dot(
+      q, k, {.contracted_x = {3}, .contracted_y = {3}, .batch_x = outer, .batch_y = outer});
+  if (relative_table) scores = scores + relative_scores(*this, layer, q, k);
+  const double terms = relative_table ? 3 : 1;
   scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
-  if (pass.position_bias) {
-    scores = scores + broadcast(pass.position_bias, scores.shape(), {1, 2, 3});
+  if (position_bias) {
+    scores = scores + broadcast(position_bias, scores.shape(), {1, 2, 3});
   }
-  scores = select(broadcast(is_visible(pass, layer), scores.shape(), {0, 2, 3}), scores, -1e30);
+  scores = select(broadcast(is_visible(*this, layer), scores.shape(), {0, 2, 3}), scores, -1e30);
   const Value probabilities = softmax(scores, [&](Value p) {  // [R,A,S,S]
-    if (!pass.masks) return pass.rounded(p);
-    return pass.rounded(
-        pass.masks->drop_probabilities(p, config.attention_probs_dropout_prob,
-                                       layer_site(layer, LayerSite::kAttentionProbabilities),
-                                       pass.batch.token_number, first_blocks(pass)));
+    if (!masks) return rounded(p);
+    return rounded(masks->drop_probabilities(p, config.attention_probs_dropout_prob,
+                                             layer_site(layer, LayerSite::kAttentionProbabilities),
+                                             batch.token_number, first_blocks(*this)));
   });
-  const Value attended = pass.rounded_dot(
-      probabilities, v,
-      {.contracted_x = {3}, .contracted_y = {2}, .batch_x = batch, .batch_y = batch});
+  const Value attended =
+      rounded_dot(probabilities, v,
+                  {.contracted_x = {3}, .contracted_y = {2}, .batch_x = outer, .batch_y = outer});
   return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
 }
 

@@ -18,7 +18,7 @@ using stablehlo::Value;
 
 // The sizes of a micro-batch, which are fixed when a program is compiled. Sequences are packed into
 // R rows of S tokens. Each sequence lies whole in one row and begins at a column that is a multiple
-// of 8; the columns that no sequence takes are padding.
+// of 8. The columns that no sequence takes are padding.
 struct BatchShape {
   int64_t rows = 0;        // R
   int64_t row_length = 0;  // S, a multiple of 8
@@ -40,7 +40,7 @@ struct NamedValue {
 // input.
 //
 // Padding must not change a result. Padding tokens have ids and positions inside the tables, a
-// segment of their own, place 0 and any number; as labels they have -1, or weight 0. Padding
+// segment of their own, place 0 and any number. Their labels are -1, or have weight 0. Padding
 // sequences are token 0 with weight 0, and padding masked tokens are token 0 with label -1.
 struct BatchInputs {
   // s32 [R,S].

@@ -55,7 +55,7 @@ DropoutMasks::DropoutMasks(Value step_words, int64_t layers, bool together,
     : step_words_(step_words), layers_(layers), together_(together), generator_(generator) {}
 
 // The keys of the sites `site`, site + 4 and so on. Sites are ranges of numbers from 0, 0x40000000
-// and 0x50000000 on; those of the first range begin with 16 beside the layers. The keys of a range
+// and 0x50000000 on; the first range begins with 16 sites beside the layers. The keys of a range
 // are computed together.
 RandomKey DropoutMasks::keys_of(uint32_t site, int64_t count) {
   Graph& graph = step_words_.graph();

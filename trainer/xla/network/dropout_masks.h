@@ -17,8 +17,8 @@ class DropoutMasks {
  public:
   // `step_words` is u32 [4]: low and high word of the seed, then of the step. `layers` is the
   // number of the model's layers, which have sites (trainer/model/dropout_sites.h). If `together`,
-  // the first request for a kind of site draws the masks of that layer and of all behind it, which
-  // compiles faster than a draw for each layer. A mask takes half a byte for each element.
+  // the first request for a kind of site draws the masks of that layer and of all layers behind it.
+  // This compiles faster than a draw for each layer. A mask takes half a byte for each element.
   DropoutMasks(stablehlo::Value step_words, int64_t layers, bool together,
                DropoutGenerator generator = DropoutGenerator::kPhilox);
 

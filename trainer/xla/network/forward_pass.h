@@ -1,9 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "storage/base/dtype.h"
@@ -11,28 +11,34 @@
 #include "trainer/model/config.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/lora.h"
-#include "trainer/model/parameter_table.h"
+#include "trainer/model/network.h"
 #include "trainer/xla/network/batch_inputs.h"
 #include "trainer/xla/network/dropout_masks.h"
 #include "trainer/xla/stablehlo/operations.h"
 
-// The network as a function of its parameters and a micro-batch. Only forward passes are written
-// here; reverse mode derives the gradients.
+// The lowering to StableHLO of the network that trainer/model/network.h describes: a function of
+// the parameters and of a packed micro-batch. Only forward passes are written here; reverse mode
+// derives the gradients.
 //
-// Shape letters: R rows of S tokens, T = R S tokens, B sequences, P picked tokens, H hidden, A
-// heads, D = H/A, F feed-forward, E embedding, V vocabulary, C outputs. Activations are f32 [T,H]
+// Shape letters: R rows of S tokens, T = R S tokens, B sequences, P selected tokens, H hidden, A
+// heads, D = H/A. F feed-forward, E embedding, V vocabulary, C outputs. Activations are f32 [T,H]
 // unless a comment says otherwise.
 namespace berth {
 
-// What all blocks are given.
 struct ForwardPass {
+  using Value = stablehlo::Value;
+
   const ModelConfig& config;
   const LoraOptions& lora;
   DType product_dtype;
   std::map<std::string, Value> parameters;  // by name
   const BatchInputs& batch;
   std::optional<DropoutMasks> masks{};  // empty in inference: nothing is dropped
-  Value position_bias{};  // what encode() has all layers add to scaled scores, [A,S,S]; or empty
+  bool recomputes = false;              // each layer is a part of the graph
+
+  // ---- Made by add_positions(); what the model does not have is empty ----
+  Value relative_table{};  // the rows of DeBERTa's table of relative positions, normalized: [P,H]
+  Value position_bias{};   // MPNet's biases of scores by distance, [A,S,S]
 
   Graph& graph() const { return batch.input_ids.graph(); }
   Value parameter(const std::string& name) const;  // throws kInternal if it is missing
@@ -46,19 +52,33 @@ struct ForwardPass {
   Value rounded_dot(Value x, Value y, const stablehlo::DotDims& dims) const;
   // y [N,M] = x [N,K] w^T, w [M,K], rounded_dot() if M is at least 16.
   Value product(Value x, Value w) const;
-  // y = x w^T + b with the parameters NAME.weight, of which all but the first dimension are joined,
-  // and, if there is one, NAME.bias.
-  Value linear(Value x, const std::string& name) const;
-  // Layer normalization over the last dimension (Ba et al. 2016, arXiv:1607.06450), with or without
-  // NAME.bias.
-  Value layer_norm(Value x, const std::string& name) const;
-  // Dropout of the rows of x [N,K], whose numbers are `rows`, u32 [N].
-  Value dropout(Value x, double p, uint32_t site, Value rows);
-  // linear() of a dense layer of encoder layer `layer`, with its adapter (Hu et al. 2021,
-  // arXiv:2106.09685) if it has one: + alpha / rank * dropout(x) A^T B^T.
-  Value adapted_linear(Value x, const std::string& name, int64_t layer, LayerPart part, Value rows);
-  // y [N,M] = what the adapter of such a layer, if it has one, adds to its output `y`.
+  // y [N,M] = what the adapter of such a layer, if it has one, adds to its output `y`:
+  // alpha / rank * dropout(x) A^T B^T (Hu et al. 2021, arXiv:2106.09685).
   Value add_adapter(Value y, Value x, int64_t layer, LayerPart part, uint32_t site, Value rows);
+
+  // ---- What NetworkLowering asks for ----
+  void begin_part(const std::string&) {}
+  void begin_layer();
+  void end_layer() { graph().end_part(); }
+  // All but the first dimension of NAME.weight are joined.
+  Value linear(Value x, const std::string& name) const;
+  Value adapted_linear(Value x, const std::string& name, int64_t layer, LayerPart part, Value rows);
+  Value layer_norm(Value x, const std::string& name) const;
+  // Of the rows of x [N,K], whose numbers are `rows`, u32 [N].
+  Value dropout(Value x, double p, uint32_t site, Value rows);
+  std::array<Value, 2> halves(Value x) const;
+  // Post-normalized layers keep the sum rounded. Pre-normalized ones all add to it.
+  Value residual_sum(Value input, Value output) const;
+  Value embedding_sum(const EmbeddingNames& names) const;
+  void add_positions();
+  Value attend(int64_t layer, Value x);
+  Value convolution(Value x, const std::string& name) const;
+  Value vocabulary_logits(Value x, const MaskedLmHeadNames& names) const;
+  Value token_rows() const;  // u32 [T]
+  Value sequence_rows() const { return batch.sequence_number; }
+  Value picked(Value x) const;  // the first tokens of sequences, the masked ones, or all
+  Value first_tokens(Value x) const { return x; }  // picked() has chosen them
+  Value sequence_means(Value x) const;
 };
 
 Value activate(Value x, Activation activation);
@@ -67,38 +87,13 @@ Value activate(Value x, Activation activation);
 Value add_to_rows(Value x, Value offsets);
 Value multiply_rows(Value x, Value factors);
 
-// The rows of tokens [T] with these numbers, u32 [T].
-Value token_rows(const ForwardPass& pass);
-
-// ---- The blocks, in the order of the network ----------------------------------------------------
-
-// Sums of embeddings, normalized: [T,H].
-Value embed(ForwardPass& pass);
-
-// The rows of DeBERTa's table of relative positions, normalized: [P,H].
-Value relative_positions(const ForwardPass& pass);
 // Scores [R,A,S,S] between tokens and relative positions, c2p + p2c of disentangled attention (He
 // et al. 2020, arXiv:2006.03654). q and k are [R,A,S,D].
-Value relative_scores(ForwardPass& pass, int64_t layer, Value positions, Value q, Value k);
-
-// MPNet's biases of scores by distance: [A,S,S].
-Value position_bias(const ForwardPass& pass);
-
-// The convolution beside the first layer: norm(layer_output + activation(dropout(conv(x)))).
-Value convolve(ForwardPass& pass, Value x, Value layer_output);
-
+Value relative_scores(ForwardPass& pass, int64_t layer, Value q, Value k);
 // q or k [R,A,S,D], turned by the rotary positions of the layer (Su et al. 2021, arXiv:2104.09864).
 Value rotate(const ForwardPass& pass, int64_t layer, Value x);
 
-// Self-attention of every token inside its sequence, before the output's dense layer: [T,H].
-// `positions` is empty where there are no relative ones.
-Value attend(ForwardPass& pass, int64_t layer, Value x, Value positions);
-
-// The encoder's last hidden states of the tokens that the head reads: [P,H]. These are the first
-// ones of sequences, the masked ones, or all. If `recomputes`, each layer is a part of the graph.
-Value encode(ForwardPass& pass, bool recomputes);
-
-// The head's logits: [B,C], [T,C] or [M,V]. `hidden` is [B,H], [T,H] or [M,H].
+// The head's logits: [B,C], [T,C] or [M,V]. `hidden`, of encode(), is [B,H], [T,H] or [M,H].
 Value head_logits(ForwardPass& pass, Value hidden);
 
 // The sum of weighted losses and the sum of the weights, of what has labels.

@@ -56,7 +56,7 @@ class Builder {
   }
 
   // Of this replica's micro-batch.
-  Value compute_logits(bool recomputes) { return head_logits(pass_, encode(pass_, recomputes)); }
+  Value compute_logits() { return head_logits(pass_, encode(pass_)); }
   Loss compute_loss(Value logits, double label_smoothing) {
     return loss_of(pass_, logits, label_smoothing);
   }
@@ -64,8 +64,8 @@ class Builder {
   SummedGradients compute_gradients() {
     pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes,
                         options_.generator);
-    const Loss loss =
-        compute_loss(compute_logits(options_.recomputes), options_.loss.label_smoothing);
+    pass_.recomputes = options_.recomputes;
+    const Loss loss = compute_loss(compute_logits(), options_.loss.label_smoothing);
     return {.gradients = gradients(loss.sum, state_.values),
             .loss_sum = loss.sum,
             .examples = loss.weights};
@@ -172,7 +172,7 @@ Program inference_program(const ProgramOptions& options, const BatchShape& shape
   Builder build(options);
   build.add_values();
   build.add_batch(shape);
-  Value logits = build.compute_logits(/*recomputes=*/false);
+  Value logits = build.compute_logits();
   const Loss loss = build.compute_loss(logits, /*label_smoothing=*/0);
   const HeadRows head = traits(options.config.task).rows;
   if (head == HeadRows::kTokens) {

@@ -42,9 +42,9 @@ struct ProgramOptions {
   int64_t replicas = 1;
 };
 
-// A program with its signature. Each function below defines the order of inputs and outputs; those
-// of a kind are one tensor for each parameter, or for each that trains, in the order of
-// parameter_table(config, lora, optimizer.first_depth). Movable.
+// A program with its signature. Each function below defines the order of inputs and outputs. A kind
+// such as values has one tensor for each parameter, or for each one that trains. They are in the
+// order of parameter_table(config, lora, optimizer.first_depth). Movable.
 struct Program {
   using Tensor = NamedValue;  // named "value:bert.pooler.dense.weight", for messages and tests
   std::unique_ptr<Graph> graph;
@@ -56,10 +56,10 @@ struct Program {
   std::string text() const;
 };
 
-// What all training programs are told besides the batch:
+// The inputs of all training programs besides the batch:
 //   step_words     u32 [4]: low and high word of the seed, then of the number of updates before
 //   learning_rate  f32
-// and what they tell:
+// and their output:
 //   outcome        f32 [3]: the sum of the losses, the sum of the examples' weights, and the norm
 //                  of the mean loss's gradient before clipping; over all replicas.
 // An update whose loss or norm is not finite leaves values and moments as they were.
@@ -86,7 +86,7 @@ Program application_program(const ProgramOptions& options);
 //   outputs: logits, f32 [B,C] or [R,S,C], or the predictions [M,2] of masked tokens; sums, f32
 //   [2],
 //            as above
-// The sums are those of this replica.
+// The sums are this replica's.
 Program inference_program(const ProgramOptions& options, const BatchShape& shape);
 
 }  // namespace berth

@@ -34,8 +34,8 @@ void pjrt_discard(const PJRT_Api* table, PJRT_Error* error) noexcept;  // `error
 // Throws kUsage.
 [[noreturn]] void pjrt_throw_missing(const PjrtPlugin& plugin, const char* function);
 
-// Zeroed arguments that state their size. The size is where the last member that this program knows
-// ends, which sizeof may exceed by padding; only the header's constant has it, hence the macros.
+// Zeroed arguments that state their size. The size ends at the last member that this program knows;
+// sizeof may exceed it by padding. Only the header's constant has it, hence the macros.
 template <typename Args>
 Args pjrt_args(size_t size) {
   Args args = {};
@@ -78,7 +78,7 @@ inline PJRT_Program pjrt_program(std::string& module) {
 }
 
 // The floating-point operations of one execution on one device, as the compiler counts them;
-// nullopt where it counts none. Throws where the plugin cannot tell.
+// nullopt where it counts none. Throws if the plugin cannot say it.
 std::optional<double> pjrt_flops(const PjrtPlugin& plugin, PJRT_Executable* executable);
 
 }  // namespace berth

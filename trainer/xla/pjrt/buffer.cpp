@@ -7,8 +7,8 @@
 namespace berth {
 
 std::vector<int64_t> PjrtBuffer::dimensions() const {
-  const auto told = PJRT_CALL(*plugin_, Buffer_Dimensions, args.buffer = handle());
-  return {told.dims, told.dims + told.num_dims};
+  const auto answer = PJRT_CALL(*plugin_, Buffer_Dimensions, args.buffer = handle());
+  return {answer.dims, answer.dims + answer.num_dims};
 }
 
 DType PjrtBuffer::dtype() const {

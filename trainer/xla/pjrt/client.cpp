@@ -83,10 +83,10 @@ std::vector<int> PjrtClient::default_device_ids(int replicas) const {
 
 std::optional<PjrtDeviceMemory> PjrtClient::memory_of(const PjrtDevice& device) const {
   try {
-    const auto told = PJRT_CALL(plugin_, Device_MemoryStats, args.device = device.handle);
-    PjrtDeviceMemory memory{.in_use = told.bytes_in_use};
-    if (told.peak_bytes_in_use_is_set) memory.peak_in_use = told.peak_bytes_in_use;
-    if (told.bytes_limit_is_set) memory.limit = told.bytes_limit;
+    const auto answer = PJRT_CALL(plugin_, Device_MemoryStats, args.device = device.handle);
+    PjrtDeviceMemory memory{.in_use = answer.bytes_in_use};
+    if (answer.peak_bytes_in_use_is_set) memory.peak_in_use = answer.peak_bytes_in_use;
+    if (answer.bytes_limit_is_set) memory.limit = answer.bytes_limit;
     return memory;
   } catch (const Error&) {
     return std::nullopt;  // older plugins lack the function; CPU plugins have it, and it fails

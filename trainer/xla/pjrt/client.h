@@ -27,7 +27,7 @@ struct PjrtDevice {
   PJRT_Device* handle = nullptr;
 };
 
-// The memory of one device, in bytes, as far as the plugin tells.
+// The memory of one device, in bytes, as the plugin reports it.
 struct PjrtDeviceMemory {
   int64_t in_use = 0;
   std::optional<int64_t> peak_in_use{};
@@ -58,9 +58,9 @@ class PjrtClient {
   bool is_on_several_hosts() const { return is_on_several_hosts_; }
   // The number of devices of all hosts.
   size_t all_devices() const;
-  // The ids of the devices that `replicas` replicas get if nothing else is asked for.
+  // The ids of the devices that `replicas` replicas get by default.
   std::vector<int> default_device_ids(int replicas) const;
-  // nullopt where the plugin does not tell.
+  // nullopt if the plugin does not report it.
   std::optional<PjrtDeviceMemory> memory_of(const PjrtDevice& device) const;
 
   // Copies a tensor to a device. `values` are row-major, as many as `dimensions` say; no dimensions

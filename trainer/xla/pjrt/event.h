@@ -18,7 +18,7 @@ class PjrtEvent {
       : plugin_(&plugin), event_(plugin.own(event)) {}
 
   // Waits until the work is done. Throws the Error with which it failed: kMemory where the device
-  // ran out of memory. Throws at most once; afterwards the event is that of work that is done.
+  // ran out of memory. Throws at most once; afterwards the event counts as done.
   void await();
 
  private:

@@ -123,13 +123,13 @@ PjrtResults PjrtExecutable::execute(std::span<const PjrtArguments> arguments) co
 
 std::optional<PjrtProgramMemory> PjrtExecutable::memory() const {
   try {
-    const auto told =
+    const auto answer =
         PJRT_CALL(*plugin_, Executable_GetCompiledMemoryStats, args.executable = executable_.get());
-    return PjrtProgramMemory{.arguments = told.argument_size_in_bytes,
-                             .outputs = told.output_size_in_bytes,
-                             .aliased = told.alias_size_in_bytes,
-                             .temporary = told.temp_size_in_bytes,
-                             .code = told.generated_code_size_in_bytes};
+    return PjrtProgramMemory{.arguments = answer.argument_size_in_bytes,
+                             .outputs = answer.output_size_in_bytes,
+                             .aliased = answer.alias_size_in_bytes,
+                             .temporary = answer.temp_size_in_bytes,
+                             .code = answer.generated_code_size_in_bytes};
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -144,11 +144,11 @@ std::optional<double> PjrtExecutable::flops() const {
 }
 
 std::optional<double> pjrt_flops(const PjrtPlugin& plugin, PJRT_Executable* executable) {
-  const auto told = PJRT_CALL(plugin, Executable_GetCostAnalysis, args.executable = executable);
+  const auto answer = PJRT_CALL(plugin, Executable_GetCostAnalysis, args.executable = executable);
   // A newer plugin's properties may be longer than this program's: they state their size.
-  const auto* bytes = reinterpret_cast<const std::byte*>(told.properties);
+  const auto* bytes = reinterpret_cast<const std::byte*>(answer.properties);
   constexpr size_t kAlignment = alignof(PJRT_NamedValue);
-  for (size_t i = 0; i < told.num_properties; ++i) {
+  for (size_t i = 0; i < answer.num_properties; ++i) {
     const auto& property = *reinterpret_cast<const PJRT_NamedValue*>(bytes);
     const std::string_view name(property.name, property.name_size);
     if (name == "flops" && property.type == PJRT_NamedValue_kFloat) return property.float_value;

@@ -50,8 +50,8 @@ struct PjrtResults {
 class PjrtExecutable {
  public:
   // Compiles. Throws kInternal, with the compiler's message, for a program or an option that the
-  // plugin does not accept, kMemory where the program does not fit, and kUsage where it takes
-  // longer than `deadline_s` seconds. See deadline.h for what a plugin that hangs leaves behind.
+  // plugin does not accept. Throws kMemory if the program does not fit, and kUsage if compiling
+  // takes longer than `deadline_s` seconds. deadline.h says what a plugin that hangs leaves behind.
   static PjrtExecutable compile(const PjrtClient& client, std::string_view program,
                                 const PjrtCompileOptions& options = {},
                                 double deadline_s = kCompileDeadlineS);
@@ -72,7 +72,7 @@ class PjrtExecutable {
   size_t outputs() const { return outputs_; }
   size_t replicas() const { return replicas_; }
 
-  // nullopt where the plugin does not tell.
+  // nullopt if the plugin does not report it.
   std::optional<PjrtProgramMemory> memory() const;
   std::optional<double> flops() const;  // of one execution on one device, as the compiler counts
 

@@ -29,8 +29,9 @@ std::string key_of(const PjrtClient& client, std::string_view program,
   hash.add(program);
   hash.add(serialized(options));
   hash.add(compiler_environment);
-  // Not every plugin has a version of its own in platform_version. Its file's size tells builds
-  // apart, where the time of the file would differ between two containers with the same plugin.
+  // Not every plugin has a version of its own in platform_version. The size of its file
+  // distinguishes builds. The time of the file would differ between two containers with the same
+  // plugin.
   hash.add(client.plugin().api_version());
   hash.add(std::to_string(std::filesystem::file_size(client.plugin().path(), ignored)));
   hash.add(client.platform());

@@ -10,19 +10,19 @@ namespace berth {
 
 // Compiled programs in a folder, because compiling a large one takes tens of seconds.
 //
-// An entry's name is a 128-bit hash of all that decides what the compiler makes: the program, the
-// options, the compiler's environment, the plugin's file and versions, the kind and number of the
-// devices and, on the platform "cpu", the instruction set of this machine. An entry is written to a
-// temporary name and then renamed, so several processes may share a folder. Whoever can write to
-// the folder can make this program run any code: it must be as trusted as the program itself.
-// Nothing is ever removed.
+// An entry's name is a 128-bit hash of everything on which the compiled program depends. This is
+// the program, the options, the compiler's environment, the plugin's file and versions, and the
+// kind and number of the devices. On the platform "cpu", it is also the instruction set of this
+// machine. An entry is written to a temporary name and then renamed, so several processes may share
+// a folder. Whoever can write to the folder can make this program run any code: it must be as
+// trusted as the program itself. Nothing is ever removed.
 //
 // Thread-safe.
 class ExecutableCache {
  public:
   // `folder` is local, and is made when the first entry is written. "" caches nothing.
-  // `compiler_environment` is what the process's environment tells the compiler, in any form.
-  // compile() waits `deadline_s` seconds for one program.
+  // `compiler_environment` is the part of the process's environment that the compiler reads, in any
+  // form. compile() waits `deadline_s` seconds for one program.
   explicit ExecutableCache(std::string folder, std::string compiler_environment = "",
                            double deadline_s = kCompileDeadlineS)
       : folder_(std::move(folder)),
@@ -30,7 +30,7 @@ class ExecutableCache {
         deadline_s_(deadline_s) {}
 
   // Returns the program, loaded from its entry or else compiled and then stored. A damaged entry,
-  // and one that the plugin does not accept, is compiled anew after one warning. An entry that
+  // and one that the plugin does not accept, is compiled again after one warning. An entry that
   // cannot be written costs one warning. Throws what PjrtExecutable::compile() throws.
   PjrtExecutable compile(const PjrtClient& client, std::string_view program,
                          const PjrtCompileOptions& options = {}) const;

@@ -10,9 +10,10 @@
 
 namespace berth {
 
-// What PJRT_Client_Create is told: options for the memory of GPUs, and of several hosts options and
-// callbacks into their store, whose keys begin with "pjrt/". A plugin may call them from any of its
-// threads as long as the client lives. Not movable, because the plugin keeps its address.
+// The arguments of PJRT_Client_Create: options for the memory of GPUs. For several hosts, also
+// options and callbacks into their store, whose keys begin with "pjrt/". A plugin may call them
+// from any of its threads as long as the client lives. Not movable, because the plugin keeps its
+// address.
 class HostCallbacks {
  public:
   explicit HostCallbacks(const PjrtHosts& hosts, const GpuMemory& memory = {});

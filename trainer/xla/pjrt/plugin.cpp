@@ -19,8 +19,8 @@ const char kNameAPlugin[] = "name the shared library of a PJRT plugin";
 const PJRT_Api* table_of(const std::string& path) {
   check_library_is_whole(path);
   // Plugins name these parts of the C library, which are empty since glibc 2.34. A packaged program
-  // loads its own, because those of the system may belong to another C library, and a system
-  // without glibc has none.
+  // loads its own parts: the system's parts may belong to another C library, and a system without
+  // glibc has none.
   for (const char* part : {"libdl.so.2", "libpthread.so.0", "librt.so.1"})
     ::dlopen(part, RTLD_LAZY);
   // RTLD_LOCAL: a plugin brings its own copies of libraries that this program also uses.

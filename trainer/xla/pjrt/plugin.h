@@ -15,10 +15,10 @@ namespace berth {
 // made by them.
 class PjrtPlugin {
  public:
-  // Loads the library at `path`, checks its version and initializes it. Throws kNotFound where
-  // there is no such file, and kUsage where it is no plugin, has another major version, does not
-  // initialize or takes longer than `deadline_s` seconds. See deadline.h for what a plugin that
-  // hangs leaves behind.
+  // Loads the library at `path`, checks its version and initializes it. Throws kNotFound if there
+  // is no such file, and kUsage if it is not a plugin or has another major version. Also throws
+  // kUsage if it does not initialize or takes longer than `deadline_s` seconds. deadline.h says
+  // what a plugin that hangs leaves behind.
   explicit PjrtPlugin(std::string path, double deadline_s = 60);
 
   const std::string& path() const { return path_; }

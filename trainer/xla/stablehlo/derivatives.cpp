@@ -9,8 +9,8 @@
 namespace berth::stablehlo {
 namespace {
 
-// y = f(x[0], x[1], ...), with the derivative d of a loss by y. Derivatives are f32. So are the
-// values that are given, but for the factors of a product.
+// y = f(x[0], x[1], ...), with the derivative d of a loss by y. Derivatives are f32. The given
+// values are of that type, too, except the factors of a product.
 struct Applied {
   const Node& node;
   const std::vector<Value>& x;

@@ -13,8 +13,8 @@ namespace berth::stablehlo {
 // constants for it. Throws Error{kInternal} where an operation has no derivative that could be
 // computed (all_reduce).
 //
-// Of a part of the graph (Graph::begin_part) nothing is kept but what other parts use: its nodes
-// are computed again, behind a barrier, when their derivatives are due.
+// From a part of the graph (Graph::begin_part), only the values that other parts use are stored:
+// its nodes are computed again, behind a barrier, when their derivatives are due.
 std::vector<Value> gradients(Value loss, std::span<const Value> wrt);
 
 }  // namespace berth::stablehlo

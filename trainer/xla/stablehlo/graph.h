@@ -34,7 +34,7 @@ enum class Op : uint8_t {
   kParameter,  // attributes: {number}
   kConstant,   // attributes: {the bits of the only, or of each element}
   kIota,       // attributes: {dimension}
-  // Element by element. Of one float:
+  // Element by element. Operations on one float:
   kNegate,
   kExp,
   kExpm1,
@@ -47,18 +47,18 @@ enum class Op : uint8_t {
   kCosine,
   kSine,
   kIsFinite,
-  // Of two numbers:
+  // Operations on two numbers:
   kAdd,
   kSubtract,
   kMultiply,
   kDivide,
   kMaximum,
-  // Of two words of bits:
+  // Operations on two words of bits:
   kAnd,
   kOr,
   kXor,
   kShiftRight,
-  // Of anything:
+  // Operations on anything:
   kCompare,  // attributes: {Comparison}
   kSelect,
   kConvert,
@@ -78,8 +78,9 @@ enum class Op : uint8_t {
   kSort,
   kAllReduce,  // attributes: {number of replicas}
   kBarrier,    // operand 0, not before operand 1 is computed
-  // From here on, the value of operand 0; the text of a program has no line for them. Of the next
-  // two, operand 0 is that function of operand 1, and operand 2 is what the derivative needs.
+  // From here on, the value of operand 0; the text of a program has no line for them. In the next
+  // two, operand 0 is that function of operand 1, and operand 2 is the value that the derivative
+  // needs.
   kSoftmax,
   kNormalize,
   kStop,  // without a derivative

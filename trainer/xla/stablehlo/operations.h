@@ -37,7 +37,7 @@ struct Operand {
 // a scalar. `op` is one of those from kNegate to kCompare; the functions below name them.
 Value elementwise(Op op, std::vector<Value> operands, Dims attribute = {});
 
-// Of floats.
+// Operations on floats.
 inline Value negate(Value x) { return elementwise(Op::kNegate, {x}); }
 inline Value exp(Value x) { return elementwise(Op::kExp, {x}); }
 inline Value expm1(Value x) { return elementwise(Op::kExpm1, {x}); }  // e^x - 1
@@ -50,7 +50,7 @@ inline Value erf(Value x) { return elementwise(Op::kErf, {x}); }
 inline Value cos(Value x) { return elementwise(Op::kCosine, {x}); }
 inline Value sin(Value x) { return elementwise(Op::kSine, {x}); }
 inline Value is_finite(Value x) { return elementwise(Op::kIsFinite, {x}); }  // kPred
-// Of numbers.
+// Operations on numbers.
 inline Value operator+(Value a, Operand b) { return elementwise(Op::kAdd, {a, b.beside(a)}); }
 inline Value operator-(Value a, Operand b) { return elementwise(Op::kSubtract, {a, b.beside(a)}); }
 inline Value operator*(Value a, Operand b) { return elementwise(Op::kMultiply, {a, b.beside(a)}); }
@@ -58,7 +58,7 @@ inline Value operator/(Value a, Operand b) { return elementwise(Op::kDivide, {a,
 inline Value operator-(double a, Value b) { return Operand(a).beside(b) - b; }
 inline Value operator/(double a, Value b) { return Operand(a).beside(b) / b; }
 inline Value maximum(Value a, Operand b) { return elementwise(Op::kMaximum, {a, b.beside(a)}); }
-// Of truth values or unsigned integers.
+// Operations on truth values or unsigned integers.
 inline Value operator&(Value a, Operand b) { return elementwise(Op::kAnd, {a, b.beside(a)}); }
 inline Value operator|(Value a, Operand b) { return elementwise(Op::kOr, {a, b.beside(a)}); }
 inline Value operator^(Value a, Operand b) { return elementwise(Op::kXor, {a, b.beside(a)}); }

@@ -10,7 +10,7 @@ namespace {
 
 Dims last(Value x) { return {x.rank() - 1}; }
 
-// Of each row a number, repeated along x's last dimension.
+// A number for each row, repeated along x's last dimension.
 Value along_rows(Value numbers, Value x) {
   return broadcast(numbers, x.shape(), range(0, numbers.shape().size()));
 }

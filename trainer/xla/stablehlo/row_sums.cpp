@@ -39,7 +39,7 @@ Sorted sorted(Value ids, int64_t rows) {
           .order = convert(both & (range - 1), ElementType::kS32)};
 }
 
-// Of rows x [B,K,W] with ascending ids [B,K]: the sums of each row and of all rows before it that
+// For rows x [B,K,W] with ascending ids [B,K]: the sums of each row and of all rows before it that
 // have its id.
 Value running_sums(Value x, Value ids) {
   const int64_t blocks = x.size(0), width = x.size(2);
@@ -65,7 +65,7 @@ Value running_sums(Value x, Value ids) {
 
 }  // namespace
 
-// The rows are sorted by their ids, so that those to add lie side by side, and the last one of each
+// The rows are sorted by their ids, so that rows with one id lie side by side. The last row of each
 // id receives the sum.
 Value add_rows(Value x, Value ids, int64_t rows) {
   Graph& graph = x.graph();

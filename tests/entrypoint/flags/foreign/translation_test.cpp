@@ -18,15 +18,22 @@ Translation translated(const std::vector<std::string>& arguments, int64_t proces
   return translate(TypedCommand(arguments, processes));
 }
 
+std::vector<std::string> tokens(const Translation& translation) {
+  std::vector<std::string> all;
+  for (const TypedArgument& argument : translation.command.arguments()) {
+    all.insert(all.end(), argument.tokens.begin(), argument.tokens.end());
+  }
+  return all;
+}
+
 // "--x=1 --y", of a command line of which nothing needs to be said.
 std::string plain(const std::vector<std::string>& arguments) {
   const Translation translation = translated(arguments);
   for (const Remark& remark : translation.remarks)
     ADD_FAILURE() << remark.flag << " " << remark.text;
   std::string joined;
-  for (const std::string& argument : translation.arguments) {
-    joined += (joined.empty() ? "" : " ") + argument;
-  }
+  for (const std::string& token : tokens(translation))
+    joined += (joined.empty() ? "" : " ") + token;
   return joined;
 }
 
@@ -73,16 +80,16 @@ TEST(Translation, DoTrainDoEvalAndDoPredictChooseTheMode) {
               ElementsAre("--do_predict is a second run here: --mode predict with the same "
                           "--job-dir"));
   EXPECT_TRUE(translated({"--do_predict", "--do_train"}).predicts_afterwards);
-  EXPECT_THAT(translated({"--do_predict", "--do_train"}).arguments, ElementsAre("--mode=train"));
+  EXPECT_THAT(tokens(translated({"--do_predict", "--do_train"})), ElementsAre("--mode=train"));
 }
 
 TEST(Translation, TheBatchIsThatOfAnUpdate) {
   EXPECT_EQ(plain({"--per_device_train_batch_size", "32"}), "--batch-size=32");
   const std::vector<std::string> accumulated = {"--per_device_train_batch_size=4",
                                                 "--gradient_accumulation_steps", "8"};
-  EXPECT_THAT(translated(accumulated).arguments,
+  EXPECT_THAT(tokens(translated(accumulated)),
               ElementsAre("--batch-size=32", "--gradient_accumulation_steps", "8"));
-  EXPECT_THAT(translated(accumulated, 2).arguments[0], "--batch-size=64");
+  EXPECT_THAT(tokens(translated(accumulated, 2))[0], "--batch-size=64");
   EXPECT_THAT(remarks(accumulated), ElementsAre(HasSubstr("4 x 8 x 1 = --batch-size 32")));
   EXPECT_EQ(plain({"--gradient_accumulation_steps=2"}), "--gradient_accumulation_steps=2");
   EXPECT_EQ(plain({"--per_gpu_eval_batch_size=7"}), "--eval-batch-size=7");
@@ -112,7 +119,7 @@ TEST(Translation, ValuesOfOwnFlagsMayBeOtherPrograms) {
   EXPECT_EQ(plain({"--metric_for_best_model=eval_f1"}), "--metric_for_best_model=f1");
   EXPECT_EQ(plain({"--warmup_steps=0.06"}), "--warmup-ratio=0.06");
   EXPECT_EQ(plain({"--warmup_steps=600"}), "--warmup_steps=600");
-  EXPECT_THAT(translated({"--mode=train_and_predict"}).arguments, ElementsAre("--mode=train"));
+  EXPECT_THAT(tokens(translated({"--mode=train_and_predict"})), ElementsAre("--mode=train"));
 }
 
 TEST(Translation, WhatIsOffIsNotRefused) {
@@ -131,16 +138,16 @@ TEST(Translation, WhatIsOffIsNotRefused) {
 TEST(Translation, AListEndsAtTheNextFlag) {
   const Translation translation = translated(
       {"--include_for_metrics", "a", "b", "--epochs=1", "--fsdp", "full_shard", "auto_wrap"});
-  EXPECT_THAT(translation.arguments, ElementsAre("--epochs=1"));
+  EXPECT_THAT(tokens(translation), ElementsAre("--epochs=1"));
   EXPECT_EQ(translation.remarks.size(), 2u);
 }
 
 // Trainer's flag of that name lists the keys of its batches, and berth's the classes.
 TEST(Translation, LabelNamesThatAreKeysAreNoClasses) {
   const Translation keys = translated({"--label_names=labels", "--epochs=1"});
-  EXPECT_THAT(keys.arguments, ElementsAre("--epochs=1"));
+  EXPECT_THAT(tokens(keys), ElementsAre("--epochs=1"));
   EXPECT_EQ(keys.remarks.size(), 1u);
-  EXPECT_THAT(translated({"--label_names", "bad,good"}).arguments,
+  EXPECT_THAT(tokens(translated({"--label_names", "bad,good"})),
               ElementsAre("--label_names", "bad,good"));
 }
 

@@ -155,7 +155,7 @@ TEST(ComparePage, IsWellFormedAndInertAndMarksTheBest) {
                   .history = example_page(Task::kSequenceClassification, kHostile).history};
   ComparedJob better = job;
   better.name = "better";
-  better.settings[0].second = "2";
+  better.settings[0].value = "2";
   better.metrics = {{{"accuracy", 0.875}}};
   const std::string page = compare_page({job, better, {.name = "empty"}}, 1.75e9);
   EXPECT_EQ(xml_problem(page), "");

@@ -28,6 +28,48 @@ TEST(PickleTable, TwoColumnsOfOneNameAreBadData) {
       ThrowsCode(Code::kBadData, "two columns are named \"text\""));
 }
 
+TEST(PickleTable, NamedLevelsOfTheIndexAreColumnsAsInParquet) {
+  const auto index = [](const std::string& cls, const std::string& fields) {
+    return reduce(global("pandas.core.indexes.base", "_new_Index"), tuple(cls, fields));
+  };
+  const std::string values = array(tuple(number(1), number(2)), dtype("i1", "|"), bytes("\1\2"));
+  const auto table = [&](const std::string& rows) {
+    return build(
+        global("pandas.core.frame", "DataFrame") + ")\x81",
+        dict(unicode("_mgr"), reduce(global("pandas.core.internals.managers", "BlockManager"),
+                                     tuple(tuple(block(values, slice(0, 1, 1))),
+                                           list(index_of(list(unicode("c"))), rows)))));
+  };
+  const auto plain = read(table(index(
+      global("pandas.core.indexes.base", "Index"),
+      dict(unicode("data"), list(unicode("x"), unicode("y")), unicode("name"), unicode("split")))));
+  EXPECT_THAT(column_names(*plain), ElementsAre("c", "split"));
+  EXPECT_THAT(read_rows(*plain), ElementsAre(ElementsAre(Cell(int64_t{1}), Cell("x")),
+                                             ElementsAre(Cell(int64_t{2}), Cell("y"))));
+  EXPECT_TRUE(plain->findings().empty());
+  const std::vector<size_t> both = {0, 1};
+  plain->select(both);
+  EXPECT_EQ(plain->findings().at(0).rule, "named index of pandas");
+
+  const std::string codes =
+      array(tuple(number(2)), dtype("i1", "|"), bytes(std::string("\1\0", 2)));
+  const auto levels = [&](const std::string& names) {
+    return table(index(
+        global("pandas.core.indexes.multi", "MultiIndex"),
+        dict(unicode("levels"),
+             list(index_of(list(unicode("test"), unicode("train"))), index_of(list(unicode("z")))),
+             unicode("codes"),
+             list(codes, array(tuple(number(2)), dtype("i1", "|"), bytes(std::string(2, 0)))),
+             unicode("sortorder"), "N", unicode("names"), names)));
+  };
+  const auto several = read(levels(list(unicode("split"), "N")));
+  EXPECT_THAT(column_names(*several), ElementsAre("c", "split"));
+  EXPECT_THAT(read_rows(*several), ElementsAre(ElementsAre(Cell(int64_t{1}), Cell("train")),
+                                               ElementsAre(Cell(int64_t{2}), Cell("test"))));
+  EXPECT_THAT(column_names(*read(levels(list(unicode("c"), unicode("b"))))), ElementsAre("c", "b"))
+      << "a column of the table outranks a level of its name";
+}
+
 TEST(PickleTable, AnythingElseOnTopIsBadDataThatSaysWhat) {
   for (const auto& top :
        {std::pair(number(7), "an int"), std::pair(std::string("]"), "a list of 0"),
@@ -80,7 +122,7 @@ TEST(PickleTable, TextsOfLengthZeroAreEmpty) {
                           ElementsAre(text(R"([""])"))));
   // They have no bytes, so a small file could claim any number of them.
   EXPECT_THAT([&] { cells_of(objects(texts(100'001), 1)); },
-              ThrowsCode(Code::kBadData, "an array of so many empty texts"));
+              ThrowsCode(Code::kBadData, "an array of too many empty texts"));
 }
 
 TEST(PickleTable, OldBytesAreUtf8IfValidAndElseLatin1) {

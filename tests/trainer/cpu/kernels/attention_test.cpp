@@ -72,24 +72,24 @@ class Attention : public KernelsTest {
     EXPECT_NEAR(along, slope[0], 1e-5 * size);
   }
 
-  // Only the tokens `picked` have queries. Their outputs must equal those of attention over all
+  // Only the tokens `selected` have queries. Their outputs must equal those of attention over all
   // queries. The gradients must equal those of attention over all queries when the outputs of all
   // other tokens have the gradient 0.
-  void check_picked(const AttentionShape& shape, const std::vector<int32_t>& picked) {
+  void check_selected(const AttentionShape& shape, const std::vector<int32_t>& selected) {
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
-    const auto rows = static_cast<int64_t>(picked.size());
+    const auto rows = static_cast<int64_t>(selected.size());
     const auto part = [&](const Vector& all, int64_t columns, int64_t row, int64_t begin,
                           int64_t end) {
       return Vector(all.begin() + row * columns + begin, all.begin() + row * columns + end);
     };
     const Vector qkv = random(tokens * 3 * hidden);
-    Vector dout(static_cast<size_t>(tokens * hidden)), picked_dout, q, kv;
-    for (const int32_t row : picked) {
+    Vector dout(static_cast<size_t>(tokens * hidden)), selected_dout, q, kv;
+    for (const int32_t row : selected) {
       for (const double x : part(qkv, 3 * hidden, row, 0, hidden)) q.push_back(x);
       for (const double x : random(hidden)) {
-        dout[picked_dout.size() % static_cast<size_t>(hidden) + static_cast<size_t>(row * hidden)] =
-            x;
-        picked_dout.push_back(x);
+        dout[selected_dout.size() % static_cast<size_t>(hidden) +
+             static_cast<size_t>(row * hidden)] = x;
+        selected_dout.push_back(x);
       }
     }
     for (int64_t row = 0; row < tokens; ++row) {
@@ -98,7 +98,7 @@ class Attention : public KernelsTest {
     const Forward all = forward(shape, qkv);
     const Vector all_out = values(all.out), all_dqkv = values(backward(shape, all, dout));
     Vector expected_out, expected_dq, expected_dkv;
-    for (const int32_t row : picked) {
+    for (const int32_t row : selected) {
       for (const double x : part(all_out, hidden, row, 0, hidden)) expected_out.push_back(x);
       for (const double x : part(all_dqkv, 3 * hidden, row, 0, hidden)) expected_dq.push_back(x);
     }
@@ -109,18 +109,18 @@ class Attention : public KernelsTest {
     }
 
     Dropout dropout = shape.dropout;
-    dropout.tokens = ids(picked);
+    dropout.tokens = ids(selected);
     const Tensor queries = tensor({rows, hidden}, q), keys = tensor({tokens, 2 * hidden}, kv);
     const Tensor out = garbage({rows, hidden}), log_sum_exp = garbage({rows, shape.heads});
     const Tensor dq = garbage({rows, hidden}), dkv = garbage({tokens, 2 * hidden});
     const AttentionInputs some{.qkv = keys,
                                .q = queries,
-                               .picked = dropout.tokens,
+                               .selected = dropout.tokens,
                                .cu_seqlens = all.cu_seqlens,
                                .num_heads = static_cast<int>(shape.heads),
                                .dropout = dropout};
     kernels().attention_forward(some, *state_, out, log_sum_exp);
-    kernels().attention_backward(tensor({rows, hidden}, picked_dout), some, *state_, out,
+    kernels().attention_backward(tensor({rows, hidden}, selected_dout), some, *state_, out,
                                  log_sum_exp, {.dqkv = dkv, .dq = dq});
     expect_near(out, expected_out, tolerance_, "out");
     expect_near(dq, expected_dq, tolerance_, "dq");
@@ -130,13 +130,13 @@ class Attention : public KernelsTest {
   double tolerance_ = 1e-5;
 };
 
-// Picks none, one, some and all tokens of a sequence, and more queries than a block holds.
-TEST_P(Attention, OfPickedQueriesEqualsThatOfAllQueries) {
-  check_picked({{0, 3, 3, 7, 12, 14}, 2, 8, {}, {}}, {0, 2, 7, 12, 13});
-  check_picked({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, {0, 6});
+// Selects none, one, some and all tokens of a sequence, and more queries than a block holds.
+TEST_P(Attention, OfSelectedQueriesEqualsThatOfAllQueries) {
+  check_selected({{0, 3, 3, 7, 12, 14}, 2, 8, {}, {}}, {0, 2, 7, 12, 13});
+  check_selected({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000}, {0, 6});
   std::vector<int32_t> most;
   for (int32_t token = 10; token < 160; ++token) most.push_back(token);
-  check_picked({{0, 5, 170}, 1, 4, {.p = 0.1f, .site = 13}, {.seed = 1}, 5}, most);
+  check_selected({{0, 5, 170}, 1, 4, {.p = 0.1f, .site = 13}, {.seed = 1}, 5}, most);
 }
 
 TEST_P(Attention, OfOneTokenIsItsValue) { check({{0, 1}, 1, 8, {}, {}}); }
@@ -219,8 +219,8 @@ TEST_P(Bf16Attention, IsNearItsDefinition) {
   check({{0, 6, 9}, 2, 8, {.p = 0.3f, .site = 12}, {.seed = 3, .step = 4}, 1000});
 }
 
-TEST_P(Bf16Attention, OfPickedQueriesIsNearThatOfAllQueries) {
-  check_picked({{0, 3, 3, 7, 12, 14}, 2, 16, {}, {}}, {0, 2, 7, 12, 13});
+TEST_P(Bf16Attention, OfSelectedQueriesIsNearThatOfAllQueries) {
+  check_selected({{0, 3, 3, 7, 12, 14}, 2, 16, {}, {}}, {0, 2, 7, 12, 13});
 }
 
 TEST_P(Bf16Attention, OfLongSequencesIsNear) {

@@ -32,16 +32,6 @@ constexpr double kGradientTolerance = 1e-3;  // likewise
 constexpr double kMaskedGradientTolerance = 1e-4;
 constexpr double kLossTolerance = 1e-4;  // relative
 
-Task task_of(std::string_view recorded) {
-  for (const auto& [end, task] :
-       {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
-        std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
-        std::pair("-qa", Task::kQuestionAnswering)}) {
-    if (recorded.ends_with(end)) return task;
-  }
-  return Task::kSequenceClassification;
-}
-
 // The folder of the recordings. scripts/test-peers.sh makes new ones with other random values and
 // names their folder in the environment.
 std::string recordings() {
@@ -56,7 +46,7 @@ class Architectures : public testing::TestWithParam<std::string> {
         recorded_(*file_->view()),
         kernels_(make_cpu_kernels(pool_)) {
     config_ = parse_config(recorded_.metadata().at("config"));
-    config_.task = task_of(GetParam());
+    config_.task = recorded_task(GetParam());
     parameters_ = std::make_unique<Parameters>(parameter_table(config_), true, *kernels_);
     report_ = load_parameters(Selected(recorded_, "param."), *parameters_);
     model_ = std::make_unique<Model>(

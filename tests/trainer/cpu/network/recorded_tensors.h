@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/formats/tensor_file.h"
@@ -38,6 +39,17 @@ std::vector<T> recorded_values(const TensorReader& file, std::string_view name) 
   std::vector<T> result(tensor->data.size() / sizeof(T));
   std::memcpy(result.data(), tensor->data.data(), tensor->data.size());
   return result;
+}
+
+// What the model of a file was recorded for, which the end of the file's name says.
+inline Task recorded_task(std::string_view name) {
+  for (const auto& [end, task] :
+       {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
+        std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
+        std::pair("-qa", Task::kQuestionAnswering)}) {
+    if (name.ends_with(end)) return task;
+  }
+  return Task::kSequenceClassification;
 }
 
 // The packed inputs that tests/record/record_architectures.py wrote, without labels.
@@ -126,7 +138,9 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "mpnet-qa",
                                                         "nomic-sequence",
                                                         "nomic-token",
-                                                        "nomic-masked"};
+                                                        "nomic-masked",
+                                                        "data2vec-text-sequence",
+                                                        "data2vec-text-qa"};
 
 // Those of them with ten losses.
 inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
@@ -141,7 +155,9 @@ inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
                                                          "mpnet-qa",
                                                          "nomic-sequence",
                                                          "nomic-token",
-                                                         "nomic-masked"};
+                                                         "nomic-masked",
+                                                         "data2vec-text-sequence",
+                                                         "data2vec-text-qa"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {

@@ -18,16 +18,6 @@ using stablehlo::ElementType;
 
 constexpr int64_t kRowLength = 24;
 
-Task task_of(const std::string& recorded) {
-  for (const auto& [end, task] :
-       {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
-        std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
-        std::pair("-qa", Task::kQuestionAnswering)}) {
-    if (recorded.ends_with(end)) return task;
-  }
-  return Task::kSequenceClassification;
-}
-
 Array words_of(ElementType type, Dims shape, int64_t fill = 0) {
   const int64_t count = stablehlo::TensorType{type, shape}.elements();
   return Array::ids(std::move(shape),
@@ -55,7 +45,7 @@ RecordedCase::RecordedCase(const std::string& name, bool drops)
       recorded_(*file_->view()) {
   ModelConfig& config = options.config;
   config = parse_config(recorded_.metadata().at("config"));
-  config.task = task_of(name);
+  config.task = recorded_task(name);
   if (drops) {
     config.hidden_dropout_prob = 0.1;
     config.attention_probs_dropout_prob = 0.2;

@@ -9,8 +9,8 @@
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 
 // Vectors of sixteen pairs of bf16. Only files that are compiled for AVX512_BF16 may include this
-// header. Its functions are in an unnamed namespace, so that each of these files has its own copies
-// and no other file can be linked to them.
+// header. Its functions are in an unnamed namespace. So each of these files has its own copies, and
+// no other file can be linked to them.
 namespace berth {
 namespace {
 

@@ -17,8 +17,8 @@ static_assert(kTileSums == kWideTile.rows * kWideTile.columns);
 
 TileSize tile_for(int64_t columns) { return columns > kTallTile.columns ? kWideTile : kTallTile; }
 
-// Columns that are packed for one product only are packed in stripes as wide as a wide tile and as
-// deep as the scratch memory allows, which is 4 MB for each thread.
+// Columns that are packed for one product only are packed in stripes. A stripe is as wide as a wide
+// tile and as deep as the scratch memory allows, which is 4 MB for each thread.
 constexpr int64_t kStripeColumns = kWideTile.columns;
 constexpr size_t kColumnsScratch = kStripeColumns * 4 * kSlabDepth;
 static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of columns has the whole depth

@@ -47,7 +47,7 @@ class Bf16Products {
   const Bf16Loops& loops() const { return loops_; }
   size_t scratch_bytes() const;
 
-  // For which products of a weight a packed copy is kept.
+  // The products of a weight for which a packed copy is stored.
   struct Packs {
     bool forward, backward;
   };

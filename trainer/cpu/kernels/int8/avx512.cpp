@@ -1,8 +1,8 @@
 // This file is compiled with AVX512_VNNI. It runs only where supported_int8_loops() found that.
 //
 // VNNI multiplies four unsigned bytes by four signed ones and adds the products in int32, without
-// an error. The numbers of rows are made unsigned by adding 128, and the sums begin with what that
-// is too much.
+// an error. The numbers of rows are made unsigned by adding 128, and the sums begin with minus the
+// excess.
 #include <immintrin.h>
 
 #include <array>

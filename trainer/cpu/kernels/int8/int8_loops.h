@@ -16,8 +16,8 @@ namespace berth {
 // |sum| <= 127^2 * depth fits int32 for a depth of at most 133,000.
 inline constexpr float kLargestInt8 = 127;
 
-// By what floats of at most `largest` are multiplied to become numbers of at most largest_number.
-// It is 0 where the quotient would be no finite number: then all of them become 0.
+// The factor that turns floats of at most `largest` into numbers of at most largest_number. If the
+// quotient would not be finite, the factor is 0: then all numbers become 0.
 inline float int8_factor(float largest, float largest_number = kLargestInt8) {
   return largest > 1e-30f && largest <= std::numeric_limits<float>::max() ? largest_number / largest
                                                                           : 0;
@@ -26,7 +26,7 @@ inline float int8_factor(float largest, float largest_number = kLargestInt8) {
 // One panel of the right factor, packed. Scales and beginnings exist for all of its columns.
 struct Int8Columns {
   const int8_t* values;      // as Int8Loops::group says
-  const float* scales;       // 0 for columns beyond those of the factor
+  const float* scales;       // 0 beyond the last column of the factor
   const int32_t* beginning;  // what each sum begins with
 };
 
@@ -56,13 +56,13 @@ struct Int8Loops {
   float (*quantize)(const float* x, int64_t depth, std::byte* row);
 
   // C [rows, columns] = addend + row_scales * columns.scales * (the product over `depth`, which is
-  // padded). The rows of the left factor are row_stride bytes apart, and those of C c_stride
-  // elements. The room of panel_rows rows must be readable.
+  // padded). The rows of the left factor are row_stride bytes apart, and the rows of C are c_stride
+  // elements apart. Memory for panel_rows rows must be readable.
   void (*multiply)(const std::byte* rows_at, int64_t row_stride, const float* row_scales,
                    const Int8Columns& columns_panel, int64_t depth, int64_t rows, int64_t columns,
                    const Addend& addend, float* c, int64_t c_stride);
 
-  // What a thread must do before and after calls of multiply; null: nothing.
+  // The preparation and the cleanup of a thread around calls of multiply; null: nothing is needed.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
 };
@@ -91,8 +91,8 @@ bool multiplies(const Int8Loops& loops);
 // The loops that this CPU has, best first; never empty. Loops that fail multiplies() are left out.
 std::vector<const Int8Loops*> supported_int8_loops();
 
-// Those for the named instruction set, or the best where none is named. Those for any CPU where
-// this CPU lacks what is asked for.
+// The loops for the named instruction set, or the best ones if none is named. The loops for any CPU
+// if this CPU lacks the named instructions.
 const Int8Loops& pick_int8_loops(std::string_view instruction_set);
 
 }  // namespace berth

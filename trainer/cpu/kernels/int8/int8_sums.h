@@ -9,19 +9,19 @@
 
 namespace berth {
 
-// What the loops for AVX512 and for AMX share. Only for files that are compiled with AVX512.
+// The parts that the loops for AVX512 and for AMX share. Only for files that are compiled with
+// AVX512.
 
 // The mask of the first `count` of sixteen lanes.
 inline __mmask16 lanes_below(int64_t count) {
   return static_cast<__mmask16>((1u << std::clamp<int64_t>(count, 0, 16)) - 1);
 }
 
-// As Int8Loops::quantize. `store(numbers, d, lanes)` keeps sixteen numbers in int32, those of depth
-// d and after it. It is called for every sixteen depths below `padded`.
+// As Int8Loops::quantize. `store(numbers, d, lanes)` stores sixteen numbers of int32, from depth d
+// on. It is called for every sixteen depths below `padded`.
 template <typename Store>
 float quantize_with(const float* x, int64_t depth, int64_t padded, const Store& store) {
-  // Among positive floats, the order of their bits is that of the numbers, with infinity and then
-  // NaN behind them.
+  // The bits of positive floats have the same order as the numbers. Infinity and then NaN follow.
   __m512i bits = _mm512_setzero_si512();
   for (int64_t d = 0; d < depth; d += 16) {
     const __m512 part = _mm512_maskz_loadu_ps(lanes_below(depth - d), x + d);
@@ -37,7 +37,7 @@ float quantize_with(const float* x, int64_t depth, int64_t padded, const Store& 
   return largest / kLargestInt8;
 }
 
-// Sixteen sums of a row as what they stand for, added to the addend, for the columns of the mask.
+// Sixteen sums of a row, as floats that are added to the addend, for the columns of the mask.
 inline void store_sums(__m512i sums, __m512 scales, __mmask16 columns, const float* added,
                        float* c) {
   __m512 x = added != nullptr ? _mm512_maskz_loadu_ps(columns, added) : _mm512_setzero_ps();
