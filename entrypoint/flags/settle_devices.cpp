@@ -52,7 +52,7 @@ std::vector<Wish> wishes(const DeviceOptions& options) {
   return found;
 }
 
-DeviceKind settled_kind(const CommandLine& command_line) {
+DeviceKind chosen_kind(const CommandLine& command_line) {
   const DeviceKind asked = command_line.settings.device;
   const std::vector<Wish> wanted = wishes(command_line.device);
   for (const Wish& wish : wanted) {
@@ -125,7 +125,7 @@ int64_t require_rank(const ClusterOptions& options) {
 }  // namespace
 
 void settle_device(CommandLine& command_line) {
-  command_line.settings.device = settled_kind(command_line);
+  command_line.settings.device = chosen_kind(command_line);
   command_line.device.devices = settled_count(command_line.device);
 }
 

@@ -44,7 +44,7 @@ bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& a
     }
   }
   for (const Source& source : earlier.sources()) {
-    if (source.uri.ends_with(" (its texts)")) continue;
+    if (source.uri.ends_with(kOfTexts)) continue;
     Checksum now;
     try {
       ChecksumSource file(storage.open(Uri::parse(source.uri)), now);

@@ -223,7 +223,7 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
   }
   std::vector<Source> read = {source};
   if (objects.size > 0) {
-    read.push_back({.role = request.role, .uri = source.uri + " (its texts)", .checksum = objects});
+    read.push_back({.role = request.role, .uri = cat(source.uri, kOfTexts), .checksum = objects});
   }
   return read;
 }

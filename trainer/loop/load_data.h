@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/checksum.h"
@@ -19,6 +20,8 @@ struct Source {
   std::string uri;
   Checksum checksum;  // of the bytes as stored
 };
+// Ends the `uri` of a source that stands for all objects with texts that the rows of a file name.
+inline constexpr std::string_view kOfTexts = " (its texts)";
 
 // Which files to read and how to read their rows.
 struct DataRequest {

@@ -72,9 +72,9 @@ class Attention : public KernelsTest {
     EXPECT_NEAR(along, slope[0], 1e-5 * size);
   }
 
-  // Only the tokens `selected` have queries. Their outputs must equal those of attention over all
-  // queries. The gradients must equal those of attention over all queries when the outputs of all
-  // other tokens have the gradient 0.
+  // Only the tokens `selected` have queries. Their outputs must equal the outputs of attention over
+  // all queries. The gradients must equal its gradients, too, if the outputs of all other tokens
+  // have the gradient 0.
   void check_selected(const AttentionShape& shape, const std::vector<int32_t>& selected) {
     const int64_t tokens = shape.tokens(), hidden = shape.hidden();
     const auto rows = static_cast<int64_t>(selected.size());
