@@ -69,7 +69,7 @@ const std::vector<Library> kLibraries = {
     {"lz4.h", {kBlockCodec}},
     {"lz4frame.h", {kBlockCodec}},
     {"openssl/",
-     {"entrypoint/cluster/proof.cpp", "storage/google/jwt.cpp", "storage/hub/content_hash.cpp"}},
+     {"entrypoint/gathering/proof.cpp", "storage/google/jwt.cpp", "storage/hub/content_hash.cpp"}},
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
     // "storage/gzip_": gzip_source.cpp, gzip_writer.cpp

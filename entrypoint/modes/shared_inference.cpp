@@ -1,6 +1,6 @@
 #include "entrypoint/modes/shared_inference.h"
 
-#include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/cluster.h"
 #include "entrypoint/job/precision_choice.h"
 #include "storage/store_object.h"
 

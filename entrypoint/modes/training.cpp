@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/cluster.h"
 #include "entrypoint/job/checkpoint_limit.h"
 #include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/job_results.h"

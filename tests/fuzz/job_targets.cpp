@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "entrypoint/cluster/follower.h"
+#include "entrypoint/gathering/follower.h"
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/data_sources.h"
 #include "entrypoint/job/earlier_job.h"

@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/message.h"
+#include "entrypoint/gathering/message.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace berth {

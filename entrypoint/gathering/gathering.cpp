@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/gathering.h"
+#include "entrypoint/gathering/gathering.h"
 
 #include "storage/base/text.h"
 

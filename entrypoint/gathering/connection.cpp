@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/connection.h"
+#include "entrypoint/gathering/connection.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

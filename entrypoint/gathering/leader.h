@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "entrypoint/cluster/connection.h"
-#include "entrypoint/cluster/gathering.h"
-#include "entrypoint/cluster/proof.h"
+#include "entrypoint/gathering/connection.h"
+#include "entrypoint/gathering/gathering.h"
+#include "entrypoint/gathering/proof.h"
 #include "trainer/distributed/key_value_store.h"
 
 namespace berth {

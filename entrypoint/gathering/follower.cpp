@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/follower.h"
+#include "entrypoint/gathering/follower.h"
 
 #include <poll.h>
 

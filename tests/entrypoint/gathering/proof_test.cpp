@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/proof.h"
+#include "entrypoint/gathering/proof.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "entrypoint/cluster/message.h"
+#include "entrypoint/gathering/message.h"
 #include "storage/base/clock.h"
 #include "storage/file_descriptor.h"
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <mutex>
 
-#include "entrypoint/cluster/follower.h"
-#include "entrypoint/cluster/leader.h"
+#include "entrypoint/gathering/follower.h"
+#include "entrypoint/gathering/leader.h"
 #include "storage/base/text.h"
 #include "tests/support/throws_code.h"
 

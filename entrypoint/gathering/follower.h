@@ -11,9 +11,9 @@
 #include <string_view>
 #include <thread>
 
-#include "entrypoint/cluster/connection.h"
-#include "entrypoint/cluster/gathering.h"
-#include "entrypoint/cluster/proof.h"
+#include "entrypoint/gathering/connection.h"
+#include "entrypoint/gathering/gathering.h"
+#include "entrypoint/gathering/proof.h"
 #include "trainer/distributed/key_value_store.h"
 
 namespace berth {

@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/cluster.h"
+#include "entrypoint/job/cluster.h"
 
 #include <utility>
 

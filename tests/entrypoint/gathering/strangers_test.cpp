@@ -9,8 +9,8 @@
 #include <future>
 #include <memory>
 
-#include "entrypoint/cluster/follower.h"
-#include "entrypoint/cluster/leader.h"
+#include "entrypoint/gathering/follower.h"
+#include "entrypoint/gathering/leader.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "tests/support/throws_code.h"

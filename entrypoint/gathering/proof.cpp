@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/proof.h"
+#include "entrypoint/gathering/proof.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "entrypoint/cluster/message.h"
+#include "entrypoint/gathering/message.h"
 
 namespace berth {
 

@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/message.h"
+#include "entrypoint/gathering/message.h"
 
 #include <array>
 #include <nlohmann/json.hpp>

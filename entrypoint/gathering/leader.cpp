@@ -1,4 +1,4 @@
-#include "entrypoint/cluster/leader.h"
+#include "entrypoint/gathering/leader.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "entrypoint/cluster/follower.h"
-#include "entrypoint/cluster/leader.h"
+#include "entrypoint/gathering/follower.h"
+#include "entrypoint/gathering/leader.h"
 #include "entrypoint/job/job.h"
 #include "trainer/distributed/communicator.h"
 
