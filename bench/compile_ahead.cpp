@@ -13,11 +13,11 @@
 
 #include "bench/bench_table.h"
 #include "storage/base/text.h"
-#include "trainer/model/bert_sizes.h"
+#include "trainer/model/benchmark_step.h"
 #include "trainer/model/training_flops.h"
 #include "trainer/xla/network/programs.h"
 #include "trainer/xla/pjrt/api.h"
-#include "trainer/xla/pjrt/compile_options.h"
+#include "trainer/xla/pjrt/executable.h"
 #include "trainer/xla/pjrt/plugin.h"
 
 namespace berth {

@@ -15,7 +15,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/open_storage.h"
-#include "storage/store_object.h"
+#include "storage/whole_file.h"
 
 // storage_bench --endpoint URL [--bucket B] [--mebibytes 1024] [--rounds 3] [--connections N]
 //               [--only-upload | --against-one]

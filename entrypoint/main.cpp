@@ -15,17 +15,15 @@
 #include "entrypoint/explain/explain.h"
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
-#include "entrypoint/platform/run_self.h"
 #include "entrypoint/platform/stop_signals.h"
+#include "entrypoint/platform/this_process.h"
 #include "entrypoint/report/final_report.h"
-#include "entrypoint/report/log_output.h"
-#include "entrypoint/report/standard_error.h"
-#include "entrypoint/report/standard_output.h"
+#include "entrypoint/report/standard_streams.h"
 #include "entrypoint/run.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/file_error.h"
+#include "storage/file_descriptor.h"
 
 namespace berth {
 namespace {

@@ -5,7 +5,7 @@
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
 #include "entrypoint/platform/stop_signals.h"
-#include "entrypoint/report/job_progress.h"
+#include "entrypoint/report/final_report.h"
 #include "storage/base/error.h"
 
 namespace berth {

@@ -51,7 +51,7 @@ needed_by() { readelf --wide --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\
 
 headers=$(readelf --wide --program-headers "$binary")
 interpreter=$(sed -n 's/.*program interpreter: \(.*\)\]/\1/p' <<<"$headers")
-# The program loads libcurl at its first request (storage/http/curl_library.cpp). PJRT plugins also name parts of the C library that are
+# The program loads libcurl at its first request (storage/http/curl_client.cpp). PJRT plugins also name parts of the C library that are
 # empty since glibc 2.34 and that the program does not name.
 for name in $(needed_by "$binary") "${interpreter##*/}" libcurl.so.4 libdl.so.2 libpthread.so.0 librt.so.1; do collect "$name"; done
 

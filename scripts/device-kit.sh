@@ -13,7 +13,7 @@
 #   berth                       what scripts/package.sh makes, and the tests of the XLA engine as bin/xla_test
 #   peer                        PyTorch's and JAX's training steps (bench/peer)
 #   testdata                    the recorded models of the tests
-#   news-lengths.txt            the lengths of AG News' texts, from trainer/model/random_batch.cpp
+#   news-lengths.txt            the lengths of AG News' texts, from trainer/model/benchmark_step.cpp
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kit=build/device-kit
@@ -30,7 +30,7 @@ bash scripts/collect-program.sh build/release/tests/xla_test "$kit/berth" >/dev/
 cp scripts/device_kit.py "$kit/run.py"
 cp bench/peer/step_torch.py bench/peer/step_jax.py "$kit/peer/"
 tar xf tests/testdata/architectures.tar -C "$kit/testdata/architectures"
-sed -n '/kNewsLengths = {/,/};/p' trainer/model/random_batch.cpp | sed 1d | grep -o '[0-9]\+' >"$kit/news-lengths.txt"
+sed -n '/kNewsLengths = {/,/};/p' trainer/model/benchmark_step.cpp | sed 1d | grep -o '[0-9]\+' >"$kit/news-lengths.txt"
 [ "$(wc -l <"$kit/news-lengths.txt")" = 64 ] || { echo "device-kit: the lengths of AG News' texts are not found" >&2; exit 1; }
 
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --directory build device-kit | xz -6 -T0 >"$kit.tar.xz"

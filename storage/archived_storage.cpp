@@ -5,8 +5,8 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/file_lock.h"
 #include "storage/local_storage.h"
-#include "storage/temporary_directory.h"
 
 namespace berth {
 namespace {

@@ -3,9 +3,235 @@
 #include <algorithm>
 #include <cassert>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+
 namespace berth {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+void pause(double seconds, const std::atomic<bool>& stop) {
+  constexpr double kStep = 0.05;
+  for (double left = seconds; left > 0 && !stop; left -= kStep) {
+    std::this_thread::sleep_for(Seconds(std::min(left, kStep)));
+  }
+  if (stop) {
+    throw Error(Code::kStopped, "a signal stopped the job", "",
+                "start it again with the same command");
+  }
+}
+
+}  // namespace
+
+std::optional<LeaseText> parse_lease(const std::string& text) {
+  const Json object = parse_json(text);
+  if (!object.is_object() || !object.contains("holder")) return std::nullopt;
+  LeaseText parsed;
+  for (const auto& [key, value] :
+       {std::pair("holder", &parsed.holder), std::pair("process", &parsed.process)}) {
+    if (const auto found = object.find(key); found != object.end() && found->is_string()) {
+      *value = found->get<std::string>();
+    }
+  }
+  return parsed;
+}
+
+RemoteLease::RemoteLease(Storage& storage, Uri object, LeaseHolder holder,
+                         const std::atomic<bool>& stop, const LeaseTimes& times)
+    : storage_(storage), object_(std::move(object)), holder_(std::move(holder)), times_(times) {
+  take(stop);
+  renewal_ = std::jthread([this](const std::stop_token& ends) { renew_until(ends); });
+}
+
+RemoteLease::~RemoteLease() {
+  renewal_.request_stop();
+  changed_.notify_all();
+  if (renewal_.joinable()) renewal_.join();
+  give_back();
+}
+
+void RemoteLease::give_back() noexcept try {
+  const std::lock_guard lock(writing_);
+  Generation held;
+  {
+    const std::lock_guard state(mutex_);
+    if (is_lost_ || is_unfenced_) return;
+    is_lost_ = true;
+    held = generation_;
+  }
+  storage_.remove(object_, held);
+} catch (const std::exception& error) {
+  log_debug(cat("the lease is not removed: ", error.what()));
+}
+
+void RemoteLease::take(const std::atomic<bool>& stop) {
+  constexpr int kAttempts = 5;  // others come and go meanwhile
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::optional<Stat> seen = storage_.stat(object_);
+    if (!seen) {
+      if (write(0)) return;
+      continue;
+    }
+    const std::optional<std::string> text = read_text(storage_, object_);
+    if (!text) continue;
+    const std::optional<LeaseText> other = parse_lease(*text);
+    if (!other) {
+      throw Error(Code::kNotPermitted, "holds other data and is not a lease", object_.to_string(),
+                  "berth keeps its lease there while it writes here; remove what has its name, or "
+                  "use another directory");
+    }
+    if (!holder_.has_ended(other->process) && !expires(object_, *seen, stop)) throw_taken();
+    if (!write(seen->generation)) continue;
+    if (is_unfenced_) return;
+    log_info(cat("took over the lease of ", printable(other->holder),
+                 ", which ended without giving ", object_.to_string(), " back"));
+    return;
+  }
+  throw_taken();
+}
+
+bool RemoteLease::write(Generation over) {
+  const std::lock_guard lock(writing_);
+  {
+    const std::lock_guard state(mutex_);
+    if (is_lost_) return false;  // it was given back meanwhile
+  }
+  const Clock::time_point begin = Clock::now();
+  const std::string text = to_text(
+      Json{{"holder", holder_.name}, {"process", holder_.process}, {"lasts_s", times_.lasts_s}});
+  try {
+    const Stat written =
+        store_object(storage_, object_, [&text](ByteSink& sink) { sink.write(as_bytes(text)); },
+                     {.if_generation = over, .size_hint = text.size()});
+    const std::lock_guard state(mutex_);
+    generation_ = written.generation;
+    held_until_ = begin + std::chrono::duration_cast<Clock::duration>(
+                              Seconds(times_.lasts_s - times_.margin_s));
+    changed_.notify_all();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == Code::kNotPermitted && over != 0) return go_unfenced(error);
+    if (error.code() != Code::kInUse) throw;
+    return false;
+  }
+}
+
+bool RemoteLease::go_unfenced(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!is_unfenced_) {
+    log_warning(
+        cat("the lease cannot be renewed, so nothing keeps a second job out of this directory: ",
+            error.what()));
+  }
+  is_unfenced_ = true;
+  return true;
+}
+
+// The time that the server gives to an object written now. nullopt if the server sends none.
+std::optional<double> RemoteLease::server_time_s() const {
+  const Uri probe = object_.with_path(cat(object_.path(), ".", holder_.name, ".clock"));
+  const Stat written = store_object(storage_, probe, [](ByteSink&) {});
+  storage_.remove(probe);
+  return written.updated_s;
+}
+
+bool RemoteLease::expires(const Uri& lease, const Stat& seen, const std::atomic<bool>& stop) const {
+  double left_s = times_.lasts_s;
+  const std::optional<double> now_s = seen.updated_s ? server_time_s() : std::nullopt;
+  if (now_s) left_s -= *now_s - *seen.updated_s;
+  left_s = std::min(left_s, times_.lasts_s);
+  if (left_s > 0) {
+    log_info(cat("waiting until the lease ", lease.to_string(), " expires or is renewed"));
+  }
+  while (left_s > 0) {
+    const double step_s = std::min(left_s, times_.renewed_every_s / 4);
+    pause(step_s, stop);
+    left_s -= step_s;
+    const std::optional<Stat> now = storage_.stat(lease);
+    if (!now) return true;
+    if (now->generation != seen.generation) return false;
+  }
+  return true;
+}
+
+void RemoteLease::require_free(const Uri& other, const Uri& wanted,
+                               const std::atomic<bool>& stop) const {
+  const std::optional<Stat> seen = storage_.stat(other);
+  const std::optional<std::string> text = seen ? read_text(storage_, other) : std::nullopt;
+  const std::optional<LeaseText> lease = text ? parse_lease(*text) : std::nullopt;
+  if (!lease) return;
+  bool is_free = holder_.has_ended(lease->process) || expires(other, *seen, stop);
+  if (is_free) {
+    try {
+      storage_.remove(other, seen->generation);
+    } catch (const Error& error) {
+      if (error.code() != Code::kInUse && error.code() != Code::kNotPermitted) throw;
+      is_free = error.code() == Code::kNotPermitted;  // nothing can be removed there
+    }
+  }
+  if (is_free) return;
+  throw Error(Code::kInUse,
+              cat("another process writes there: ", printable(lease->holder), " holds the lease ",
+                  other.to_string()),
+              wanted.to_string(), "wait until it ends, stop it, or use another directory");
+}
+
+void RemoteLease::throw_taken() const {
+  const LeaseText other =
+      parse_lease(read_text(storage_, object_).value_or("")).value_or(LeaseText());
+  throw Error(Code::kInUse,
+              cat("another process writes there: ", printable(other.holder), " holds the lease"),
+              object_.to_string(), "wait until it ends, stop it, or use another directory");
+}
+
+void RemoteLease::renew_until(const std::stop_token& ends) {
+  while (!ends.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      if (is_lost_ || is_unfenced_) return;
+      changed_.wait_for(lock, ends, Seconds(times_.renewed_every_s),
+                        [&ends] { return ends.stop_requested(); });
+    }
+    if (ends.stop_requested()) return;
+    try {
+      renew();
+    } catch (const Error& error) {  // the next attempt may succeed; until then nothing is written
+      log_warning(cat("the lease could not be renewed: ", error.what()));
+    }
+  }
+}
+
+void RemoteLease::renew() {
+  Generation over;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_lost_) return;
+    over = generation_;
+  }
+  if (write(over)) return;
+  const std::lock_guard lock(mutex_);
+  if (generation_ == over) is_lost_ = true;  // else a renewal on another thread came first
+}
+
+void RemoteLease::require_held() {
+  const auto is_held = [this] {
+    const std::lock_guard lock(mutex_);
+    return is_unfenced_ || (!is_lost_ && Clock::now() < held_until_);
+  };
+  if (is_held()) return;
+  renew();
+  if (is_held()) return;
+  throw Error(Code::kInUse, "another process has taken the lease of this job", object_.to_string(),
+              "this process was stopped or cut off for long; let the other one go on");
+}
+
 namespace {
 
 bool is_below(const Uri& uri, const Uri& directory) {

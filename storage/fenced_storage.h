@@ -1,17 +1,111 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "storage/file_lock.h"
-#include "storage/remote_lease.h"
 #include "storage/storage.h"
 
 namespace berth {
+
+// Who takes a lease.
+struct LeaseHolder {
+  std::string name{};     // for people, such as "host.17"
+  std::string process{};  // identifies the process among all others
+  // Whether the process of this text has certainly ended. Where that is not known, false.
+  std::function<bool(std::string_view process)> has_ended = [](std::string_view) { return false; };
+};
+
+// A lease that is older than `lasts_s` by the server's clock may be taken by another process. Its
+// holder renews it much more often.
+struct LeaseTimes {
+  double lasts_s = 30, renewed_every_s = 8;
+  double margin_s = 5;  // the holder stops writing this long before the lease could be taken
+};
+
+// Who holds a lease, as its object says.
+struct LeaseText {
+  std::string holder = "another process", process{};
+};
+// nullopt: somebody keeps other data under the name of a lease.
+std::optional<LeaseText> parse_lease(const std::string& text);
+
+// A directory in remote storage, held by one process. The lease is an object there which names its
+// holder (Gray and Cheriton 1989: Leases). It is written with preconditions on the object's
+// generation, so of two processes one gets it, and a thread of this class renews it. If the process
+// is killed, another one takes the lease when it has expired by the server's clock. It takes the
+// lease at once if the holder is known to have ended. Where objects may be created and not
+// replaced, as in a bucket with a retention policy, there can be no lease: a warning says so.
+// Thread-safe.
+class RemoteLease {
+ public:
+  // Takes the lease `object`. While another process's lease has not expired, waits: either that
+  // process renews it, or the lease expires. Throws kInUse, with the holder's name, if the lease is
+  // renewed or another process takes it first. Throws kNotPermitted if the object is not a lease,
+  // and kStopped once `stop` is set. Borrows `storage`.
+  RemoteLease(Storage& storage, Uri object, LeaseHolder holder, const std::atomic<bool>& stop,
+              const LeaseTimes& times = {});
+  ~RemoteLease();  // gives it back
+  RemoteLease(const RemoteLease&) = delete;
+  RemoteLease& operator=(const RemoteLease&) = delete;
+
+  const Uri& object() const { return object_; }
+
+  // Returns when no other process holds the lease `other`, a second object, or when that object is
+  // no lease. A lease that has expired, or whose holder has ended, is removed, so that a holder
+  // that was only suspended notices. Waits as the constructor does. Throws kInUse, about the
+  // directory `wanted`, where another process holds it, and kStopped once `stop` is set.
+  void require_free(const Uri& other, const Uri& wanted, const std::atomic<bool>& stop) const;
+
+  // Removes the object if this process still holds the lease. After that require_held() throws. A
+  // second call waits for the first one. Throws nothing: a lease that is not removed expires by
+  // itself.
+  void give_back() noexcept;
+
+  // Returns when this process may write: the lease was renewed not long ago, or is renewed now.
+  // Throws kInUse if another process took it, and what the storage throws if it cannot be reached.
+  void require_held();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void take(const std::atomic<bool>& stop);
+  // Writes the object over this generation. Returns false if that is not the current one.
+  bool write(Generation over);
+  // Returns whether the version `seen` of a lease has expired or is gone. It waits until then, or
+  // until its holder renews it.
+  bool expires(const Uri& lease, const Stat& seen, const std::atomic<bool>& stop) const;
+  std::optional<double> server_time_s() const;
+  void renew_until(const std::stop_token& ends);
+  void renew();
+  [[noreturn]] void throw_taken() const;
+  bool go_unfenced(const Error& error);  // returns true
+
+  Storage& storage_;
+  const Uri object_;
+  const LeaseHolder holder_;
+  const LeaseTimes times_;
+
+  std::mutex writing_;  // held while the object is written
+  std::mutex mutex_;    // guards what follows
+  std::condition_variable_any changed_;
+  Generation generation_ = 0;
+  Clock::time_point held_until_{};
+  bool is_lost_ = false;
+  bool is_unfenced_ = false;  // objects cannot be replaced here
+
+  std::jthread renewal_;  // the last member, so that it ends before the others
+};
 
 // Passes every call on to `inner`. Guards the directories whose lease or lock this process holds.
 // Each write and removal there first checks that the process still holds it. The close of a sink,

@@ -4,8 +4,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
+
+#include "storage/base/error.h"
 
 namespace berth {
 
@@ -50,5 +53,9 @@ inline std::filesystem::directory_iterator entries_of(const std::filesystem::pat
   }
   return entries;
 }
+
+// Converts the errno of a failed system call (`number`) to an Error. `action` completes the
+// sentence "cannot ..." ("open for writing"). `path` is the file concerned.
+Error file_error(int number, const std::string& action, const std::string& path);
 
 }  // namespace berth

@@ -4,9 +4,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "storage/archive.h"
 #include "storage/base/bytes.h"
+
+namespace berth {
+
+// Checks the consistency of a zip file, which libarchive does not do. Compares the end record with
+// the table of contents, and both with the size of the file. Throws kCorrupt if there are bytes
+// before or after the archive. Also throws it if the table has another number of entries or another
+// size than the end record says.
+void require_whole_zip(std::string_view file);
+
+}  // namespace berth
 
 struct archive;  // libarchive's type
 

@@ -10,7 +10,7 @@
 #include "storage/http/http_storage.h"
 #include "storage/hub/hub_storage.h"
 #include "storage/local_storage.h"
-#include "storage/retrying_storage.h"
+#include "storage/retry.h"
 
 namespace berth {
 namespace {

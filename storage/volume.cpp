@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "storage/local_file.h"
+#include "storage/local_storage.h"
 
 namespace berth {
 namespace {

@@ -1,11 +1,80 @@
 #include "storage/whole_file.h"
 
+#include <algorithm>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "storage/base/error.h"
-#include "storage/store_object.h"
+#include "storage/base/log.h"
+#include "storage/base/spill_file.h"
+#include "storage/base/text.h"
 
 namespace berth {
+namespace {
+
+constexpr size_t kPart = size_t{1} << 20;
+
+// Appends to a temporary file, in large parts.
+class SpillSink final : public ByteSink {
+ public:
+  explicit SpillSink(SpillFile& file) : file_(file) {}
+
+  void write(Bytes bytes) override {
+    pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+    if (pending_.size() >= kPart) flush();
+  }
+  Stat close() override {
+    flush();
+    return {};  // there is no object yet
+  }
+
+ private:
+  void flush() {
+    file_.append(pending_);
+    pending_.clear();
+  }
+
+  SpillFile& file_;
+  std::vector<std::byte> pending_;
+};
+
+void copy(const SpillFile& file, ByteSink& sink) {
+  std::vector<std::byte> buffer(kPart);
+  for (uint64_t offset = 0; offset < file.size();) {
+    const auto part = std::span(buffer).first(
+        static_cast<size_t>(std::min<uint64_t>(buffer.size(), file.size() - offset)));
+    file.read_at(offset, part);
+    sink.write(part);
+    offset += part.size();
+  }
+}
+
+}  // namespace
+
+Stat store_object(Storage& storage, const Uri& uri, const std::function<void(ByteSink&)>& fill,
+                  const WriteOptions& options) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      const std::unique_ptr<ByteSink> sink = storage.create(uri, options);
+      fill(*sink);
+      return sink->close();
+    } catch (const UploadLost& lost) {
+      if (attempt == kAttempts) throw;
+      log_debug(cat("attempt ", attempt, " of ", kAttempts, " failed: ", lost.what()));
+    }
+  }
+}
+
+Stat store_object_once(Storage& storage, const Uri& uri,
+                       const std::function<void(ByteSink&)>& fill) {
+  SpillFile file;
+  SpillSink spilled(file);
+  fill(spilled);
+  spilled.close();
+  return store_object(storage, uri, [&](ByteSink& sink) { copy(file, sink); });
+}
 
 WholeFile::WholeFile(Storage& storage, const Uri& uri) {
   const std::unique_ptr<ByteSource> source = storage.open(uri);

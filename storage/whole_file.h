@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,16 @@
 #include "storage/storage.h"
 
 namespace berth {
+
+// Writes one object: `fill` writes its bytes to a sink, which is then closed. If the storage loses
+// the upload (UploadLost), `fill` is called again with a new sink, up to three times in all. It
+// must write the same bytes each time.
+Stat store_object(Storage& storage, const Uri& uri, const std::function<void(ByteSink&)>& fill,
+                  const WriteOptions& options = {});
+
+// The same where `fill` can run only once: its bytes wait in a temporary file (SpillFile).
+Stat store_object_once(Storage& storage, const Uri& uri,
+                       const std::function<void(ByteSink&)>& fill);
 
 // All bytes of one object. A local file is memory-mapped; any other object is read into memory.
 class WholeFile {

@@ -31,7 +31,7 @@ torch.manual_seed(1)
 torch.distributed.init_process_group("gloo")
 rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
 
-source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
+source = (pathlib.Path(__file__).parents[2] / "trainer/model/benchmark_step.cpp").read_text()
 news = [int(n) for n in re.search(r"kNewsLengths = \{([^}]*)\}", source).group(1).split(",")]
 lengths = [news[b * 37 % 64] if options.length == "news" else int(options.length) for b in range(options.batch)][rank::size]
 ids = torch.randint(1, 30522, (len(lengths), max(lengths)))

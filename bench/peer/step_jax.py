@@ -40,7 +40,7 @@ layers, hidden, heads = {"tiny": (2, 128, 2), "mini-lm": (6, 384, 12), "base": (
 def news_lengths():
     if options.lengths:
         return [int(line) for line in options.lengths.read_text().split()]
-    source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
+    source = (pathlib.Path(__file__).parents[2] / "trainer/model/benchmark_step.cpp").read_text()
     return [int(number) for number in re.search(r"kNewsLengths = \{([^}]*)\}", source).group(1).split(",")]
 
 

@@ -44,7 +44,7 @@ is_gpu = device.type == "cuda"
 def listed(name, file):
     if file is not None and name == "kNewsLengths":
         return [int(line) for line in file.read_text().split()]
-    source = (pathlib.Path(__file__).parents[2] / "trainer/model/random_batch.cpp").read_text()
+    source = (pathlib.Path(__file__).parents[2] / "trainer/model/benchmark_step.cpp").read_text()
     return [int(number) for number in re.search(name + r" = \{([^}]*)\}", source).group(1).split(",")]
 
 

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "entrypoint/explain/option_files.h"
-#include "entrypoint/explain/yaml.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 

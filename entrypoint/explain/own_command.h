@@ -8,6 +8,7 @@
 
 #include "entrypoint/explain/shell_text.h"
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/foreign/translation.h"
 
 namespace berth {
 
@@ -39,5 +40,10 @@ class OwnCommand {
 
 // "--batch-size 32", "--recompute", "--no-do-lower-case".
 std::string flag_text(const OwnCommand::Setting& setting, bool expands);
+
+// Parses the line as berth would, and adds to `remarks` what it refuses. A flag whose value it
+// refuses is removed. Where the line `expands`, values that a shell has yet to fill in are not
+// checked. A file of flags is not read.
+void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks);
 
 }  // namespace berth

@@ -3,10 +3,207 @@
 #include <algorithm>
 #include <array>
 
-#include "entrypoint/explain/masked_texts.h"
+#include "entrypoint/explain/named_inputs.h"
 #include "storage/base/text.h"
 
 namespace berth {
+namespace {
+
+constexpr int64_t kMostProcesses = 100'000;
+
+std::optional<int64_t> count_in(const std::string& text) {
+  const std::optional<uint64_t> number = parse_number(text);
+  if (!number || *number == 0 || *number > kMostProcesses) return std::nullopt;
+  return static_cast<int64_t>(*number);
+}
+
+// Finds the devices step by step: their kind, then how many machines and how many devices each.
+class DeviceFinder {
+ public:
+  DeviceFinder(const Launch& launch, const TrainingScript* script, const TypedCommand& typed,
+               std::optional<int64_t> said)
+      : launch_(launch), script_(script), typed_(typed), said_(said) {}
+
+  TrainingDevices find() {
+    choice_.kind = launch_.device;
+    if (typed_.is_on("no_cuda") || typed_.is_on("use_cpu")) choice_.kind = AskedDevice::kCpu;
+    const bool names_tpu = typed_.value("tpu") && counts_each_device();
+    if (typed_.is_on("use_tpu") || typed_.value("tpu_num_cores") || names_tpu) {
+      choice_.kind = AskedDevice::kTpu;
+    }
+    find_machines();
+    if (launch_.launcher.empty()) {
+      see_devices();
+    } else {
+      count_processes();
+    }
+    check_machines();
+    return std::move(choice_);
+  }
+
+ private:
+  void remark(std::string word, std::string text, bool refused) {
+    choice_.remarks.push_back({std::move(word), std::move(text), refused});
+  }
+
+  void refuse_unknown_count(std::string_view why) {
+    remark("the number of devices",
+           cat("is not in the line, and the batch depends on it", why,
+               "; say it in front of the line: berth explain --devices N '...'"),
+           true);
+  }
+
+  bool counts_each_device() const {
+    return script_ != nullptr && script_->batch == BatchOf::kDevice;
+  }
+
+  // The batch of a script that counts the examples of each device or process grows with their
+  // number.
+  bool batch_depends() const {
+    if (script_ == nullptr) return true;
+    const bool is_evaluation = script_->devices == ScriptDevices::kAllGpus &&
+                               !typed_.is_on("do_train") &&
+                               (typed_.is_on("do_eval") || typed_.is_on("do_predict"));
+    if (is_evaluation) return false;
+    return script_->batch == BatchOf::kDevice ||
+           (script_->batch == BatchOf::kProcess && !launch_.launcher.empty());
+  }
+
+  void take_count(int64_t count) {
+    choice_.count = count;
+    if (batch_depends()) choice_.processes = count * choice_.machines;
+  }
+
+  void find_machines() {
+    if (launch_.machines.empty()) return;
+    if (const auto machines = count_in(launch_.machines)) {
+      choice_.machines = *machines;
+    } else if (launch_.machines != "1:1") {
+      remark("the number of machines",
+             cat("is ", quoted(launch_.machines), ", and the batch depends on it; write it out"),
+             true);
+    }
+  }
+
+  void count_processes() {
+    const std::optional<int64_t> typed = count_in(launch_.processes);
+    // accelerate starts a process for each GPU that it sees.
+    const bool sees_one =
+        launch_.launcher == "accelerate" && launch_.processes.empty() && launch_.visible == "1";
+    const bool is_one = launch_.processes.empty() &&
+                        (launch_.launcher == "torchrun" || launch_.launcher == "xla_spawn.py" ||
+                         choice_.kind == AskedDevice::kCpu);
+    if (typed) {
+      const bool is_split = launch_.counts_all && *typed % choice_.machines == 0;
+      const int64_t here = is_split ? *typed / choice_.machines : *typed;
+      if (*typed > 1 && choice_.kind == AskedDevice::kNotSaid) assume_gpus(here);
+      take_count(here);
+      if (launch_.counts_all) choice_.processes = batch_depends() ? *typed : 1;
+    } else if (said_) {
+      take_count(*said_);
+      if (*said_ > 1 && choice_.kind == AskedDevice::kNotSaid) choice_.kind = AskedDevice::kGpu;
+    } else if (sees_one) {
+      take_count(1);
+    } else if (is_one) {
+      if (batch_depends()) choice_.processes = choice_.machines;
+    } else if (!batch_depends()) {
+      return;
+    } else if (launch_.processes.empty()) {
+      refuse_unknown_count(
+          cat(": ", launch_.launcher, " takes it from a file of its own or from the machine"));
+    } else {
+      refuse_unknown_count(cat(": it is ", quoted(launch_.processes)));
+    }
+  }
+
+  void assume_gpus(int64_t count) {
+    choice_.kind = AskedDevice::kGpu;
+    remark(launch_.launcher,
+           cat("starts ", count, " processes, one for each GPU: --device gpu --devices ", count,
+               "; for a line that trains on CPUs add --use_cpu to it"),
+           false);
+  }
+
+  // Without a launcher the script takes the devices that it sees.
+  void see_devices() {
+    if (choice_.kind == AskedDevice::kCpu) return;
+    if (choice_.kind == AskedDevice::kTpu) {
+      if (const auto cores = count_in(typed_.value("tpu_num_cores").value_or(""))) {
+        take_count(*cores);
+      } else if (said_) {
+        take_count(*said_);
+      } else if (counts_each_device() && batch_depends()) {
+        refuse_unknown_count(cat(": ", script_->name, " takes all cores of the TPU"));
+      }
+      return;
+    }
+    const std::optional<int64_t> visible = count_in(launch_.visible);
+    const ScriptDevices devices = script_ == nullptr ? ScriptDevices::kOne : script_->devices;
+    if (said_ && devices != ScriptDevices::kOne) return take_count(*said_);
+    if (devices == ScriptDevices::kOne) {
+      if (choice_.kind == AskedDevice::kGpu && script_ != nullptr) take_count(1);
+      if (said_) take_count(1);
+      return;
+    }
+    if (visible) return take_count(*visible);
+    if (!batch_depends()) return;
+    if (devices == ScriptDevices::kAll) {
+      refuse_unknown_count(cat(": ", script_->name, " takes all devices of the machine"));
+    } else if (choice_.kind == AskedDevice::kGpu) {
+      refuse_unknown_count(cat(": ", script_->name, " takes all GPUs that it sees"));
+    }
+  }
+
+  // berth trains on the devices of one machine, or on the CPUs of several.
+  void check_machines() {
+    if (choice_.machines == 1) return;
+    if (choice_.kind != AskedDevice::kCpu) {
+      remark("the number of machines",
+             cat("is ", choice_.machines,
+                 ", and berth trains on the GPUs or TPUs of one; give that one as many devices, or "
+                 "train on the CPUs of several with --world-size"),
+             true);
+      choice_.count.reset();
+      return;
+    }
+    remark("--world-size",
+           "needs a --rank for each machine, from 0, or a variable such as RANK says it", false);
+  }
+
+  const Launch& launch_;
+  const TrainingScript* script_;
+  const TypedCommand& typed_;
+  const std::optional<int64_t> said_;
+  TrainingDevices choice_;
+};
+
+bool names_device(const OwnCommand& own) {
+  return own.has("device") || own.has("tpu") || own.has("num-gpus") ||
+         own.value("distribution-strategy").value_or("") == "tpu";
+}
+
+}  // namespace
+
+TrainingDevices choose_devices(const Launch& launch, const TrainingScript* script,
+                               const TypedCommand& typed, std::optional<int64_t> said) {
+  return DeviceFinder(launch, script, typed, said).find();
+}
+
+void name_devices(const TrainingDevices& choice, OwnCommand& own) {
+  if (!names_device(own)) {
+    if (choice.kind == AskedDevice::kCpu) own.set("device", "cpu");
+    if (choice.kind == AskedDevice::kGpu) own.set("device", "gpu");
+    if (choice.kind == AskedDevice::kTpu) own.set("device", "tpu");
+  }
+  const bool is_cpu = own.value("device").value_or("") == "cpu";
+  if (choice.count && !is_cpu && !own.has("devices") && !own.has("num-gpus")) {
+    if (*choice.count > 1 || own.has("device")) own.set("devices", std::to_string(*choice.count));
+  }
+  if (is_cpu && choice.machines > 1 && !own.has("world-size")) {
+    own.set("world-size", std::to_string(choice.machines));
+  }
+}
+
 namespace {
 
 constexpr std::string_view kBatchFlag = "--train_batch_size";
@@ -164,6 +361,132 @@ void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
   const std::string_view flag = script->dev_file.empty() ? "validation_file" : script->dev_file;
   remarks.push_back(
       {cat("--", flag), cat("is missing, and ", script->name, " evaluates on its rows"), true});
+}
+
+namespace {
+
+// These scripts are older than `datasets`, and read any file as text.
+constexpr std::array<std::string_view, 2> kScriptsOfText = {"run_language_modeling.py",
+                                                            "run_lm_finetuning.py"};
+// Ends of names of files that berth reads as tables.
+constexpr std::array<std::string_view, 6> kTables = {".csv",   ".tsv",     ".json",
+                                                     ".jsonl", ".parquet", ".pkl"};
+constexpr const char* kShare = "0.05";
+
+void check_early_files(const TrainingScript& script, const OwnCommand& own,
+                       std::vector<Remark>& remarks) {
+  for (const char* flag : {"train-data-file", "eval-data-file"}) {
+    const std::string file = lower_ascii(own.value(flag).value_or(""));
+    if (std::ranges::none_of(kTables, [&](auto end) { return file.ends_with(end); })) continue;
+    remarks.push_back({cat("--", flag),
+                       cat("names a table by its ending, and ", script.name,
+                           " reads all lines of the file as text; name a copy that ends with .txt"),
+                       true});
+  }
+  const bool evaluates = own.value("mode").value_or("train_and_eval") != "train";
+  if (evaluates && !own.has("eval-data-file")) {
+    remarks.push_back(
+        {"--eval_data_file", cat("is missing, and ", script.name, " evaluates on its rows"), true});
+  }
+  if (own.has("line-by-line")) return;
+  remarks.push_back({std::string(script.name),
+                     "joins the lines of a file without the tokens for the ends of texts, which "
+                     "berth puts around each line",
+                     false});
+}
+
+void evaluate_share(const TrainingScript& script, const std::string& share, OwnCommand& own,
+                    std::vector<Remark>& remarks) {
+  if (!own.has("validation-split")) own.set("validation-split", share);
+  remarks.push_back({"--validation-split",
+                     cat("is the share that ", script.name,
+                         " sets aside. The script takes the first rows, and berth chooses them by "
+                         "a hash of their texts"),
+                     false});
+  if (own.value("mode").value_or("") != "train") return;
+  own.set("mode", "train_and_eval");
+  remarks.push_back({"--mode train_and_eval",
+                     cat("leaves these rows out of training, as ", script.name,
+                         " does without --do_eval, too; --mode train trains on all rows"),
+                     false});
+}
+
+// An evaluation alone scores the split named validation, or the share that is set aside.
+void check_scored_split(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                        std::vector<Remark>& remarks) {
+  const HubDataSet rows = find_hub_data_set(typed.value("dataset_name").value_or(""),
+                                            typed.value("dataset_config_name").value_or(""));
+  if (rows.splits == HubSplits::kValidation) return;
+  own.remove("eval-data-file");
+  remarks.push_back(
+      {typed.typed_name("dataset_name"),
+       cat("is not known to have a split named validation, without which ", script.name,
+           " evaluates on its first rows; name the rows with --validation_file"),
+       true});
+}
+
+void set_rows_aside(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                    std::vector<Remark>& remarks) {
+  const std::optional<std::string> name = typed.value("dataset_name");
+  if (!own.trains() && name) return check_scored_split(script, typed, own, remarks);
+  if (!own.trains() || own.has("eval-data-file")) return;
+  const std::string share = own.value("validation-split").value_or(kShare);
+  if (!name) {
+    if (script.sets_aside == SetsAside::kAll) return evaluate_share(script, share, own, remarks);
+    if (own.value("mode").value_or("train_and_eval") == "train") return;
+    remarks.push_back({"--validation_file",
+                       cat("is missing, and ", script.name, " evaluates on its rows"), true});
+    return;
+  }
+  const std::string config = typed.value("dataset_config_name").value_or("");
+  const HubDataSet rows = find_hub_data_set(*name, config);
+  const std::string flag = typed.typed_name("validation_split_percentage");
+  if (rows.splits == HubSplits::kValidation) {
+    if (flag.empty()) return;
+    own.remove("validation-split");
+    remarks.push_back({flag, "has no effect: the data set has a split named validation", false});
+  } else if (rows.splits == HubSplits::kUnknown && !typed.value("validation-split")) {
+    own.remove("validation-split");
+    remarks.push_back(
+        {typed.typed_name("dataset_name"),
+         cat("is not known here, and neither is whether it has a split named validation. Where it "
+             "has none, add --validation-split ",
+             share, ", which is what ", script.name,
+             " sets aside. Where it has one, name the rows with --train_file ", rows.place,
+             " --validation_file ", rows.place, "/validation instead"),
+         true});
+  } else {
+    evaluate_share(script, share, own, remarks);
+  }
+}
+
+}  // namespace
+
+bool masks_texts(std::string_view script) {
+  return script.find("mlm") != script.npos || script.find("_lm_") != script.npos ||
+         script.find("language_model") != script.npos;
+}
+
+void check_masked_texts(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                        std::vector<Remark>& remarks) {
+  if (!masks_texts(script.name)) return;
+  if (std::ranges::find(kScriptsOfText, script.name) != kScriptsOfText.end()) {
+    check_early_files(script, own, remarks);
+  }
+  if (script.sets_aside != SetsAside::kNone) set_rows_aside(script, typed, own, remarks);
+  if (own.has("line-by-line")) {
+    remarks.push_back({"--line-by-line",
+                       cat("makes several sequences of a long line, of which ", script.name,
+                           " drops all but the first"),
+                       false});
+  }
+  if (own.has("max-train-samples") && script.sets_aside != SetsAside::kNone) {
+    own.remove("max-train-samples");
+    remarks.push_back({typed.typed_name("max-train-samples"),
+                       cat("counts sequences of tokens in ", script.name,
+                           ", and rows in berth; write the rows into a file and name it"),
+                       true});
+  }
 }
 
 }  // namespace berth

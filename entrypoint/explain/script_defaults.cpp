@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-constexpr ScriptDefault kRate = {"learning-rate", "5e-5", true};
+constexpr ScriptDefault kDefaultRate = {"learning-rate", "5e-5", true};
 constexpr ScriptDefault kNoDecay = {"weight-decay", "0", true};
 constexpr ScriptDefault kNoWarmup = {"warmup-ratio", "0", true};
 constexpr ScriptDefault kNoClipping = {"max-grad-norm", "0", true};
@@ -24,43 +24,48 @@ constexpr ScriptDefault kMaskedTask = {"task", "mlm", false};
 constexpr ScriptDefault kJoined = {"attend-across-documents", "", false};
 
 // With Trainer.
-constexpr ScriptDefault kTrainer[] = {kRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kTrainer[] = {kDefaultRate, kNoDecay, kNoWarmup};
 // As of early transformers, which cuts at 128 tokens.
-constexpr ScriptDefault kEarlyNer[] = {kNerTask, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup};
-constexpr ScriptDefault kMasked[] = {kMaskedTask, kWhole, kJoined, kRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kEarlyNer[] = {kNerTask, kDefaultRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kDefaultRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kQuestions[] = {kLong, kDefaultRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kMasked[] = {kMaskedTask,  kWhole,   kJoined,
+                                     kDefaultRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kEarlyMasked[] = {
-    kMaskedTask,           kWhole, kJoined,  {"batch-size", "4", true},
-    {"epochs", "1", true}, kRate,  kNoDecay, kNoWarmup};
-constexpr ScriptDefault kMaskedLines[] = {
-    kMaskedTask, kWhole,   {"line-by-line", "", false}, {"whole-word-masking", "", true}, kRate,
-    kNoDecay,    kNoWarmup};
+    kMaskedTask,           kWhole,       kJoined,  {"batch-size", "4", true},
+    {"epochs", "1", true}, kDefaultRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kMaskedLines[] = {kMaskedTask,
+                                          kWhole,
+                                          {"line-by-line", "", false},
+                                          {"whole-word-masking", "", true},
+                                          kDefaultRate,
+                                          kNoDecay,
+                                          kNoWarmup};
 // The scripts named *_no_trainer.py do not clip gradients.
-constexpr ScriptDefault kBare[] = {kRate, kNoDecay, kNoWarmup, kNoClipping};
-constexpr ScriptDefault kBareNer[] = {kNerTask, kRate, kNoDecay, kNoWarmup, kNoClipping};
-constexpr ScriptDefault kBareQuestions[] = {kLong, kRate, kNoDecay, kNoWarmup, kNoClipping};
-constexpr ScriptDefault kBareMasked[] = {kMaskedTask, kWhole,    kJoined,    kRate,
+constexpr ScriptDefault kBare[] = {kDefaultRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareNer[] = {kNerTask, kDefaultRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareQuestions[] = {kLong, kDefaultRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareMasked[] = {kMaskedTask, kWhole,    kJoined,    kDefaultRate,
                                          kNoDecay,    kNoWarmup, kNoClipping};
 // With Flax: no clipping, and rows that do not fill a batch are left out.
-constexpr ScriptDefault kFlax[] = {kRate,        kNoDecay,    kNoWarmup,
+constexpr ScriptDefault kFlax[] = {kDefaultRate, kNoDecay,    kNoWarmup,
                                    kBertEpsilon, kNoClipping, kDropLast};
-constexpr ScriptDefault kFlaxNer[] = {kNerTask,     kRate,       kNoDecay, kNoWarmup,
-                                      kBertEpsilon, kNoClipping, kDropLast};
-constexpr ScriptDefault kFlaxQuestions[] = {kLong,        kRate,       kNoDecay, kNoWarmup,
-                                            kBertEpsilon, kNoClipping, kDropLast};
-constexpr ScriptDefault kFlaxMasked[] = {kMaskedTask, kWhole,    kJoined,     kRate,
+constexpr ScriptDefault kFlaxNer[] = {kNerTask,     kDefaultRate, kNoDecay, kNoWarmup,
+                                      kBertEpsilon, kNoClipping,  kDropLast};
+constexpr ScriptDefault kFlaxQuestions[] = {kLong,        kDefaultRate, kNoDecay, kNoWarmup,
+                                            kBertEpsilon, kNoClipping,  kDropLast};
+constexpr ScriptDefault kFlaxMasked[] = {kMaskedTask, kWhole,    kJoined,     kDefaultRate,
                                          kNoDecay,    kNoWarmup, kNoClipping, kDropLast};
 // model.fit() of sentence-transformers before version 3.
 constexpr ScriptDefault kFit[] = {{"learning-rate", "2e-5", true}, {"epochs", "1", true}};
 // google-research/bert and Model Garden.
-constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
-constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kRate, kBertEpsilon};
+constexpr ScriptDefault kBertClassifier[] = {kLowerCase, kBertBatch, kDefaultRate, kBertEpsilon};
+constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kDefaultRate, kBertEpsilon};
 // The first version of BERT for PyTorch, of which NVIDIA's is one.
-constexpr ScriptDefault kTorchBert[] = {kBertBatch, kRate, kBertEpsilon};
-constexpr ScriptDefault kTorchSquad[] = {kLong, kBertBatch, kRate, kBertEpsilon};
-constexpr ScriptDefault kGarden[] = {kBertBatch, kRate, kBertEpsilon};
-constexpr ScriptDefault kGardenSquad[] = {kLowerCase, kBertBatch, kRate, kBertEpsilon};
+constexpr ScriptDefault kTorchBert[] = {kBertBatch, kDefaultRate, kBertEpsilon};
+constexpr ScriptDefault kTorchSquad[] = {kLong, kBertBatch, kDefaultRate, kBertEpsilon};
+constexpr ScriptDefault kGarden[] = {kBertBatch, kDefaultRate, kBertEpsilon};
+constexpr ScriptDefault kGardenSquad[] = {kLowerCase, kBertBatch, kDefaultRate, kBertEpsilon};
 
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
@@ -226,6 +231,94 @@ const TrainingScript* find_script(std::string_view name, std::string_view path,
     if (const TrainingScript* script = among(kBertScripts)) return script;
   }
   return among(kTrainerScripts);
+}
+
+namespace {
+
+constexpr std::string_view kDecoder = "this script trains decoders, and berth trains encoders";
+constexpr std::string_view kBeams =
+    "berth finds answers without a beam: run_qa.py is what --task question_answering does";
+constexpr std::string_view kPrepares =
+    "berth masks texts as it trains; --mode prepare --task mlm cleans and tokenizes them before";
+constexpr std::string_view kFeatures =
+    "this script writes the hidden states of tokens; --mode embed writes one vector a text";
+constexpr std::string_view kChoices =
+    "berth has no multiple choice yet; --task sequence_classification labels single texts or pairs";
+constexpr std::string_view kSentences =
+    "berth does not predict next sentences; --task mlm pre-trains by masked tokens alone, as "
+    "RoBERTa did";
+constexpr std::string_view kNoTexts = "berth trains encoders of texts";
+constexpr std::string_view kAnalyses = "this script analyses a model, and berth trains models";
+
+constexpr std::string_view kTensorFlow =
+    "the scripts for TensorFlow train with optimizers and schedules of their own; explain the line "
+    "of the script for PyTorch";
+
+struct RefusedScript {
+  std::string_view name, text;
+};
+
+constexpr RefusedScript kRefusedScripts[] = {
+    // Decoders.
+    {"run_clm.py", kDecoder},
+    {"run_clm_no_trainer.py", kDecoder},
+    {"run_clm_flax.py", kDecoder},
+    {"run_fim.py", kDecoder},
+    {"run_fim_no_trainer.py", kDecoder},
+    {"run_plm.py", kDecoder},
+    {"run_generation.py", kDecoder},
+    {"run_seq2seq_qa.py", kDecoder},
+    {"run_seq2seq.py", kDecoder},
+    {"run_summarization.py", kDecoder},
+    {"run_summarization_no_trainer.py", kDecoder},
+    {"run_summarization_flax.py", kDecoder},
+    {"run_translation.py", kDecoder},
+    {"run_translation_no_trainer.py", kDecoder},
+    {"run_t5_mlm_flax.py", kDecoder},
+    {"run_bart_dlm_flax.py", kDecoder},
+    {"finetune_trainer.py", kDecoder},
+    {"sft.py", kDecoder},
+    {"dpo.py", kDecoder},
+    // Multiple choice and next sentences.
+    {"run_swag.py", kChoices},
+    {"run_swag_no_trainer.py", kChoices},
+    {"run_multiple_choice.py", kChoices},
+    {"run_nsp.py", kSentences},
+    {"run_pretraining.py", kSentences},
+    {"create_pretraining_data.py", kPrepares},
+    // Other tasks.
+    {"run_qa_beam_search.py", kBeams},
+    {"run_qa_beam_search_no_trainer.py", kBeams},
+    {"extract_features.py", kFeatures},
+    {"run_bertology.py", kAnalyses},
+    {"run_classifier_with_tfhub.py",
+     "berth reads checkpoints and model folders: use run_classifier.py with --init_checkpoint"},
+    // No texts.
+    {"run_image_classification.py", kNoTexts},
+    {"run_image_classification_no_trainer.py", kNoTexts},
+    {"run_image_classification_flax.py", kNoTexts},
+    {"run_image_captioning_flax.py", kNoTexts},
+    {"run_audio_classification.py", kNoTexts},
+    {"run_speech_recognition_ctc.py", kNoTexts},
+    {"run_speech_recognition_seq2seq.py", kNoTexts},
+    {"run_flax_speech_recognition_seq2seq.py", kNoTexts},
+    {"run_semantic_segmentation.py", kNoTexts},
+    {"run_object_detection.py", kNoTexts},
+    {"run_clip.py", kNoTexts},
+    {"run_hybrid_clip.py", kNoTexts},
+    {"run_mae.py", kNoTexts},
+    {"run_mim.py", kNoTexts},
+    {"run_wav2vec2_pretraining_no_trainer.py", kNoTexts},
+};
+
+}  // namespace
+
+std::string_view refused_script(std::string_view name, std::string_view path) {
+  if (name.starts_with("run_tf_") || path.find("examples/tensorflow/") != path.npos) {
+    return kTensorFlow;
+  }
+  const auto row = std::ranges::find(kRefusedScripts, name, &RefusedScript::name);
+  return row == std::end(kRefusedScripts) ? std::string_view() : row->text;
 }
 
 }  // namespace berth

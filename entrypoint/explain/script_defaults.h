@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "entrypoint/flags/foreign/typed_command.h"
+#include "entrypoint/flags/foreign/translation.h"
 
 namespace berth {
 

@@ -11,7 +11,7 @@
 #include "storage/open_storage.h"
 #include "trainer/corpus/cleaning_rules.h"
 #include "trainer/loop/options.h"
-#include "trainer/model/dropout_generator.h"
+#include "trainer/model/update.h"
 #include "trainer/text/training/tokenizer_trainer.h"
 
 namespace berth {

@@ -1,14 +1,130 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "entrypoint/flags/flag_role.h"
 #include "entrypoint/flags/flag_value.h"
+#include "trainer/loop/options.h"
+#include "trainer/loop/setting.h"
+#include "trainer/model/task.h"
 
 namespace berth {
+
+// What else holds for a flag, as bits beside the bits of setting.h.
+//
+// Where the flag is not given, a mode that runs the finished model of a job takes the value from
+// job.json. A model must read rows as it did when it was trained.
+inline constexpr unsigned kAsTrained = 1u << 8;
+// Only --mode eval takes the value, because losses compare only where rows have the same weights.
+inline constexpr unsigned kAsScored = 1u << 9;
+// Only --mode eval takes the value, and only where a text is compared with the others of its batch.
+inline constexpr unsigned kAsBatched = 1u << 10;
+// A mode that does not use the flag refuses it.
+inline constexpr unsigned kRefusedElsewhere = 1u << 11;
+// The value is a place that the job writes to.
+inline constexpr unsigned kWrittenTo = 1u << 13;
+// Later code refuses a task that does not heed the flag, because its error can say more.
+inline constexpr unsigned kTaskIsRefusedLater = 1u << 12;
+
+using TaskRule = bool (*)(const TaskTraits&);
+using SettingsRule = bool (*)(const Settings&);
+
+// What a flag is to a job. Code that needs some of the flags asks the roles, and has no list of
+// names. A row of the flag table without a role does not compile.
+struct FlagRole {
+  FlagRole(Effect effect_of_value, ModeSet used_in, unsigned with_marks = 0)
+      : effect(effect_of_value), modes(used_in), marks(with_marks) {}
+
+  // Only these tasks heed it in a training. By default all tasks do.
+  FlagRole heeded_by(TaskRule rule) const {
+    FlagRole role = *this;
+    role.tasks = rule;
+    return role;
+  }
+  // The flag changes nothing without the flag `name`, which asks for `what`: "there is no <what>".
+  // The check of the command line refuses it alone, unless a mode that trains nothing uses it.
+  FlagRole only_with(const char* name, const char* what) const {
+    FlagRole role = *this;
+    role.companion = name;
+    role.thing = what;
+    return role;
+  }
+  // A mode whose row has this need (mode.h) cannot do without the flag.
+  FlagRole needed_as(unsigned what) const {
+    FlagRole role = *this;
+    role.need = what;
+    return role;
+  }
+  // The value decides (Effect::kDecides) where `rule` holds.
+  FlagRole decides_where(SettingsRule rule) const {
+    FlagRole role = *this;
+    role.decides = rule;
+    return role;
+  }
+  // A mode uses it too where `rule` holds.
+  FlagRole used_where(SettingsRule rule) const {
+    FlagRole role = *this;
+    role.uses = rule;
+    return role;
+  }
+
+  bool has(unsigned mark) const { return (marks & mark) != 0; }
+  bool is_recorded() const { return effect != Effect::kUnrecorded; }
+  bool is_used(const Settings& settings) const {
+    return (modes & set_of({settings.mode})) != 0 || (uses != nullptr && uses(settings));
+  }
+  bool is_heeded_by(Task task) const { return tasks == nullptr || tasks(traits(task)); }
+  Effect effect_in(const Settings& settings) const {
+    return decides != nullptr && decides(settings) ? Effect::kDecides : effect;
+  }
+
+  Effect effect;
+  ModeSet modes;
+  unsigned marks;
+  TaskRule tasks = nullptr;
+  SettingsRule decides = nullptr, uses = nullptr;
+  const char *companion = nullptr, *thing = nullptr;
+  unsigned need = 0;
+};
+
+// The tasks that a flag may be for.
+namespace tasks_that {
+
+inline bool have_classes(const TaskTraits& task) { return task.has_classes; }
+inline bool have_one_class(const TaskTraits& task) { return task.labels == LabelKind::kClass; }
+inline bool have_cross_entropy(const TaskTraits& task) {
+  return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
+         task.labels == LabelKind::kMaskedId;
+}
+inline bool compare(const TaskTraits& task) { return task.rows == HeadRows::kGroups; }
+inline bool have_labels(const TaskTraits& task) { return task.has_label_column; }
+inline bool may_have_labels(const TaskTraits& task) { return have_labels(task) || compare(task); }
+inline bool compare_with_labels(const TaskTraits& task) {
+  return compare(task) && have_labels(task);
+}
+inline bool read_pairs(const TaskTraits& task) {
+  return task.inputs == InputKind::kTexts || task.inputs == InputKind::kTextGroup ||
+         task.inputs == InputKind::kQuestion;
+}
+inline bool mix_labels(const TaskTraits& task) {
+  return task.rows == HeadRows::kSequences && have_labels(task);
+}
+inline bool join_rows(const TaskTraits& task) { return task.rows == HeadRows::kMasked; }
+inline bool learn_vectors(const TaskTraits& task) {
+  return are_vectors(task.labels) || join_rows(task);
+}
+inline bool have_a_teacher(const TaskTraits& task) {
+  return mix_labels(task) || learn_vectors(task);
+}
+inline bool mask(const TaskTraits& task) { return task.labels == LabelKind::kMaskedId; }
+inline bool replace_tokens(const TaskTraits& task) { return task.rows == HeadRows::kReplaced; }
+inline bool train_one_network(const TaskTraits& task) { return !replace_tokens(task); }
+inline bool find_answers(const TaskTraits& task) { return task.labels == LabelKind::kSpan; }
+
+}  // namespace tasks_that
 
 // The headings of --help, in its order.
 enum class FlagGroup {
@@ -60,5 +176,28 @@ std::vector<Flag> corpus_flags();   // of FlagGroup::kTools: the cleaning of a c
 std::vector<Flag> device_flags();   // FlagGroup::kMachine
 std::vector<Flag> cluster_flags();  // FlagGroup::kMachine
 std::vector<Flag> machine_flags();  // and the hidden ones
+
+// A flag as someone typed it, without its dashes and value.
+struct FlagSpelling {
+  const Flag* flag;
+  bool negated;  // --no-x or --nox
+};
+
+// Finds the row of the flag table that `typed` names, by its name or one of its aliases, as below.
+// nullopt: there is none.
+std::optional<FlagSpelling> find_flag_spelling(std::string_view typed);
+
+// Finds the row of the flag table that `typed` names, by its name or one of its aliases. `_` may
+// stand for `-`. Throws kUsage on an unknown name, with the nearest known one if it is near, and on
+// --no-x where x is not a switch.
+FlagSpelling look_up_flag(std::string_view typed);
+
+// `word` as a shell takes it for one word. With `expands`, $NAME and a leading ~/ keep their
+// meaning.
+std::string shell_quoted(const std::string& word, bool expands);
+
+// A flag with its value, as someone types it: "--batch-size 32", "--recompute",
+// "--no-do-lower-case". `expands` as in shell_quoted().
+std::string typed_flag(const Flag& flag, const std::string& value, bool expands);
 
 }  // namespace berth

@@ -1,5 +1,19 @@
 #include "entrypoint/flags/flags.h"
 
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "entrypoint/flags/command_line.h"
+#include "entrypoint/flags/flag_value.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "storage/google/local_text.h"
+#include "trainer/model/task.h"
+
 #define CXXOPTS_NO_REGEX  // std::regex recurses for each character, so a long value would overflow
                           // the stack
 #include <algorithm>
@@ -7,19 +21,258 @@
 #include <map>
 #include <string_view>
 
-#include "entrypoint/flags/check_settings.h"
-#include "entrypoint/flags/flag_file.h"
-#include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/flag_rules.h"
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/translation.h"
-#include "entrypoint/flags/mode_flags.h"
-#include "entrypoint/flags/settle_devices.h"
-#include "entrypoint/platform/certificates.h"
-#include "storage/base/error.h"
-#include "storage/base/text.h"
+#include "entrypoint/platform/program_files.h"
 #include "storage/storage.h"
 
 namespace berth {
 namespace {
+
+constexpr std::string_view kFlagFile = "--flagfile";
+
+// Adds the flag in `line`, the one of this number in `file`.
+void add_line(std::string_view line, size_t number, const std::string& file,
+              std::vector<std::string>& arguments) {
+  line = trimmed(line);
+  if (line.empty() || line.starts_with('#') || line.starts_with("//")) return;
+  const std::string place = cat(file, ": line ", number);
+  if (!line.starts_with("--")) {
+    throw Error(Code::kUsage, cat(quoted(line), " is not a flag"), place,
+                "write one flag a line, as --name=value");
+  }
+  const size_t name_end = std::min(line.find_first_of(" \t="), line.size());
+  if (line.substr(0, name_end) == kFlagFile) {
+    throw Error(Code::kUsage, "a file of flags cannot name another one", place,
+                "give --flagfile once for each file");
+  }
+  if (name_end == line.size() || line[name_end] == '=') {
+    arguments.emplace_back(line);
+  } else {
+    arguments.emplace_back(line.substr(0, name_end));
+    arguments.emplace_back(trimmed(line.substr(name_end)));
+  }
+}
+
+std::vector<std::string> flags_in(const std::string& file) {
+  const std::optional<LocalText> read = read_local_text(file);
+  if (!read) {
+    throw Error(Code::kNotFound, "there is no such file", cat(kFlagFile, " ", file),
+                "the file of flags must be on the local disk");
+  }
+  std::vector<std::string> flags;
+  std::string_view rest = read->text;
+  for (size_t number = 1; !rest.empty(); ++number) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    add_line(rest.substr(0, end), number, file, flags);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return flags;
+}
+
+// Replaces each `--flagfile FILE` by the flags in the local file FILE, as Abseil does. So each task
+// of an Indexed Job can have flags of its own. `home` is the user's home directory.
+//
+// A line is one flag: `--name=value`, `--name value` or `--name`. The value reaches to the end of
+// the line and is not unquoted. Empty lines and lines that begin with # or // are passed over. A
+// file cannot name another one.
+//
+// `notes` receives one sentence for each file, with its flags. Throws kUsage on a line that is not
+// a flag, on a missing name, and on a path that parse_path() refuses. Throws kNotFound if there is
+// no such file.
+std::vector<std::string> expand_flag_files(std::span<const char* const> arguments,
+                                           const std::string& home,
+                                           std::vector<std::string>& notes) {
+  std::vector<std::string> expanded;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    std::string file;
+    if (argument == kFlagFile && i + 1 < arguments.size()) {
+      file = arguments[++i];
+    } else if (argument.starts_with(kFlagFile) &&
+               argument.substr(kFlagFile.size()).starts_with('=')) {
+      file = argument.substr(kFlagFile.size() + 1);
+    } else if (argument != kFlagFile) {
+      expanded.emplace_back(argument);
+      continue;
+    }
+    if (file.empty()) throw Error(Code::kUsage, "the flag needs a value", std::string(kFlagFile));
+    file = parse_path(file, home);
+    const std::vector<std::string> flags = flags_in(file);
+    std::string note = cat("the flags in ", file, ":");
+    for (const std::string& flag : flags) note += " " + flag;
+    notes.push_back(std::move(note));
+    expanded.insert(expanded.end(), flags.begin(), flags.end());
+  }
+  return expanded;
+}
+
+// A device, and the flag that asks for it.
+struct Wish {
+  DeviceKind kind;
+  std::string flag;
+};
+
+[[noreturn]] void refuse(const std::string& one, const std::string& other) {
+  throw Error(Code::kUsage, cat(one, " and ", other, " ask for different devices"), "",
+              "leave one of them out");
+}
+
+std::string text_of(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kAuto:
+      return "--device auto";
+    case DeviceKind::kCpu:
+      return "--device cpu";
+    case DeviceKind::kTpu:
+      return "--device tpu";
+    case DeviceKind::kGpu:
+      return "--device gpu";
+    case DeviceKind::kXlaCpu:
+      return "--device xla-cpu";
+  }
+  return "";
+}
+
+// The devices that the flags of TensorFlow ask for. --num-gpus 0 comes last: with a TPU it asks for
+// nothing.
+std::vector<Wish> wishes(const DeviceOptions& options) {
+  std::vector<Wish> found;
+  const std::string strategy = "--distribution-strategy ";
+  if (options.strategy == Strategy::kTpu) found.push_back({DeviceKind::kTpu, strategy + "tpu"});
+  if (options.strategy == Strategy::kGpu) found.push_back({DeviceKind::kGpu, strategy + "gpu"});
+  if (!options.tpu.empty()) found.push_back({DeviceKind::kTpu, "--tpu"});
+  if (options.num_gpus > 0) {
+    found.push_back({DeviceKind::kGpu, cat("--num-gpus ", *options.num_gpus)});
+  }
+  const bool wants_tpu = !found.empty() && found[0].kind == DeviceKind::kTpu;
+  if (options.num_gpus == 0 && !wants_tpu) found.push_back({DeviceKind::kCpu, "--num-gpus 0"});
+  return found;
+}
+
+DeviceKind chosen_kind(const CommandLine& command_line) {
+  const DeviceKind asked = command_line.settings.device;
+  const std::vector<Wish> wanted = wishes(command_line.device);
+  for (const Wish& wish : wanted) {
+    if (wish.kind != wanted[0].kind) refuse(wanted[0].flag, wish.flag);
+    const bool is_no_gpu = wish.kind == DeviceKind::kCpu && asked != DeviceKind::kGpu;
+    if (asked != DeviceKind::kAuto && asked != wish.kind && !is_no_gpu) {
+      refuse(wish.flag, text_of(asked));
+    }
+  }
+  return asked == DeviceKind::kAuto && !wanted.empty() ? wanted[0].kind : asked;
+}
+
+int64_t settled_count(const DeviceOptions& options) {
+  int64_t count = options.devices;
+  const auto also = [&](int64_t other, const std::string& flag) {
+    if (count > 0 && count != other) {
+      throw Error(Code::kUsage, cat(flag, " asks for ", other, ", and another flag for ", count),
+                  "--devices", "leave one of them out");
+    }
+    count = other;
+  };
+  if (options.num_gpus > 0) also(*options.num_gpus, "--num-gpus");
+  if (options.strategy == Strategy::kOneDevice) also(1, "--distribution-strategy");
+  return count;
+}
+
+constexpr int64_t kPort = 29500;  // PyTorch's
+
+// Throws kUsage with the flag that one worker alone understands, if there is one.
+void require_shared_work(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  const auto refuse = [&](const std::string& flag, const std::string& why) {
+    throw Error(Code::kUsage, cat(why, ", and there are ", *command_line.cluster.size, " workers"),
+                flag, "leave it out, or give --world-size 1");
+  };
+  if (settings.training.seeds > 1) refuse("--seeds", "several runs are made by one worker");
+  const std::optional<Task> task = find_task(settings.data.task);
+  if (!task) return;
+  if (traits(*task).rows == HeadRows::kGroups) {
+    refuse(cat("--task ", task_name(*task)), "the task is trained by one worker");
+  }
+}
+
+void settle_device_of_workers(CommandLine& command_line) {
+  DeviceKind& device = command_line.settings.device;
+  if (device == DeviceKind::kAuto) {
+    device = DeviceKind::kCpu;
+    command_line.notes.push_back("device: CPU, because several workers were asked for");
+  }
+  if (device == DeviceKind::kCpu) return;
+  command_line.settings.training.place.cuts_updates = false;
+  command_line.notes.push_back(
+      "several workers with TPUs or GPUs are experimental: no such job has been tried");
+}
+
+int64_t require_rank(const ClusterOptions& options) {
+  if (!options.rank) {
+    throw Error(
+        Code::kUsage,
+        cat("there are ", *options.size, " workers, and nothing says which of them this one is"),
+        "--rank", "give each worker a number from 0 on");
+  }
+  if (*options.rank < *options.size) return *options.rank;
+  throw Error(Code::kUsage,
+              cat("is ", *options.rank, ", and the ", *options.size,
+                  " workers have the numbers 0 to ", *options.size - 1),
+              "--rank", "give each worker a number of its own");
+}
+
+// Turns --distribution-strategy, --tpu and --num-gpus into settings.device and device.devices.
+// Throws kUsage where they contradict each other, --device or --devices. Looks at no device.
+void settle_device(CommandLine& command_line) {
+  command_line.settings.device = chosen_kind(command_line);
+  command_line.device.devices = settled_count(command_line.device);
+}
+
+// Completes `command_line.cluster` by what the platform says, and sets the place of this worker and
+// the device in the settings. Modes that neither train nor run a model over rows ignore the other
+// workers, and so does a run inside a job.
+//
+// Throws kUsage in four cases. This worker's number is missing, or no number of a worker. Nothing
+// says how to find worker 0. The platform gives this process another part than a worker's. Only one
+// worker can do the job.
+void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
+  ClusterOptions& options = command_line.cluster;
+  const ModeTraits& mode = traits(command_line.settings.mode);
+  if (command_line.parent_process > 0 || !(mode.trains() || mode.runs_finished_model())) {
+    options.size = 1;
+    return;
+  }
+  if (!options.size) {
+    if (!platform.other_role.empty()) {
+      throw Error(Code::kUsage,
+                  cat("the environment makes this process a ", quoted(platform.other_role),
+                      ", and berth has only workers that train"),
+                  "", "start the chief and the workers alone");
+    }
+    options.size = options.most > 0 ? options.most : platform.size;
+  }
+  if (options.most > 0 && options.most != options.size) {
+    throw Error(Code::kUsage,
+                cat("names ", options.most, " workers, and --world-size ", *options.size),
+                "--elastic", "leave --world-size out");
+  }
+  if (options.size.value_or(1) == 1) return;
+  options.secret = platform.secret;
+  if (!options.rank) options.rank = platform.rank;
+  if (options.leader_host.empty()) options.leader_host = platform.leader_host;
+  if (!options.leader_port) options.leader_port = platform.leader_port;
+  if (!options.leader_port && !options.leader_host.empty()) options.leader_port = kPort;
+  const int64_t rank = require_rank(options);
+  if (mode.trains()) {
+    command_line.settings.training.place = {.rank = rank, .size = *options.size};
+    require_shared_work(command_line);
+  }
+  settle_device_of_workers(command_line);
+  if (options.leader_host.empty() && command_line.settings.output.job_dir.empty()) {
+    throw Error(Code::kUsage, "nothing says how the workers find worker 0", "--master-addr",
+                "give all of them its address, or a --job-dir that they share");
+  }
+}
 
 #if CXXOPTS__VERSION_MAJOR > 3 || (CXXOPTS__VERSION_MAJOR == 3 && CXXOPTS__VERSION_MINOR >= 1)
 using MalformedArguments = cxxopts::exceptions::exception;

@@ -1,4 +1,6 @@
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/probe_list.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -72,6 +74,414 @@ std::vector<Flag> training_flags() {
        "JOB_DIR/metrics.json then holds the mean and the standard deviation of each metric.",
        integer_value(training_option(&TrainingOptions::seeds), {1, 1000}),
        {kDecides, kInTraining}},
+  };
+}
+
+namespace {
+
+constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
+constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
+constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
+constexpr RealRange kDecay{0, 1, false, true, "a number above 0, at most 1"};
+constexpr RealRange kBelowOne{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kAlpha{0, 1e6, false, true, "a number above 0, at most 1e6"};
+constexpr RealRange kPower{0, 100, false, true, "a number above 0, at most 100"};
+
+auto optimization(auto member) {
+  return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization, member);
+}
+
+auto adapter(auto member) {
+  return place(&CommandLine::settings, &Settings::training, &TrainingOptions::optimization,
+               &OptimizationOptions::lora, member);
+}
+
+FlagValue schedule_value() {
+  FlagValue value =
+      choice_value<ScheduleType>(optimization(&OptimizationOptions::lr_scheduler_type),
+                                 {{"linear", ScheduleType::kLinear},
+                                  {"cosine", ScheduleType::kCosine},
+                                  {"polynomial", ScheduleType::kPolynomial},
+                                  {"constant", ScheduleType::kConstant},
+                                  {"constant_with_warmup", ScheduleType::kConstantWithWarmup}});
+  value.hint = "TYPE";
+  return value;
+}
+
+FlagValue optimizer_value() {
+  FlagValue value = choice_value<OptimizerType>(optimization(&OptimizationOptions::optimizer),
+                                                {{"adamw", OptimizerType::kAdamW},
+                                                 {"lamb", OptimizerType::kLamb},
+                                                 {"adamw_torch", OptimizerType::kAdamW},
+                                                 {"adamw_hf", OptimizerType::kAdamW}});
+  value.hint = "adamw|lamb";
+  return value;
+}
+
+}  // namespace
+
+std::vector<Flag> optimization_flags() {
+  using enum Effect;
+  using enum FlagGroup;
+  return {
+      {"learning-rate",
+       {"lr"},
+       kOptimization,
+       "The peak learning rate, reached after warm-up. A narrow encoder needs a larger one, and so "
+       "do random parameters. The defaults are for --optimizer adamw.",
+       optional_real_value(optimization(&OptimizationOptions::learning_rate), kRate),
+       {kDecides, kInTraining, kVaried},
+       "by the encoder's width: 5e-5 from 768 on, 1.4e-4 for 384, 7.3e-4 for 128; in pre-training "
+       "with --init random 2e-4 for 768, 5e-4 for 256, 8.9e-4 for 128"},
+      {"lr-scheduler-type",
+       {"lr-scheduler"},
+       kOptimization,
+       "How the learning rate changes after its peak: linear and cosine fall to --lr-end, "
+       "polynomial falls to --lr-end or 1e-7, and constant_with_warmup stays at the peak. constant "
+       "has no warm-up.",
+       schedule_value(),
+       {kDecides, kInTraining}},
+      {"lr-end",
+       {"end-lr"},
+       kOptimization,
+       "The learning rate at the end of the schedules that fall.",
+       real_value(optimization(&OptimizationOptions::lr_end), kNotNegative),
+       {kDecides, kInTraining}},
+      {"lr-power",
+       {},
+       kOptimization,
+       "The power of the polynomial schedule.",
+       real_value(optimization(&OptimizationOptions::lr_power), kPower),
+       {kDecides, kInTraining}},
+      {"warmup-ratio",
+       {"warmup-proportion"},
+       kOptimization,
+       "The fraction of all updates over which the learning rate rises from 0 to its peak.",
+       real_value(optimization(&OptimizationOptions::warmup_ratio), kPart),
+       {kDecides, kInTraining, kVaried}},
+      {"warmup-steps",
+       {"num-warmup-steps"},
+       kOptimization,
+       "The number of updates over which the learning rate rises, instead of --warmup-ratio.",
+       optional_integer_value(optimization(&OptimizationOptions::warmup_steps), {0, kAnyCount}),
+       {kDecides, kInTraining}},
+      {"optimizer",
+       {"optim", "optimizer-type"},
+       kOptimization,
+       "The optimizer: AdamW, or LAMB for batches of thousands of examples.",
+       optimizer_value(),
+       {kDecides, kInTraining}},
+      {"adam-beta1",
+       {},
+       kOptimization,
+       "The decay of the running mean of the gradients.",
+       real_value(optimization(&OptimizationOptions::adam_beta1), kBelowOne),
+       {kDecides, kInTraining}},
+      {"adam-beta2",
+       {},
+       kOptimization,
+       "The decay of the running mean of the squared gradients.",
+       real_value(optimization(&OptimizationOptions::adam_beta2), kBelowOne),
+       {kDecides, kInTraining}},
+      {"adam-epsilon",
+       {},
+       kOptimization,
+       "The term that is added to the root of the mean square. BERT was trained with 1e-6.",
+       real_value(optimization(&OptimizationOptions::adam_epsilon), kDecay),
+       {kDecides, kInTraining}},
+      {"weight-decay",
+       {"weight-decay-rate"},
+       kOptimization,
+       "The weight decay. Biases and layer norms do not decay.",
+       real_value(optimization(&OptimizationOptions::weight_decay), kNotNegative),
+       {kDecides, kInTraining, kVaried}},
+      {"max-grad-norm",
+       {},
+       kOptimization,
+       "Gradients whose norm is larger are scaled down to this norm. 0 means no clipping.",
+       real_value(optimization(&OptimizationOptions::max_grad_norm), kNotNegative),
+       {kDecides, kInTraining}},
+      {"layerwise-lr-decay",
+       {"layer-decay"},
+       kOptimization,
+       "The learning rate of each layer, as a fraction of the layer above it. The head has the "
+       "full rate.",
+       real_value(optimization(&OptimizationOptions::layerwise_lr_decay), kDecay),
+       {kDecides, kInTraining}},
+      {"label-smoothing",
+       {"label-smoothing-factor"},
+       kOptimization,
+       "The fraction of each training target that is spread over all classes.",
+       real_value(optimization(&OptimizationOptions::label_smoothing), kBelowOne),
+       FlagRole(kDecides, kInTraining).heeded_by(tasks_that::have_cross_entropy)},
+      {"class-weights",
+       {},
+       kOptimization,
+       "The weight of each class in the loss: balanced, or one number for each label, in the order "
+       "of the labels.",
+       text_value("W,W,...", optimization(&OptimizationOptions::class_weights)),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater).heeded_by(tasks_that::have_one_class),
+       "every class has weight 1"},
+      {"freeze-embeddings",
+       {},
+       kOptimization,
+       "Do not train the embeddings.",
+       switch_value(optimization(&OptimizationOptions::freeze_embeddings)),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)},
+      {"freeze-encoder-layers",
+       {},
+       kOptimization,
+       "Do not train this many of the lowest layers, nor the embeddings.",
+       integer_value(optimization(&OptimizationOptions::freeze_encoder_layers), {0, 1024}),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)},
+      {"lora-rank",
+       {"lora-r"},
+       kOptimization,
+       "Low-rank adaptation: train only the head and adapters of this rank beside the dense "
+       "layers. 0 trains the whole model. The adapters are merged into the exported model.",
+       integer_value(adapter(&LoraOptions::rank), {0, 1024}),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)},
+      {"lora-alpha",
+       {},
+       kOptimization,
+       "The outputs of the adapters are scaled by this number divided by the rank.",
+       real_value(adapter(&LoraOptions::alpha), kAlpha),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter")},
+      {"lora-target-modules",
+       {},
+       kOptimization,
+       "The dense layers that get adapters, joined by commas, named as in PEFT: query, key, value, "
+       "attention.output.dense, intermediate.dense, output.dense; or the end of a name that "
+       "several share (dense), or all-linear.",
+       text_value("NAMES", adapter(&LoraOptions::target_modules)),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter"),
+       "each layer's query and value"},
+      {"lora-dropout",
+       {},
+       kOptimization,
+       "The dropout rate of the adapters' inputs in training.",
+       real_value(adapter(&LoraOptions::dropout), kBelowOne),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter")},
+      {"export-adapter",
+       {},
+       kOptimization,
+       "Also write the adapters as PEFT files, into the folder adapter of the finished model.",
+       switch_value(
+           place(&CommandLine::settings, &Settings::output, &OutputOptions::export_adapter)),
+       FlagRole(kDecides, kInTraining | kInExport, kTaskIsRefusedLater)
+           .heeded_by(tasks_that::train_one_network)
+           .only_with("lora-rank", "adapter")},
+  };
+}
+
+namespace {
+
+FlagValue mode_value() {
+  std::vector<std::pair<const char*, Mode>> modes;
+  for (const ModeTraits& row : mode_table()) modes.emplace_back(row.name.data(), row.mode);
+  FlagValue value = choice_value<Mode>(place(&CommandLine::settings, &Settings::mode), modes);
+  value.hint = "MODE";
+  return value;
+}
+
+// Whether a job holds out some of its training rows for evaluation. --mode train holds out none and
+// would then train on other rows.
+bool holds_rows_out(const Settings& settings) {
+  const DataOptions& data = settings.data;
+  return data.eval_data_file.empty() && data.data_dir.empty() && data.validation_split > 0;
+}
+
+// Whether the job's evaluations decide when it ends or which weights are its result.
+bool heeds_evaluations(const Settings& settings) {
+  const TrainingOptions& training = settings.training;
+  return training.early_stopping_patience > 0 || training.load_best_model_at_end;
+}
+
+// "auto", or a number of minutes.
+FlagValue save_minutes() {
+  const auto at = training_option(&TrainingOptions::save_minutes);
+  return {"auto|X", false,
+          [at](CommandLine& line, std::string_view value) {
+            at(line).reset();
+            if (lower_ascii(value) == "auto") return;
+            at(line) = parse_real(value, {0, 1e6, true, true, "auto or a number of minutes"});
+          },
+          [at](const CommandLine& line) {
+            const std::optional<double> minutes = at(line);
+            return minutes ? real_text(*minutes) : "auto";
+          }};
+}
+
+}  // namespace
+
+std::vector<Flag> evaluation_flags() {
+  using enum Effect;
+  using enum FlagGroup;
+  return {
+      {"mode",
+       {},
+       kSaving,
+       "What to do: train, train_and_eval, eval, predict, embed, export_only, prepare, tokenize, "
+       "inspect, convert, train_tokenizer, heartbeat, bench, fetch or report. eval, predict and "
+       "embed use "
+       "the finished model of --job-dir, or --model. embed writes a vector for each text of "
+       "--predict-data-file. export_only "
+       "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
+       "rows that training would read as TFRecords; with --task mlm it cleans text for "
+       "pre-training. train_tokenizer learns a vocabulary from the texts of --train-data-file. "
+       "tokenize, inspect and convert run no model. heartbeat says whether the training of "
+       "--job-dir is alive, as a liveness probe of Kubernetes asks. bench prints how "
+       "fast this machine trains and predicts with BERT-base and BERT-large, in about two minutes. "
+       "fetch copies files, folders and archives from where berth can read to "
+       "--export-dir, and unpacks the archives. report compares the jobs in "
+       "several directories on one page. The mode may also stand before all flags: berth predict "
+       "is berth --mode predict.",
+       mode_value(),
+       FlagRole(kFree, kEverywhere).decides_where(holds_rows_out)},
+      {"eval-steps",
+       {},
+       kSaving,
+       "Evaluate after every N updates. 0 means that --num-eval-per-epoch decides.",
+       integer_value(training_option(&TrainingOptions::eval_steps), {0, kAnyCount}),
+       FlagRole(kFree, kInTrainAndEval).decides_where(heeds_evaluations)},
+      {"num-eval-per-epoch",
+       {},
+       kSaving,
+       "How often to evaluate in an epoch; the last evaluation is at its end.",
+       integer_value(training_option(&TrainingOptions::num_eval_per_epoch), {1, 1'000'000}),
+       {kDecides, kInTrainAndEval}},
+      {"eval-batch-size",
+       {},
+       kSaving,
+       "How many examples to evaluate at once.",
+       integer_value(training_option(&TrainingOptions::eval_batch_size), {0, 1'000'000}),
+       {kFree, kInTrainAndEval | kInInference, kAsBatched},
+       "as many as in a micro-batch"},
+      {"save-steps",
+       {"save-checkpoints-steps"},
+       kSaving,
+       "Save a checkpoint after every N updates. 0 means only at the end.",
+       integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount}),
+       {kFree, kInTraining}},
+      {"save-minutes",
+       {},
+       kSaving,
+       "Also save a checkpoint after X minutes without one. 0 means that the time does not matter. "
+       "auto takes 5 to 30 minutes, so that saving costs at most 1 % of the time (more if one save "
+       "takes over 18 seconds). The next checkpoint replaces one that auto saved.",
+       save_minutes(),
+       {kFree, kInTraining},
+       "0 with --save-steps, else auto"},
+      {"grace-seconds",
+       {},
+       kSaving,
+       "The seconds between the platform's SIGTERM and SIGKILL. If the last checkpoint took longer "
+       "than the remaining seconds, a stopped job writes no other one, and says so. A job that is "
+       "still saving a second before SIGKILL ends without that "
+       "checkpoint. 0 means that the time is not known.",
+       integer_value(training_option(&TrainingOptions::grace_s), {0, 1'000'000}),
+       {kFree, kInTraining}},
+      {"step-timeout",
+       {},
+       kSaving,
+       "End with exit code 12, after printing what each thread does, when an update, or a part of "
+       "an evaluation, takes N seconds. 0 waits for ever.",
+       integer_value(training_option(&TrainingOptions::step_timeout_s), {0, 1'000'000}),
+       {kFree, kInTraining}},
+      {"save-total-limit",
+       {},
+       kSaving,
+       "How many of the newest checkpoints to keep, besides the best one. If the disk is full, all "
+       "but one make room. 0 keeps all, also on a full disk.",
+       integer_value(training_option(&TrainingOptions::save_total_limit), {0, kAnyCount}),
+       {kFree, kInTraining}},
+      {"metric-for-best-model",
+       {},
+       kSaving,
+       "The metric that decides which evaluation is the best: loss, or a metric of the task.",
+       text_value("NAME", training_option(&TrainingOptions::metric_for_best_model)),
+       {kDecides, kInTrainAndEval},
+       "the task's main metric"},
+      {"hypertune-metric",
+       {},
+       kSaving,
+       "The metric to report to hyperparameter tuning after each evaluation. It is written to the "
+       "file CLOUD_ML_HP_METRIC_FILE, or to /tmp/hypertune/output.metrics.",
+       text_value("NAME", output_option(&OutputOptions::hypertune_metric)),
+       {kFree, kInTraining},
+       "CLOUD_ML_HP_METRIC_TAG if it names one, else --metric-for-best-model"},
+      {"early-stopping-patience",
+       {},
+       kSaving,
+       "Stop after this many evaluations in a row that are no improvement. 0 means never.",
+       integer_value(training_option(&TrainingOptions::early_stopping_patience), {0, kAnyCount}),
+       {kDecides, kInTraining}},
+      {"load-best-model-at-end",
+       {},
+       kSaving,
+       "Export the model of the best checkpoint, not of the last one.",
+       switch_value(training_option(&TrainingOptions::load_best_model_at_end)),
+       {kDecides, kInTraining}},
+  };
+}
+
+namespace {
+
+auto probe_option(auto member) { return place(&CommandLine::settings, &Settings::probes, member); }
+
+FlagValue probe_value() {
+  FlagValue value = text_value("[NAME:][TASK=]FILE,...", probe_option(&ProbeOptions::files));
+  value.set = [set = value.set](CommandLine& line, std::string_view given) {
+    std::string files;  // with the home directory in the place of ~/
+    for (size_t at = 0; at < given.size(); ++at) {
+      const bool begins_file = at == 0 || std::string_view(",:=").find(given[at - 1]) < 3;
+      const bool is_home = begins_file && given.substr(at).starts_with("~/");
+      files += is_home ? parse_path("~", line.home) : std::string(1, given[at]);
+    }
+    for (const ProbeFile& probe : parse_probes(files)) parse_path(probe.file, line.home);
+    set(line, files);
+  };
+  return value;
+}
+
+}  // namespace
+
+std::vector<Flag> probe_flags() {
+  using enum Effect;
+  using enum FlagGroup;
+  return {
+      {"probe",
+       {},
+       kSaving,
+       "For pre-training: fine-tune the current encoder on these labelled rows and report the "
+       "scores. This happens before the first update, at intervals and at the end. FILE is any "
+       "value of --train-data-file (write a comma in it as \\,), and TASK is a value of --task. "
+       "Training waits meanwhile, and its result is the same as without probes.",
+       probe_value(),
+       {kFree, kInTraining, kOwnToWorker},
+       "none"},
+      {"probe-steps",
+       {},
+       kSaving,
+       "Probe after every N updates. 0 means as often as evaluations.",
+       integer_value(probe_option(&ProbeOptions::steps), {0, kAnyCount}),
+       FlagRole(kFree, kInTraining).only_with("probe", "probe")},
+      {"probe-samples",
+       {},
+       kSaving,
+       "How many rows of its file a probe trains on at most, in three epochs. It scores about as "
+       "many others, but no more than a fifth of the rows.",
+       integer_value(probe_option(&ProbeOptions::samples), {1, kAnyCount}),
+       FlagRole(kFree, kInTraining).only_with("probe", "probe")},
   };
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "entrypoint/gathering/message.h"
+#include "entrypoint/gathering/connection.h"
 
 namespace berth {
 

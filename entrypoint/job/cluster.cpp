@@ -4,7 +4,7 @@
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
-#include "entrypoint/platform/process_name.h"
+#include "entrypoint/platform/this_process.h"
 #include "storage/base/clock.h"
 #include "storage/base/log.h"
 #include "storage/base/secrets.h"

@@ -4,8 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "entrypoint/gathering/follower.h"
-#include "entrypoint/gathering/leader.h"
+#include "entrypoint/gathering/gathering.h"
 #include "entrypoint/job/job.h"
 #include "trainer/distributed/communicator.h"
 

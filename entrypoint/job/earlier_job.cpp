@@ -1,16 +1,25 @@
 #include "entrypoint/job/earlier_job.h"
 
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "entrypoint/flags/flag_value.h"
-#include "entrypoint/platform/bundled_model.h"
+#include "entrypoint/flags/flags.h"
+#include "entrypoint/platform/program_files.h"
+#include "storage/base/bytes.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
-#include "trainer/data/label_form_record.h"
-#include "trainer/loop/file_format.h"
+#include "trainer/data/label_form.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/load_model.h"
 
 namespace berth {
@@ -180,6 +189,175 @@ ModelOptions EarlierJob::first_model(ModelOptions options) const {
     if (const auto bundled = find_bundled_model()) options.model = bundled->string();
   }
   return options;
+}
+
+namespace {
+
+constexpr const char* kLineByLine = "line-by-line";
+
+}  // namespace
+
+void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line) {
+  if (!earlier.setting(kLineByLine).empty()) return;
+  DataOptions& data = command_line.settings.data;
+  data.words_end_at_spaces = true;
+  if (find_task(data.task) != Task::kMaskedLm) return;
+  const bool asks_for_joining = command_line.gives(kLineByLine) && !data.line_by_line;
+  if (asks_for_joining || data.attends_across_documents) {
+    throw Error(Code::kIncompatible,
+                "an earlier version began the job, which reads each row as a sequence of its own",
+                earlier.directory().to_string(),
+                "go on with --line-by-line, or start a new job in another --job-dir");
+  }
+  data.line_by_line = true;
+}
+
+CommandLine with_reading_of_job(Storage& storage, const JobDirectory& directory,
+                                CommandLine command_line) {
+  if (const auto begun = EarlierJob::find(storage, directory.root())) {
+    keep_reading_of(*begun, command_line);
+  }
+  return command_line;
+}
+
+bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& asked) {
+  for (const Setting& setting : settings_table(asked)) {
+    if (setting.effect == Effect::kPlace && earlier.setting(setting.name) != setting.value) {
+      return false;
+    }
+  }
+  for (const Source& source : earlier.sources()) {
+    if (source.uri.ends_with(kOfTexts)) continue;
+    Checksum now;
+    try {
+      ChecksumSource file(storage.open(Uri::parse(source.uri)), now);
+      std::vector<std::byte> buffer(size_t{1} << 18);
+      while (file.read(buffer) > 0) {
+      }
+    } catch (const Error&) {
+      return false;
+    }
+    if (now != source.checksum) return false;
+  }
+  return !earlier.sources().empty();
+}
+
+SettingsTable settings_of_older_readings() { return {{kLineByLine, "true"}}; }
+
+namespace {
+
+constexpr std::array kOfTrainings = {Precision::kAuto, Precision::kFp32, Precision::kBf16};
+
+std::optional<Precision> find_precision(std::string_view name) {
+  for (const Precision precision : kOfTrainings) {
+    if (name_of(precision) == name) return precision;
+  }
+  return std::nullopt;
+}
+
+bool device_multiplies_bf16(const Job& job) {
+  switch (job.device.kind) {
+    case DeviceKind::kTpu:
+    case DeviceKind::kGpu:
+      return true;
+    case DeviceKind::kXlaCpu:
+      return false;  // it does, but has never used it for --precision auto
+    case DeviceKind::kAuto:
+    case DeviceKind::kCpu:
+      break;
+  }
+  return host_multiplies_bf16(job);
+}
+
+// What a worker tells the others, as bytes.
+struct Told {
+  Precision precision = Precision::kAuto;
+  bool is_given = false;  // by a flag
+  bool device_has_bf16 = false, host_has_bf16 = false;
+
+  std::array<std::byte, 4> bytes() const {
+    return {std::byte(precision), std::byte(is_given), std::byte(device_has_bf16),
+            std::byte(host_has_bf16)};
+  }
+  static Told of(const std::vector<std::byte>& bytes) {
+    return {.precision = static_cast<Precision>(bytes.at(0)),
+            .is_given = bytes.at(1) != std::byte{0},
+            .device_has_bf16 = bytes.at(2) != std::byte{0},
+            .host_has_bf16 = bytes.at(3) != std::byte{0}};
+  }
+};
+
+std::optional<int64_t> first_without(const std::vector<Told>& workers, bool Told::*has_bf16) {
+  for (size_t rank = 0; rank < workers.size(); ++rank) {
+    if (!(workers[rank].*has_bf16)) return static_cast<int64_t>(rank);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& directory) {
+  const auto begun = EarlierJob::find(storage, directory.root());
+  if (!begun) return std::nullopt;
+  const std::string name = begun->setting("precision");
+  return name.empty() ? Precision::kFp32 : find_precision(name);
+}
+
+CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory) {
+  CommandLine line = job.command_line;
+  if (line.gives("precision")) return line;
+  line.settings.precision =
+      precision_of_job(job.storage, directory).value_or(line.settings.precision);
+  return line;
+}
+
+SettingsTable unnamed_settings() {
+  Settings settings;
+  settings.precision = Precision::kFp32;
+  SettingsTable table = settings_table(settings);
+  for (auto& setting : settings_of_older_readings()) table.push_back(std::move(setting));
+  return table;
+}
+
+SharedPrecision share_precision(const Job& job, Communicator& ranks) {
+  const Told own{.precision = job.command_line.settings.precision,
+                 .is_given = job.command_line.gives("precision"),
+                 .device_has_bf16 = device_multiplies_bf16(job),
+                 .host_has_bf16 = host_multiplies_bf16(job)};
+  std::vector<Told> workers;
+  for (const std::vector<std::byte>& bytes : gather_bytes(ranks, own.bytes())) {
+    workers.push_back(Told::of(bytes));
+  }
+  const Precision precision = workers.front().precision;
+  for (size_t rank = 0; rank < workers.size(); ++rank) {
+    if (!workers[rank].is_given || workers[rank].precision == precision) continue;
+    throw Error(Code::kIncompatible,
+                cat("worker 0 goes on with a job that was begun with --precision ",
+                    name_of(precision), ", and worker ", rank, " was started with --precision ",
+                    name_of(workers[rank].precision)),
+                "", "give all workers the same flags");
+  }
+  return {.precision = precision,
+          .without_bf16 = {.device = first_without(workers, &Told::device_has_bf16),
+                           .host = first_without(workers, &Told::host_has_bf16)}};
+}
+
+CommandLine with_checkpoint_limit_of_job(Storage& storage, const JobDirectory& directory,
+                                         CommandLine command_line) {
+  constexpr const char* kFlag = "save-total-limit";
+  TrainingOptions& options = command_line.settings.training;
+  if (command_line.gives(kFlag)) {
+    options.gives_up_checkpoints = options.save_total_limit > 0;
+    return command_line;
+  }
+  const auto begun = EarlierJob::find(storage, directory.root());
+  if (!begun) return command_line;
+  const auto limit = parse_number(begun->setting(kFlag));
+  if (!limit || static_cast<int64_t>(*limit) == options.save_total_limit) return command_line;
+  options.save_total_limit = static_cast<int64_t>(*limit);
+  log_info(cat("--", kFlag, " ", options.save_total_limit,
+               ", because the job began with it and no flag names another"));
+  return command_line;
 }
 
 }  // namespace berth

@@ -6,15 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "entrypoint/flags/command_line.h"
+#include "entrypoint/job/job.h"
 #include "storage/base/json.h"
 #include "storage/storage.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
+#include "trainer/loop/job_record.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/task.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 
@@ -74,5 +78,58 @@ class EarlierJob {
   int64_t vector_size_ = 0;
   bool has_own_decoder_ = false;
 };
+
+// A job keeps its way of reading rows to its end, even if a later version reads them in another
+// way. Its job.json lacks the flag --line-by-line if it is older than the joining of documents.
+
+// Lets `command_line` read rows as `earlier` does: line by line, and with spaces alone between
+// words, if it is older. Throws kIncompatible where a flag asks for something else.
+void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line);
+
+// The command line with the reading of the job in `directory`, if there is one.
+CommandLine with_reading_of_job(Storage& storage, const JobDirectory& directory,
+                                CommandLine command_line);
+
+// Whether the files that job.json names have the bytes that the job has read, and `asked` names the
+// same places. If this version refuses them, then another version has begun the job.
+bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& asked);
+
+// The values of settings that an older job.json does not name, if they differ from the defaults.
+SettingsTable settings_of_older_readings();
+
+// Each machine resolves --precision auto for its own device (make_device()). These functions decide
+// what one machine cannot decide alone: the precision of a job that an earlier process began, and
+// the precision of workers that compute together.
+
+// The precision in the job.json of `directory`, which is kAuto if the job began with "auto".
+// nullopt: the directory has no job.json, or it names no precision of a
+// training. Throws kIncompatible where the file is not a job.json of berth.
+std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& directory);
+
+// The command line of `job`. If no flag names a precision and `directory` holds a job, the
+// precision is the one in its job.json. Throws what precision_of_job() throws.
+CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
+
+// The values of the settings that an older job.json does not name: the defaults, but fp32 as the
+// precision, which was what such a job computed in, and the reading of earlier versions
+// (earlier_reading.h).
+SettingsTable unnamed_settings();
+
+// The precision of all workers.
+struct SharedPrecision {
+  Precision precision;       // worker 0's, because only worker 0 may know the precision in the
+                             // job's directory
+  WithoutBf16 without_bf16;  // the first worker that does not multiply it
+};
+
+// Compares the workers of a job, which all call it. Throws kIncompatible on all of them where a
+// flag of one names another precision than worker 0 goes on with.
+SharedPrecision share_precision(const Job& job, Communicator& ranks);
+
+// The command line with the --save-total-limit of the job in `directory`, unless a flag names
+// another. Jobs of earlier versions kept all checkpoints, and go on so. Only the flag itself keeps
+// checkpoints from making room on a full disk: it asks for all of them if it is 0.
+CommandLine with_checkpoint_limit_of_job(Storage& storage, const JobDirectory& directory,
+                                         CommandLine command_line);
 
 }  // namespace berth

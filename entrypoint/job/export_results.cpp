@@ -2,20 +2,19 @@
 
 #include <optional>
 
-#include "entrypoint/job/settle_embedding.h"
+#include "entrypoint/job/model_choice.h"
+#include "entrypoint/job/resolve_settings.h"
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/store_object.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/job_directory.h"
-#include "trainer/loop/onnx_files.h"
+#include "trainer/loop/results.h"
 #include "trainer/model/architecture.h"
 #include "trainer/model/config.h"
-#include "trainer/model/generator_config.h"
-#include "trainer/model/generator_tensors.h"
+#include "trainer/model/generator.h"
 #include "trainer/model/lora.h"
-#include "trainer/weights/merge_adapters.h"
-#include "trainer/weights/peft_files.h"
+#include "trainer/weights/adapters.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -102,6 +101,60 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
     export_adapter(storage, directory / "adapter", model.config, lora, settings.model.model, dtype,
                    values);
   }
+}
+
+namespace {
+
+ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& earlier) {
+  ModelFolder folder(job.storage, settings.model);
+  // No rows are read here. The name of the job's data file says whether it needed a vocabulary.
+  const DataOptions data{.train_data_file = earlier.setting("train-data-file"),
+                         .max_seq_length = 1};
+  ModelDescription model = describe_model(folder, settings.model, data);
+  model.config.task = earlier.task();
+  model.config.labels = earlier.labels();
+  if (earlier.has_own_decoder()) model.config.ties_word_embeddings = false;
+  model.config.vector_size = earlier.vector_size();
+  if (compares_texts(model.config)) {
+    settle_comparison(folder, read_sentence_files(folder), settings, model);
+  }
+  settle_generator(job, settings, model.config);
+  require_exportable(settings, model.config);
+  if (settings.output.export_adapter && !settings.training.optimization.lora) {
+    throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter",
+                "leave the flag out");
+  }
+  return model;
+}
+
+JobMetrics metrics_of(const EarlierJob& earlier, Task task) {
+  JobMetrics metrics;
+  metrics.task = task;
+  for (const char* file : {"eval-data-file", "train-data-file", "data-dir"}) {
+    if (metrics.dataset.empty()) metrics.dataset = earlier.setting(file);
+  }
+  metrics.base_model = local_or_hub_name(earlier.setting("model"));
+  return metrics;
+}
+
+}  // namespace
+
+CheckpointExport::CheckpointExport(Job& job, const EarlierJob& earlier)
+    : job_(job),
+      settings_(resolve_export(job.command_line.settings, earlier)),
+      model_(describe(job, settings_, earlier)),
+      metrics_(metrics_of(earlier, model_.config.task)) {}
+
+void CheckpointExport::write(CheckpointStore& checkpoints, int64_t step, const Uri& directory,
+                             const std::optional<EvaluationResult>& evaluation) {
+  HostTensors values(parameter_table(model_.config, settings_.training.optimization.lora));
+  checkpoints.restore_parameters(step, values);
+  metrics_.evaluation = evaluation;
+  export_results(job_.storage, settings_, directory, model_, values, metrics_);
+  const std::string from = checkpoints.step_directory(step).to_string();
+  job_.progress.set_step(step);
+  job_.progress.set_checkpoint(from);
+  log_info(cat("exported ", from, " to ", directory.to_string()));
 }
 
 }  // namespace berth

@@ -2,22 +2,19 @@
 
 #include <algorithm>
 
-#include "entrypoint/flags/device_rules.h"
-#include "entrypoint/job/fitting_length.h"
-#include "entrypoint/job/generator.h"
+#include "entrypoint/flags/flag_rules.h"
+#include "entrypoint/job/job.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
-#include "entrypoint/job/same_on_workers.h"
-#include "entrypoint/job/settle_embedding.h"
 #include "entrypoint/job/training_memory.h"
-#include "entrypoint/memory/engine_options.h"
-#include "storage/base/counted.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/loop/checkpoint.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/sentence_files.h"
-#include "trainer/loop/shared_state.h"
-#include "trainer/text/tokenizer_checksum.h"
+#include "trainer/text/tokenizer.h"
 
 namespace berth {
 namespace {

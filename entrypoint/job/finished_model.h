@@ -3,10 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "entrypoint/job/data_sources.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/resolve_settings.h"
-#include "storage/remembered_lookups.h"
+#include "storage/cached_storage.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/load_data.h"

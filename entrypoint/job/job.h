@@ -1,20 +1,47 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "entrypoint/flags/command_line.h"
-#include "entrypoint/job/device_choice.h"
+#include "entrypoint/report/final_report.h"
 #include "entrypoint/report/job_output.h"
-#include "entrypoint/report/job_progress.h"
 #include "storage/base/error.h"
 #include "storage/fenced_storage.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/engine/device.h"
-#include "trainer/xla/pjrt/hosts.h"
+#include "trainer/xla/pjrt/client_options.h"
 
 namespace berth {
+
+// The device of a job.
+struct DeviceChoice {
+  DeviceKind kind = DeviceKind::kCpu;  // never kAuto
+  std::filesystem::path plugin{};      // the PJRT plugin that drives it; empty for kCpu
+};
+
+// Where to look for devices and plugins.
+struct Machine {
+  std::filesystem::path root = "/";
+  std::filesystem::path program_folder{};
+};
+Machine this_machine();
+
+// Chooses the device: the one that --device names, or for auto the first of TPU, GPU and CPU that
+// is there with its plugin. auto takes the CPU if only CPUs compute what the flags ask for. One
+// line of the log names the device, unless it is the CPU and there was nothing to choose. Opens no
+// plugin.
+//
+// Throws kUsage if the named device is not there, if the TPU has several hosts, or if the device
+// does not compute the job (device_rules.h). Throws kNotFound if a device's plugin is not there.
+DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine);
+
+// Prepares the process for the chosen plugin, before it is opened; see prepare_cuda().
+void prepare_device(const DeviceChoice& choice, const CommandLine& command_line);
 
 // The first worker whose device does not multiply bf16, and the first one whose CPU does not.
 // With --precision auto, all workers then compute in fp32. nullopt: all of them multiply it, or
@@ -73,5 +100,9 @@ Precision host_precision(const Job& job);
 
 // Makes the CPU's own kernels ready to compute, whatever computes the job.
 std::unique_ptr<Device> make_host_device(const Job& job, Precision precision);
+
+// Throws kIncompatible where a worker has read other files than this one. `own` identifies what
+// this one has read. All workers call it. Their settings were compared when they met.
+void require_same_on_workers(Communicator& ranks, const std::string& own);
 
 }  // namespace berth

@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "entrypoint/flags/flag_lookup.h"
 #include "entrypoint/flags/flag_table.h"
-#include "entrypoint/flags/typed_flag.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"

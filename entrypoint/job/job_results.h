@@ -1,7 +1,7 @@
 #pragma once
 
 #include "entrypoint/flags/command_line.h"
-#include "entrypoint/report/job_progress.h"
+#include "entrypoint/report/final_report.h"
 #include "storage/storage.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/model/task.h"

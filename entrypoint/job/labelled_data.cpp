@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "entrypoint/job/describe_rows.h"
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/formats/conll_look.h"
+#include "storage/formats/conll_columns.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/joined_documents.h"
-#include "trainer/data/word_starts.h"
+#include "trainer/data/masking.h"
 #include "trainer/loop/load_model.h"
 
 namespace berth {
@@ -382,6 +380,47 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
   rows.class_weights =
       weights == "balanced" ? balanced(counts) : parse_weights(weights, rows.labels);
   return rows;
+}
+
+std::string describe_columns(const ColumnChoice& columns) {
+  if (columns.text.empty()) return "";
+  std::string text = cat("text ", quoted(columns.text));
+  if (!columns.text_pair.empty()) text += cat(" and ", quoted(columns.text_pair));
+  if (!columns.negative.empty()) text += cat(", negatives ", quoted(columns.negative));
+  if (!columns.label.empty()) text += cat(", labels ", quoted(columns.label));
+  if (!columns.weight.empty()) text += cat(", weights ", quoted(columns.weight));
+  return text;
+}
+
+std::vector<int64_t> rows_of_classes(const std::vector<uint32_t>& rows,
+                                     const std::deque<int32_t>& strata,
+                                     const std::vector<int32_t>& classes, size_t num_classes) {
+  std::vector<int64_t> counts(num_classes);
+  for (const uint32_t row : rows) {
+    ++counts[static_cast<size_t>(classes[static_cast<size_t>(strata[row])])];
+  }
+  return counts;
+}
+
+std::string describe_classes(const std::vector<std::string>& labels,
+                             const std::vector<int64_t>& counts) {
+  constexpr size_t kMostNamed = 10, kLargest = 7;
+  std::vector<size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  size_t named = order.size();
+  if (order.size() > kMostNamed) {
+    named = kLargest;
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t i) { return counts[i]; });
+  }
+  std::string text;
+  for (size_t i = 0; i < named; ++i) {
+    text += cat(i == 0 ? "" : ", ", quoted(labels[order[i]]), " ", counts[order[i]]);
+  }
+  if (named == order.size()) return text;
+  const int64_t most = counts[order[named]], least = counts[order.back()];
+  text += cat(", and ", order.size() - named, " others with ", least);
+  if (most > least) text += cat(" to ", most);
+  return text;
 }
 
 }  // namespace berth

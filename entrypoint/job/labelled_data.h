@@ -1,18 +1,21 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "entrypoint/job/data_sources.h"
+#include "entrypoint/job/resolve_settings.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/example_table.h"
 #include "trainer/data/features.h"
-#include "trainer/data/split.h"
+#include "trainer/data/find_columns.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/config.h"
-#include "trainer/tasks/answer_options.h"
+#include "trainer/tasks/answer_picker.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -79,5 +82,20 @@ std::string hint_for_labels(Dataset& data, const Settings& settings, const Token
 // not fit the task, kUsage where --class-weights does not, and what the readers throw.
 TrainingRows load_training_rows(Storage& storage, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config);
+
+// `text "sentence1" and "sentence2", labels "label"`: the columns and their roles. Empty if the
+// rows have no columns.
+std::string describe_columns(const ColumnChoice& columns);
+
+// How many of `rows` belong to each class. `strata` has the stratum of every row, and `classes` the
+// class of every stratum (RowKeys, LabelDictionary).
+std::vector<int64_t> rows_of_classes(const std::vector<uint32_t>& rows,
+                                     const std::deque<int32_t>& strata,
+                                     const std::vector<int32_t>& classes, size_t num_classes);
+
+// "sport 450, food 449, ...": the classes in their order. Of more than ten, it names the seven
+// largest and says how small the others are.
+std::string describe_classes(const std::vector<std::string>& labels,
+                             const std::vector<int64_t>& counts);
 
 }  // namespace berth

@@ -7,13 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "entrypoint/platform/process_name.h"
+#include "entrypoint/platform/this_process.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
-#include "storage/base/printable.h"
 #include "storage/base/text.h"
 #include "storage/file_lock.h"
-#include "storage/local_file.h"
+#include "storage/local_storage.h"
 
 namespace berth {
 namespace {

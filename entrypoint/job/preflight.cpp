@@ -11,8 +11,8 @@
 #include "storage/archived_storage.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
-#include "storage/local_file.h"
-#include "storage/store_object.h"
+#include "storage/local_storage.h"
+#include "storage/whole_file.h"
 #include "trainer/loop/model_folder.h"
 #include "trainer/loop/table_files.h"
 

@@ -1,12 +1,51 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "entrypoint/flags/command_line.h"
-#include "entrypoint/job/data_sources.h"
 #include "entrypoint/job/earlier_job.h"
 #include "storage/storage.h"
+#include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
+#include "trainer/model/task.h"
+#include "trainer/text/tokenizer.h"
 
 namespace berth {
+
+// The tables that the data flags of a job name, and how to read them. A GLUE task supplies files
+// and columns, a meta data file supplies labels and the task.
+struct DataSources {
+  std::optional<Task> task{};  // nullopt: it is inferred from the data
+  // The labels of --label-names or of the benchmark; empty: the labels in the data.
+  std::vector<std::string> labels{};
+  bool labels_are_given = false;           // by --label-names
+  std::string metric{};                    // the benchmark's metric; empty: the task's
+  DataRequest train{}, eval{}, predict{};  // the path is empty where no file was given
+  DataRequest mismatched{};                // MNLI's second evaluation set
+  bool eval_is_found = false;              // in the folder of `train`, and no flag names it
+};
+
+// Completes `settings` with the values that its data flags imply, as part of resolve_settings():
+// the files of --data-dir, the sequence length of --input-meta-data-path unless `command_line`
+// gives one, and the size of evaluation batches if there is a token budget. Throws kUsage on an
+// unknown task and on --label-names that are empty or equal. Throws kNotFound if the meta data file
+// does not exist, and kBadData if it does not have the form of run_classifier.py's.
+DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
+
+// Completes both where the rows to train on lie in an archive of splits, as resolve_data() does for
+// a folder of splits. Fetches the archive, so it is called after preflight(), which finds mistakes
+// in other flags first. Throws what find_split_folder() throws.
+void use_archived_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
+                         DataSources& sources);
+
+// Throws kUsage where --label-names were given and the task has no classes.
+void require_use_of_names(const DataSources& sources, Task task);
+
+// Makes the loading of shards of tokens throw kBadData where another tokenizer made them. The
+// tokenizer is borrowed while the sources are loaded.
+void expect_tokenizer(const Tokenizer& tokenizer, DataSources& sources);
 
 // What a job will do, once everything that its flags imply is filled in. Modes hold it as a
 // constant: nothing changes settings after they are resolved.

@@ -9,12 +9,12 @@
 #include "storage/formats/lines_reader.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
-#include "storage/formats/utf8_source.h"
+#include "storage/formats/utf8.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/find_columns.h"
-#include "trainer/loop/plain_records.h"
+#include "trainer/loop/peeked_source.h"
 #include "trainer/loop/split_folder.h"
-#include "trainer/loop/tfds_folder.h"
+#include "trainer/loop/table_files.h"
 
 namespace berth {
 namespace {

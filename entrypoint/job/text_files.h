@@ -8,7 +8,7 @@
 #include "storage/formats/row_reader.h"
 #include "storage/storage.h"
 #include "trainer/data/find_columns.h"
-#include "trainer/text/training/text_block.h"
+#include "trainer/text/training/word_counts.h"
 
 namespace berth {
 

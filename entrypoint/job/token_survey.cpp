@@ -1,33 +1,34 @@
 #include "entrypoint/job/token_survey.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
-#include "entrypoint/report/bar_line.h"
+#include "entrypoint/report/progress_lines.h"
 #include "storage/base/text.h"
 #include "trainer/data/dataset.h"
-#include "trainer/data/word_starts.h"
+#include "trainer/data/masking.h"
 #include "trainer/model/task.h"
 
 namespace berth {
 namespace {
 
 constexpr size_t kMostRows = 1000, kMostSequences = 10'000;
-constexpr size_t kMostBytes = size_t{2} << 20;  // of texts, so that counting takes a moment
+constexpr size_t kMostSampleBytes = size_t{2} << 20;  // of texts, so that counting takes a moment
 constexpr double kFewCut = 0.05, kFewUnknownTexts = 0.05, kFewUnknownTokens = 0.2;
 constexpr int64_t kRounding = 8;  // of a length that is proposed
 
-// Rows that are evenly spaced over `all`, as many as have kMostBytes together.
+// Rows that are evenly spaced over `all`, as many as have kMostSampleBytes together.
 std::vector<uint32_t> sampled_rows(const ExampleTable& table, std::span<const uint32_t> all) {
   const size_t count = std::min(all.size(), kMostRows);
   std::vector<uint32_t> sample;
   size_t bytes = 0;
-  for (size_t i = 0; i < count && bytes < kMostBytes; ++i) {
+  for (size_t i = 0; i < count && bytes < kMostSampleBytes; ++i) {
     const uint32_t row = all[i * all.size() / count];
     const Example example = table.read(row);
     for (const std::string& text : example.texts) bytes += text.size();
     bytes += example.token_ids.size();
-    if (bytes < kMostBytes || sample.empty()) sample.push_back(row);
+    if (bytes < kMostSampleBytes || sample.empty()) sample.push_back(row);
   }
   return sample;
 }
@@ -152,6 +153,233 @@ TokenLengths window_lengths(Dataset& train, int64_t max_seq_length) {
 bool become_windows(Task task) {
   const InputKind kind = traits(task).inputs;
   return kind == InputKind::kQuestion || kind == InputKind::kDocument;
+}
+
+namespace {
+
+constexpr size_t kShownRows = 3;
+constexpr size_t kTextBytes = 300, kTokenBytes = 40;
+constexpr size_t kTokens = 48, kWords = 24, kLabels = 10;
+constexpr size_t kCountedBytes = size_t{1} << 20;  // longer texts are not tokenized as a whole
+constexpr int64_t kWindows = 1000;                 // of a row, in which its answer is looked for
+
+// The first bytes of `text`, up to the end of a character.
+std::string beginning(const std::string& text, size_t limit) {
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+// Joins what `text` makes of the first `most` of `count` things.
+template <typename Text>
+std::string joined(size_t count, size_t most, const char* separator, const Text& text) {
+  std::string all;
+  for (size_t i = 0; i < std::min(count, most); ++i) all += (i == 0 ? "" : separator) + text(i);
+  return count > most ? cat(all, separator, "… ", count - most, " more") : all;
+}
+
+std::string tokens_text(const Features& features, const Tokenizer& tokenizer) {
+  return joined(features.input_ids.size(), kTokens, " ", [&](size_t i) {
+    const int32_t id = features.input_ids[i];
+    const std::string token = tokenizer.token(id);
+    const auto at = static_cast<int32_t>(i + 1);
+    const bool ends = at < static_cast<int32_t>(features.input_ids.size()) &&
+                      std::ranges::find(features.ends, at) != features.ends.end();
+    return cat(token.empty() ? cat("#", id) : beginning(token, kTokenBytes), ends ? " |" : "");
+  });
+}
+
+// Makes the label of a row.
+class LabelText {
+ public:
+  LabelText(const std::vector<std::string>& labels, const Settings& settings, Dataset& train)
+      : labels_(labels), settings_(settings), train_(train) {}
+
+  // The row has `count` features, from `first` on.
+  std::string of(const Example& example, int64_t first, int64_t count) {
+    const LabelKind kind = traits(train_.task()).labels;
+    const bool has_labels = train_.labelled() || !traits(train_.task()).has_label_column;
+    if (!has_labels) return "none";
+    std::string text = named(kind, example, first, count);
+    if (example.weight != 1) text += cat(", weight ", number_text("%.6g", example.weight));
+    return text;
+  }
+
+ private:
+  std::string named(LabelKind kind, const Example& example, int64_t first, int64_t count) {
+    switch (kind) {
+      case LabelKind::kClass:
+        return class_text(first);
+      case LabelKind::kNumber:
+        return number(first);
+      case LabelKind::kSet:
+        return set(first);
+      case LabelKind::kTagPerWord:
+        return tags(example, first);
+      case LabelKind::kSpan:
+        return answer(example, first, count);
+      case LabelKind::kMaskedId:
+        return cat(number_text("%.3g %%", 100 * settings_.data.mlm_probability),
+                   " of the tokens, which are hidden anew in every epoch");
+      case LabelKind::kVector:
+      case LabelKind::kVectorPerToken:
+        return "what the teacher makes of it";
+      case LabelKind::kPlaceInBatch:
+        return "the second text belongs to the first one";
+    }
+    return "";
+  }
+
+  std::string class_text(int64_t index) {
+    const Features& features = train_.features(index);
+    if (features.classes.empty() || features.classes.front() < 0) return "none";
+    const int32_t number = features.classes.front();
+    return cat(quoted(labels_.at(static_cast<size_t>(number))), ", class ", number);
+  }
+
+  std::string number(int64_t index) {
+    const Features& features = train_.features(index);
+    if (features.targets.empty()) return "none";
+    const double learnt = features.targets.front(), read = train_.example(index).score;
+    const std::string text = number_text("%.6g", read);
+    return learnt == read ? text : cat(text, ", learnt as ", number_text("%.6g", learnt));
+  }
+
+  std::string set(int64_t index) {
+    const Features features = train_.features(index);
+    std::vector<size_t> in;
+    for (size_t i = 0; i < features.targets.size(); ++i) {
+      if (features.targets[i] > 0) in.push_back(i);
+    }
+    if (in.empty()) return cat("none of the ", counted(labels_.size(), "label"));
+    return joined(in.size(), kLabels, ", ",
+                  [&](size_t i) { return cat(quoted(labels_.at(in[i])), " (", in[i], ")"); });
+  }
+
+  std::string tags(const Example& example, int64_t index) {
+    const std::vector<std::string> names = train_.label_names(index);
+    const Features& features = train_.features(index);
+    std::vector<int32_t> classes(names.size(), -1);
+    for (size_t token = 0; token < features.words.size(); ++token) {
+      const int32_t word = features.words[token];
+      if (word < 0 || static_cast<size_t>(word) >= classes.size()) continue;
+      if (token < features.classes.size()) {
+        classes[static_cast<size_t>(word)] = features.classes[token];
+      }
+    }
+    return joined(names.size(), kWords, " ", [&](size_t word) {
+      const std::string what =
+          word < example.texts.size() ? beginning(example.texts[word], kTokenBytes) : "";
+      const int32_t number = classes[word];
+      const std::string tag = names[word].empty() ? "none" : beginning(names[word], kTokenBytes);
+      return cat(what, "/", tag, number < 0 ? "" : cat(" (", number, ")"));
+    });
+  }
+
+  std::string answer(const Example& example, int64_t first, int64_t count) {
+    if (example.answers.empty()) return "no answer";
+    const Answer& read = example.answers.front();
+    std::string text = cat(quoted(read.text, kTextBytes), " from character ", read.start);
+    for (int64_t i = 0; i < std::min(count, kWindows); ++i) {
+      const Features& window = train_.features(first + i);
+      if (window.classes.size() < 2 || window.classes[1] == 0) continue;
+      text += cat(", tokens ", window.classes[0], " to ", window.classes[1]);
+      return count > 1 ? cat(text, " of window ", i + 1) : text;
+    }
+    return text + ", which no window holds";
+  }
+
+  const std::vector<std::string>& labels_;
+  const Settings& settings_;
+  Dataset& train_;
+};
+
+// What the model does not see of a row, and what it sees in parts; empty: it sees all of it at
+// once.
+class CutText {
+ public:
+  CutText(const LoadedTable& loaded, Task task, const Settings& settings,
+          const Tokenizer& tokenizer)
+      : task_(task),
+        limit_(settings.data.max_seq_length),
+        uncut_(with_length(settings, kLongestSequence)),
+        whole_(loaded, task, {}, /*wants_labels=*/false, uncut_, tokenizer) {}
+
+  std::string of(const Example& example, uint32_t row, size_t tokens, int64_t count) const {
+    if (become_windows(task_)) {
+      const bool is_question = traits(task_).inputs == InputKind::kQuestion;
+      if (count == 1) return "";
+      return cat("becomes ", count, is_question ? " windows" : " sequences", " of at most ", limit_,
+                 " tokens");
+    }
+    size_t bytes = 0;
+    for (const std::string& text : example.texts) bytes += text.size();
+    if (bytes > kCountedBytes) {
+      return cat("at --max-seq-length ", limit_, ": the text has ", human_bytes(bytes));
+    }
+    const size_t all = whole_.make(row).input_ids.size();
+    if (all <= tokens) return "";
+    return cat(all - tokens, " of ", counted(all, "token"), " at --max-seq-length ", limit_);
+  }
+
+ private:
+  static Settings with_length(Settings settings, int32_t length) {
+    settings.data.max_seq_length = length;
+    return settings;
+  }
+
+  const Task task_;
+  const int32_t limit_;
+  const Settings uncut_;
+  const LabelledData whole_;
+};
+
+}  // namespace
+
+std::vector<ShownRow> preview_rows(const LoadedTable& loaded, Dataset& train,
+                                   const std::vector<std::string>& labels, const Settings& settings,
+                                   const Tokenizer& tokenizer) {
+  LabelText label(labels, settings, train);
+  const CutText cut(loaded, train.task(), settings, tokenizer);
+  const bool is_of_words = traits(train.task()).inputs == InputKind::kWords;
+  std::vector<ShownRow> rows;
+  for (int64_t first = 0; first < train.size() && rows.size() < kShownRows;) {
+    int64_t count = 1;
+    while (first + count < train.size() &&
+           train.row_index(first + count) == train.row_index(first)) {
+      ++count;
+    }
+    const Example example = train.example(first);
+    const Features features = train.features(first);
+    ShownRow& row = rows.emplace_back(ShownRow{.row = train.source_row(first)});
+    if (is_of_words) {
+      row.texts.push_back(joined(example.texts.size(), kWords, " ", [&](size_t i) {
+        return beginning(example.texts[i], kTokenBytes);
+      }));
+    } else {
+      for (const std::string& text : example.texts)
+        row.texts.push_back(beginning(text, kTextBytes));
+    }
+    row.tokens = tokens_text(features, tokenizer);
+    row.token_count = static_cast<int64_t>(features.input_ids.size());
+    row.label = label.of(example, first, count);
+    if (example.token_ids.empty()) {
+      row.cut = cut.of(example, train.row(first), features.input_ids.size(), count);
+    }
+    first += count;
+  }
+  return rows;
+}
+
+std::string row_text(const ShownRow& row) {
+  std::string text = cat("row ", row.row, ": ");
+  for (size_t i = 0; i < row.texts.size(); ++i) {
+    text += cat(i == 0 ? "" : " and ", quoted(row.texts[i], kTextBytes + 8));
+  }
+  text += cat(row.texts.empty() ? "" : " becomes ", row.tokens, " (",
+              counted(row.token_count, "token"), "); label: ", row.label);
+  return row.cut.empty() ? text : cat(text, "; cut: ", row.cut);
 }
 
 }  // namespace berth

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "entrypoint/memory/batch_limits.h"
-#include "entrypoint/memory/engine_options.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "storage/verified_storage.h"
-#include "trainer/data/prefetcher.h"
+#include "trainer/data/batcher.h"
 
 namespace berth {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 

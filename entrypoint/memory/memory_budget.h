@@ -5,9 +5,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "storage/base/memory_limit.h"
+#include "storage/base/process_resources.h"
+#include "trainer/engine/device.h"
 #include "trainer/loop/memory_estimate.h"
+#include "trainer/loop/options.h"
+#include "trainer/model/batch.h"
 
 namespace berth {
 
@@ -61,5 +66,30 @@ struct BatchSizes {
 void require_memory(const BatchSizes& shape, const MemoryEstimate& memory,
                     const MemoryLimits& limits,
                     const std::function<MemoryEstimate(int64_t at_once)>& memory_of);
+
+// The parts of an estimate with their names: on the host, and on a device that has memory of its
+// own. A device that uses the host's memory has no parts.
+using MemoryParts = std::vector<std::pair<const char*, size_t>>;
+MemoryParts host_parts(const MemoryEstimate& memory);
+MemoryParts device_parts(const MemoryEstimate& memory);
+
+// One line for the log: "at most 5.4 GiB of this machine's memory, 23.5 GiB (program 41.2 MiB,
+// ...)", and the same for a device that has memory of its own.
+std::string memory_text(const MemoryEstimate& memory, const MemoryLimits& limits);
+
+// The size of the largest batch that a job computes at once: a micro-batch in training, or an
+// evaluation batch, of data sets of at most `most_examples` examples, each of `texts` sequences.
+BatchLimits batch_limits(const Settings& settings, bool training, int64_t most_examples = INT64_MAX,
+                         int64_t texts = 1);
+
+// The most tokens of one update, over all of its micro-batches.
+int64_t update_tokens(const Settings& settings, int64_t texts = 1);
+
+// The engine of a job that trains a model, or only infers, over data sets of at most
+// `most_examples`. `config` has its task and labels.
+EngineOptions training_engine(const Settings& settings, const ModelConfig& config,
+                              int64_t most_examples);
+EngineOptions inference_engine(const Settings& settings, const ModelConfig& config,
+                               int64_t most_examples);
 
 }  // namespace berth

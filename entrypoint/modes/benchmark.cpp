@@ -5,13 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "entrypoint/platform/machine_description.h"
-#include "entrypoint/report/standard_output.h"
+#include "entrypoint/modes/modes.h"
+#include "entrypoint/platform/this_process.h"
+#include "entrypoint/report/standard_streams.h"
 #include "storage/base/clock.h"
-#include "storage/base/printable.h"
 #include "storage/base/text.h"
-#include "trainer/model/bert_sizes.h"
-#include "trainer/model/random_batch.h"
+#include "trainer/model/benchmark_step.h"
 #include "trainer/model/training_flops.h"
 #include "trainer/weights/initial_values.h"
 

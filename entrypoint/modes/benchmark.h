@@ -36,11 +36,4 @@ std::optional<MachineRow> measure_work(const BenchmarkWork& work, Device& device
 // that it is not known, gives 8.
 int64_t benchmark_batch(double flops_per_example, double peak_flops, double most_s);
 
-// --mode bench: trains and predicts with BERT-base and BERT-large on random tokens. It uses the
-// device that a job with the same flags would use. It prints the speeds as a Markdown table
-// (machine_row.h). It takes about two minutes. A model that does not fit into the memory is left
-// out, and a line below the table says so. Without --precision it takes bf16 if the device
-// multiplies it.
-void run_benchmark(Job& job);
-
 }  // namespace berth

@@ -1,5 +1,3 @@
-#include "entrypoint/modes/conversion.h"
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -7,26 +5,126 @@
 #include <string>
 #include <vector>
 
-#include "entrypoint/job/hub_model.h"
+#include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/export_results.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/output_locks.h"
 #include "entrypoint/job/preflight.h"
-#include "entrypoint/modes/onnx_conversion.h"
-#include "storage/base/counted.h"
+#include "entrypoint/modes/modes.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
-#include "storage/store_object.h"
+#include "storage/storage.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/checkpoint.h"
+#include "trainer/loop/load_model.h"
 #include "trainer/loop/model_folder.h"
+#include "trainer/loop/options.h"
+#include "trainer/loop/parameter_files.h"
+#include "trainer/loop/results.h"
 #include "trainer/loop/sentence_files.h"
-#include "trainer/loop/tensorflow_files.h"
-#include "trainer/model/bert_config.h"
+#include "trainer/model/config.h"
+#include "trainer/model/parameter_tensors.h"
+#include "trainer/tasks/glue.h"
+#include "trainer/text/load_tokenizer.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
+
+// A model that is to be written as model.onnx with its config.json.
+class OnnxConversion {
+ public:
+  // Reads the model of `folder` and writes nothing. The task decides the graph's outputs. It is
+  // --task, or else the task for which the model was saved. A model without a task becomes an
+  // encoder without a head. Throws kUsage if the model cannot be exported in this way, and
+  // kNotFound if it has no parameters. Throws kBadData if the parameters do not fit the model or
+  // --export-dtype.
+  OnnxConversion(const Settings& settings, ModelFolder& folder);
+
+  void write(Storage& storage, const Uri& directory) const;
+
+ private:
+  const DType dtype_;
+  const SentenceFiles files_;
+  const ModelConfig config_;
+  const bool gives_types_;
+  HostTensors values_;
+};
+
+std::optional<Task> named_task(const std::string& name) {
+  const GlueTask* glue = find_glue_task(name);
+  return glue != nullptr ? std::optional(glue->task) : find_task(name);
+}
+
+// The folder's settings for embeddings. If berth cannot compute a model's embeddings, the graph is
+// only its encoder.
+SentenceFiles sentence_files(ModelFolder& folder) {
+  try {
+    return read_sentence_files(folder);
+  } catch (const Error& error) {
+    if (error.code() != Code::kUsage) throw;
+    log_warning(cat(error.what(), "; the graph has no embeddings of texts"));
+    return {};
+  }
+}
+
+ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
+                             const SentenceFiles& files) {
+  ModelConfig config;
+  try {
+    config = parse_config(folder.config_json());
+  } catch (const Error& error) {
+    throw error.at(folder.name() + ": its configuration");
+  }
+  std::optional<Task> task = named_task(settings.data.task);
+  if (!task) task = files.is_there ? Task::kTextEmbedding : config.saved_task;
+  config.task = task.value_or(Task::kHiddenStates);
+  std::vector<std::string> rules;
+  resolve_decoder(folder, settings.model, config, rules);
+  if (makes_embeddings(config.task)) settle_embedding(files, settings.embedding, config);
+  const TaskTraits& row = traits(config.task);
+  if (!row.has_classes) config.labels = output_labels(config.task);
+  // transformers saves no names of two labels that have none.
+  if (row.has_classes && config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
+  require_exportable(settings, config);
+  return config;
+}
+
+// Whether the folder's tokenizer gives token types. A folder without a tokenizer may.
+bool gives_types(ModelFolder& folder) {
+  try {
+    return load_tokenizer([&](std::string_view name) { return folder.text(name); })
+        ->has_token_types();
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+OnnxConversion::OnnxConversion(const Settings& settings, ModelFolder& folder)
+    : dtype_(settings.output.export_dtype.value_or(DType::kF32)),
+      files_(sentence_files(folder)),
+      config_(config_for_graph(settings, folder, files_)),
+      gives_types_(gives_types(folder)),
+      values_(parameter_table(config_)) {
+  fill_parameters(folder, settings.model, config_, /*seed=*/0, compute_threads(settings), values_,
+                  HeadNeed::kRequired);
+  require_range(values_, dtype_);
+}
+
+void OnnxConversion::write(Storage& storage, const Uri& directory) const {
+  write_text(storage, directory / "config.json", to_config_json(config_, dtype_));
+  if (makes_embeddings(config_.task)) {
+    write_sentence_files(storage, directory, config_,
+                         files_.max_seq_length.value_or(config_.max_sequence_length()), files_);
+  }
+  export_onnx(storage, directory, config_, values_, dtype_, gives_types_);
+  log_info(cat("the graph is for ", task_name(config_.task)));
+}
 
 // The files that belong to the model in every format: its tokenizer's, its card and its licence.
 constexpr std::array kKeptFiles = {"vocab.txt",
@@ -114,10 +212,7 @@ class ConvertedModel {
   std::string config_;
 };
 
-}  // namespace
-
-void run_conversion(Job& job) { convert_model(job, job.command_line.settings); }
-
+// Converts the model that `asked.model` names.
 void convert_model(Job& job, const Settings& asked) {
   Storage& storage = job.storage;
   Settings settings = asked;
@@ -148,6 +243,38 @@ void convert_model(Job& job, const Settings& asked) {
   }
   log_info(cat("converted ", counted(file.tensors().size(), "tensor"), " of ", parameters->file,
                " to ", directory.to_string()));
+}
+
+}  // namespace
+
+void run_conversion(Job& job) { convert_model(job, job.command_line.settings); }
+
+void run_export(Job& job) {
+  const Settings& asked = job.command_line.settings;
+  const OutputOptions& output = asked.output;
+  if (output.job_dir.empty()) return run_conversion(job);  // --model is exported
+  const Uri directory = Uri::parse(output.job_dir);
+  // On Vertex AI there always is a job directory, but it may be empty.
+  const std::optional<EarlierJob> earlier = EarlierJob::find(job.storage, directory);
+  if (!earlier && !asked.model.model.empty()) return run_conversion(job);
+  if (!earlier) {
+    throw Error(Code::kNotFound, "there is no job.json, so no job was here", directory.to_string(),
+                "give the --job-dir of a job, or --model alone");
+  }
+  const std::string& elsewhere = output.checkpoint_dir;
+  CheckpointStore checkpoints(
+      job.storage, elsewhere.empty() ? earlier->checkpoints() : Uri::parse(elsewhere), 0);
+  if (const std::optional<int64_t> step = checkpoints.preferred_step()) {
+    preflight(job.storage, asked);
+    const Uri to = Uri::parse(output.export_dir);
+    CheckpointExport model(job, *earlier);
+    const OutputLocks lock(to, job.fences, job.stop);
+    return model.write(checkpoints, *step, to);
+  }
+  // The checkpoints may have been deleted after the job finished.
+  Settings settings = asked;
+  settings.model.model = earlier->model().to_string();
+  convert_model(job, settings);
 }
 
 }  // namespace berth

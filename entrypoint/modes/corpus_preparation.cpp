@@ -1,24 +1,324 @@
 #include "entrypoint/modes/corpus_preparation.h"
 
+#include <algorithm>
 #include <cstdio>
 
-#include "entrypoint/job/open_tokenizer.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
-#include "entrypoint/modes/corpus_texts.h"
-#include "entrypoint/modes/prepared_files.h"
-#include "entrypoint/modes/spilled_lines.h"
-#include "entrypoint/modes/token_packing.h"
-#include "storage/base/background.h"
-#include "storage/base/counted.h"
+#include "entrypoint/job/text_files.h"
+#include "entrypoint/modes/preparation.h"
+#include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
+#include "storage/expand.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/formats/token_shard.h"
+#include "storage/formats/utf8.h"
 #include "storage/whole_file.h"
-#include "trainer/corpus/cleaning_report.h"
 #include "trainer/corpus/corpus_cleaner.h"
+#include "trainer/corpus/duplicates.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/data/find_columns.h"
+#include "trainer/loop/split_folder.h"
+#include "trainer/text/tokenizer.h"
 
 namespace berth {
+namespace {
+
+// Whether a directory's file of this name belongs to the corpus.
+bool holds_texts(std::string_view file_name) {
+  const std::string_view name = without_compression_suffix(file_name);
+  return is_table(name) || names_text_lines(name);
+}
+
+std::vector<Uri> corpus_files(Storage& storage, const Uri& uri) {
+  const auto folder = find_split_folder(storage, uri);
+  return folder ? files_for(folder->splits, "train") : expand(storage, uri, holds_texts);
+}
+
+// Moves the text out of a cell. Returns false if it is missing.
+bool take_text(Cell& cell, std::string& text) {
+  if (auto* held = std::get_if<std::string>(&cell)) {
+    text.swap(*held);
+    return true;
+  }
+  const std::optional<std::string> written = plain_text(cell);
+  if (written) text = *written;
+  return written.has_value();
+}
+
+}  // namespace
+
+CorpusTexts::CorpusTexts(Storage& storage, const DataOptions& data)
+    : storage_(storage),
+      data_(data),
+      files_(corpus_files(storage, Uri::parse(data.train_data_file))) {
+  for (const Uri& file : files_) {
+    if (!names_records(without_compression_suffix(file.file_name()))) continue;
+    throw Error(Code::kBadData, "holds TFRecords, and a corpus is made of texts", file.to_string(),
+                "name the files of texts");
+  }
+}
+
+void CorpusTexts::open(const Uri& file) {
+  const std::string file_name = file.file_name();
+  const std::string name(without_compression_suffix(file_name));
+  auto content = decompress(storage_.open(file), compression_of(file_name));
+  row_number_ = 0;
+  rows_.reset();
+  lines_ = nullptr;
+  ColumnChoice choice;
+  if (!is_table(name) || is_plain_text(name)) {
+    auto lines =
+        std::make_unique<LinesReader>(as_utf8(std::move(content), data_.text_form.encoding));
+    lines_ = lines.get();
+    rows_ = std::move(lines);
+  } else {
+    choice = {.text = data_.text_column,
+              .text_pair = data_.text_pair_column,
+              .label = data_.label_column};
+    TextForm form = data_.text_form;
+    form.tags = "any";
+    rows_ = open_rows(std::move(content), name, RowLayout::kByName, form);
+  }
+  const FoundColumns found = find_columns(rows_->columns(), choice, LabelNeed::kIgnored);
+  text_ = found.text;
+  second_text_ = found.text_pair;
+}
+
+bool CorpusTexts::text_of_row(std::string& text) {
+  std::string second;
+  const bool has_text = take_text(row_[text_], text);
+  if (!second_text_ || !take_text(row_[*second_text_], second)) return has_text;
+  if (!has_text) {
+    text = std::move(second);
+  } else {
+    text.append("\n").append(second);
+  }
+  return true;
+}
+
+// Reads the next document of the open file. Returns false at its end.
+bool CorpusTexts::next_of_file(std::string& text) {
+  while (true) {
+    try {
+      if (!rows_->next(row_)) return false;
+      row_number_ = lines_ != nullptr ? lines_->line() : row_number_ + 1;
+      if (text_of_row(text)) return true;
+    } catch (const Error& error) {
+      if (error.code() != Code::kBadData || skipped_ >= data_.skip_bad_rows) throw;
+      ++skipped_;
+      ++row_number_;
+    }
+  }
+}
+
+bool CorpusTexts::next_text(std::string& text) {
+  while (true) {
+    const bool is_open = rows_ != nullptr;
+    if (!is_open && next_file_ == files_.size()) return false;
+    const Uri& file = files_[is_open ? next_file_ - 1 : next_file_];
+    try {
+      if (!is_open) {
+        open(file);
+        ++next_file_;
+      }
+      if (next_of_file(text)) return true;
+    } catch (const Error& error) {
+      if (error.where().starts_with(file.to_string())) throw;  // storage's errors name the file
+      throw error.at(file.to_string());
+    }
+    rows_.reset();
+  }
+}
+
+bool CorpusTexts::read(DocumentBatch& batch) {
+  batch.size = batch.bytes = 0;
+  while (batch.bytes < kBatchBytes && batch.size < kBatchDocuments) {
+    if (batch.texts.size() == batch.size) {
+      batch.texts.emplace_back();
+      batch.places.emplace_back();
+    }
+    std::string& text = batch.texts[batch.size];
+    if (!next_text(text)) break;
+    batch.places[batch.size] = {next_file_ - 1, row_number_};
+    batch.bytes += text.size();
+    ++batch.size;
+  }
+  return batch.size > 0;
+}
+
+std::string CorpusTexts::where(const DocumentBatch::Place& place) const {
+  return cat(files_[place.file].to_string(), ", row ", place.row);
+}
+
+void SpilledLines::append(std::string_view line) {
+  if (size_ % kLinesPerOffset == 0) offsets_.push_back(file_.size() + pending_.size());
+  pending_.append(line) += '\n';
+  ++size_;
+  if (pending_.size() >= kWriteBytes) flush();
+}
+
+void SpilledLines::flush() {
+  if (pending_.empty()) return;
+  file_.append(as_bytes(pending_));
+  pending_.clear();
+}
+
+void SpilledLines::seek(int64_t number) {
+  const int64_t known = number / kLinesPerOffset;
+  window_.clear();
+  at_ = 0;
+  window_end_ = offsets_[static_cast<size_t>(known)];
+  for (next_ = known * kLinesPerOffset; next_ < number; ++next_) next();
+}
+
+// Returns the line at window_[at_] with its line feed, and moves on.
+std::string_view SpilledLines::next() {
+  size_t end = window_.find('\n', at_);
+  while (end == std::string::npos) {
+    window_.erase(0, at_);
+    at_ = 0;
+    const size_t kept = window_.size();
+    const auto more = std::min<uint64_t>(kWriteBytes, file_.size() - window_end_);
+    window_.resize(kept + more);
+    file_.read_at(window_end_, std::as_writable_bytes(std::span(window_).subspan(kept)));
+    window_end_ += more;
+    end = window_.find('\n', kept);
+  }
+  const std::string_view line = std::string_view(window_).substr(at_, end + 1 - at_);
+  at_ = end + 1;
+  return line;
+}
+
+void SpilledLines::read(int64_t number, std::vector<std::byte>& bytes) {
+  flush();
+  if (number != next_ || window_end_ == 0) seek(number);
+  const Bytes line = as_bytes(next());
+  bytes.insert(bytes.end(), line.begin(), line.end());
+  ++next_;
+}
+
+namespace {
+
+constexpr size_t kPendingBytes = size_t{1} << 20;
+
+std::unique_ptr<FeatureMaker> document_maker(const Tokenizer& tokenizer, int32_t max_seq_length) {
+  FeatureOptions options{.task = Task::kMaskedLm, .max_seq_length = max_seq_length};
+  options.labelled = false;
+  return make_document_features(std::move(options), tokenizer);
+}
+
+}  // namespace
+
+std::vector<std::string> token_shard_names(size_t shards) {
+  std::vector<std::string> names;
+  for (size_t shard = 0; shard < shards; ++shard) {
+    names.push_back("train" +
+                    shard_suffix(static_cast<int64_t>(shard), static_cast<int64_t>(shards)) +
+                    ".tokens");
+  }
+  return names;
+}
+
+void refuse_other_shards(Storage& storage, const Uri& directory,
+                         const std::vector<std::string>& names) {
+  for (const Stat& file : storage.list(directory)) {
+    const std::string name = Uri::parse(file.name).file_name();
+    if (file.name != (directory / name).to_string()) continue;  // the file lies in a folder below
+    if (!names_token_shard(name) || std::find(names.begin(), names.end(), name) != names.end()) {
+      continue;
+    }
+    throw Error(Code::kIncompatible,
+                cat("the directory holds ", name,
+                    " of another preparation, which would stay beside ", names.front()),
+                directory.to_string(),
+                "give a new --export-dir, or remove the files of the other preparation");
+  }
+}
+
+TokenPacker::TokenPacker(const Tokenizer& tokenizer, int32_t max_seq_length, ThreadPool& threads)
+    : vocab_size_(static_cast<uint32_t>(tokenizer.vocab_size())),
+      max_seq_length_(static_cast<uint32_t>(max_seq_length)),
+      tokenizer_checksum_(tokenizer_checksum(tokenizer)),
+      maker_(document_maker(tokenizer, max_seq_length)),
+      threads_(threads) {}
+
+void TokenPacker::tokenize(const std::string& text, Tokenized& tokenized) const {
+  tokenized.ids.clear();
+  tokenized.lengths.clear();
+  for (const Features& features : maker_->make({.texts = {text}})) {
+    for (const int32_t id : features.input_ids) append_token_id(id, vocab_size_, tokenized.ids);
+    tokenized.lengths.push_back(static_cast<uint32_t>(features.input_ids.size()));
+  }
+}
+
+void TokenPacker::add(std::span<const std::string> texts) {
+  if (tokenized_.size() < texts.size()) tokenized_.resize(texts.size());
+  const auto count = static_cast<int64_t>(texts.size());
+  threads_.parallel_for(count, 16, [&](int64_t begin, int64_t end, int) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      tokenize(texts[i], tokenized_[i]);
+    }
+  });
+  for (const Tokenized& document : std::span(tokenized_).first(texts.size())) {
+    pending_.insert(pending_.end(), document.ids.begin(), document.ids.end());
+    lengths_.insert(lengths_.end(), document.lengths.begin(), document.lengths.end());
+    for (const uint32_t length : document.lengths) tokens_ += length;
+    mark_ = mixed(mark_ ^ hash_text(as_text(document.ids)).low);
+    if (pending_.size() >= kPendingBytes) flush();
+  }
+}
+
+void TokenPacker::flush() {
+  if (!pending_.empty()) file_.append(pending_);
+  pending_.clear();
+}
+
+std::vector<size_t> TokenPacker::plan(uint64_t shard_bytes) {
+  const size_t id_bytes = token_id_bytes(vocab_size_);
+  std::vector<size_t> firsts;
+  uint64_t bytes = shard_bytes;
+  for (size_t i = 0; i < lengths_.size(); ++i) {
+    const uint64_t more = sizeof(uint32_t) + lengths_[i] * id_bytes;
+    if (bytes + more > shard_bytes) {
+      firsts.push_back(i);
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  return firsts;
+}
+
+void TokenPacker::write(Storage& storage, const Uri& directory, const std::vector<size_t>& plan,
+                        const std::function<void()>& before_each) {
+  flush();
+  TokenShardInfo info{.tokenizer_checksum = tokenizer_checksum_,
+                      .vocab_size = vocab_size_,
+                      .max_seq_length = max_seq_length_,
+                      .count = static_cast<uint32_t>(plan.size()),
+                      .total_sequences = lengths_.size(),
+                      .preparation = mark_};
+  const std::vector<std::string> names = token_shard_names(plan.size());
+  std::vector<std::byte> ids;
+  uint64_t offset = 0;
+  for (size_t shard = 0; shard < plan.size(); ++shard) {
+    before_each();
+    const size_t end = shard + 1 < plan.size() ? plan[shard + 1] : lengths_.size();
+    const auto lengths = std::span(lengths_).subspan(plan[shard], end - plan[shard]);
+    uint64_t count = 0;
+    for (const uint32_t length : lengths) count += length;
+    ids.resize(count * token_id_bytes(vocab_size_));
+    file_.read_at(offset, ids);
+    offset += ids.size();
+    info.index = static_cast<uint32_t>(shard);
+    store_object(storage, directory / names[shard],
+                 [&](ByteSink& sink) { write_token_shard(sink, info, lengths, ids); });
+  }
+}
+
 namespace {
 
 constexpr const char* kSet = "train";

@@ -1,23 +1,18 @@
-#include "entrypoint/modes/training.h"
-
 #include <memory>
 #include <optional>
 
 #include "entrypoint/job/cluster.h"
-#include "entrypoint/job/checkpoint_limit.h"
-#include "entrypoint/job/earlier_reading.h"
+#include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/output_locks.h"
-#include "entrypoint/job/precision_choice.h"
+#include "entrypoint/modes/modes.h"
 #include "entrypoint/training/finished_job.h"
-#include "entrypoint/training/removed_model.h"
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
-#include "entrypoint/training/training_results.h"
 #include "entrypoint/training/training_run.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/temporary_directory.h"
+#include "storage/file_lock.h"
 #include "trainer/engine/device.h"
 #include "trainer/loop/job_directory.h"
 

@@ -66,4 +66,15 @@ class StopSignals {
   std::thread thread_;  // last, because it uses the others
 };
 
+// Runs `act` on a thread of its own and waits for it for at most `seconds`. If it takes longer, for
+// example a write to a pipe that nobody reads, the thread goes on alone. The process should then
+// end soon, and `act` must not refer to objects that end before.
+void run_within(double seconds, std::function<void()> act);
+
+// Writes the call stack of every thread of this process to the file descriptor: for each its number
+// and name, and one line for each function, as "berth(+0x1234)". addr2line(1) turns such an address
+// into a line of the sources. A thread that does not answer within half a second, because it sleeps
+// inside the kernel, is named without a stack. One call at a time.
+void write_thread_stacks(int file_descriptor);
+
 }  // namespace berth

@@ -2,11 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "entrypoint/memory/memory_text.h"
-#include "entrypoint/report/bar_line.h"
-#include "storage/base/counted.h"
+#include "entrypoint/memory/memory_budget.h"
+#include "entrypoint/report/progress_lines.h"
 #include "storage/base/json.h"
-#include "storage/base/printable.h"
 #include "storage/base/text.h"
 
 namespace berth {

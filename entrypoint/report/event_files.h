@@ -1,18 +1,54 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "entrypoint/report/probe_events.h"
-#include "storage/base/background.h"
 #include "storage/base/clock.h"
-#include "storage/formats/plugin_events.h"
+#include "storage/base/thread_pool.h"
+#include "storage/formats/event_file.h"
 #include "storage/storage.h"
 #include "trainer/loop/observer.h"
+#include "trainer/loop/training_state.h"
+#include "trainer/model/parameter_tensors.h"
+#include "trainer/tasks/evaluator.h"
 
 namespace berth {
+
+// The TensorBoard run of probes: a directory with one event file for each step that was probed.
+//   events.out.tfevents.<10-digit step>.probe
+// A process that was killed repeats the probes after its last checkpoint. The file of a step is
+// then replaced, so the scores of a step are there once. One thread may add while another one
+// flushes.
+class ProbeEvents {
+ public:
+  // `storage` outlives this.
+  ProbeEvents(Storage& storage, Uri directory);
+
+  // Adds the scores of one step, as probe/NAME/METRIC and probe/NAME/loss. They replace the content
+  // of that step's file.
+  void add(const std::vector<ProbeReport>& reports, double now_s);
+  // Adds the scores that an earlier process found, where their files are missing.
+  void restore(const std::vector<ProbeReport>& reports, double now_s);
+
+  // Stores what was added since the last flush. When it throws, the next call writes the rest.
+  void flush();
+
+ private:
+  struct File {
+    std::vector<std::byte> content;
+    bool only_if_missing = false;
+  };
+  void add_file(int64_t step, File file);
+
+  Storage& storage_;
+  const Uri directory_;
+  std::mutex mutex_;  // guards pending_
+  std::map<int64_t, File> pending_;
+};
 
 // One TensorBoard run: a directory of event files. Object storage cannot append, so every flush
 // writes a new file. The names sort by time:
@@ -90,5 +126,48 @@ class EventFiles final : public Observer {
   double began_s_, flushed_s_;
   Background background_;  // the last member, because it must end before the members that it uses
 };
+
+// The records of an event file that show an evaluation of classes in TensorBoard: for each class a
+// curve in the tab PR Curves, as pr_curves/CLASS, and a confusion matrix in the tab Images, as
+// confusion_matrix. Empty for other tasks; there are no curves where there are more classes than
+// EvaluationDetails::kMostWithCurves.
+std::vector<std::vector<std::byte>> class_events(double wall_time_s, int64_t step,
+                                                 const TaskScores& scores);
+
+// A picture of a confusion matrix, as a PNG file. Equal matrices give equal bytes.
+struct ConfusionImage {
+  uint32_t width = 0, height = 0;
+  std::vector<std::byte> png{};
+};
+
+// Draws `counts` [true class][predicted class], which is square and not empty. A cell is as dark as
+// its share of its row. For up to 20 classes, the cells hold their counts, and the rows and columns
+// have the numbers of the classes, from 0. For more classes, there are only cells.
+ConfusionImage confusion_image(const std::vector<std::vector<int64_t>>& counts);
+
+// Writes a histogram of each parameter that trains, at each evaluation, for TensorBoard's tabs
+// Histograms and Distributions. They are named after the parameters, with the part of each layer
+// as a group: "bert.encoder.layer.0/attention.self.query.weight". Borrows the parameters, which no
+// update changes during an evaluation. A write that fails is a warning.
+class HistogramEvents final : public Observer {
+ public:
+  HistogramEvents(Storage& storage, const Uri& summary_dir, const std::string& writer,
+                  const ParameterTensors& values, Clock wall_clock = wall_clock_s);
+
+  void on_evaluation(const EvaluationReport& report) override;
+  void on_finish() override { background_.wait(); }
+
+ private:
+  std::vector<HistogramBucket> buckets_of(size_t index) const;
+
+  const ParameterTensors& values_;
+  const Clock wall_clock_;
+  EventRun run_;
+  Background background_;  // the last member, because it must end before the members that it uses
+};
+
+// "bert.encoder.layer.0.output.dense.bias" -> "bert.encoder.layer.0/output.dense.bias". A parameter
+// outside of the layers is in a group with the name of its first word.
+std::string histogram_tag(const std::string& parameter);
 
 }  // namespace berth

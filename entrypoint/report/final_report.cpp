@@ -8,7 +8,6 @@
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
-#include "storage/base/printable.h"
 #include "storage/base/secrets.h"
 #include "storage/base/text.h"
 

@@ -8,8 +8,8 @@
 
 #include "entrypoint/report/final_report.h"
 #include "entrypoint/report/html/job_page.h"
-#include "storage/base/background.h"
 #include "storage/base/clock.h"
+#include "storage/base/thread_pool.h"
 #include "storage/storage.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"

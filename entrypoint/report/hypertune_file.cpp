@@ -17,9 +17,8 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/file_descriptor.h"
-#include "storage/file_error.h"
-#include "storage/local_file.h"
-#include "trainer/tasks/metric_names.h"
+#include "storage/local_storage.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {

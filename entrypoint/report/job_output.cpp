@@ -2,11 +2,9 @@
 
 #include <unistd.h>
 
-#include "entrypoint/report/json_lines.h"
 #include "entrypoint/report/machine_row.h"
 #include "entrypoint/report/progress.h"
-#include "entrypoint/report/standard_error.h"
-#include "entrypoint/report/verdict.h"
+#include "entrypoint/report/standard_streams.h"
 
 namespace berth {
 namespace {

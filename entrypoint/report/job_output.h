@@ -5,9 +5,8 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
-#include "entrypoint/report/job_progress.h"
-#include "entrypoint/report/log_output.h"
-#include "entrypoint/report/terminal_line.h"
+#include "entrypoint/report/final_report.h"
+#include "entrypoint/report/standard_streams.h"
 #include "trainer/loop/observer.h"
 
 namespace berth {

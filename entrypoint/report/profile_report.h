@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,16 @@ std::vector<ProfileCost> profile_costs(const Profiler& profiler);
 // time and the calls in an update, GFLOP/s and their share of the peak, GB/s. `peak_flops` 0: not
 // known.
 std::vector<std::string> profile_lines(const Profiler& profiler, double peak_flops);
+
+struct TraceProcess {
+  std::string name{};
+  int32_t pid = 0;
+};
+
+// A profiler's records, as a trace in Perfetto's format (perfetto.dev/docs/reference/
+// trace-packet-proto), which ui.perfetto.dev opens. The process has a track "training" for the
+// operations and phases, with their bytes and FLOP/s. It also has a track for each thread of the
+// pool.
+std::vector<std::byte> perfetto_trace(const Profiler& profiler, const TraceProcess& process);
 
 }  // namespace berth

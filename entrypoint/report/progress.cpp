@@ -2,14 +2,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "entrypoint/report/bar_line.h"
-#include "storage/base/counted.h"
+#include "entrypoint/report/progress_lines.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/loop/training_state.h"
 
 namespace berth {
+namespace {
+
+// `text` at the right end of `width` columns.
+std::string padded(const std::string& text, size_t width) {
+  return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
+}
+
+std::string four_digits(const std::optional<double>& value) {
+  return value ? number_text("%.4f", *value) : "-";
+}
+
+}  // namespace
+
+std::vector<std::string> EpochTable::lines(const EpochRow& row, int columns) {
+  std::string heading, line;
+  const auto add = [&](const std::string& name, const std::string& value, size_t width) {
+    heading += padded(name, width);
+    line += padded(value.empty() ? "-" : value, width);
+  };
+  add("epoch", row.epoch, 7);
+  add("update", row.update, 12);
+  add("time", row.time, 8);
+  add("ex/s", row.rate, 7);
+  add("loss", four_digits(row.loss), 8);
+  add("eval loss", four_digits(row.eval_loss), 11);
+  const auto most = static_cast<size_t>(std::max(columns, 60));
+  for (const auto& [name, value] : row.metrics) {
+    const size_t width = std::max<size_t>(name.size(), 6) + 2;
+    if (heading.size() + width > most) break;
+    add(name, number_text("%.4f", value), width);
+  }
+  std::vector<std::string> lines;
+  if (heading != heading_) lines.push_back(heading_ = heading);
+  lines.push_back(line);
+  return lines;
+}
+
 namespace {
 
 constexpr double kRedrawEvery_s = 0.1;
@@ -207,6 +249,185 @@ void Progress::print_finished_epoch() {
   line_.show("");
   if (line_.redraws()) return print(row);
   line_.print(epoch_text(row));
+}
+
+namespace {
+
+constexpr int64_t kFewestUpdates = 20;  // fewer say nothing about a trend
+constexpr double kGrowth = 1.1;         // the last tenth's loss over the first one's
+constexpr double kMargin = 0.005;       // of accuracy
+
+std::string rate_text(double rate) { return number_text("%.2g", rate); }
+
+}  // namespace
+
+void Verdict::on_start(const JobReport& report) {
+  first_step_ = report.first_step;
+  peak_rate_ = report.peak_learning_rate;
+  const int64_t updates = report.total_steps - report.first_step;
+  part_ = updates < kFewestUpdates ? 0 : std::max<int64_t>(1, updates / 10);
+  last_begins_ = report.total_steps - part_;
+  first_loss_ = last_loss_ = 0;
+  evaluation_.reset();
+}
+
+void Verdict::on_step(const StepReport& report) {
+  if (report.step <= first_step_ + part_) first_loss_ += report.loss;
+  if (report.step > last_begins_) last_loss_ += report.loss;
+}
+
+void Verdict::on_evaluation(const EvaluationReport& report) { evaluation_ = report; }
+
+void Verdict::on_finish() {
+  if (part_ > 0 && last_loss_ > kGrowth * first_loss_ && first_loss_ > 0) {
+    const auto part = static_cast<double>(part_);
+    log_warning(cat("the loss grew from ", number_text("%.3g", first_loss_ / part), " to ",
+                    number_text("%.3g", last_loss_ / part), ": the learning rate ",
+                    rate_text(peak_rate_), " is probably too high; try --learning-rate ",
+                    rate_text(peak_rate_ / 10)));
+    return;
+  }
+  const bool trained = peak_rate_ > 0;
+  if (!trained || !evaluation_ || !evaluation_->majority_rate) return;
+  const auto accuracy = evaluation_->metrics.find("accuracy");
+  if (accuracy == evaluation_->metrics.end()) return;
+  if (accuracy->second > *evaluation_->majority_rate + kMargin || accuracy->second > 0.99) return;
+  log_warning(cat("the accuracy ", number_text("%.4f", accuracy->second),
+                  " is no better than always predicting the most frequent class (",
+                  number_text("%.4f", *evaluation_->majority_rate),
+                  "): try more --epochs or another --learning-rate than ", rate_text(peak_rate_),
+                  ", and look at the texts and labels with --mode inspect"));
+}
+
+namespace {
+
+// `value` with seven digits, which is the precision of fp32. null if it is not finite.
+OrderedJson number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return std::strtod(text, nullptr);
+}
+
+// `message` is the text that a console of logs shows.
+OrderedJson event(const char* name, const Clock& wall_clock, const std::string& message) {
+  return {{"time", iso_time(wall_clock())},
+          {"event", name},
+          {"severity", "INFO"},
+          {"message", message}};
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// "loss 0.25, accuracy 0.75"
+std::string scores(double loss, const std::map<std::string, double>& metrics) {
+  std::string text = cat("loss ", short_number(loss));
+  for (const auto& [name, value] : metrics) text += cat(", ", name, " ", short_number(value));
+  return text;
+}
+
+void write_line(const Write& write, const OrderedJson& object) {
+  write(printable_json(to_text(object)) + "\n");
+}
+
+}  // namespace
+
+JsonLines::JsonLines(Write write, Clock wall_clock)
+    : write_(std::move(write)), wall_clock_(std::move(wall_clock)) {}
+
+void JsonLines::on_start(const JobReport& report) {
+  OrderedJson line =
+      event("start", wall_clock_,
+            cat("training on ", report.train_examples, " examples, ", report.total_steps,
+                " updates in ", short_number(report.epochs), " epochs"));
+  line["train_examples"] = report.train_examples;
+  line["eval_examples"] = report.eval_examples;
+  line["num_labels"] = report.num_labels;
+  line["parameters"] = report.parameters;
+  line["first_step"] = report.first_step;
+  line["total_steps"] = report.total_steps;
+  line["batch_size"] = report.batch_size;
+  if (report.token_budget > 0) line["token_budget"] = report.token_budget;
+  line["epochs"] = number(report.epochs);
+  line["peak_learning_rate"] = number(report.peak_learning_rate);
+  line["kernels"] = report.kernels;
+  write_line(write_, line);
+}
+
+void JsonLines::on_step(const StepReport& report) {
+  if (!report.log) return;
+  OrderedJson line = event("step", wall_clock_,
+                           cat("update ", report.step, " of ", report.total_steps, ": loss ",
+                               short_number(report.interval_loss), ", ",
+                               short_number(report.examples_per_second), " examples/s"));
+  line["step"] = report.step;
+  line["total_steps"] = report.total_steps;
+  line["epoch"] = number(report.epoch);
+  line["loss"] = number(report.interval_loss);
+  line["learning_rate"] = number(report.learning_rate);
+  line["grad_norm"] = number(report.grad_norm);
+  line["examples_per_second"] = number(report.examples_per_second);
+  line["tokens_per_second"] = number(report.tokens_per_second);
+  if (report.flops_per_second > 0) {
+    line["flops_per_second"] = number(report.flops_per_second);
+    if (report.peak_flops_per_second > 0) {
+      line["flops_utilization"] = number(report.flops_per_second / report.peak_flops_per_second);
+    }
+  }
+  if (const auto& memory = report.device_memory) {
+    line["device_bytes_in_use"] = memory->in_use;
+    if (memory->peak_in_use) line["device_peak_bytes_in_use"] = *memory->peak_in_use;
+    if (memory->limit) line["device_limit_bytes"] = *memory->limit;
+  }
+  write_line(write_, line);
+}
+
+void JsonLines::on_evaluation(const EvaluationReport& report) {
+  OrderedJson line = event(
+      "evaluation", wall_clock_,
+      cat(report.split, " after update ", report.step, ": ", scores(report.loss, report.metrics)));
+  line["step"] = report.step;
+  line["epoch"] = number(report.epoch);
+  line["split"] = report.split;
+  line["examples"] = report.examples;
+  line["loss"] = number(report.loss);
+  for (const auto& [name, value] : report.metrics) line[name] = number(value);
+  if (report.majority_rate) line["majority_rate"] = number(*report.majority_rate);
+  line["seconds"] = number(report.seconds);
+  write_line(write_, line);
+}
+
+void JsonLines::on_probes(const std::vector<ProbeReport>& reports) {
+  for (const ProbeReport& report : reports) {
+    OrderedJson line = event("probe", wall_clock_,
+                             cat("probe ", report.name, " after update ", report.step, ": ",
+                                 scores(report.loss, report.metrics)));
+    line["step"] = report.step;
+    line["name"] = report.name;
+    line["examples"] = report.examples;
+    line["loss"] = number(report.loss);
+    for (const auto& [name, value] : report.metrics) line[name] = number(value);
+    line["seconds"] = number(report.seconds);
+    write_line(write_, line);
+  }
+}
+
+void JsonLines::on_checkpoint(const CheckpointReport& report) {
+  OrderedJson line = event("checkpoint", wall_clock_,
+                           cat("checkpoint of update ", report.step, " in ", report.where));
+  line["step"] = report.step;
+  line["where"] = report.where;
+  line["size_bytes"] = report.size_bytes;
+  line["seconds"] = number(report.seconds);
+  write_line(write_, line);
+}
+
+void JsonLines::on_finish() {
+  write_line(write_, event("finish", wall_clock_, "computing is finished"));
 }
 
 }  // namespace berth

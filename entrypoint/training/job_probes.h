@@ -1,20 +1,64 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "entrypoint/flags/command_line.h"
+#include "entrypoint/flags/probe_list.h"
 #include "entrypoint/job/job.h"
-#include "entrypoint/platform/run_self.h"
-#include "entrypoint/training/probe_plan.h"
+#include "entrypoint/job/training_memory.h"
+#include "entrypoint/platform/this_process.h"
+#include "storage/file_lock.h"
 #include "storage/storage.h"
-#include "storage/temporary_directory.h"
+#include "trainer/engine/device.h"
 #include "trainer/loop/load_model.h"
+#include "trainer/loop/observer.h"
 #include "trainer/loop/probes.h"
 
 namespace berth {
+
+// The places of probes, in a temporary directory: they run one after the other, and use the same.
+struct ProbePlaces {
+  explicit ProbePlaces(const std::filesystem::path& directory)
+      : model(directory / "model"),
+        job(directory / "job"),
+        temporary(directory / "temporary"),
+        cache(directory / "cache"),
+        log(directory / "log.txt") {}
+
+  std::filesystem::path model;      // the encoder, in Hugging Face layout
+  std::filesystem::path job;        // the job directory of the fine-tuning
+  std::filesystem::path temporary;  // its TMPDIR
+  std::filesystem::path cache;      // of remote files, which are fetched once for all probes
+  std::filesystem::path log;        // what it prints
+};
+
+// A probe that was checked: what to run, and the facts about it that do not depend on the encoder.
+struct ProbePlan {
+  ProbeFacts facts{};
+  std::string metric{};   // the main one
+  CommandLine command{};  // of the fine-tuning
+  ModelConfig config{};   // of the fine-tuned model
+  DataMemory memory{};    // of its rows
+};
+
+// Reads the rows of `file` as the fine-tuning will, and plans it. The fine-tuning has its own seed,
+// and the learning rate that suits the model's width. It has three epochs of at most
+// --probe-samples rows, in updates of 16. It runs on the CPU's kernels, whatever the job's device,
+// and scores held-out rows once, at its end. `job` is the command line of the pre-training,
+// `settings` are its resolved settings, and `model` is its model. Throws kBadData where the rows
+// have no labels or are too few, and what the readers throw. Errors name the probe.
+ProbePlan plan_probe(Storage& storage, const CommandLine& job, const Settings& settings,
+                     const ModelDescription& model, const ProbeFile& file,
+                     const ProbePlaces& places);
+
+// The memory that the fine-tuning needs in all. `device` stands for the CPU's kernels, and
+// `program_bytes` is the memory of this process without rows.
+size_t probe_memory(const ProbePlan& plan, size_t program_bytes, Device& device);
 
 // The probes of a pre-training job. Each exports the encoder to a temporary directory and
 // fine-tunes it there in a process of its own, for which the training waits. So the training's

@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <span>
 
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/training_memory.h"
-#include "entrypoint/memory/engine_options.h"
-#include "entrypoint/report/log_pace.h"
-#include "entrypoint/training/shared_tokens.h"
-#include "storage/base/counted.h"
+#include "entrypoint/memory/memory_budget.h"
+#include "entrypoint/report/progress_lines.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "storage/formats/safetensors.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
-#include "trainer/loop/shared_state.h"
-#include "trainer/text/tokenizer_checksum.h"
+#include "trainer/text/tokenizer.h"
 
 namespace berth {
 namespace {
@@ -223,6 +225,175 @@ void Teacher::run(const LoadedTable& loaded, const LabelledData& student, size_t
     if (!finished) throw_stopped();
     before += data.rows();
     if (job_.leads()) saved.save(part);
+  }
+}
+
+namespace {
+
+constexpr const char* kTensor = "outputs";
+
+size_t size_of_rows(std::span<const uint32_t> rows, const RowTargets& targets) {
+  size_t size_bytes = 0;
+  for (const uint32_t row : rows) size_bytes += targets.row_bytes(row);
+  return size_bytes;
+}
+
+std::vector<size_t> ends_of_parts(std::span<const uint32_t> rows, const RowTargets& targets,
+                                  size_t most_bytes) {
+  std::vector<size_t> ends;
+  size_t begin = 0, size_bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    size_bytes += targets.row_bytes(rows[i]);
+    const bool is_full = i + 1 - begin == SavedTargets::kRowsOfFile || size_bytes >= most_bytes;
+    if (!is_full && i + 1 < rows.size()) continue;
+    ends.push_back(begin = i + 1);
+    size_bytes = 0;
+  }
+  return ends;
+}
+
+}  // namespace
+
+SavedTargets::SavedTargets(Storage& storage, Uri directory, std::string name, std::string identity,
+                           std::vector<uint32_t> rows, RowTargets& targets, size_t bytes_of_file)
+    : storage_(storage),
+      directory_(std::move(directory)),
+      name_(std::move(name)),
+      identity_(std::move(identity)),
+      rows_(std::move(rows)),
+      targets_(targets),
+      ends_(ends_of_parts(rows_, targets_, bytes_of_file)) {}
+
+std::span<const uint32_t> SavedTargets::rows_of(size_t part) const {
+  const size_t begin = part == 0 ? 0 : ends_[part - 1];
+  return rows().subspan(begin, ends_[part] - begin);
+}
+
+Uri SavedTargets::file(size_t part) const {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "-%05zu", part);
+  return directory_ / (name_ + digits + ".safetensors");
+}
+
+bool SavedTargets::restore_file(size_t part) {
+  const Uri uri = file(part);
+  if (!storage_.stat(uri)) return false;
+  try {
+    const WholeFile whole(storage_, uri);
+    const SafetensorsReader reader(whole.bytes());
+    const NamedTensor* tensor = reader.find(kTensor);
+    const auto& metadata = reader.metadata();
+    const auto of = [&](const char* key) {
+      const auto found = metadata.find(key);
+      return found == metadata.end() ? std::string() : found->second;
+    };
+    const bool fits = tensor != nullptr && tensor->dtype == targets_.dtype() &&
+                      tensor->data.size() == size_of_rows(rows_of(part), targets_);
+    if (!fits || of("identity") != identity_) return false;
+    if (of("crc32c") != crc_text(parallel_crc32c(tensor->data, 0))) return false;
+    set_bytes(part, tensor->data);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != Code::kCorrupt && error.code() != Code::kBadData) throw;
+    log_warning(cat("the teacher's outputs in ", uri.to_string(),
+                    " are damaged and made again: ", error.what()));
+    return false;
+  }
+}
+
+size_t SavedTargets::restore() {
+  size_t done = 0;
+  while (done < parts() && restore_file(done)) ++done;
+  return done;
+}
+
+std::vector<std::byte> SavedTargets::bytes(size_t part) const {
+  std::vector<std::byte> all;
+  all.reserve(size_of_rows(rows_of(part), targets_));
+  for (const uint32_t row : rows_of(part)) {
+    const Bytes bytes = targets_.bytes(row);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+void SavedTargets::set_bytes(size_t part, Bytes bytes) {
+  if (bytes.size() != size_of_rows(rows_of(part), targets_)) {
+    throw Error(Code::kCorrupt, "the teacher's outputs have another size", file(part).to_string());
+  }
+  for (const uint32_t row : rows_of(part)) {
+    targets_.set_bytes(row, bytes.first(targets_.row_bytes(row)));
+    bytes = bytes.subspan(targets_.row_bytes(row));
+  }
+}
+
+void SavedTargets::save(size_t part) const {
+  const std::vector<std::byte> bytes = this->bytes(part);
+  const size_t vector_bytes = targets_.width() * size_of(targets_.dtype());
+  const NamedTensor tensor{.name = kTensor,
+                           .dtype = targets_.dtype(),
+                           .shape = {static_cast<int64_t>(bytes.size() / vector_bytes),
+                                     static_cast<int64_t>(targets_.width())},
+                           .data = bytes};
+  store_object(storage_, file(part), [&](ByteSink& sink) {
+    write_safetensors(sink, {&tensor, 1},
+                      {{"identity", identity_}, {"crc32c", crc_text(parallel_crc32c(bytes, 0))}});
+  });
+}
+
+void remove_saved_targets(Storage& storage, const Uri& directory) {
+  for (const Stat& stat : storage.list(directory)) {
+    storage.remove(Uri::parse(stat.name));
+  }
+  if (directory.is_local()) storage.remove(Uri::parse(directory.to_string() + "/"));
+}
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& problem, const std::string& teacher_name) {
+  throw Error(Code::kUsage, problem, teacher_name,
+              "to learn hidden states, use the teacher's vocabulary (--vocab-file) and its case "
+              "(--do-lower-case); --distillation-target embedding needs neither");
+}
+
+// The first id whose tokens differ; the smaller size where one vocabulary begins the other.
+int32_t first_difference(const Tokenizer& a, const Tokenizer& b) {
+  const int32_t size = std::min(a.vocab_size(), b.vocab_size());
+  for (int32_t id = 0; id < size; ++id) {
+    if (a.token(id) != b.token(id)) return id;
+  }
+  return size;
+}
+
+}  // namespace
+
+void require_same_tokenizer(const Tokenizer& student, const Tokenizer& teacher,
+                            const std::string& teacher_name) {
+  if (tokenizer_checksum(student) == tokenizer_checksum(teacher)) return;
+  const int32_t id = first_difference(student, teacher);
+  if (id < student.vocab_size() && id < teacher.vocab_size()) {
+    refuse(cat("the teacher's vocabulary is not the student's: token ", id, " is ",
+               quoted(teacher.token(id)), ", and the student's is ", quoted(student.token(id))),
+           teacher_name);
+  }
+  if (student.vocab_size() != teacher.vocab_size()) {
+    refuse(cat("the teacher's vocabulary is not the student's: it has ", teacher.vocab_size(),
+               " tokens, and the student's has ", student.vocab_size()),
+           teacher_name);
+  }
+  refuse("the teacher's tokenizer makes other tokens of the same text than the student's",
+         teacher_name);
+}
+
+void require_same_tokens(Dataset& student, Dataset& teacher, const std::string& teacher_name) {
+  for (int64_t i = 0; i < std::max(student.size(), teacher.size()); ++i) {
+    const bool is_same = i < student.size() && i < teacher.size() &&
+                         student.features(i).input_ids == teacher.features(i).input_ids;
+    if (is_same) continue;
+    const Dataset& with_row = i < student.size() ? student : teacher;
+    refuse(cat("the teacher's tokenizer makes other tokens of row ", with_row.source_row(i),
+               " than the student's"),
+           teacher_name);
   }
 }
 

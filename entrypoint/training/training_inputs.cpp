@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <span>
 
-#include "entrypoint/flags/device_rules.h"
-#include "entrypoint/flags/task_flags.h"
+#include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/job/earlier_job.h"
-#include "entrypoint/job/earlier_reading.h"
 #include "entrypoint/job/export_results.h"
-#include "entrypoint/job/fitting_length.h"
-#include "entrypoint/job/generator.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
-#include "entrypoint/job/settle_embedding.h"
 #include "entrypoint/job/training_memory.h"
 #include "storage/base/checksum.h"
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/remembered_lookups.h"
+#include "storage/cached_storage.h"
 #include "trainer/loop/schedule.h"
 
 namespace berth {

@@ -10,7 +10,6 @@
 #include "entrypoint/training/job_probes.h"
 #include "entrypoint/training/teacher.h"
 #include "trainer/data/dataset.h"
-#include "trainer/data/row_targets.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/load_model.h"

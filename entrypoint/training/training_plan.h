@@ -11,6 +11,8 @@
 #include "entrypoint/report/html/job_page.h"
 #include "entrypoint/training/training_inputs.h"
 #include "trainer/engine/device.h"
+#include "trainer/loop/checkpoint_folder.h"
+#include "trainer/loop/job_directory.h"
 #include "trainer/loop/memory_estimate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/plan.h"
@@ -44,5 +46,13 @@ void print_plan(const TrainingPlan& plan, bool as_json);
 // Throws kMemory, with a batch size that would fit, where the planned job needs more memory than
 // there is. Logs where training will have to wait for checkpoints.
 void require_memory_for(const TrainingPlan& plan, const TrainingInputs& inputs, Device& device);
+
+// The job's files on each file system, and the free space there. A job that is resumed after its
+// last update needs no other checkpoint. Lists the checkpoints that are there.
+DiskBudget plan_disk(const Job& job, const TrainingInputs& inputs, TrainingData& data,
+                     const Plan& updates, int64_t most_examples);
+
+// Makes room if the disk is full, by the same options as the plan.
+RoomOptions room_options(const JobDirectory& directory, const TrainingOptions& options);
 
 }  // namespace berth

@@ -2,39 +2,108 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
-#include "entrypoint/job/generator.h"
-#include "entrypoint/job/precision_choice.h"
-#include "entrypoint/job/same_on_workers.h"
-#include "entrypoint/memory/engine_options.h"
-#include "entrypoint/platform/machine_description.h"
-#include "entrypoint/platform/process_name.h"
-#include "entrypoint/platform/run_within.h"
-#include "entrypoint/platform/thread_stacks.h"
+#include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/export_results.h"
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/job_results.h"
+#include "entrypoint/job/model_choice.h"
+#include "entrypoint/memory/memory_budget.h"
+#include "entrypoint/platform/stop_signals.h"
+#include "entrypoint/platform/this_process.h"
 #include "entrypoint/report/event_files.h"
 #include "entrypoint/report/final_report.h"
-#include "entrypoint/report/histogram_events.h"
+#include "entrypoint/report/heartbeat.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
-#include "entrypoint/report/watchdog.h"
-#include "entrypoint/training/disk_plan.h"
-#include "entrypoint/training/update_profile.h"
+#include "entrypoint/report/profile_report.h"
+#include "entrypoint/training/finished_job.h"
+#include "entrypoint/training/training_plan.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
+#include "storage/base/profiler.h"
 #include "storage/base/text.h"
+#include "storage/storage.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/shared_state.h"
+#include "trainer/engine/device.h"
+#include "trainer/loop/checkpoint.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/probes.h"
+#include "trainer/loop/results.h"
+#include "trainer/loop/train.h"
 #include "trainer/model/task.h"
 #include "trainer/model/training_flops.h"
 
 namespace berth {
 namespace {
+
+// Records some updates of a training for --profile. When they are made, it writes a trace for
+// Perfetto to `file` and logs the largest costs. Borrows the device and the storage, and must not
+// outlive them.
+class UpdateProfile {
+ public:
+  // `asked` updates, from the third one on, because the first ones warm up memory and caches. If a
+  // process makes only `left` updates, it profiles the last ones. Both are above 0.
+  UpdateProfile(Device& device, Storage& storage, Uri file, int64_t asked, int64_t left);
+  ~UpdateProfile();
+  UpdateProfile(const UpdateProfile&) = delete;
+  UpdateProfile& operator=(const UpdateProfile&) = delete;
+
+  const ProfileWindow& window() const { return window_; }
+
+ private:
+  void write();
+
+  Device& device_;
+  Storage& storage_;
+  const Uri file_;
+  Profiler profiler_;
+  ProfileWindow window_;
+};
+
+constexpr int64_t kWarmUp = 2;
+
+UpdateProfile::UpdateProfile(Device& device, Storage& storage, Uri file, int64_t asked,
+                             int64_t left)
+    : device_(device),
+      storage_(storage),
+      file_(std::move(file)),
+      profiler_(device.info().threads),
+      window_{.profiler = profiler_,
+              .first = std::clamp<int64_t>(left - asked, 0, kWarmUp),
+              .updates = std::min(asked, left),
+              .when_recorded = [this] { write(); }} {
+  device_.peak_flops();  // measured before anything is recorded
+  device_.set_profiler(&profiler_);
+}
+
+UpdateProfile::~UpdateProfile() { device_.set_profiler(nullptr); }
+
+// The training is worth more than its profile, so a failure is a warning.
+void UpdateProfile::write() {
+  device_.set_profiler(nullptr);
+  for (const std::string& line : profile_lines(profiler_, device_.peak_flops())) log_info(line);
+  try {
+    write_text(storage_, file_,
+               as_text(perfetto_trace(profiler_, {.name = "berth", .pid = ::getpid()})));
+    log_info(cat("the trace is in ", file_.to_string(), "; ui.perfetto.dev shows it"));
+  } catch (const Error& error) {
+    if (error.code() == Code::kInUse) throw;
+    log_warning(cat("the profile could not be written: ", error.what()));
+  }
+}
 
 constexpr double kStacks_s = 5;  // for the stacks of a job that hangs, which nobody may read
 
@@ -391,6 +460,102 @@ void TrainingRun::keep_record() {
   log_warning(cat(directory_.record().to_string(),
                   ": was removed while the job ran; it was written again, and the event files and "
                   "checkpoints until then may be gone"));
+}
+
+namespace {
+
+std::string evaluated_file(const DataOptions& data) {
+  if (!data.eval_data_file.empty()) return data.eval_data_file;
+  return data.train_data_file.empty() ? data.data_dir : data.train_data_file;
+}
+
+// Evaluates the trained model on MNLI's second set.
+EvaluationResult evaluate_mismatched(Job& job, const TrainingInputs& inputs, Engine& engine) {
+  const Settings& settings = inputs.settings();
+  const TrainingRows& rows = inputs.rows;
+  const LabelledData examples(*rows.mismatched, rows.task, rows.labels, /*wants_labels=*/true,
+                              settings, *inputs.model.tokenizer);
+  Dataset data = examples.all_rows();
+  const std::optional<EvaluationResult> result =
+      evaluate(engine, data, settings.training.examples_per_evaluation_batch(), inputs.reading(),
+               job.output, job.stop);
+  job.stop_point();
+  return *result;
+}
+
+std::string four_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
+// Logs the metric that decides which model is the best. Does nothing if that is the loss, which the
+// evaluation has already shown.
+void log_result(const EvaluationResult& evaluation, const std::string& metric,
+                const std::string& split) {
+  const TaskScores& scores = evaluation.scores;
+  if (!scores.metrics.contains(metric)) return;
+  std::string line = cat(split == "validation" ? "held-out" : "evaluation", " ", metric, " ",
+                         four_digits(scores.metrics.at(metric)));
+  if (scores.majority_rate) {
+    line += cat(" (majority class ", four_digits(*scores.majority_rate), ")");
+  }
+  log_info(cat(line, " over ", counted(evaluation.examples, "example")));
+}
+
+// Logs what the probes found at first and at last, and what they cost.
+void log_probes(const TrainResult& result) {
+  for (const std::string& summary : probe_summaries(result.state.probes)) log_info(summary);
+  if (result.probe_seconds == 0) return;
+  char cost[96];
+  std::snprintf(cost, sizeof cost, "probes took %.1f s, %.1f %% of the training's time",
+                result.probe_seconds, 100 * probe_share(result));
+  log_info(cost);
+}
+
+}  // namespace
+
+void write_results(Job& job, const JobDirectory& directory, const TrainingInputs& inputs,
+                   const TrainingPlan& plan, TrainingRun& run, const TrainResult& result) {
+  Engine& engine = run.engine();
+  JobMetrics metrics{.result = result,
+                     .evaluation = result.evaluation,
+                     .task = inputs.rows.task,
+                     .precision = engine.info().precision,
+                     .kernels = engine.info().description,
+                     .dataset = evaluated_file(job.command_line.settings.data),
+                     .base_model = local_or_hub_name(job.command_line.settings.model.model)};
+  if (inputs.rows.mismatched) {
+    metrics.mismatched = evaluate_mismatched(job, inputs, engine);
+    job.output.on_second_evaluation({.step = result.state.step,
+                                     .examples = metrics.mismatched->examples,
+                                     .loss = metrics.mismatched->loss,
+                                     .seconds = metrics.mismatched->seconds,
+                                     .metrics = metrics.mismatched->scores.metrics,
+                                     .majority_rate = metrics.mismatched->scores.majority_rate,
+                                     .scores = &metrics.mismatched->scores});
+  }
+  if (plan.options.keeps_weights) {
+    run.room().write(directory.model(), plan.disk.use.model_bytes, result.state.step, [&] {
+      export_results(job.storage, inputs.settings(), directory.model(), inputs.model,
+                     engine.tensors(StateTensors::kValues), metrics);
+    });
+    metrics.model_bytes = model_bytes(job.storage, directory.model());
+  }
+  job.output.on_finish();
+  if (result.evaluation) {
+    log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
+  }
+  log_probes(result);
+  // Workers that were stopped have left it, before one process went on.
+  if (job.ranks == nullptr) job.storage.remove(directory.rendezvous());
+  run.room().write(directory.metrics(), 0, result.state.step,
+                   [&] { write_text(job.storage, directory.metrics(), to_json(metrics)); });
+  if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
+  if (plan.options.keeps_weights) {
+    job.progress.set_results(
+        training_results(job.command_line, job.storage, directory, inputs.rows.task));
+  }
 }
 
 }  // namespace berth

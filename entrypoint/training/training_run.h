@@ -75,4 +75,11 @@ class TrainingRun {
   HtmlReport* report_ = nullptr;  // one of the observers; null: the job writes none
 };
 
+// The last phase: evaluates the model on MNLI's second set where there is one, exports the finished
+// model, and reports the results. metrics.json is written last, because it says that the job is
+// finished. The engine of `run` holds the trained model. Where the disk is full, older checkpoints
+// make room. Throws what storage throws, and kStopped.
+void write_results(Job& job, const JobDirectory& directory, const TrainingInputs& inputs,
+                   const TrainingPlan& plan, TrainingRun& run, const TrainResult& result);
+
 }  // namespace berth

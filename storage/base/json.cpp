@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "storage/base/json_emptied.h"
-#include "storage/base/json_nesting.h"
-
 namespace berth {
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <mutex>
 
-#include "storage/base/printable.h"
 #include "storage/base/secrets.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {

@@ -5,15 +5,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
+
+void release_pages(Bytes mapping, uint64_t offset, uint64_t size) {
+  // When one page is read, Linux also maps the pages around it, up to the size of a huge page. So
+  // reading after a range brings back pages of that range.
+  constexpr uint64_t kMostMappedAtOnce = uint64_t{2} << 20;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  offset = std::min<uint64_t>(offset, mapping.size());
+  const uint64_t end = offset + std::min(size, mapping.size() - offset);
+  const auto begin = reinterpret_cast<uintptr_t>(mapping.data());  // at a page's begin
+  const uint64_t before = std::min(offset, (begin + offset) % kMostMappedAtOnce);
+  const uint64_t first = offset - before, last = end / page * page;
+  if (first >= last) return;
+  void* const address = const_cast<std::byte*>(mapping.data() + first);
+  madvise(address, last - first, MADV_DONTNEED);  // a hint: what fails changes nothing
+}
+
 namespace {
 
 std::string directory() {
@@ -73,6 +91,34 @@ void SpillFile::read_at(uint64_t offset, std::span<std::byte> buffer) const {
     offset += static_cast<uint64_t>(got);
     buffer = buffer.subspan(static_cast<size_t>(got));
   }
+}
+
+namespace {
+
+class SpilledSource final : public RandomAccessSource {
+ public:
+  explicit SpilledSource(ByteSource& source) {
+    std::vector<std::byte> buffer(size_t{1} << 20);
+    while (const size_t size = source.read(buffer)) file_.append(Bytes(buffer).first(size));
+    bytes_ = file_.map();
+  }
+
+  uint64_t size() const override { return file_.size(); }
+  void read_at(uint64_t offset, std::span<std::byte> buffer) override {
+    file_.read_at(offset, buffer);
+  }
+  std::optional<Bytes> view() const override { return bytes_; }
+  void release(uint64_t offset, uint64_t size) override { release_pages(bytes_, offset, size); }
+
+ private:
+  SpillFile file_;
+  Bytes bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomAccessSource> spill(ByteSource& source) {
+  return std::make_unique<SpilledSource>(source);
 }
 
 }  // namespace berth

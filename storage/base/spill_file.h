@@ -1,11 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "storage/base/bytes.h"
 
 namespace berth {
+
+// Lets the system take back the pages of a mapped file that hold [offset, offset + size). The range
+// may reach beyond the mapping's end. The page that holds the next byte after the range stays.
+// Pages shortly before the range go, too, so no page stays behind when one range after the other is
+// released. A page that is used again is read from the file again.
+void release_pages(Bytes mapping, uint64_t offset, uint64_t size);
 
 // An unnamed temporary file in TMPDIR for data that do not fit in memory. It disappears with this
 // object. read_at() is thread-safe, append() is not.
@@ -33,5 +40,9 @@ class SpillFile {
   uint64_t size_ = 0;
   Bytes mapping_;
 };
+
+// Copies a stream into an unnamed temporary file in TMPDIR, for formats that are not read from the
+// beginning to the end. The result has a view(). Throws what SpillFile and the stream throw.
+std::unique_ptr<RandomAccessSource> spill(ByteSource& source);
 
 }  // namespace berth

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <sstream>
@@ -8,6 +10,22 @@
 #include <vector>
 
 namespace berth {
+
+// Texts of data, names of files and answers of servers may contain characters that a terminal acts
+// on instead of showing them: control characters (C0, DEL and C1, such as ESC, BEL and CSI),
+// characters that change the direction of the text around them (Boucher and Anderson 2021), and
+// line separators. Bytes that are not UTF-8 may be control characters of another encoding. Whatever
+// is printed for people goes through one of these functions.
+
+// Writes such characters as "\x1b" or "\u202e". A line end is one of them.
+std::string printable(std::string_view text);
+
+// The same for a text of several lines: line ends and tabs stay.
+std::string printable_lines(std::string_view text);
+
+// The same for a JSON text, which stays the same value: they become "\u001b" inside its strings.
+// Line ends stay.
+std::string printable_json(std::string_view json);
 
 // Concatenates anything that an ostream prints: cat("row ", 7, " has no label").
 template <typename... Parts>
@@ -53,5 +71,35 @@ std::string random_letters(size_t count);
 
 // Formats a size for people: 1536 becomes "1.5 KiB".
 std::string human_bytes(uint64_t size_bytes);
+
+// A number with its noun, for messages: "1 row", "2 rows". For nouns whose plural ends in a mere s.
+template <std::integral Number>
+std::string counted(Number count, std::string_view noun) {
+  return cat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+// Positions in valid UTF-8 text, counted in code points as Python does.
+
+inline bool begins_code_point(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }
+
+inline uint32_t code_point_count(std::string_view text) {
+  uint32_t count = 0;
+  for (const char byte : text) count += begins_code_point(byte);
+  return count;
+}
+
+// Returns the byte offset of code point number `place` (from 0), or text.size() if there is no such
+// code point.
+inline size_t code_point_offset(std::string_view text, uint32_t place) {
+  size_t byte = 0;
+  for (uint32_t passed = 0; byte < text.size(); ++byte) {
+    if (begins_code_point(text[byte]) && passed++ == place) break;
+  }
+  return byte;
+}
+
+// Levenshtein 1966: the least number of insertions, deletions and substitutions of bytes that turn
+// `a` into `b`.
+size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace berth

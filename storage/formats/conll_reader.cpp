@@ -6,7 +6,6 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/conll_columns.h"
-#include "storage/formats/conll_look.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
 

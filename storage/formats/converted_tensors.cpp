@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "storage/base/dtype.h"
 #include "storage/base/error.h"
-#include "storage/base/half.h"
 #include "storage/base/text.h"
 
 namespace berth {

@@ -1,17 +1,20 @@
 #include "storage/formats/delimited_reader.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/formats/row_readers.h"
+#include "storage/formats/text_lines.h"
+#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {
-
-// For each file that was joined to another one.
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string_view text_of(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
@@ -133,6 +136,278 @@ std::vector<Finding> DelimitedReader::findings() const {
                      /*is_warning=*/true});
   }
   return found;
+}
+
+namespace {
+
+// The one of the usual delimiters that the header has most of outside quotes; a comma if none.
+char delimiter_of(std::string_view header) {
+  constexpr std::string_view kUsual = ",;\t|";
+  size_t counts[kUsual.size()] = {};
+  bool is_quoted = false;
+  for (const char next : header) {
+    if (next == '"') is_quoted = !is_quoted;
+    const size_t found = is_quoted ? std::string_view::npos : kUsual.find(next);
+    if (found != std::string_view::npos) ++counts[found];
+  }
+  return kUsual[static_cast<size_t>(std::ranges::max_element(counts) - counts)];
+}
+
+class CsvReader final : public DelimitedReader {
+ public:
+  CsvReader(std::unique_ptr<ByteSource> source, char delimiter, bool quotes)
+      : DelimitedReader(std::move(source)), quotes_(quotes), delimiter_(delimiter) {
+    read_header();
+  }
+
+ private:
+  static constexpr const char* kHint =
+      "close the quote, or double it if it is text; --skip-bad-rows cannot tell "
+      "which rows it contains, and --quoting none reads all quotes as text";
+
+  void split(std::string_view line, Row& fields) override {
+    if (delimiter_ == 0) delimiter_ = delimiter_of_header(line);
+    size_t at = 0;
+    while (true) {
+      if (quotes_ && at < line.size() && line[at] == '"') {
+        fields.emplace_back(quoted_field(line, at));
+      } else {
+        const size_t end = std::min(line.find(delimiter_, at), line.size());
+        append_field(line.substr(at, end - at), fields);
+        at = end;
+      }
+      if (at == line.size()) return;
+      ++at;  // the delimiter
+    }
+  }
+
+  // Goes on to the next line where Excel's "sep=;" says it.
+  char delimiter_of_header(std::string_view& line) {
+    std::string_view plain = line;
+    if (plain.size() > 1 && plain.front() == '"' && plain.back() == '"') {
+      plain = plain.substr(1, plain.size() - 2);  // as programs write it that quote all fields
+    }
+    if (plain.size() != 5 || !plain.starts_with("sep=")) return delimiter_of(line);
+    const char said = plain[4];
+    if (!lines_.next(line)) line = {};
+    return said;
+  }
+
+  // Reads the field whose opening quote is line[at]. The closing quote may be on a later line;
+  // `line` is then that line. On return, line[at] is the delimiter after the field, or `at` is the
+  // end of the line. A quote that swallows lines and never closes is kCorrupt rather than a bad
+  // row, because nobody can tell how many rows it contains.
+  std::string quoted_field(std::string_view& line, size_t& at) {
+    const uint64_t opened = lines_.number();
+    std::string text;
+    ++at;
+    while (true) {
+      const size_t quote = line.find('"', at);
+      if (quote == std::string_view::npos) {
+        text.append(line.substr(at)).append(lines_.ending());
+        if (text.size() > TextLines::kLimitBytes || !lines_.next(line)) {
+          throw Error(Code::kCorrupt, "a quote opens here and is never closed",
+                      line_position(opened), kHint);
+        }
+        at = 0;
+        continue;
+      }
+      text.append(line.substr(at, quote - at));
+      at = quote + 1;
+      if (at == line.size() || line[at] == delimiter_) return text;
+      if (line[at] != '"') {
+        if (lines_.number() != opened) {
+          throw Error(Code::kCorrupt,
+                      cat("a quote opens here, and text follows the closing quote on line ",
+                          lines_.number()),
+                      line_position(opened), kHint);
+        }
+        throw Error(Code::kBadData, cat("text follows the closing quote at byte ", at),
+                    line_position(opened), "a quote inside a quoted field is doubled");
+      }
+      text += '"';
+      ++at;
+    }
+  }
+
+  const bool quotes_;
+  char delimiter_;  // 0: unknown until the header is read
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_csv_reader(std::unique_ptr<ByteSource> source, char delimiter,
+                                           bool quotes) {
+  return std::make_unique<CsvReader>(std::move(source), delimiter, quotes);
+}
+
+namespace {
+
+struct QuotedField {
+  size_t end;  // the place behind it
+  bool is_quoted, has_doubled_quote;
+};
+
+// The field at `at`. nullopt: it breaks CSV's rules. The end is npos where it is cut.
+std::optional<QuotedField> read_field(std::string_view text, size_t at, char delimiter) {
+  const auto ends_at = [&](size_t place) {
+    return place == text.size() || text[place] == delimiter || text[place] == '\n' ||
+           text.substr(place, 2) == "\r\n";
+  };
+  if (at == text.size() || text[at] != '"') {
+    size_t end = at;
+    while (!ends_at(end)) {
+      if (text[end++] == '"') return std::nullopt;
+    }
+    return QuotedField{end, false, false};
+  }
+  QuotedField field{std::string_view::npos, true, false};
+  for (size_t quote = text.find('"', at + 1); quote != std::string_view::npos;
+       quote = text.find('"', quote + 2)) {
+    if (quote + 1 < text.size() && text[quote + 1] == '"') {
+      field.has_doubled_quote = true;
+      continue;
+    }
+    if (!ends_at(quote + 1)) return std::nullopt;
+    field.end = quote + 1;
+    break;
+  }
+  return field;
+}
+
+// Whether each whole line has as many fields as the first one, if quotes are text.
+bool lines_are_whole(std::string_view text, char delimiter) {
+  std::optional<ptrdiff_t> fields;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) break;
+    const std::string_view line = text.substr(begin, end - begin);
+    const ptrdiff_t count = std::ranges::count(line, delimiter);
+    if (!fields) fields = count;
+    if (count != *fields && line.find_first_not_of('\r') != std::string_view::npos) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+TsvQuotes find_tsv_quotes(std::string_view text, char delimiter, bool is_all) {
+  struct QuoteCounts {
+    size_t quoted = 0, others = 0;  // fields behind the header; empty ones do not count
+  };
+  std::vector<QuoteCounts> columns;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  bool any = false, any_doubled = false, is_header = true, breaks_rules = false;
+  size_t quoted_commas = 0;          // quoted fields that hold a comma
+  bool are_quotes_of_commas = true;  // these are all that are quoted, and all that hold one
+  for (size_t at = 0, column = 0; at < text.size();) {
+    const auto field = read_field(text, at, delimiter);
+    any = any || text[at] == '"';
+    if (!field || (field->end == std::string_view::npos && is_all)) {
+      breaks_rules = true;
+      // Another field may still begin with a quote, which is worth a word.
+      any = any || text.find("\n\"", at) != std::string_view::npos ||
+            text.find(std::string{delimiter, '"'}, at) != std::string_view::npos;
+      break;
+    }
+    if (field->end == std::string_view::npos || (field->end == text.size() && !is_all)) break;
+    any_doubled = any_doubled || field->has_doubled_quote;
+    if (is_header) columns.emplace_back();
+    if (column >= columns.size()) {
+      breaks_rules = true;
+      break;
+    }
+    if (!is_header) {
+      const bool has_comma = text.substr(at, field->end - at).find(',') != std::string_view::npos;
+      quoted_commas += field->is_quoted && has_comma;
+      are_quotes_of_commas = are_quotes_of_commas && field->is_quoted == has_comma;
+      columns[column].quoted += field->is_quoted;
+      columns[column].others += !field->is_quoted && field->end > at;
+    }
+    at = field->end;
+    if (at < text.size() && text[at] == delimiter) {
+      ++at;
+      ++column;
+      continue;
+    }
+    while (at < text.size() && (text[at] == '\r' || text[at] == '\n')) ++at;
+    if (column + 1 != columns.size()) {
+      breaks_rules = true;
+      break;
+    }
+    column = 0;
+    is_header = false;
+  }
+  if (!any) return TsvQuotes::kNone;
+  if (breaks_rules) return TsvQuotes::kText;
+  if (any_doubled || !lines_are_whole(text, delimiter)) return TsvQuotes::kCsv;
+  // Excel quotes a field of a TSV because of its comma.
+  if (quoted_commas > 1 && are_quotes_of_commas) return TsvQuotes::kCsv;
+  bool has_quoted_column = false;
+  for (const QuoteCounts& look : columns) {
+    // One row, or some of the rows, show no rule.
+    if (look.quoted == 1 || (look.quoted > 0 && look.others > 0)) return TsvQuotes::kText;
+    has_quoted_column = has_quoted_column || look.quoted > 0;
+  }
+  return has_quoted_column ? TsvQuotes::kCsv : TsvQuotes::kText;
+}
+
+namespace {
+
+class TsvReader final : public DelimitedReader {
+ public:
+  TsvReader(std::unique_ptr<ByteSource> source, bool has_header, char delimiter)
+      : DelimitedReader(std::move(source)), delimiter_(delimiter) {
+    has_header ? read_header() : number_columns();
+  }
+
+ private:
+  void split(std::string_view line, Row& fields) override {
+    size_t end;
+    while ((end = line.find(delimiter_)) != std::string_view::npos) {
+      append_field(line.substr(0, end), fields);
+      line.remove_prefix(end + 1);
+    }
+    append_field(line, fields);
+  }
+
+  const char delimiter_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_tsv_reader(std::unique_ptr<ByteSource> source, char delimiter) {
+  return std::make_unique<TsvReader>(std::move(source), /*has_header=*/true, delimiter);
+}
+
+std::unique_ptr<RowReader> make_quoted_tsv_reader(std::unique_ptr<ByteSource> source,
+                                                  char delimiter, Quoting quoting) {
+  if (quoting == Quoting::kNone) return make_tsv_reader(std::move(source), delimiter);
+  if (quoting == Quoting::kCsv) return make_csv_reader(std::move(source), delimiter);
+  constexpr size_t kPeeked = size_t{1} << 20;
+  std::string beginning;
+  bool is_all = false;
+  while (beginning.size() < kPeeked && !is_all) is_all = !read_more(*source, beginning);
+  const TsvQuotes quotes = find_tsv_quotes(beginning, delimiter, is_all);
+  source = std::make_unique<JoinedSource>(std::move(beginning), std::move(source));
+  const bool is_csv = quotes == TsvQuotes::kCsv;
+  auto rows = is_csv ? make_csv_reader(std::move(source), delimiter)
+                     : make_tsv_reader(std::move(source), delimiter);
+  if (quotes != TsvQuotes::kNone) {
+    static_cast<DelimitedReader&>(*rows).add_finding(
+        is_csv ? Finding{"quotes of CSV in TSV",
+                         "fields are quoted as pandas quotes them; --quoting none reads quotes as "
+                         "text"}
+               : Finding{"",
+                         "quotes are a part of the texts, as in GLUE's files; --quoting csv reads "
+                         "them as pandas writes them"});
+  }
+  return rows;
+}
+
+std::unique_ptr<RowReader> make_headless_tsv_reader(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<TsvReader>(std::move(source), /*has_header=*/false, '\t');
 }
 
 }  // namespace berth

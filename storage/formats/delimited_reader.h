@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,5 +54,17 @@ class DelimitedReader : public RowReader {
   bool has_header_ = false;
   uint64_t repeated_header_ = 0;  // the line of the first record that repeats it; 0: none does
 };
+
+enum class TsvQuotes {
+  kNone,  // no field begins with a quote
+  kText,  // quotes are a part of the texts, as in GLUE's files
+  kCsv,   // fields are quoted by CSV's rules, as pandas quotes them
+};
+
+// Looks at the beginning of a table with `delimiter` between its fields. CSV's writers quote a
+// field that contains a quote, a delimiter or a line end, or they quote all fields of a column.
+// They double the quotes inside. So quotes are text if one field breaks these rules, or if no field
+// shows that the rules are followed. `is_all`: the text is all of the table, and not cut anywhere.
+TsvQuotes find_tsv_quotes(std::string_view text, char delimiter, bool is_all);
 
 }  // namespace berth

@@ -1,6 +1,13 @@
 #include "storage/formats/lines_reader.h"
 
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/row_readers.h"
+#include "storage/formats/text_lines.h"
+#include "storage/formats/utf8.h"
 
 namespace berth {
 
@@ -16,6 +23,92 @@ bool LinesReader::next(Row& row) {
     row.front() = std::string(line);
   }
   return true;
+}
+
+namespace {
+
+constexpr std::string_view kMark = "__label__";
+
+// Takes the marked words out of a line, and returns the labels that they name.
+std::vector<std::string> take_labels(std::string_view line, std::string& text) {
+  std::vector<std::string> labels;
+  text.clear();
+  for (const std::string& word : parted(line, " \t")) {
+    if (word.starts_with(kMark)) {
+      labels.push_back(word.substr(kMark.size()));
+    } else {
+      text += (text.empty() ? "" : " ") + word;
+    }
+  }
+  return labels;
+}
+
+// Without the byte order mark of UTF-8.
+std::string_view without_mark(std::string_view line) {
+  constexpr std::string_view kByteOrder = "\xEF\xBB\xBF";
+  return line.starts_with(kByteOrder) ? line.substr(kByteOrder.size()) : line;
+}
+
+bool has_two_labels(std::string_view line) {
+  const size_t first = line.find(kMark);
+  return first != line.npos && line.find(kMark, first + kMark.size()) != line.npos;
+}
+
+class FastTextReader final : public RowReader {
+ public:
+  FastTextReader(std::unique_ptr<ByteSource> source, bool are_sets)
+      : lines_(std::move(source)), are_sets_(are_sets) {}
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return line_position(lines_.number()); }
+  bool is_of_texts() const override { return true; }
+
+  std::vector<Finding> findings() const override {
+    return {
+        {"labels of fastText", "words that begin with __label__ are the labels, as in fastText"}};
+  }
+
+  bool next(Row& row) override {
+    std::string_view line;
+    do {
+      if (!lines_.next(line)) return false;
+    } while (trimmed(line).empty());
+    std::string text;
+    std::vector<std::string> labels = take_labels(line, text);
+    row.assign(columns_.size(), {});
+    if (!text.empty()) row[0] = std::move(text);
+    if (are_sets_ || labels.size() > 1) {
+      row[1] = to_text(Json(labels));
+    } else if (!labels.empty()) {
+      row[1] = std::move(labels.front());
+    }
+    return true;
+  }
+
+ private:
+  TextLines lines_;
+  const bool are_sets_;
+  const std::vector<Column> columns_ = {{"text", {}}, {"label", {}}};
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> make_lines_reader(std::unique_ptr<ByteSource> source) {
+  constexpr size_t kPeeked = size_t{1} << 20;
+  source = as_utf8(std::move(source));
+  std::string beginning;
+  while (beginning.size() < kPeeked && read_more(*source, beginning)) {
+  }
+  bool is_first = true, is_marked = false, are_sets = false;
+  for (const std::string& line : parted(beginning, "\r\n")) {
+    if (is_first) is_marked = trimmed(without_mark(line)).starts_with(kMark);
+    is_first = false;
+    if (!is_marked) break;
+    are_sets = are_sets || has_two_labels(line);
+  }
+  source = std::make_unique<JoinedSource>(std::move(beginning), std::move(source));
+  if (!is_marked) return std::make_unique<LinesReader>(std::move(source));
+  return std::make_unique<FastTextReader>(std::move(source), are_sets);
 }
 
 }  // namespace berth

@@ -8,6 +8,7 @@
 
 #include "storage/base/bytes.h"
 #include "storage/base/dtype.h"
+#include "storage/base/error.h"
 
 namespace berth {
 
@@ -65,5 +66,13 @@ class TensorReader {
     return nullptr;
   }
 };
+
+// Throws kBadData if a file is a pointer of git-lfs, which stands in place of a file that was not
+// fetched.
+inline void refuse_lfs_pointer(std::string_view content) {
+  if (!content.starts_with("version https://git-lfs")) return;
+  throw Error(Code::kBadData, "is a pointer of git-lfs, not the file itself", "",
+              "run git lfs pull");
+}
 
 }  // namespace berth

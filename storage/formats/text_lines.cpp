@@ -6,14 +6,11 @@
 #include "storage/base/text.h"
 #include "storage/formats/text_form.h"
 #include "storage/formats/utf8.h"
-#include "storage/formats/utf8_source.h"
 
 namespace berth {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 18;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 [[noreturn]] void throw_too_long(uint64_t number) {
   throw Error(Code::kBadData, cat("is longer than ", human_bytes(TextLines::kLimitBytes)),
               line_position(number));

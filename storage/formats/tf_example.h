@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,5 +22,9 @@ struct TfFeature {
 // both. Throws kCorrupt, naming the byte or the feature. Memory is bounded by the size of the
 // record.
 std::vector<TfFeature> parse_tf_example(Bytes record);
+
+// Serializes a tf.Example with these features, in their order, with packed numbers. If the features
+// are sorted by name, the bytes equal TensorFlow's deterministic serialization.
+std::vector<std::byte> serialize_tf_example(std::span<const TfFeature> features);
 
 }  // namespace berth

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 

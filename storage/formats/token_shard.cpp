@@ -3,7 +3,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,14 @@ class ZipFile {
 
 // Whether `file` begins with a zip file's signature.
 bool is_zip(Bytes file);
+
+// The bytes of `file` from `offset` on, as a stream. `file` must have a view() and outlive the
+// stream. What was read is released.
+std::unique_ptr<ByteSource> open_range(RandomAccessSource& file, uint64_t offset, uint64_t size);
+
+// The unpacked data of an entry of a ZipFile over file.view(), as a stream. It throws kCorrupt
+// where the data are damaged, have another size than the directory says, or, at their end, another
+// CRC-32.
+std::unique_ptr<ByteSource> open_entry(RandomAccessSource& file, const ZipFile::Entry& entry);
 
 }  // namespace berth

@@ -6,11 +6,9 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/google/gcs_join.h"
 #include "storage/google/gcs_requests.h"
 #include "storage/google/gcs_upload.h"
-#include "storage/google/page_guard.h"
-#include "storage/http/body_part.h"
+#include "storage/http/http_storage.h"
 
 namespace berth {
 namespace {

@@ -1,16 +1,166 @@
 #include "storage/google/gcs_upload.h"
 
+#include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "storage/base/background.h"
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/google/gcs_new_object.h"
-#include "storage/google/upload_bytes.h"
+#include "storage/base/thread_pool.h"
+#include "storage/google/gcs_requests.h"
+#include "storage/storage.h"
 
 namespace berth {
+namespace {
+
+// The common part of all ways to write an object: the object's metadata, which contain a mark
+// unique to this writer, and the interpretation of answers. `requests` must outlive it.
+class GcsNewObject {
+ public:
+  // Writes the object `uri` if its current version is `if_generation`; 0 means that it must not
+  // exist.
+  GcsNewObject(GcsRequests& requests, const Uri& uri, Generation if_generation);
+
+  GcsRequests& requests() const { return requests_; }
+  const Uri& uri() const { return uri_; }
+  const std::string& mark() const { return mark_; }
+  std::string precondition() const;                              // "ifGenerationMatch=N"
+  std::string metadata(std::optional<uint32_t> crc = {}) const;  // the object's metadata, as JSON
+
+  // Returns the object that an answer to a write describes. If the answer is 412 (precondition
+  // failed), returns the object if it carries this writer's mark: then an earlier attempt of the
+  // same write succeeded, and only its answer was lost. Throws the error that any other answer
+  // means, and UploadLost if the bytes arrived damaged.
+  Stat published(const HttpAnswer& answer) const;
+
+  // Returns the object if it carries this writer's mark.
+  std::optional<Stat> find() const;
+
+  // Returns `published` with its checksum. If size or checksum differ from what was sent, removes
+  // the object and throws UploadLost.
+  Stat intact(Stat published, uint64_t size, uint32_t crc) const;
+
+ private:
+  [[noreturn]] void fail(const HttpAnswer& answer) const;
+
+  GcsRequests& requests_;
+  Uri uri_;
+  Generation if_generation_;
+  std::string mark_;
+};
+
+constexpr const char* kMarkName = "berth-upload";  // name of the custom metadata field
+constexpr const char* kPermission = "storage.objects.create (and .delete, to replace)";
+
+GcsNewObject::GcsNewObject(GcsRequests& requests, const Uri& uri, Generation if_generation)
+    : requests_(requests), uri_(uri), if_generation_(if_generation), mark_(random_letters(24)) {}
+
+std::string GcsNewObject::precondition() const { return cat("ifGenerationMatch=", if_generation_); }
+
+std::string GcsNewObject::metadata(std::optional<uint32_t> crc) const {
+  Json resource = {{"name", uri_.path()},
+                   {"contentType", "application/octet-stream"},
+                   {"cacheControl", "no-store"},
+                   {"metadata", {{kMarkName, mark_}}}};
+  if (crc) resource["crc32c"] = gcs_crc(*crc);
+  return to_text(resource);
+}
+
+Stat GcsNewObject::published(const HttpAnswer& answer) const {
+  if (answer.ok()) return parse_gcs_object(answer.body, uri_);
+  const std::optional<Stat> found = answer.status == 412 ? find() : std::nullopt;
+  if (!found) fail(answer);
+  return *found;
+}
+
+std::optional<Stat> GcsNewObject::find() const {
+  const HttpAnswer answer = requests_.send({.url = requests_.object(uri_)});
+  if (!answer.ok()) {
+    if (answer.status != 404) fail(answer);
+    return std::nullopt;
+  }
+  const Json object = parse_json(answer.body);
+  const Json::json_pointer mark(cat("/metadata/", kMarkName));
+  if (!object.contains(mark) || object.at(mark) != mark_) return std::nullopt;
+  return parse_gcs_object(answer.body, uri_);
+}
+
+void GcsNewObject::fail(const HttpAnswer& answer) const {
+  const bool damaged =
+      answer.status == 400 && lower_ascii(answer.body).find("crc32c") != std::string::npos;
+  if (damaged)
+    throw UploadLost(uri_.to_string());  // the server refused bytes that were damaged on their way
+  throw gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
+}
+
+Stat GcsNewObject::intact(Stat published, uint64_t size, uint32_t crc) const {
+  if (published.size == size && published.crc32c.value_or(crc) == crc) {
+    published.crc32c = crc;
+    return published;
+  }
+  requests_.send({.method = "DELETE",
+                  .url = cat(requests_.object(uri_), "?ifGenerationMatch=", published.generation)});
+  throw UploadLost(uri_.to_string());
+}
+
+}  // namespace
+
+void UploadBytes::copy(Bytes bytes) {
+  if (bytes.empty()) return;
+  copied_.insert(copied_.end(), bytes.begin(), bytes.end());
+  size_ += bytes.size();
+  if (!pieces_.empty() && pieces_.back().lent == nullptr) {
+    pieces_.back().size += bytes.size();
+  } else {
+    pieces_.push_back({nullptr, bytes.size()});
+  }
+}
+
+void UploadBytes::lend(Bytes bytes) {
+  if (bytes.empty()) return;
+  pieces_.push_back({bytes.data(), bytes.size()});
+  size_ += bytes.size();
+}
+
+std::vector<Bytes> UploadBytes::from(size_t offset) const {
+  std::vector<Bytes> rest;
+  const std::byte* copied = copied_.data();
+  for (const auto& [lent, size] : pieces_) {
+    const Bytes piece(lent != nullptr ? lent : copied, size);
+    if (lent == nullptr) copied += size;
+    if (offset < size) rest.push_back(piece.subspan(offset));
+    offset -= std::min(offset, size);
+  }
+  return rest;
+}
+
+void UploadBytes::split(size_t size, UploadBytes& rest) {
+  rest.pieces_.clear();
+  rest.copied_.clear();
+  rest.size_ = 0;
+  size_t copied = 0, kept_copied = 0;
+  for (Piece& piece : pieces_) {
+    const size_t kept = std::min(piece.size, size), left = piece.size - kept;
+    if (piece.lent != nullptr) {
+      rest.lend({piece.lent + kept, left});
+    } else {
+      rest.copy(Bytes(copied_).subspan(copied + kept, left));
+      copied += piece.size;
+      kept_copied += kept;
+    }
+    piece.size = kept;
+    size -= kept;
+  }
+  std::erase_if(pieces_, [](const Piece& piece) { return piece.size == 0; });
+  copied_.resize(kept_copied);
+  size_ -= rest.size_;
+}
+
 namespace {
 
 constexpr uint64_t kOneShot = uint64_t{8} << 20;
@@ -214,6 +364,66 @@ class GcsUpload final : public ByteSink {
 std::unique_ptr<ByteSink> make_gcs_upload(GcsRequests& requests, SpareBuffers& buffers,
                                           const Uri& uri, const WriteOptions& options) {
   return std::make_unique<GcsUpload>(requests, buffers, uri, options);
+}
+
+namespace {
+
+class GcsJoin final : public ByteSink {
+ public:
+  GcsJoin(GcsRequests& requests, const Uri& uri, std::vector<Stat> parts, Generation if_generation)
+      : object_(requests, uri, if_generation), parts_(std::move(parts)) {
+    for (const Stat& part : parts_) {
+      size_ += part.size;
+      crc_ = crc32c_combine(crc_, part.crc32c.value(), part.size);
+    }
+  }
+
+  void write(Bytes bytes) override {
+    if (bytes.empty()) return;
+    throw Error(Code::kInternal, "bytes for an object that is joined from others",
+                object_.uri().to_string());
+  }
+
+  Stat close() override {
+    const std::string body = to_text(recipe());
+    const HttpAnswer answer = object_.requests().send(
+        {.method = "POST",
+         .url = cat(object_.requests().object(object_.uri()), "/compose?", object_.precondition()),
+         .headers = {{"Content-Type", "application/json; charset=UTF-8"}},
+         .body = {as_bytes(body)}});
+    return object_.intact(published(answer), size_, crc_);
+  }
+
+ private:
+  Json recipe() const {
+    Json sources = Json::array();
+    for (const Stat& part : parts_) {
+      sources.push_back({{"name", Uri::parse(part.name).path()},
+                         {"generation", std::to_string(part.generation)}});
+    }
+    return {{"sourceObjects", sources},
+            {"destination", parse_json(object_.metadata())},
+            {"deleteSourceObjects", true}};
+  }
+
+  Stat published(const HttpAnswer& answer) const {
+    if (answer.status != 404) return object_.published(answer);
+    // An earlier attempt may have joined the parts, which also removed them.
+    if (const std::optional<Stat> found = object_.find()) return *found;
+    throw UploadLost(object_.uri().to_string());
+  }
+
+  const GcsNewObject object_;
+  const std::vector<Stat> parts_;
+  uint64_t size_ = 0;
+  uint32_t crc_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteSink> make_gcs_join(GcsRequests& requests, const Uri& uri,
+                                        std::vector<Stat> parts, Generation if_generation) {
+  return std::make_unique<GcsJoin>(requests, uri, std::move(parts), if_generation);
 }
 
 }  // namespace berth

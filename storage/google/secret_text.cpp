@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "storage/base/secret_set.h"
+#include "storage/base/secrets.h"
 
 namespace berth {
 namespace {

@@ -3,10 +3,47 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/clock.h"
 #include "storage/base/error.h"
 #include "storage/http/http_client.h"
 
 namespace berth {
+
+struct AccessToken {
+  std::string value;
+  double expires_at_s = 0;  // seconds since 1970
+};
+
+// Obtains access tokens for one identity. Not thread-safe.
+class TokenSource {
+ public:
+  virtual ~TokenSource() = default;
+
+  // Requests a new token, in one attempt. Throws as Credentials::headers() does.
+  virtual AccessToken fetch() = 0;
+};
+
+// What the token sources have in common.
+struct TokenContext {
+  HttpClient& http;  // must outlive the token sources
+  Clock now;         // seconds since 1970
+  std::string metadata_host;
+};
+
+// OAuth scopes: access to storage objects only, or to all of Google Cloud, which is needed to
+// request another account's token.
+inline constexpr char kStorageScope[] = "https://www.googleapis.com/auth/devstorage.read_write";
+inline constexpr char kCloudScope[] = "https://www.googleapis.com/auth/cloud-platform";
+
+// Checks that a token or key may be sent to `url`. Allowed are https, and plain http to this
+// machine or to a metadata server: `metadata_host`, Google's or Azure's. Throws kUsage, located at
+// `where`, for any other URL. `name` is what the message calls the URL.
+void require_private_url(const std::string& url, const std::string& metadata_host,
+                         const std::string& name, const std::string& where);
+
+// Returns "oauth2.googleapis.com" for "https://oauth2.googleapis.com/token". Messages show no more
+// of a URL.
+std::string host_of_url(const std::string& url);
 
 // A request to a server that issues tokens, and what messages need to describe it.
 struct TokenRequest {
@@ -33,5 +70,14 @@ HttpAnswer exchange(HttpClient& http, const TokenRequest& request);
 // Google's status and message. The server's text is shortened, made printable, and stripped of the
 // secrets that were sent.
 Error refusal(const HttpAnswer& answer, const TokenRequest& request);
+
+// Parses {"access_token": "...", "expires_in": 3599}. `asked_at_s` is when the request was sent.
+// expires_in may be a string. Throws kNotPermitted for anything else.
+AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
+                               const TokenRequest& request);
+
+// Parses the IAM service's {"accessToken": "...", "expireTime": "2026-01-31T23:59:59Z"}. Throws as
+// above.
+AccessToken parse_iam_answer(const HttpAnswer& answer, const TokenRequest& request);
 
 }  // namespace berth

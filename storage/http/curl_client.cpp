@@ -1,18 +1,161 @@
+#include <curl/curl.h>
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/http/curl_failure.h"
-#include "storage/http/curl_library.h"
 #include "storage/http/http_client.h"
-#include "storage/http/idle_connections.h"
-#include "storage/http/redirects.h"
 
 namespace berth {
 namespace {
+
+// The functions of libcurl that berth calls, under their names without "curl_".
+struct CurlLibrary {
+  decltype(&curl_easy_cleanup) easy_cleanup;
+  decltype(&curl_easy_init) easy_init;
+  decltype(&curl_easy_pause) easy_pause;
+  decltype(&curl_easy_setopt) easy_setopt;
+  decltype(&curl_easy_strerror) easy_strerror;
+  decltype(&curl_global_init) global_init;
+  decltype(&curl_multi_add_handle) multi_add_handle;
+  decltype(&curl_multi_cleanup) multi_cleanup;
+  decltype(&curl_multi_info_read) multi_info_read;
+  decltype(&curl_multi_init) multi_init;
+  decltype(&curl_multi_perform) multi_perform;
+  decltype(&curl_multi_poll) multi_poll;
+  decltype(&curl_multi_remove_handle) multi_remove_handle;
+  decltype(&curl_multi_strerror) multi_strerror;
+  decltype(&curl_slist_append) slist_append;
+  decltype(&curl_slist_free_all) slist_free_all;
+};
+
+constexpr const char* kName = "libcurl.so.4";
+
+[[noreturn]] void refuse_library() {
+  const char* reason = ::dlerror();
+  throw Error(Code::kNotFound,
+              cat("libcurl cannot be loaded: ", reason == nullptr ? "no reason given" : reason),
+              kName, "install Debian's package libcurl4, or use berth's image");
+}
+
+template <typename Function>
+void look_up(void* library, const char* name, Function& function) {
+  void* found = ::dlsym(library, name);
+  if (found == nullptr) refuse_library();
+  function = reinterpret_cast<Function>(found);
+}
+
+CurlLibrary load() {
+  void* library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) refuse_library();
+  CurlLibrary curl{};
+  look_up(library, "curl_easy_cleanup", curl.easy_cleanup);
+  look_up(library, "curl_easy_init", curl.easy_init);
+  look_up(library, "curl_easy_pause", curl.easy_pause);
+  look_up(library, "curl_easy_setopt", curl.easy_setopt);
+  look_up(library, "curl_easy_strerror", curl.easy_strerror);
+  look_up(library, "curl_global_init", curl.global_init);
+  look_up(library, "curl_multi_add_handle", curl.multi_add_handle);
+  look_up(library, "curl_multi_cleanup", curl.multi_cleanup);
+  look_up(library, "curl_multi_info_read", curl.multi_info_read);
+  look_up(library, "curl_multi_init", curl.multi_init);
+  look_up(library, "curl_multi_perform", curl.multi_perform);
+  look_up(library, "curl_multi_poll", curl.multi_poll);
+  look_up(library, "curl_multi_remove_handle", curl.multi_remove_handle);
+  look_up(library, "curl_multi_strerror", curl.multi_strerror);
+  look_up(library, "curl_slist_append", curl.slist_append);
+  look_up(library, "curl_slist_free_all", curl.slist_free_all);
+  const CURLcode result = curl.global_init(CURL_GLOBAL_DEFAULT);
+  if (result != CURLE_OK) throw Error(Code::kInternal, curl.easy_strerror(result), kName);
+  return curl;
+}
+
+// Loads and initializes libcurl at the first call. The binary is not linked with it, because it
+// brings 27 libraries (Kerberos, LDAP, GnuTLS). They took half of the time before main() in jobs
+// that use no network. Thread-safe. Throws kNotFound if the system has no libcurl.
+const CurlLibrary& curl_library() {
+  static const CurlLibrary library = load();  // it stays loaded until the process ends
+  return library;
+}
+
+std::string authorities_hint(const CertificateAuthorities& authorities) {
+  const std::string& named = authorities.file.empty() ? authorities.folder : authorities.file;
+  return cat("its certificate must be signed by an authority in ",
+             named.empty() ? "/etc/ssl/certs" : named,
+             "; the environment variable SSL_CERT_FILE names another file of authorities");
+}
+
+// A failure of libcurl as an Error. `detail` is libcurl's own text about it, or empty.
+Error curl_failure(CURLcode code, const std::string& detail, const std::string& host,
+                   const CertificateAuthorities& authorities) {
+  const std::string problem =
+      cat("no answer (", detail.empty() ? curl_library().easy_strerror(code) : detail, ")");
+  // libcurl takes an answer without a status line for HTTP/0.9, which it does not support.
+  if (detail.find("HTTP/0.9") != std::string::npos) return Error(Code::kUnavailable, problem, host);
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return Error(Code::kUsage, problem, host, "check the URL");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+      return Error(Code::kNotPermitted, problem, host, authorities_hint(authorities));
+    case CURLE_TOO_MANY_REDIRECTS:
+      return Error(Code::kNotFound, problem, host);
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return Error(Code::kUnavailable, cat("no answer (", kUnknownHost, ")"), host);
+    case CURLE_OUT_OF_MEMORY:
+      return Error(Code::kMemory, problem, host);
+    default:
+      return Error(Code::kUnavailable, problem, host);
+  }
+}
+
+// libcurl's handle of a connection. It runs one request at a time and keeps its connection for the
+// next.
+struct Multi {
+  Multi() : handle(curl_library().multi_init()) {
+    if (handle == nullptr) throw Error(Code::kMemory, "libcurl cannot make a handle");
+  }
+  ~Multi() { curl_library().multi_cleanup(handle); }
+  Multi(const Multi&) = delete;
+  Multi& operator=(const Multi&) = delete;
+
+  CURLM* handle;
+};
+
+// Connections that are not in use. Thread-safe.
+class IdleConnections {
+ public:
+  std::unique_ptr<Multi> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Multi>();
+    std::unique_ptr<Multi> multi = std::move(idle_.back());
+    idle_.pop_back();
+    return multi;
+  }
+
+  void give_back(std::unique_ptr<Multi> multi) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kIdleConnections) idle_.push_back(std::move(multi));
+  }
+
+ private:
+  static constexpr size_t kIdleConnections = 32;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Multi>> idle_;
+};
 
 // libcurl 7.85 deprecates these options. An older libcurl, such as 7.81 of Ubuntu 22.04, does not
 // know their replacements, and the libcurl that runs may be older than the header.

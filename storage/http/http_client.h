@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/socket.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -124,5 +126,17 @@ std::string percent_encoded(std::string_view text);
 // Encodes fields as application/x-www-form-urlencoded (name=value&...). Fields with empty values
 // are left out.
 std::string form_encoded(const std::vector<std::pair<std::string, std::string>>& fields);
+
+// A server that names the next address must not choose an address that only this machine can reach:
+// the metadata servers of clouds give credentials to whoever asks.
+
+// Whether the address is link-local (169.254.0.0/16, fe80::/10), also as an IPv4 address in IPv6,
+// or is the one of a metadata server in IPv6.
+bool is_link_local(const sockaddr& address);
+
+// Why a redirect to this value of a Location field is not followed; empty: it may be. A redirect is
+// refused if it is malformed, or if its host is a link-local address or Google's metadata server.
+// Other names may lead there, too, so the code that connects calls is_link_local() again.
+std::string refused_redirect(std::string_view location);
 
 }  // namespace berth

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "storage/archive.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/secrets.h"
 #include "storage/base/text.h"
-#include "storage/entry_paths.h"
 #include "storage/google/local_text.h"
-#include "storage/http/body_part.h"
+#include "storage/http/http_storage.h"
 #include "storage/hub/content_hash.h"
 
 namespace berth {

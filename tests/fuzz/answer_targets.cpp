@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
-#include "storage/base/secret_set.h"
+#include "storage/base/secrets.h"
 #include "storage/base/text.h"
 #include "storage/google/credential_types.h"
 #include "storage/google/gcs_requests.h"
-#include "storage/google/token_answer.h"
+#include "storage/google/token_request.h"
 #include "storage/hub/content_hash.h"
 #include "storage/hub/hub_requests.h"
 #include "storage/storage.h"

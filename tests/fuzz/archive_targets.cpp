@@ -1,7 +1,7 @@
 #include <array>
 
-#include "storage/entry_paths.h"
-#include "storage/gzip_source.h"
+#include "storage/archive.h"
+#include "storage/gzip_stream.h"
 #include "storage/libarchive_reader.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -2,11 +2,11 @@
 #include <string>
 #include <string_view>
 
+#include "entrypoint/explain/option_files.h"
 #include "entrypoint/explain/python_reader.h"
-#include "entrypoint/explain/yaml.h"
 #include "entrypoint/report/html/compare_page.h"
 #include "entrypoint/report/html/job_page.h"
-#include "entrypoint/report/html/markup.h"
+#include "entrypoint/report/html/page.h"
 #include "storage/base/text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/well_formed.h"

@@ -7,7 +7,7 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/utf8.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "trainer/data/annotated_words.h"
+#include "trainer/data/span_rows.h"
 #include "trainer/data/table_loader.h"
 #include "trainer/data/text_list.h"
 

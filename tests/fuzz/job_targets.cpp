@@ -7,29 +7,26 @@
 #include <string_view>
 #include <vector>
 
-#include "entrypoint/gathering/follower.h"
 #include "entrypoint/flags/flags.h"
-#include "entrypoint/job/data_sources.h"
+#include "entrypoint/gathering/gathering.h"
 #include "entrypoint/job/earlier_job.h"
-#include "entrypoint/job/precision_choice.h"
-#include "entrypoint/modes/comparison.h"
-#include "entrypoint/modes/heartbeat_check.h"
-#include "entrypoint/modes/seed_metrics.h"
+#include "entrypoint/job/resolve_settings.h"
+#include "entrypoint/modes/seeds.h"
+#include "entrypoint/modes/tools.h"
 #include "entrypoint/report/heartbeat.h"
 #include "entrypoint/report/mlflow/mlflow_run.h"
 #include "entrypoint/training/finished_job.h"
-#include "entrypoint/training/removed_model.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/remote_lease.h"
+#include "storage/fenced_storage.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/objects_in_memory.h"
 #include "tests/support/well_formed.h"
-#include "trainer/loop/checkpoint_files.h"
+#include "trainer/loop/checkpoint_folder.h"
 #include "trainer/loop/job_record.h"
 #include "trainer/loop/sentence_files.h"
 #include "trainer/model/config.h"
-#include "trainer/weights/peft_files.h"
+#include "trainer/weights/adapters.h"
 
 namespace berth {
 namespace {

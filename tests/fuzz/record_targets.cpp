@@ -1,9 +1,9 @@
 #include <cstring>
 #include <vector>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/protobuf_wire.h"
-#include "storage/formats/event_reader.h"
+#include "storage/formats/event_file.h"
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"

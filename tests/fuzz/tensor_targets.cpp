@@ -2,14 +2,12 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/crc32c.h"
-#include "storage/formats/checkpoint_state.h"
-#include "storage/formats/object_graph.h"
+#include "storage/base/checksum.h"
 #include "storage/formats/safetensors.h"
-#include "storage/formats/shard_index.h"
 #include "storage/formats/snappy.h"
 #include "storage/formats/tensor_bundle.h"
-#include "storage/formats/tensor_bundle/table_reader.h"
+#include "storage/formats/tensor_bundle/table.h"
+#include "storage/formats/tensorflow_checkpoint.h"
 #include "storage/formats/torch_file.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/stored_zip_bytes.h"

@@ -1,4 +1,4 @@
-#include "entrypoint/gathering/message.h"
+#include "entrypoint/gathering/connection.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace berth {

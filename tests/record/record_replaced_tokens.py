@@ -8,7 +8,7 @@ Writes electra.safetensors with an ElectraForMaskedLM and an ElectraForPreTraini
 - "input_ids" (masked), "token_type_ids", "lengths": the packed inputs,
 - "masked", "labels": the places of the masked tokens and the ids that stood there,
 - "replaced_ids": what the discriminator reads. The ids are drawn from the generator's softmax by the definition in
-  trainer/cpu/kernels/row_samples.h, for seed 9 and update 4,
+  trainer/cpu/kernels/losses.cpp, for seed 9 and update 4,
 - "loss", "generator_loss", "discriminator_loss", and "logits", the discriminator's.
 The metadata "config" and "generator_config" hold the two configurations.
 """

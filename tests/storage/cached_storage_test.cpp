@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/borrowed_storage.h"
@@ -17,8 +17,9 @@
 namespace berth {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
+
+namespace fs = std::filesystem;
 
 // A disk that becomes full or refuses every write.
 class FailingDisk final : public BorrowedStorage {
@@ -246,6 +247,63 @@ TEST_F(CachedStorageTest, ManyProcessesShareIt) {
   processes.clear();
   EXPECT_EQ(right, 8);
   EXPECT_EQ(cached().size(), 1u);
+}
+
+TEST(RememberedLookups, ARemoteDirectoryIsListedOnce) {
+  ScratchDirectory scratch;
+  const auto files = make_local_storage();
+  BucketOfFiles bucket(*files, scratch.path().string());
+  RememberedLookups storage(bucket);
+  write_text(*files, Uri::parse(scratch / "b/d/a.csv"), "a");
+  const Uri directory = Uri::parse("gs://b/d");
+  const std::vector<Stat> first = storage.list(directory, SIZE_MAX);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].name, "gs://b/d/a.csv");
+  EXPECT_EQ(storage.list(directory, SIZE_MAX).at(0).name, first[0].name);
+  EXPECT_EQ(bucket.lists, 1);
+  EXPECT_EQ(storage.list(Uri::parse("gs://b/other"), SIZE_MAX).size(), 0u);
+  storage.list(directory, 1);
+  EXPECT_EQ(bucket.lists, 3);
+}
+
+// Counts which versions are opened by what stat() said.
+class KnownVersions final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    known_bytes += options.known == nullptr ? 0 : options.known->size;
+    return BorrowedStorage::open(uri, options);
+  }
+  uint64_t known_bytes = 0;
+};
+
+TEST(RememberedLookups, ARemoteObjectIsLookedUpOnce) {
+  ScratchDirectory scratch;
+  const auto files = make_local_storage();
+  BucketOfFiles bucket(*files, scratch.path().string());
+  KnownVersions versions(bucket);
+  RememberedLookups storage(versions);
+  const Uri object = Uri::parse("gs://b/a.csv");
+  EXPECT_FALSE(storage.stat(object));
+  write_text(*files, Uri::parse(scratch / "b/a.csv"), "text");
+  EXPECT_EQ(storage.stat(object)->size, 4u);
+  EXPECT_EQ(storage.stat(object)->size, 4u);
+  EXPECT_EQ(bucket.stats, 2);
+  storage.open(object, {});
+  EXPECT_EQ(versions.known_bytes, 4u);
+}
+
+TEST(RememberedLookups, ALocalDirectoryIsListedEachTime) {
+  ScratchDirectory scratch;
+  const auto files = make_local_storage();
+  RememberedLookups storage(*files);
+  EXPECT_EQ(storage.list(Uri::parse(scratch.path().string()), SIZE_MAX).size(), 0u);
+  EXPECT_FALSE(storage.stat(Uri::parse(scratch / "a.csv")));
+  write_text(storage, Uri::parse(scratch / "a.csv"), "a");
+  EXPECT_EQ(storage.stat(Uri::parse(scratch / "a.csv"))->size, 1u);
+  write_text(storage, Uri::parse(scratch / "a.csv"), "ab");
+  EXPECT_EQ(storage.stat(Uri::parse(scratch / "a.csv"))->size, 2u);
+  EXPECT_EQ(storage.list(Uri::parse(scratch.path().string()), SIZE_MAX).size(), 1u);
 }
 
 }  // namespace

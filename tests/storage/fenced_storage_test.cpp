@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
+#include "tests/support/borrowed_storage.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/remote_storage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -105,6 +108,220 @@ TEST_F(FencedStorageTest, DoesNotMakeALocalDirectoryAgain) {
   EXPECT_THAT([&] { sink->close(); }, ThrowsCode(Code::kNotFound));
   EXPECT_FALSE(std::filesystem::exists(job));
   write_text(fenced, Uri::parse(scratch / "other"), "3");
+}
+
+void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+// A lease that its holder renews, and one that it never renews.
+constexpr LeaseTimes kRenewed{.lasts_s = 60, .renewed_every_s = 0.05, .margin_s = 1};
+constexpr LeaseTimes kNotRenewed{.lasts_s = 0.3, .renewed_every_s = 100, .margin_s = 0.2};
+
+class RemoteLeaseTest : public testing::Test {
+ protected:
+  std::unique_ptr<RemoteLease> take(const std::string& name, const LeaseTimes& times = kRenewed,
+                                    const std::string& ended = "none") {
+    LeaseHolder holder{.name = name, .process = "process of " + name};
+    holder.has_ended = [ended](std::string_view process) { return process == ended; };
+    return std::make_unique<RemoteLease>(*remote_.storage, object_, holder, stop_, times);
+  }
+  void put(const std::string& text) { write_text(*remote_.storage, object_, text); }
+  std::string text() { return read_text(*remote_.storage, object_).value_or("absent"); }
+
+  RemoteStorage remote_;
+  const Uri object_ = Uri::parse("gs://bucket/job/lease.json");
+  std::atomic<bool> stop_ = false;
+};
+
+TEST_F(RemoteLeaseTest, IsHeldByOneProcessWhichItNames) {
+  const auto first = take("host.1");
+  EXPECT_NE(text().find("host.1"), std::string::npos) << text();
+  EXPECT_THAT([&] { take("host.2"); }, ThrowsCode(Code::kInUse, "host.1 holds the lease"));
+  first->require_held();
+}
+
+TEST_F(RemoteLeaseTest, IsGivenBackByItsHolder) {
+  take("host.1").reset();
+  EXPECT_EQ(text(), "absent");
+  take("host.2")->require_held();
+}
+
+TEST_F(RemoteLeaseTest, OfAProcessThatHasEndedIsTakenAtOnce) {
+  put(R"({"holder": "host.1", "process": "dead", "lasts_s": 30})");
+  CapturedLog log;
+  const auto begin = std::chrono::steady_clock::now();
+  take("host.2", kRenewed, "dead")->require_held();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_NE(log.lines().find("took over the lease of host.1"), std::string::npos) << log.lines();
+}
+
+TEST_F(RemoteLeaseTest, ThatHasExpiredIsTakenWithoutWaiting) {
+  put(R"({"holder": "host.1", "process": "elsewhere"})");
+  sleep(0.4);
+  CapturedLog log;
+  take("host.2", kNotRenewed)->require_held();
+  EXPECT_EQ(log.lines().find("waiting until"), std::string::npos) << log.lines();
+}
+
+TEST_F(RemoteLeaseTest, ThatNobodyRenewsIsTakenWhenItExpires) {
+  put(R"({"holder": 1})");
+  CapturedLog log;
+  take("host.2", {.lasts_s = 2, .renewed_every_s = 100, .margin_s = 1})->require_held();
+  EXPECT_NE(log.lines().find("waiting until"), std::string::npos) << log.lines();
+  EXPECT_NE(log.lines().find("lease of another process"), std::string::npos) << log.lines();
+}
+
+TEST_F(RemoteLeaseTest, ThatWasNotRenewedInTimeIsRenewedBeforeWriting) {
+  const auto lease = take("host.1", kNotRenewed);
+  const Generation before = remote_.storage->stat(object_)->generation;
+  sleep(0.2);
+  lease->require_held();
+  EXPECT_NE(remote_.storage->stat(object_)->generation, before);
+}
+
+// As after the process was stopped, or its machine was suspended.
+TEST_F(RemoteLeaseTest, ThatAnotherProcessTookIsLost) {
+  auto first = take("host.1", kNotRenewed);
+  sleep(0.4);
+  const auto second = take("host.2", kNotRenewed);
+  EXPECT_THAT([&] { first->require_held(); }, ThrowsCode(Code::kInUse, "has taken the lease"));
+  EXPECT_THAT([&] { first->require_held(); }, ThrowsCode(Code::kInUse));
+  first.reset();  // does not remove the other one's lease
+  second->require_held();
+  EXPECT_NE(text().find("host.2"), std::string::npos) << text();
+}
+
+TEST_F(RemoteLeaseTest, IsFoundLostByItsRenewal) {
+  const auto lease = take("host.1", kRenewed);
+  put(R"({"holder": "host.2"})");
+  for (int i = 0; i < 200; ++i) {
+    sleep(0.02);
+    try {
+      lease->require_held();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kInUse);
+      return;
+    }
+  }
+  FAIL() << "the lease of another process was renewed";
+}
+
+// As in a bucket with a retention policy.
+class WriteOnceStorage final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    if (options.if_generation.value_or(0) != 0) {
+      throw Error(Code::kNotPermitted, "objects may not be replaced", uri.to_string());
+    }
+    return BorrowedStorage::create(uri, options);
+  }
+};
+
+TEST_F(RemoteLeaseTest, ThatMayNotBeReplacedHoldsNobodyBack) {
+  WriteOnceStorage once(*remote_.storage);
+  CapturedLog log;
+  RemoteLease first(once, object_, {.name = "host.1"}, stop_, kNotRenewed);
+  sleep(0.4);
+  first.require_held();
+  EXPECT_NE(log.warnings().find("cannot be renewed"), std::string::npos) << log.lines();
+  RemoteLease(once, object_, {.name = "host.2"}, stop_, kNotRenewed).require_held();
+}
+
+// As another process in a bucket with a retention policy leaves it.
+class KeepingStorage final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    if (uri.file_name() != "lease.json") return BorrowedStorage::remove(uri, if_generation);
+    throw Error(Code::kNotPermitted, "objects may not be removed", uri.to_string());
+  }
+};
+
+TEST_F(RemoteLeaseTest, ThatHasExpiredAndMayNotBeRemovedIsFree) {
+  put(R"({"holder": "host.1"})");
+  sleep(0.4);
+  KeepingStorage keeping(*remote_.storage);
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease lease(keeping, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                          kNotRenewed);
+  EXPECT_NO_THROW(lease.require_free(object_, elsewhere, stop_));
+  EXPECT_EQ(text(), R"({"holder": "host.1"})");
+}
+
+TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeWhileItIsRenewed) {
+  const auto first = take("host.1");
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease second(*remote_.storage, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                           kRenewed);
+  EXPECT_THAT([&] { second.require_free(object_, elsewhere, stop_); },
+              ThrowsCode(Code::kInUse, "host.1 holds the lease gs://bucket/job/lease.json"));
+  first->require_held();
+}
+
+// Finds nothing the first time that a lease is read, as when the holder renews it meanwhile.
+class RenewedMeanwhile final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    if (std::exchange(is_read_, true)) return BorrowedStorage::open(uri, options);
+    throw Error(Code::kNotFound, "was replaced since it was looked up", uri.to_string());
+  }
+
+ private:
+  bool is_read_ = false;
+};
+
+TEST_F(RemoteLeaseTest, OfAnotherDirectoryIsNotFreeBecauseItIsRenewedWhileItIsRead) {
+  const auto first = take("host.1");
+  RenewedMeanwhile renewed(*remote_.storage);
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease second(renewed, elsewhere / "lease.json", {.name = "host.2"}, stop_, kRenewed);
+  EXPECT_THAT([&] { second.require_free(object_, elsewhere, stop_); },
+              ThrowsCode(Code::kInUse, "host.1 holds the lease gs://bucket/job/lease.json"));
+}
+
+TEST_F(RemoteLeaseTest, OtherDataOfThatNameIsKept) {
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease lease(*remote_.storage, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                          kNotRenewed);
+  for (const std::string data : {"not JSON", "{}", "[]", R"({"lease": "of a flat"})", ""}) {
+    put(data);
+    sleep(0.4);
+    EXPECT_THAT([&] { take("host.1", kNotRenewed); },
+                ThrowsCode(Code::kNotPermitted, "holds other data and is not a lease"));
+    EXPECT_NO_THROW(lease.require_free(object_, elsewhere, stop_));
+    EXPECT_EQ(text(), data);
+  }
+}
+
+TEST_F(RemoteLeaseTest, AStopEndsTheWaiting) {
+  put(R"({"holder": "host.1"})");
+  std::jthread stopper([this] {
+    sleep(0.1);
+    stop_ = true;
+  });
+  EXPECT_THAT([&] { take("host.2", {.lasts_s = 1000, .renewed_every_s = 1000}); },
+              ThrowsCode(Code::kStopped));
+}
+
+TEST_F(RemoteLeaseTest, OfManyProcessesOneGetsIt) {
+  constexpr int kProcesses = 6;
+  std::vector<std::unique_ptr<RemoteLease>> leases(kProcesses);
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kProcesses; ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          leases[static_cast<size_t>(i)] = take("host." + std::to_string(i));
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), Code::kInUse);
+          ++refused;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(refused, kProcesses - 1);
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
-#include "storage/gzip_writer.h"
-
 #include <gtest/gtest.h>
 
-#include "storage/base/memory_sink.h"
-#include "storage/gzip_source.h"
+#include "storage/base/bytes.h"
+#include "storage/gzip_stream.h"
 
 namespace berth {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "storage/base/crc32c.h"
-#include "storage/store_object.h"
+#include "storage/base/checksum.h"
+#include "storage/whole_file.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/drawn_seed.h"
 #include "tests/support/fake_accounts.h"

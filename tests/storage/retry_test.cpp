@@ -6,7 +6,6 @@
 #include <array>
 #include <vector>
 
-#include "storage/retrying_storage.h"
 #include "tests/support/borrowed_storage.h"
 #include "tests/support/objects_in_memory.h"
 #include "tests/support/throws_code.h"

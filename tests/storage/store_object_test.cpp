@@ -1,5 +1,3 @@
-#include "storage/store_object.h"
-
 #include <gtest/gtest.h>
 
 #include "storage/local_storage.h"

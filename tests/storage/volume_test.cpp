@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/local_file.h"
+#include "storage/local_storage.h"
 #include "tests/support/scratch_directory.h"
 
 namespace berth {

@@ -1,10 +1,9 @@
-#include "storage/zip_directory.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "storage/base/error.h"
+#include "storage/libarchive_reader.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {

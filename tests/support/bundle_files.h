@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/memory_sink.h"
+#include "storage/base/bytes.h"
 #include "storage/formats/tensor_bundle.h"
-#include "storage/gzip_source.h"
+#include "storage/gzip_stream.h"
 #include "tests/support/scratch_directory.h"
 
 namespace berth {

@@ -7,14 +7,13 @@
 #include <fstream>
 #include <iostream>
 
+#include "storage/base/bytes.h"
 #include "storage/base/error.h"
-#include "storage/base/memory_sink.h"
 #include "storage/formats/converted_tensors.h"
 #include "storage/formats/safetensors.h"
 #include "storage/formats/tensor_bundle.h"
 #include "tests/support/scratch_directory.h"
 #include "trainer/weights/tensorflow_model.h"
-#include "trainer/weights/tensorflow_variables.h"
 
 namespace berth {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/json.h"
 #include "tests/support/fake_gcs_answers.h"
 #include "tests/support/fake_gcs_uploads.h"

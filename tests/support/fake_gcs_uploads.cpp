@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/bytes.h"
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "tests/support/fake_gcs_answers.h"

@@ -1,7 +1,7 @@
 #include "tests/support/fake_gcs_xml.h"
 
 #include "storage/base/bytes.h"
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/text.h"
 #include "tests/support/fake_gcs_answers.h"
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
-#include "storage/store_object.h"
+#include "storage/whole_file.h"
 
 // gcs_copy SRC DST
 // gcs_copy --list FOLDER

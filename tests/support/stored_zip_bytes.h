@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/crc32.h"
+#include "storage/base/checksum.h"
 #include "tests/support/pickle_text.h"
 
 namespace berth {

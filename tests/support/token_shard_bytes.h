@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/memory_sink.h"
+#include "storage/base/bytes.h"
 #include "storage/formats/token_shard.h"
 
 namespace berth {

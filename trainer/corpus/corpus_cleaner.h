@@ -11,8 +11,7 @@
 #include "storage/base/thread_pool.h"
 #include "trainer/corpus/cleaning_rules.h"
 #include "trainer/corpus/document_judge.h"
-#include "trainer/corpus/near_duplicates.h"
-#include "trainer/corpus/text_hash.h"
+#include "trainer/corpus/duplicates.h"
 
 namespace berth {
 
@@ -77,5 +76,13 @@ class CorpusCleaner {
   NearDuplicateIndex sketches_;
   CleaningReport report_;
 };
+
+// The report as indented JSON: the documents that were read and the ones that remain, and the
+// options. For each rule it has the limit, the removed documents and bytes, and up to three
+// examples of them.
+std::string report_json(const CleaningReport& report, const CleaningOptions& options);
+
+// The same in lines for the log: one for all, one for each rule that removed something.
+std::vector<std::string> report_lines(const CleaningReport& report);
 
 }  // namespace berth

@@ -8,7 +8,6 @@
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/cpu_engine.h"
-#include "trainer/cpu/engine_memory.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/kernels/instruction_set.h"
 #include "trainer/cpu/kernels/peak_rate.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "trainer/engine/device.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

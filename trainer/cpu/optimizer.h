@@ -8,7 +8,7 @@
 #include "trainer/cpu/optimizer_shards.h"
 #include "trainer/cpu/parameters.h"
 #include "trainer/distributed/communicator.h"
-#include "trainer/model/optimizer_options.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

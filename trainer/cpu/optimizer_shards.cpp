@@ -1,7 +1,14 @@
 #include "trainer/cpu/optimizer_shards.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
+#include <span>
+
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "trainer/distributed/gradient_sums.h"
 
 namespace berth {
 
@@ -94,6 +101,269 @@ std::vector<OptimizerShards::Piece> OptimizerShards::pieces(ElementRange range) 
     found.back().count = to - from;
   }
   return found;
+}
+
+namespace {
+
+std::span<float> elements_of(const Tensor& block, ElementRange range) {
+  return {block.f32() + range.begin, static_cast<size_t>(range.count)};
+}
+
+}  // namespace
+
+ShardedGradients::ShardedGradients(Communicator& ranks, DType wire_dtype,
+                                   const OptimizerShards& shards, Parameters& parameters)
+    : ranks_(ranks), shards_(shards), parameters_(parameters), exchange_(ranks, wire_dtype) {}
+
+void ShardedGradients::are_final(int64_t depth) {
+  const std::span<const OptimizerShards::Bucket> buckets = shards_.buckets();
+  for (; handed_over_ < buckets.size() && buckets[handed_over_].depth >= depth; ++handed_over_) {
+    background_.submit([this, &bucket = buckets[handed_over_]] {
+      scatter(shares_of(bucket, parameters_.gradients()));
+    });
+  }
+}
+
+void ShardedGradients::scatter(const Shares& shares) {
+  const int64_t begin_ns = profile_clock_ns();
+  const uint64_t sent_before = ranks_.sent_bytes();
+  exchange_.scatter_sums(shares);
+  spans_.push_back({.name = "exchange of gradients",
+                    .begin_ns = begin_ns,
+                    .end_ns = profile_clock_ns(),
+                    .bytes = static_cast<double>(ranks_.sent_bytes() - sent_before)});
+}
+
+void ShardedGradients::finish() {
+  are_final(0);
+  handed_over_ = 0;
+  background_.wait();
+  std::vector<std::span<int32_t>> marks;
+  for (const OptimizerShards::Table& table : shards_.tables()) {
+    marks.emplace_back(parameters_.marks(table.parameter).i32(), static_cast<size_t>(table.rows));
+  }
+  // The owner alone knows which rows have moments.
+  unite_marks(ranks_, marks, kHasGradient);
+  unite_marks(ranks_, marks, kHasMoments);
+  Rows with_gradient(static_cast<size_t>(shards_.ranks()));
+  changed_rows_.assign(static_cast<size_t>(shards_.ranks()), {});
+  for (size_t i = 0; i < marks.size(); ++i) {
+    const OptimizerShards::Table& table = shards_.tables()[i];
+    for (int64_t row = 0; row < table.rows; ++row) {
+      int32_t& mark = marks[i][static_cast<size_t>(row)];
+      if (mark == 0) continue;
+      const auto owner = static_cast<size_t>(shards_.owner_of_row(row));
+      if ((mark & kHasGradient) != 0) with_gradient[owner].emplace_back(&table, row);
+      changed_rows_[owner].emplace_back(&table, row);
+      if (owner != static_cast<size_t>(ranks_.rank())) mark = 0;
+    }
+  }
+  for_each_part(with_gradient, parameters_.gradients(),
+                [this](const Shares& shares) { scatter(shares); });
+}
+
+void ShardedGradients::gather_values() {
+  const Tensor values = parameters_.trained_values();
+  for (const OptimizerShards::Bucket& bucket : shards_.buckets()) {
+    exchange_.gather(shares_of(bucket, values));
+  }
+  for_each_part(changed_rows_, values, [this](const Shares& shares) { exchange_.gather(shares); });
+}
+
+Shares ShardedGradients::shares_of(const OptimizerShards::Bucket& bucket,
+                                   const Tensor& block) const {
+  Shares shares(bucket.shares.size());
+  for (size_t r = 0; r < shares.size(); ++r) {
+    for (const ElementRange& range : bucket.shares[r]) {
+      shares[r].push_back(elements_of(block, range));
+    }
+  }
+  return shares;
+}
+
+// A part ends where the longest of its shares is full. All ranks have the same rows, and so make
+// the same parts.
+void ShardedGradients::for_each_part(const Rows& rows, const Tensor& block,
+                                     const std::function<void(const Shares&)>& exchange) const {
+  const int64_t most = OptimizerShards::kBucketElements / shards_.ranks();
+  std::vector<size_t> done(rows.size(), 0);
+  while (true) {
+    Shares shares(rows.size());
+    bool has_rows = false;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      for (int64_t elements = 0; done[r] < rows[r].size() && elements < most; ++done[r]) {
+        const auto& [table, row] = rows[r][done[r]];
+        shares[r].push_back(
+            elements_of(block, {table->begin + row * table->columns, table->columns}));
+        elements += table->columns;
+        has_rows = true;
+      }
+    }
+    if (!has_rows) return;
+    exchange(shares);
+  }
+}
+
+namespace {
+
+constexpr int64_t kMessageElements = int64_t{1} << 18;  // 1 MiB travels at once
+
+int64_t elements_of(std::span<const OptimizerShards::Piece> pieces) {
+  int64_t elements = 0;
+  for (const OptimizerShards::Piece& piece : pieces) elements += piece.count;
+  return elements;
+}
+
+template <typename T>
+std::span<std::byte> bytes_of_object(T& object) {
+  return std::as_writable_bytes(std::span(&object, 1));
+}
+
+}  // namespace
+
+ShardedMoments::ShardedMoments(Communicator& ranks, const OptimizerShards& shards,
+                               Parameters& parameters)
+    : ranks_(ranks),
+      shards_(shards),
+      parameters_(parameters),
+      channel_(ranks.new_channel()),
+      first_(*this, 0),
+      second_(*this, 1) {
+  if (ranks_.rank() == 0) return;
+  server_ = std::jthread([this](const std::stop_token& stop) {
+    try {
+      serve(stop);
+    } catch (const std::exception& error) {  // the training meets the same failure
+      log_debug(cat("the moments are not read any more: ", error.what()));
+    }
+  });
+}
+
+void ShardedMoments::View::read(size_t index, int64_t first, std::span<float> values) const {
+  for (; !values.empty(); first += kMessageElements) {
+    const std::span<float> part = values.first(std::min(values.size(), size_t{kMessageElements}));
+    all_.read_all(which_, all_.range_of(index, first, part.size()), part);
+    values = values.subspan(part.size());
+  }
+}
+
+void ShardedMoments::View::write(size_t index, int64_t first, Bytes values) {
+  std::vector<float> part;
+  for (; !values.empty(); first += kMessageElements) {
+    part.resize(std::min(values.size() / sizeof(float), size_t{kMessageElements}));
+    std::memcpy(part.data(), values.data(), part.size() * sizeof(float));
+    all_.write_all(which_, all_.range_of(index, first, part.size()), part);
+    values = values.subspan(part.size() * sizeof(float));
+  }
+}
+
+ElementRange ShardedMoments::range_of(size_t index, int64_t first, size_t count) const {
+  const int64_t before = parameters_.offset(parameters_.first_trained());
+  return {parameters_.offset(index) - before + first, static_cast<int64_t>(count)};
+}
+
+std::vector<OptimizerShards::Piece> ShardedMoments::pieces_of(int64_t rank,
+                                                              ElementRange range) const {
+  std::vector<OptimizerShards::Piece> pieces = shards_.pieces(range);
+  std::erase_if(pieces, [&](const OptimizerShards::Piece& piece) { return piece.rank != rank; });
+  return pieces;
+}
+
+std::span<float> ShardedMoments::own(int64_t which, const OptimizerShards::Piece& piece) const {
+  const Tensor block = which == 0 ? parameters_.first_moments() : parameters_.second_moments();
+  return {block.f32() + piece.at, static_cast<size_t>(piece.count)};
+}
+
+std::vector<float> ShardedMoments::read_own(int64_t which,
+                                            std::span<const OptimizerShards::Piece> pieces) {
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(elements_of(pieces)));
+  const std::scoped_lock lock(block_mutex_);
+  for (const OptimizerShards::Piece& piece : pieces) {
+    const std::span<float> elements = own(which, piece);
+    values.insert(values.end(), elements.begin(), elements.end());
+  }
+  return values;
+}
+
+void ShardedMoments::write_own(int64_t which, std::span<const OptimizerShards::Piece> pieces,
+                               std::span<const float> values) {
+  const std::scoped_lock lock(block_mutex_);
+  for (const OptimizerShards::Piece& piece : pieces) {
+    const std::span<float> elements = own(which, piece);
+    std::ranges::copy(values.first(elements.size()), elements.begin());
+    values = values.subspan(elements.size());
+  }
+  written_ = true;
+}
+
+void ShardedMoments::read_all(int64_t which, ElementRange range, std::span<float> values) {
+  const auto place = [&](std::span<const OptimizerShards::Piece> pieces, const float* from) {
+    for (const OptimizerShards::Piece& piece : pieces) {
+      std::copy_n(from, piece.count, values.data() + (piece.begin - range.begin));
+      from += piece.count;
+    }
+  };
+  std::ranges::fill(values, 0.0f);
+  const auto own_pieces = pieces_of(ranks_.rank(), range);
+  place(own_pieces, read_own(which, own_pieces).data());
+  if (ranks_.rank() != 0) return;
+  const std::scoped_lock lock(channel_mutex_);
+  Request request{.writes = 0, .which = which, .range = range};
+  for (const bool is_answer : {false, true}) {  // all are asked before the first one answers
+    for (int rank = 1; rank < ranks_.size(); ++rank) {
+      const auto pieces = pieces_of(rank, range);
+      if (pieces.empty()) continue;
+      if (!is_answer) {
+        ranks_.send(rank, channel_, bytes_of_object(request));
+        continue;
+      }
+      std::vector<float> received(static_cast<size_t>(elements_of(pieces)));
+      ranks_.receive(rank, channel_, std::as_writable_bytes(std::span(received)));
+      place(pieces, received.data());
+    }
+  }
+}
+
+void ShardedMoments::write_all(int64_t which, ElementRange range, std::span<const float> values) {
+  const auto taken = [&](std::span<const OptimizerShards::Piece> pieces) {
+    std::vector<float> elements;
+    for (const OptimizerShards::Piece& piece : pieces) {
+      const auto part = values.subspan(static_cast<size_t>(piece.begin - range.begin),
+                                       static_cast<size_t>(piece.count));
+      elements.insert(elements.end(), part.begin(), part.end());
+    }
+    return elements;
+  };
+  const auto own_pieces = pieces_of(ranks_.rank(), range);
+  write_own(which, own_pieces, taken(own_pieces));
+  if (ranks_.rank() != 0) return;
+  const std::scoped_lock lock(channel_mutex_);
+  for (int rank = 1; rank < ranks_.size(); ++rank) {
+    const auto pieces = pieces_of(rank, range);
+    if (pieces.empty()) continue;
+    Request request{.writes = 1, .which = which, .range = range};
+    ranks_.send(rank, channel_, bytes_of_object(request));
+    ranks_.send(rank, channel_, std::as_bytes(std::span<const float>(taken(pieces))));
+    ranks_.receive(rank, channel_, bytes_of_object(request));
+  }
+}
+
+// Answers rank 0 until a stop is requested.
+void ShardedMoments::serve(const std::stop_token& stop) {
+  Request request;
+  while (ranks_.receive(0, channel_, bytes_of_object(request), stop)) {
+    const auto pieces = pieces_of(ranks_.rank(), request.range);
+    if (request.writes == 0) {
+      const std::vector<float> values = read_own(request.which, pieces);
+      ranks_.send(0, channel_, std::as_bytes(std::span(values)));
+      continue;
+    }
+    std::vector<float> values(static_cast<size_t>(elements_of(pieces)));
+    if (!ranks_.receive(0, channel_, std::as_writable_bytes(std::span(values)), stop)) return;
+    write_own(request.which, pieces, values);
+    ranks_.send(0, channel_, bytes_of_object(request));
+  }
 }
 
 }  // namespace berth

@@ -1,10 +1,22 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <span>
+#include <stop_token>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "storage/base/profiler.h"
+#include "storage/base/thread_pool.h"
+#include "trainer/cpu/parameters.h"
+#include "trainer/distributed/communicator.h"
+#include "trainer/distributed/gradient_sums.h"
 #include "trainer/model/parameter_table.h"
+#include "trainer/model/parameter_tensors.h"
 
 namespace berth {
 
@@ -84,6 +96,111 @@ class OptimizerShards {
   std::vector<Table> tables_;
   std::vector<Piece> pieces_;
   std::vector<int64_t> elements_, table_begin_;  // by rank
+};
+
+// What travels in an update where the optimizer is sharded: gradients to the ranks that own their
+// elements, and afterwards the values that the owners have updated. Each bucket of gradients is
+// reduced on a thread of this object as soon as it is final. For a table, only rows with a gradient
+// travel, and only the values of rows with a gradient or moments.
+//
+// Not thread-safe. Borrows all of its parts, and nobody else may use the communicator between the
+// first are_final() and the end of finish().
+class ShardedGradients {
+ public:
+  ShardedGradients(Communicator& ranks, DType wire_dtype, const OptimizerShards& shards,
+                   Parameters& parameters);
+
+  // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
+  void are_final(int64_t depth);
+  // All gradients are final. Returns when this rank's gradients are sums over all ranks, and all
+  // others are zeros. The marks of tables are united, and then cleared in rows that other ranks
+  // own.
+  void finish();
+  // Fetches what the other ranks own of the values, after all ranks have updated what they own.
+  void gather_values();
+  // As GradientReducer::take_spans().
+  std::vector<ProfileSpan> take_spans() { return std::exchange(spans_, {}); }
+
+ private:
+  using Row = std::pair<const OptimizerShards::Table*, int64_t>;
+  using Rows = std::vector<std::vector<Row>>;  // by the rank that owns them
+
+  Shares shares_of(const OptimizerShards::Bucket& bucket, const Tensor& block) const;
+  void scatter(const Shares& shares);
+  // Calls `exchange` with shares of the rows, in parts of at most a bucket's size.
+  void for_each_part(const Rows& rows, const Tensor& block,
+                     const std::function<void(const Shares&)>& exchange) const;
+
+  Communicator& ranks_;
+  const OptimizerShards& shards_;
+  Parameters& parameters_;
+  ShareExchange exchange_;
+  size_t handed_over_ = 0;  // buckets of this update
+  Rows changed_rows_;       // rows that the owners update by more than weight decay
+  std::vector<ProfileSpan> spans_;
+  Background background_;  // declared last: it uses the members above
+};
+
+// The moments of all ranks as rank 0 sees them, where the optimizer is sharded. So a checkpoint is
+// written and read as if rank 0 had all moments, and never lies in one memory as a whole. Rank 0
+// asks the owners for what is read, and sends them what is written, in messages. On every other
+// rank a thread of this object answers. There, tensors only show what the rank owns: other elements
+// are zeros when read, and ignored when written.
+//
+// Thread-safe, as ParameterTensors asks. Throws kPeerLost where an owner cannot be reached. Borrows
+// all of its parts. The object of another rank than 0 must live until rank 0 reads no more.
+class ShardedMoments {
+ public:
+  // All ranks make it together.
+  ShardedMoments(Communicator& ranks, const OptimizerShards& shards, Parameters& parameters);
+
+  ParameterTensors& first() { return first_; }
+  ParameterTensors& second() { return second_; }
+  // Whether anything was written to this rank's block since the last call.
+  bool take_written() { return written_.exchange(false); }
+  // To be held while the optimizer updates this rank's block.
+  std::unique_lock<std::mutex> lock_block() { return std::unique_lock(block_mutex_); }
+
+ private:
+  // One of the two moments.
+  class View final : public ParameterTensors {
+   public:
+    View(ShardedMoments& all, int64_t which) : all_(all), which_(which) {}
+    std::span<const ParameterSpec> specs() const override { return all_.parameters_.specs(); }
+    void read(size_t index, int64_t first, std::span<float> values) const override;
+    void write(size_t index, int64_t first, Bytes values) override;
+
+   private:
+    ShardedMoments& all_;
+    const int64_t which_;
+  };
+  // What rank 0 asks an owner: to send, or to receive, what it owns of a range. The owner answers a
+  // write with the same request when it is done.
+  struct Request {
+    int64_t writes = 0, which = 0;
+    ElementRange range{};
+  };
+
+  ElementRange range_of(size_t index, int64_t first, size_t count) const;
+  std::span<float> own(int64_t which, const OptimizerShards::Piece& piece) const;
+  // Copies the elements of a rank's pieces end to end, or back.
+  std::vector<float> read_own(int64_t which, std::span<const OptimizerShards::Piece> pieces);
+  void write_own(int64_t which, std::span<const OptimizerShards::Piece> pieces,
+                 std::span<const float> values);
+  void read_all(int64_t which, ElementRange range, std::span<float> values);
+  void write_all(int64_t which, ElementRange range, std::span<const float> values);
+  std::vector<OptimizerShards::Piece> pieces_of(int64_t rank, ElementRange range) const;
+  void serve(const std::stop_token& stop);
+
+  Communicator& ranks_;
+  const OptimizerShards& shards_;
+  Parameters& parameters_;
+  const uint64_t channel_;
+  View first_, second_;
+  std::mutex block_mutex_;    // guards this rank's block
+  std::mutex channel_mutex_;  // held while rank 0 asks and is answered
+  std::atomic<bool> written_ = false;
+  std::jthread server_;  // of another rank than 0. Declared last: it uses the members above
 };
 
 }  // namespace berth

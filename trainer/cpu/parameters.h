@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,11 +12,107 @@
 #include <unordered_map>
 #include <vector>
 
+#include "storage/base/dtype.h"
+#include "trainer/cpu/kernels/bf16/bf16_products.h"
 #include "trainer/cpu/kernels/kernels.h"
-#include "trainer/cpu/parameter.h"
+#include "trainer/cpu/kernels/tensor.h"
 #include "trainer/model/parameter_table.h"
+#include "trainer/model/parameter_tensors.h"
 
 namespace berth {
+
+// How the gradient of a parameter is held from backward until the update.
+enum class GradientForm {
+  kNone,      // The parameter does not train: no gradient is computed.
+  kSummed,    // An fp32 tensor of the parameter's shape, to which backward adds.
+  kWhole,     // The one product dy^T x that is the gradient, written once.
+  kFactored,  // The factors dy and x of that product. The update multiplies them.
+};
+
+// The facts that decide the form of gradients. It is the same in all updates and on all ranks, so a
+// resumed run does the same.
+struct GradientRule {
+  // The tokens of the largest batch, where every update is one batch; 0 where an update may sum the
+  // gradients of several. With several ranks, each rank has one, and this is an equal share of
+  // them.
+  int64_t update_tokens = 0;
+  // Whether ranks add up their gradients, which they cannot do with factors.
+  bool is_shared = false;
+};
+
+GradientForm gradient_form(const ParameterSpec& spec, const GradientRule& rule);
+
+// The elements that a gradient of this form takes beside the summed ones: a kWhole gradient, or
+// the two factors of a kFactored one.
+int64_t kept_elements(const ParameterSpec& spec, GradientForm form, const GradientRule& rule);
+
+// The type of kWhole gradients and of factors: `product_dtype`, to which products round their
+// factors anyway, or fp32 where batches are long.
+DType kept_gradient_dtype(DType product_dtype, const GradientRule& rule);
+
+// How the packed copies of a matrix are held while the model trains.
+WeightUse training_use(const ParameterSpec& spec, const GradientRule& rule);
+
+// What a layer holds of one parameter: its values, its packed copies, and the place of its
+// gradient. A handle may also stand for neighbours of the parameter table that one product computes
+// together, as query, key and value: their rows then lie end to end. Parameters makes the handles,
+// owns the memory behind them, and must outlive them.
+//
+// Handles may overlap where gradients are summed: DeBERTa's query and key are one handle for the
+// products of positions, besides being a part of the handle for the products of tokens. Each handle
+// has packed copies of its own, of the same values.
+class Parameter {
+ public:
+  // The fp32 values, [rows, ...] in the table's shape.
+  Tensor value() const { return value_; }
+
+  // The values as the right factor of products, with their packed copies. Only of a handle that
+  // Parameters::factor() returned.
+  const Weight& weight() const { return *weight_; }
+
+  GradientForm form() const { return form_; }
+  bool trains() const { return form_ != GradientForm::kNone; }
+
+  // The tensor that backward writes, in the shape of value(): it adds to a kSummed one, and
+  // overwrites a kWhole one. Null where the gradient has another form. A kWhole one is also null
+  // until a model has placed it (Parameters::keep_products).
+  Tensor gradient() const { return gradient_; }
+
+  // The RowMarks of a table that is looked up, int32 [rows]; null for other parameters and without
+  // gradients. Whoever writes to gradients or moments keeps them true.
+  Tensor marks() const { return marks_; }
+
+  // Whether the gradient is one product that is kept until the update: kWhole or kFactored.
+  bool keeps_product() const {
+    return form_ == GradientForm::kWhole || form_ == GradientForm::kFactored;
+  }
+  // Called by backward: the gradient of this update is dy^T x. If the form is kWhole, backward has
+  // already written it. If the form is kFactored, copies the factors. Does nothing for other forms.
+  // Throws kInternal if the update already has a product.
+  void take_product(Kernels& kernels, ConstTensor dy, ConstTensor x);
+  // The number of tokens of the update's product. nullopt if backward has not made it. It is 0 if
+  // no token was selected or masked.
+  std::optional<int64_t> product_tokens() const { return tokens_; }
+  // The factors of a kFactored gradient that the update has.
+  FactoredGradient factors() const;
+  // The update has used the product.
+  void drop_product() { tokens_.reset(); }
+
+  // The first of its parameters in the table, and the number of them.
+  size_t index() const { return index_; }
+  int count() const { return count_; }
+
+ private:
+  friend class Parameters;
+
+  size_t index_ = 0;
+  int count_ = 1;
+  Tensor value_{}, gradient_{}, marks_{};
+  GradientForm form_ = GradientForm::kNone;
+  Tensor kept_dy_{}, kept_x_{};  // the factors of a kFactored one, for the most tokens of an update
+  std::optional<int64_t> tokens_{};
+  std::unique_ptr<Weight> weight_{};
+};
 
 // What parameters take, in bytes. Gradients that are kept as products are not among them: they are
 // part of a model's activations.
@@ -154,6 +252,29 @@ class Parameters {
   std::unique_ptr<Memory> values_, gradients_, first_moments_, second_moments_;
   std::byte* kept_ = nullptr;      // the model's
   std::deque<Parameter> handles_;  // does not move
+};
+
+// The CPU engine's tensors as every engine shows them. Borrows the parameters.
+class CpuTensors final : public ParameterTensors {
+ public:
+  // `tensor_of` says where the tensor of a parameter lies.
+  CpuTensors(const Parameters& parameters, std::function<Tensor(size_t index)> tensor_of)
+      : parameters_(parameters), tensor_of_(std::move(tensor_of)) {}
+  // The parameters' values.
+  explicit CpuTensors(const Parameters& parameters)
+      : CpuTensors(parameters, [&](size_t index) { return parameters.value(index); }) {}
+
+  using ParameterTensors::read;
+  std::span<const ParameterSpec> specs() const override { return parameters_.specs(); }
+  void read(size_t index, int64_t first, std::span<float> values) const override;
+  void write(size_t index, int64_t first, Bytes values) override;
+  // Whether anything was written since the last call.
+  bool take_written() { return written_.exchange(false); }
+
+ private:
+  const Parameters& parameters_;
+  std::function<Tensor(size_t index)> tensor_of_;
+  std::atomic<bool> written_ = false;
 };
 
 }  // namespace berth

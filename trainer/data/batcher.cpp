@@ -1,10 +1,102 @@
 #include "trainer/data/batcher.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
+#include <utility>
+
+#include "storage/base/philox.h"
 
 namespace berth {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+}  // namespace
+
+void permute(int64_t size, uint64_t seed, int64_t epoch, uint32_t stream,
+             std::vector<uint32_t>& order) {
+  constexpr uint32_t kPurpose = 0x70657266;  // no dropout site has this number
+  order.resize(static_cast<size_t>(size));
+  std::iota(order.begin(), order.end(), 0u);
+  const auto key = philox_key(seed, static_cast<uint64_t>(epoch), kPurpose);
+  for (int64_t i = size - 1; i > 0; --i) {
+    const auto random = philox4x32(
+        {low_word(static_cast<uint64_t>(i)), high_word(static_cast<uint64_t>(i)), stream, kPurpose},
+        key);
+    // Lemire's method (2019, arXiv:1805.10941): the high half of a 64-bit number times the range.
+    // Its bias is below 2^-32.
+    const uint64_t wide = uint64_t{random[0]} << 32 | random[1];
+    const auto j =
+        static_cast<size_t>((static_cast<Wide>(wide) * static_cast<uint64_t>(i + 1)) >> 64);
+    std::swap(order[static_cast<size_t>(i)], order[j]);
+  }
+}
+
+namespace {
+
+constexpr uint32_t kBlocksStream = 0xFFFFFFFF;  // no block has this number
+
+}  // namespace
+
+Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed)
+    : rows_(rows),
+      block_rows_(block_rows),
+      blocks_((rows + block_rows - 1) / block_rows),
+      seed_(seed) {
+  assert(rows > 0 && block_rows > 0);
+}
+
+void Sampler::order_blocks(int64_t epoch) {
+  if (blocks_epoch_ == epoch) return;
+  permute(blocks_, seed_, epoch, kBlocksStream, order_of_blocks_);
+  blocks_epoch_ = epoch;
+}
+
+int64_t Sampler::size_of(int64_t block) const {
+  return std::min(block_rows_, rows_ - block * block_rows_);
+}
+
+bool Sampler::holds(const DataCursor& cursor) {
+  if (cursor.epoch < 0 || cursor.block < 0 || cursor.block >= blocks_ || cursor.index < 0) {
+    return false;
+  }
+  order_blocks(cursor.epoch);
+  return cursor.index < size_of(order_of_blocks_[static_cast<size_t>(cursor.block)]);
+}
+
+double Sampler::epochs_until(const DataCursor& cursor) {
+  order_blocks(cursor.epoch);
+  int64_t rows = cursor.block * block_rows_ + cursor.index;
+  for (int64_t passed = 0; passed < cursor.block; ++passed) {
+    const bool is_last = order_of_blocks_[static_cast<size_t>(passed)] == blocks_ - 1;
+    if (is_last) rows -= blocks_ * block_rows_ - rows_;  // the last block has fewer rows
+  }
+  return static_cast<double>(cursor.epoch) + static_cast<double>(rows) / static_cast<double>(rows_);
+}
+
+int64_t Sampler::next(DataCursor& cursor) {
+  order_blocks(cursor.epoch);
+  const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
+  const int64_t size = size_of(block);
+  if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
+    permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
+    rows_epoch_ = cursor.epoch;
+    rows_block_ = block;
+  }
+  const int64_t row = block * block_rows_ + order_of_rows_[static_cast<size_t>(cursor.index)];
+  if (++cursor.index == size) {
+    cursor.index = 0;
+    if (++cursor.block == blocks_) {
+      cursor.block = 0;
+      ++cursor.epoch;
+    }
+  }
+  return row;
+}
+
 namespace {
 
 // Collects the labels of features in the form that the batch has for their kind.
@@ -331,6 +423,45 @@ UpdateBatch Batcher::next(DataCursor cursor) {
   const std::span<const int64_t> behind = all.subspan(before + share.size());
   update.tokens = static_cast<int64_t>(first_token + tokens_of(data_, behind));
   return update;
+}
+
+Prefetcher::Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth)
+    : batcher_(batcher),
+      depth_(depth),
+      thread_(
+          [this, start, updates](const std::stop_token& stop) { produce(stop, start, updates); }) {}
+
+bool Prefetcher::next(UpdateBatch& update) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !waiting_.empty() || finished_; });
+  if (waiting_.empty()) {
+    if (failure_) std::rethrow_exception(failure_);
+    return false;
+  }
+  update = std::move(waiting_.front());
+  waiting_.pop_front();
+  changed_.notify_all();
+  return true;
+}
+
+void Prefetcher::produce(const std::stop_token& stop, DataCursor cursor, int64_t updates) {
+  std::exception_ptr failure;
+  try {
+    for (int64_t i = 0; i < updates && !stop.stop_requested(); ++i) {
+      UpdateBatch update = batcher_.next(cursor);
+      cursor = update.after;
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return waiting_.size() < depth_; })) break;
+      waiting_.push_back(std::move(update));
+      changed_.notify_all();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  failure_ = failure;
+  finished_ = true;
+  changed_.notify_all();
 }
 
 }  // namespace berth

@@ -1,15 +1,59 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <exception>
 #include <map>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "trainer/data/dataset.h"
-#include "trainer/data/sampler.h"
 #include "trainer/model/batch.h"
 
 namespace berth {
+
+// Fills `order` with a permutation of 0 .. size-1 that depends only on the other arguments. It is
+// the Fisher-Yates shuffle in Durstenfeld's form (1964), with random numbers of Philox.
+void permute(int64_t size, uint64_t seed, int64_t epoch, uint32_t stream,
+             std::vector<uint32_t>& order);
+
+// Where training stands in its data. A checkpoint that holds it continues in the same order.
+struct DataCursor {
+  int64_t epoch = 0;  // finished passes over the data
+  int64_t block = 0;  // finished blocks of this pass
+  int64_t index = 0;  // rows of this block that were handed out
+  bool operator==(const DataCursor&) const = default;
+};
+
+// The order of rows. Each epoch permutes the blocks of `block_rows` rows, and the rows inside each
+// block. Both permutations depend only on (seed, epoch, block). Three numbers therefore identify a
+// place, and data larger than memory can be read one block at a time. Not thread-safe.
+class Sampler {
+ public:
+  Sampler(int64_t rows, int64_t block_rows, uint64_t seed);
+
+  // Returns the row at `cursor` and moves the cursor to the next one. Behind the last row of an
+  // epoch is the first of the next epoch.
+  int64_t next(DataCursor& cursor);
+
+  // Whether the data have a row at `cursor`. The other functions need one that they have.
+  bool holds(const DataCursor& cursor);
+
+  // The number of passes over the data up to `cursor`. A part of a pass is counted by its rows.
+  double epochs_until(const DataCursor& cursor);
+
+ private:
+  void order_blocks(int64_t epoch);
+  int64_t size_of(int64_t block) const;
+
+  int64_t rows_, block_rows_, blocks_;
+  uint64_t seed_;
+  int64_t blocks_epoch_ = -1, rows_epoch_ = -1, rows_block_ = -1;
+  std::vector<uint32_t> order_of_blocks_, order_of_rows_;
+};
 
 // Lays the examples `indices` of `data` end to end, in that order. The batch has labels where the
 // data set has them. Where the data set is masked, `round` says with which masks, and an example's
@@ -84,6 +128,35 @@ class Batcher {
   Dataset& data_;
   Sampler sampler_;
   std::map<int64_t, int64_t> skipped_;  // example to the epoch in which it was skipped
+};
+
+// Prepares updates ahead of training on a thread of its own. Until this is destroyed, only that
+// thread may use `batcher` and the data set behind it. next() is called by one thread.
+class Prefetcher {
+ public:
+  static constexpr size_t kDepth = 4;
+
+  // Prepares `updates` updates, the first one at `start`. At most `depth` of them wait for next().
+  Prefetcher(Batcher& batcher, DataCursor start, int64_t updates, size_t depth = kDepth);
+  ~Prefetcher() = default;
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  // Moves the next update out, and waits for it if need be; false after the last one. Rethrows what
+  // the thread threw.
+  bool next(UpdateBatch& update);
+
+ private:
+  void produce(const std::stop_token& stop, DataCursor cursor, int64_t updates);
+
+  Batcher& batcher_;
+  const size_t depth_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<UpdateBatch> waiting_;
+  bool finished_ = false;
+  std::exception_ptr failure_;
+  std::jthread thread_;  // the last member, so that it is joined before what it uses is destroyed
 };
 
 }  // namespace berth

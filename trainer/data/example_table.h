@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -9,12 +10,38 @@
 
 #include "storage/base/spill_file.h"
 #include "trainer/data/example.h"
-#include "trainer/data/example_codec.h"
 #include "trainer/data/label_dictionary.h"
-#include "trainer/data/stored_examples.h"
 #include "trainer/model/task.h"
 
 namespace berth {
+
+// How a table keeps its examples, one after another:
+//
+//   varint size | id | texts | token ids | token types | labels | score | answers | weight
+//
+// `size` counts the bytes behind it. Lists and texts begin with their length as a varint; numbers
+// are varints, except score and weight, which are fp32 in the machine's byte order. The length of
+// one of the texts is doubled, and 1 stands for the text at the same place in the example before:
+// many questions have one context. Only bytes that this process wrote are parsed, so the parser
+// checks nothing.
+
+// Where the texts of an example lie in the bytes.
+struct TextPlace {
+  size_t offset = 0, size = 0;
+};
+using TextPlaces = std::vector<TextPlace>;
+
+// Whether `example` has a text of 256 bytes or more that lies in `bytes` at the same one of the
+// places `before`.
+bool repeats_text(std::string_view bytes, const Example& example, const TextPlaces& before);
+
+// `before` has the places of the example before, and then the places of this example. It is empty
+// for an example that must be readable without the ones before it.
+void append_example(std::string& bytes, const Example& example, TextPlaces& before);
+
+// Both read the example that begins at `at`, and set `at` to its end.
+Example parse_example(std::string_view bytes, size_t& at, TextPlaces& before);
+void skip_example(std::string_view bytes, size_t& at, TextPlaces& before);
 
 // What a split needs to know of each row.
 struct RowKeys {
@@ -102,5 +129,28 @@ class ExampleTable {
   std::unique_ptr<StoredExamples> stored_;  // all rows, or null
   RowKeys keys_;
 };
+
+// Rows of a table, both lists ascending.
+struct Split {
+  std::vector<uint32_t> train, held_out;
+};
+
+// Holds out about `fraction` of the rows of each stratum: those whose texts have the lowest hashes.
+// The same texts are held out whatever the seed and the order of the file are. Equal texts stay
+// together. A stratum with at least two texts has at least one on either side (unless fraction is
+// 0). Where all rows of a stratum have the same text, they are divided.
+Split stratified_split(const RowKeys& keys, double fraction);
+
+// Chooses about `fraction` of the rows of each stratum, and at least one of each, by `seed`. The
+// result is ascending.
+std::vector<uint32_t> stratified_fraction(const std::vector<uint32_t>& rows,
+                                          const std::deque<int32_t>& strata, double fraction,
+                                          uint64_t seed);
+
+// Chooses `count` rows by `seed`, or all where there are not as many. The result is ascending.
+std::vector<uint32_t> chosen_rows(const std::vector<uint32_t>& rows, int64_t count, uint64_t seed);
+
+// The upper half of a 64-bit hash of the text, for RowKeys.
+uint32_t text_hash(std::string_view text);
 
 }  // namespace berth

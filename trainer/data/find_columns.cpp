@@ -2,13 +2,94 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/data/column_names.h"
+#include "trainer/data/cell_text.h"
 
 namespace berth {
+namespace {
+
+// Whether a name rather is a line that was not split.
+bool holds_delimiter(std::string_view name) {
+  return name.find_first_of(",;|\t~^ ") != std::string_view::npos;
+}
+
+// Whether a name rather is a value of a row: a number, or a long text.
+bool is_value(std::string_view name) {
+  constexpr size_t kLongName = 60;
+  return name.size() > kLongName || parse_real(name);
+}
+
+}  // namespace
+
+std::string list_columns(std::span<const Column> columns) {
+  std::string text;
+  for (const Column& column : columns.first(std::min<size_t>(columns.size(), 20))) {
+    text += (text.empty() ? "" : ", ") + quoted(column.name);
+  }
+  if (columns.empty()) return "the table has no columns";
+  text = "the columns are " + text + (columns.size() > 20 ? ", ..." : "");
+  const std::string& first = columns[0].name;
+  if (first.starts_with("<!") || first.starts_with("<html")) {
+    return text + "; the file is a web page, as where a download asks to sign in: fetch it again";
+  }
+  if (first.starts_with("{\"")) {
+    return text + "; the file is rather JSON: one with an object in each line is called .jsonl";
+  }
+  if (columns.size() == 1 && columns[0].name.starts_with('#')) {
+    return text + "; if this is a comment, remove it, so that the first line has the names";
+  }
+  if (columns.size() == 1 && holds_delimiter(columns[0].name)) {
+    return text + "; --delimiter names the character between the fields of CSV and TSV files";
+  }
+  if (std::ranges::any_of(columns, [](const Column& column) { return is_value(column.name); })) {
+    text +=
+        "; if these are the values of a row, write a line with the names of the columns above "
+        "it";
+  }
+  return text;
+}
+
+bool names_rows(std::string_view name) {
+  constexpr std::string_view kNames[] = {"",     "id",  "ids",  "idx",  "index",  "qid",
+                                         "guid", "uid", "uuid", "row",  "nr",     "no",
+                                         "#",    "num", "key",  "line", "number", "pk"};
+  const std::string plain = lower_ascii(trimmed(name));
+  return std::ranges::find(kNames, plain) != std::end(kNames) || plain.starts_with("unnamed:") ||
+         plain.ends_with("_id") || plain.ends_with(" id");
+}
+
+std::vector<std::string> other_labels(std::span<const Column> columns, size_t label,
+                                      std::span<const size_t> used) {
+  constexpr std::string_view kNames[] = {"target",    "class",   "category", "intent",
+                                         "sentiment", "emotion", "topic",    "polarity",
+                                         "subject",   "genre",   "stars",    "rating"};
+  const auto may_be = [&](size_t column) {
+    const std::string name = lower_ascii(trimmed(columns[column].name));
+    return std::ranges::find(kNames, name) != std::end(kNames);
+  };
+  std::vector<std::string> others;
+  for (size_t i = 0; i < columns.size() && may_be(label); ++i) {
+    if (may_be(i) && std::ranges::find(used, i) == used.end()) {
+      others.push_back(quoted(columns[i].name));
+    }
+  }
+  return others;
+}
+
+std::optional<size_t> find_weights(std::span<const Column> columns) {
+  constexpr std::string_view kNames[] = {"weight", "weights", "sample_weight", "example_weight"};
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = lower_ascii(trimmed(columns[i].name));
+    if (std::ranges::find(kNames, name) != std::end(kNames)) return i;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 using Names = std::span<const std::string_view>;
@@ -362,6 +443,71 @@ bool names_answers(std::span<const Column> columns) {
   const Names answers = traits(usual_task(LabelKind::kSpan)).label_columns;
   return find(columns, "question") && find_any(columns, kContextNames) &&
          find_any(columns, answers);
+}
+
+std::optional<size_t> find_answer(std::span<const Column> columns, std::span<const Row> rows,
+                                  const ColumnChoice& choice) {
+  constexpr std::string_view kName = "answer";
+  if (choice.text == kName || choice.text_pair == kName || choice.label == kName) return {};
+  const auto column = find_column(columns, kName);
+  bool has_any = false;
+  for (size_t i = 0; column && i < rows.size(); ++i) {
+    const std::optional<std::string> answer = plain_text(rows[i][*column]);
+    if (!answer) continue;
+    if (*answer != "accept" && *answer != "reject" && *answer != "ignore") return std::nullopt;
+    has_any = true;
+  }
+  return has_any ? column : std::nullopt;
+}
+
+bool is_refusal(const Cell& cell) {
+  const std::optional<std::string> answer = plain_text(cell);
+  return answer && *answer != "accept";
+}
+
+namespace {
+
+bool is_split_column(std::string_view name) {
+  constexpr std::string_view kNames[] = {"split",     "subset",     "fold",
+                                         "partition", "is_test",    "is_valid",
+                                         "is_train",  "train_test", "dataset_split"};
+  return std::ranges::find(kNames, lower_ascii(name)) != std::end(kNames);
+}
+
+bool is_split(std::string_view text) {
+  constexpr std::string_view kNames[] = {"train", "training",   "trn",     "test",   "testing",
+                                         "tst",   "validation", "valid",   "val",    "dev",
+                                         "eval",  "evaluation", "holdout", "heldout"};
+  return std::ranges::find(kNames, lower_ascii(trimmed(text))) != std::end(kNames);
+}
+
+// Whether the column holds several names of splits, and nothing else.
+bool holds_splits(std::span<const Row> rows, size_t column) {
+  std::set<std::string> splits;
+  return std::ranges::all_of(rows,
+                             [&](const Row& row) {
+                               const auto* text = std::get_if<std::string>(&row[column]);
+                               if (text != nullptr) splits.insert(*text);
+                               return text != nullptr && is_split(*text);
+                             }) &&
+         splits.size() > 1;
+}
+
+}  // namespace
+
+std::vector<Finding> look_for_splits(std::span<const Column> columns, std::span<const Row> rows,
+                                     std::span<const size_t> used) {
+  std::vector<Finding> found;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (std::ranges::find(used, i) != used.end()) continue;
+    if (!is_split_column(columns[i].name) && !holds_splits(rows, i)) continue;
+    found.push_back({"",
+                     cat("column ", quoted(columns[i].name),
+                         " is not read, so rows of all splits are alike; write each split into a "
+                         "file of its own, such as train.csv and validation.csv"),
+                     /*is_warning=*/true});
+  }
+  return found;
 }
 
 }  // namespace berth

@@ -1,14 +1,33 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/formats/row_reader.h"
 #include "trainer/model/task.h"
 
 namespace berth {
+
+// The names of a table's columns, for the hint of an error: "the columns are "text", "label"". Says
+// so where the names look like a line that was not split, or like a row.
+std::string list_columns(std::span<const Column> columns);
+
+// Whether the name of a column says that it tells rows apart, and so holds no texts: "id",
+// "Unnamed: 0", "review_id".
+bool names_rows(std::string_view name);
+
+// The names, in quotes, of other columns than `label` that may hold the labels: "intent" beside
+// "sentiment". There is none if the name of `label` plainly means labels. `used`: other columns
+// that are read.
+std::vector<std::string> other_labels(std::span<const Column> columns, size_t label,
+                                      std::span<const size_t> used);
+
+// The first column that holds weights of rows by its name, such as "sample_weight".
+std::optional<size_t> find_weights(std::span<const Column> columns);
 
 // The names of the columns to use, as the user gave them. Where a name is empty, the column is
 // found by the names that the task's columns usually have (TaskTraits): text and label, sentence1
@@ -64,5 +83,22 @@ std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task ta
 // Whether a table holds words with tags, or questions with answers, by the names of its columns.
 bool names_words_and_tags(std::span<const Column> columns);
 bool names_answers(std::span<const Column> columns);
+
+// Rows that annotators have left out. These say why; they stand in the log and in job.json.
+constexpr std::string_view kLeftOut = "left out: ";
+constexpr std::string_view kRefusedRows = "their column \"answer\" is reject or ignore";
+constexpr std::string_view kUnfinishedRows = "no annotator has finished them";
+
+// Prodigy's column "answer", whose cells are accept, reject or ignore. Looks at the first rows.
+// nullopt: there is none, or it is the text or the label.
+std::optional<size_t> find_answer(std::span<const Column> columns, std::span<const Row> rows,
+                                  const ColumnChoice& choice);
+// Whether a cell of that column says that the row was not accepted.
+bool is_refusal(const Cell& cell);
+
+// Warns of columns outside of `used` that say which split a row belongs to: by their names, as
+// "is_valid", or because all `rows` have "train", "dev" and the like there. `rows` may be empty.
+std::vector<Finding> look_for_splits(std::span<const Column> columns, std::span<const Row> rows,
+                                     std::span<const size_t> used);
 
 }  // namespace berth

@@ -8,8 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/json.h"
 #include "storage/formats/row_reader.h"
-#include "trainer/data/number_form.h"
+#include "trainer/data/cell_text.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -76,5 +77,10 @@ bool find_multi_hot(std::span<const Row> rows, size_t column, LabelForm& form);
 
 // Whether columns of this name hold scores rather than classes: "stars".
 bool names_scores(std::string_view column);
+
+// Writes a resolved form for job.json, without the members that have their default values.
+OrderedJson to_json(const LabelForm& form);
+// nullopt: `object` is not such a form.
+std::optional<LabelForm> label_form_of(const Json& object);
 
 }  // namespace berth

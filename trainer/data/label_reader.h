@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/formats/row_reader.h"
@@ -13,6 +14,15 @@
 #include "trainer/data/label_form.h"
 
 namespace berth {
+
+// The text of a cell that holds a list of words, joined by blanks, where the column has a usual
+// name for words: tokens, words. nullopt: the cell is a text itself. Throws kBadData, naming the
+// column, where the cell is another list or an object of the file.
+std::optional<std::string> joined_words(const Column& column, std::string_view cell,
+                                        bool are_texts);
+
+// Throws kBadData: the column should hold `what`, and `cell` is the JSON text of a list or object.
+[[noreturn]] void refuse_nested(const std::string& column, std::string_view cell, const char* what);
 
 // Reads the labels of a table's rows as classes, or as sets of them. Not thread-safe.
 class LabelReader {

@@ -3,11 +3,129 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <tuple>
 
+#include "storage/base/error.h"
 #include "storage/base/philox.h"
+#include "storage/base/text.h"
+#include "trainer/text/split_text.h"
+#include "trainer/text/unicode.h"
 
 namespace berth {
+namespace {
+
+constexpr std::string_view kMasks[] = {"[MASK]", "<mask>"};
+constexpr std::string_view kSpecials[] = {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "[BOS]",
+                                          "[EOS]", "<s>",   "</s>",  "<pad>", "<unk>",  "<mask>",
+                                          "<cls>", "<sep>", "<eop>", "<eod>", "<bos>",  "<eos>"};
+constexpr std::string_view kUnknowns[] = {"[UNK]", "<unk>"};
+constexpr std::string_view kMarks[] = {"##", "Ġ", "▁"};
+constexpr size_t kWordPiece = 0, kByteLevel = 1, kNoMark = std::size(kMarks);
+
+// The place in kMarks of the mark that most tokens begin with.
+size_t usual_mark(const std::vector<std::string>& tokens) {
+  std::array<int64_t, std::size(kMarks)> counts{};
+  for (const std::string& token : tokens) {
+    for (size_t mark = 0; mark < kNoMark; ++mark) counts[mark] += token.starts_with(kMarks[mark]);
+  }
+  const auto most = std::ranges::max_element(counts);
+  return *most > 0 ? static_cast<size_t>(most - counts.begin()) : kNoMark;
+}
+
+bool continues_word(std::string_view token, size_t mark) {
+  if (mark == kNoMark) return false;
+  const bool has_mark = token.starts_with(kMarks[mark]);
+  return mark == kWordPiece ? has_mark && token.size() > kMarks[mark].size() : !has_mark;
+}
+
+struct Block {
+  char32_t first, last;
+};
+// Scripts that put no spaces between words, by Unicode's blocks. Han and kana come first.
+constexpr Block kEastAsian[] = {{0x2E80, 0x312F},   {0x31A0, 0x4DBF},  {0x4E00, 0x9FFF},
+                                {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},  {0xFF01, 0xFF9F},
+                                {0x1B000, 0x1B16F}, {0x20000, 0x3FFFF}};
+constexpr Block kSouthEastAsian[] = {{0x0E00, 0x0EFF}, {0x1000, 0x109F}, {0x1780, 0x17FF},
+                                     {0x1950, 0x19DF}, {0x1A20, 0x1AAF}, {0xA9E0, 0xA9FF},
+                                     {0xAA60, 0xAA7F}};
+
+bool is_unspaced(char32_t c, size_t mark) {
+  const auto holds = [c](const Block& block) { return block.first <= c && c <= block.last; };
+  return std::ranges::any_of(kSouthEastAsian, holds) ||
+         (mark != kWordPiece && std::ranges::any_of(kEastAsian, holds));
+}
+
+// Whether a character that is cut after these bytes may be of such a script. The first byte tells,
+// except after E0 and E1, where Indian and other scripts lie, too; then a cut character is a word.
+bool may_be_unspaced(std::string_view cut) {
+  const auto byte = static_cast<unsigned char>(cut[0]);
+  if (cut.size() == 1) return (byte >= 0xE0 && byte <= 0xE9) || byte == 0xEF;
+  const auto next = static_cast<unsigned char>(cut[1]);
+  if (byte == 0xF0) return next >= 0xA0;
+  return byte >= 0xE0 && byte <= 0xEF &&
+         is_unspaced(static_cast<char32_t>((byte & 0xF) << 12 | (next & 0x3F) << 6), kByteLevel);
+}
+
+// The role of a piece by the first character that it holds, if that is of a script without spaces
+// or is cut. nullopt: its mark tells.
+std::optional<TokenRole> role_in_unspaced(std::string_view token, size_t mark) {
+  if (mark != kNoMark && token.starts_with(kMarks[mark])) token.remove_prefix(kMarks[mark].size());
+  std::string bytes(token);
+  if (mark == kByteLevel && !spelled_bytes(token, bytes)) bytes = token;
+  if (bytes.empty()) return std::nullopt;
+  if (!begins_code_point(bytes[0])) return TokenRole::kCompletes;
+  const DecodedCharacter first = decode_utf8(bytes);
+  const bool is_cut = first.code_point == 0xFFFD && static_cast<unsigned char>(bytes[0]) >= 0x80 &&
+                      first.size_bytes == bytes.size();
+  const bool stands = is_cut ? may_be_unspaced(bytes) : is_unspaced(first.code_point, mark);
+  return stands ? std::optional(TokenRole::kStandsAlone) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<TokenRole> token_roles(const Tokenizer& tokenizer, Unspaced unspaced) {
+  std::vector<std::string> tokens(static_cast<size_t>(tokenizer.vocab_size()));
+  for (size_t id = 0; id < tokens.size(); ++id) tokens[id] = tokenizer.token(static_cast<int>(id));
+  const size_t mark = usual_mark(tokens);
+  std::vector<TokenRole> roles;
+  roles.reserve(tokens.size());
+  for (const std::string& token : tokens) {
+    const bool is_special =
+        token.empty() || std::ranges::find(kSpecials, token) != std::end(kSpecials);
+    if (is_special) {
+      roles.push_back(TokenRole::kSpecial);
+      continue;
+    }
+    const TokenRole marked =
+        continues_word(token, mark) ? TokenRole::kContinues : TokenRole::kBegins;
+    const bool looks = unspaced == Unspaced::kByPieces && mark != kNoMark;
+    roles.push_back(looks ? role_in_unspaced(token, mark).value_or(marked) : marked);
+  }
+  for (const int32_t id : tokenizer.encode("", std::nullopt, EncodeOptions(8)).input_ids) {
+    if (id >= 0 && static_cast<size_t>(id) < roles.size()) {
+      roles[static_cast<size_t>(id)] = TokenRole::kSpecial;
+    }
+  }
+  return roles;
+}
+
+std::optional<int32_t> unknown_id(const Tokenizer& tokenizer) {
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (std::ranges::find(kUnknowns, tokenizer.token(id)) != std::end(kUnknowns)) return id;
+  }
+  return std::nullopt;
+}
+
+int32_t mask_id(const Tokenizer& tokenizer) {
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (std::ranges::find(kMasks, tokenizer.token(id)) != std::end(kMasks)) return id;
+  }
+  throw Error(Code::kBadData, "the vocabulary has neither [MASK] nor <mask>", "",
+              "train masked language models with a tokenizer that has one of them");
+}
+
 namespace {
 
 constexpr uint32_t kTrainingPurpose = 0x6d61736b;    // no dropout site has these numbers

@@ -4,20 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "storage/base/code_points.h"
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "trainer/data/accepted_rows.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/example_reader.h"
+#include "trainer/data/find_columns.h"
 #include "trainer/data/label_reader.h"
-#include "trainer/data/nested_texts.h"
-#include "trainer/data/odd_texts.h"
-#include "trainer/data/python_text.h"
+#include "trainer/data/odd_rows.h"
 #include "trainer/data/text_list.h"
-#include "trainer/data/total_row.h"
 
 namespace berth {
 namespace {

@@ -1,23 +1,161 @@
 #include "trainer/data/table_loader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/data/accepted_rows.h"
+#include "storage/formats/conll_columns.h"
 #include "trainer/data/cell_text.h"
-#include "trainer/data/column_names.h"
-#include "trainer/data/deduce_task.h"
-#include "trainer/data/odd_labels.h"
-#include "trainer/data/peeked_rows.h"
+#include "trainer/data/find_columns.h"
+#include "trainer/data/odd_rows.h"
 #include "trainer/data/span_rows.h"
-#include "trainer/data/split_columns.h"
+#include "trainer/data/text_list.h"
 #include "trainer/data/word_rows.h"
 
 namespace berth {
+namespace {
+
+constexpr size_t kFewRows = 10;
+
+int quarter_octave(double size) { return static_cast<int>(std::floor(4 * std::log2(size))); }
+
+uint32_t checksum(const Example& example) {
+  uint32_t sum = 0;
+  for (const std::string& text : example.texts) {
+    const auto size = static_cast<uint64_t>(text.size());
+    sum = crc32c(as_bytes(text), sum);
+    sum = crc32c(std::as_bytes(std::span(&size, 1)), sum);
+  }
+  sum = crc32c(std::as_bytes(std::span(example.token_ids)), sum);
+  sum = crc32c(std::as_bytes(std::span(example.labels)), sum);
+  for (const Answer& answer : example.answers) sum = crc32c(as_bytes(answer.text), sum);
+  return crc32c(std::as_bytes(std::span(&example.score, 1)), sum);
+}
+
+}  // namespace
+
+void ScoreScale::add(double score) {
+  ++count_;
+  const double size = std::abs(score);
+  largest_ = std::max(largest_, size);
+  if (size > 0) ++counts_[quarter_octave(size)];
+}
+
+void ScoreScale::add(const ScoreScale& other) {
+  for (const auto& [place, count] : other.counts_) counts_[place] += count;
+  count_ += other.count_;
+  largest_ = std::max(largest_, other.largest_);
+}
+
+bool ScoreScale::is_below(const ScoreScale& other) const {
+  if (count_ < kFewRows || other.count_ < kFewRows || largest_ == 0) return false;
+  if (largest_ * 3 > other.largest_) return false;
+  size_t above = 0;
+  for (auto at = other.counts_.upper_bound(quarter_octave(largest_)); at != other.counts_.end();
+       ++at) {
+    above += at->second;
+  }
+  return above * 3 >= other.count_;
+}
+
+void FileRows::begin_file() {
+  for (const uint32_t place : own_) before_[place] = true;
+  own_.clear();
+  scale_ = {};
+  rows_ = repeated_ = 0;
+}
+
+void FileRows::add(const Example& example, bool has_score) {
+  if (has_score) scale_.add(example.score);
+  if (before_.empty()) return;
+  const uint32_t place = checksum(example) >> (32 - kBitsOfPlace);
+  ++rows_;
+  repeated_ += before_[place];
+  own_.push_back(place);
+}
+
+namespace {
+
+// Whether a cell holds several labels. A damaged list counts too, because reading it then reports
+// what is wrong.
+bool holds_several(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return false;
+  const bool is_list =
+      is_bracketed(*text) && (text->find(',') != std::string::npos || parse_text_list(*text));
+  return is_list || parse_tuple(*text) || text->find('|') != std::string::npos;
+}
+
+// Whether the cells hold tags such as "B-PER O O", one for each word of a sentence.
+bool are_tags_of_words(size_t column, const PeekedTable& table) {
+  bool has_entity = false, has_several = false;
+  for (const Row& row : table.rows) {
+    const auto* text = std::get_if<std::string>(&row[column]);
+    if (text == nullptr) return false;
+    const std::vector<std::string> tags = parted(*text, " \t");
+    for (const std::string& tag : tags) {
+      if (tag != "O" && !is_entity_tag(tag)) return false;
+      has_entity = has_entity || tag != "O";
+    }
+    has_several = has_several || tags.size() > 1;
+  }
+  return has_entity && has_several;
+}
+
+LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form) {
+  const bool is_of_sets = !form.separators.empty() || form.lists != LabelLists::kAuto;
+  if (is_of_sets || find_multi_hot(table.rows, column, form)) return LabelKind::kSet;
+  const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
+  // "(1,5)" beside "2,5" is a negative number. Where all cells are in parentheses, they are tuples.
+  const bool are_numbers = numbers.are_all() && numbers.fractions > 0;
+  const auto is_tuple = [&](const Row& row) {
+    const auto* text = std::get_if<std::string>(&row[column]);
+    return text != nullptr && parse_tuple(*text);
+  };
+  if (!are_numbers || std::ranges::all_of(table.rows, is_tuple)) {
+    for (const Row& row : table.rows) {
+      if (holds_several(row[column])) return LabelKind::kSet;
+    }
+  }
+  if (are_tags_of_words(column, table)) return LabelKind::kTagPerWord;
+  // The reader of numbers reports what is wrong with a cell.
+  const bool has_fraction = numbers.fractions > 0 || numbers.is_ambiguous;
+  return numbers.are_most() && has_fraction ? LabelKind::kNumber : LabelKind::kClass;
+}
+
+LabelKind deduce_labels(const PeekedTable& table, const ColumnChoice& choice,
+                        const LabelForm& form) {
+  const std::span<const Column> columns = table.columns;
+  if (choice.text.empty() && choice.label.empty()) {
+    if (names_answers(columns)) return LabelKind::kSpan;
+    if (names_words_and_tags(columns)) return LabelKind::kTagPerWord;
+  }
+  const bool names_several = choice.label.find(',') != std::string::npos;
+  if (names_several && !find_column(columns, choice.label)) return LabelKind::kSet;
+  const FoundColumns found = find_columns(columns, choice, LabelNeed::kIfPresent);
+  if (found.labels.empty()) return LabelKind::kClass;
+  const size_t column = found.labels[0];
+  const LabelKind kind = kind_of_labels(column, table, form);
+  // How similar two texts are is a number, also if no row has a fraction.
+  const bool compares =
+      choice.label.empty() && found.text_pair && names_scores(columns[column].name);
+  if (!compares || kind != LabelKind::kClass) return kind;
+  const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
+  return numbers.cells == 0 || numbers.are_most() ? LabelKind::kNumber : kind;
+}
+
+}  // namespace
+
+Task deduce_task(const PeekedTable& table, const ColumnChoice& choice, const LabelForm& form) {
+  return usual_task(deduce_labels(table, choice, form));
+}
 
 namespace {
 

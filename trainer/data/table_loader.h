@@ -1,21 +1,131 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/base/bytes.h"
+#include "storage/base/error.h"
 #include "storage/formats/row_reader.h"
+#include "trainer/data/example.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/example_table.h"
-#include "trainer/data/file_rows.h"
 #include "trainer/data/find_columns.h"
+#include "trainer/data/label_form.h"
 #include "trainer/model/task.h"
 
 namespace berth {
+
+// Rows whose first thousand can be looked at before they are read.
+class PeekedRows final : public RowReader {
+ public:
+  explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
+    constexpr size_t kRows = 1000;
+    // The error of a malformed row is thrown later, when next() reaches it.
+    try {
+      for (Row row; peeked_.size() < kRows && rows_->next(row);) {
+        peeked_.push_back(std::move(row));
+        positions_.push_back(rows_->position());
+      }
+    } catch (const Error& error) {
+      failure_ = error;
+    }
+  }
+
+  std::span<const Column> columns() const override { return rows_->columns(); }
+  std::span<const Row> peeked() const { return peeked_; }
+  void select(std::span<const size_t> columns) override { rows_->select(columns); }
+
+  bool next(Row& row) override {
+    if (next_ < peeked_.size()) {
+      position_ = positions_[next_];
+      row = std::move(peeked_[next_++]);
+      return true;
+    }
+    position_.reset();
+    if (failure_) {
+      const Error failure = *failure_;
+      failure_.reset();
+      throw failure;
+    }
+    return rows_->next(row);
+  }
+
+  std::string position() const override { return position_.value_or(rows_->position()); }
+  bool is_of_texts() const override { return rows_->is_of_texts(); }
+  std::vector<Finding> findings() const override { return rows_->findings(); }
+
+ private:
+  const std::unique_ptr<RowReader> rows_;
+  std::vector<Row> peeked_;
+  std::vector<std::string> positions_;
+  size_t next_ = 0;
+  std::optional<std::string> position_;
+  std::optional<Error> failure_;
+};
+
+// How large the scores of some rows are, without their signs.
+class ScoreScale {
+ public:
+  void add(double score);
+  void add(const ScoreScale& other);
+  double largest() const { return largest_; }
+
+  // Whether these scores seem to be of another, smaller scale than `other`, as 0 to 1 beside 0 to
+  // 5: the largest one is at most a third of the largest one there, and at least a third of the
+  // scores there are larger. False where fewer than ten rows show it.
+  bool is_below(const ScoreScale& other) const;
+
+ private:
+  std::map<int, size_t> counts_;  // by quarters of an octave
+  size_t count_ = 0;
+  double largest_ = 0;
+};
+
+// Compares the rows of one file with the rows of the files before it. Not thread-safe.
+class FileRows {
+ public:
+  // Called before the first row, if a table has several files.
+  void expect_several() { before_.resize(size_t{1} << kBitsOfPlace); }
+  // Later rows belong to another file.
+  void begin_file();
+  void add(const Example& example, bool has_score);
+
+  const ScoreScale& scale() const { return scale_; }  // of this file
+  // Whether nine of ten rows, of ten or more, are also rows of the files before.
+  bool are_repeated() const { return rows_ >= 10 && repeated_ * 10 >= rows_ * 9; }
+  size_t repeated() const { return repeated_; }
+
+ private:
+  static constexpr int kBitsOfPlace = 26;  // 8 MiB of bits
+
+  ScoreScale scale_;
+  size_t rows_ = 0, repeated_ = 0;
+  // The bits of this file's rows, and the bits that are set for rows of the files before it. Empty:
+  // the table has one file.
+  std::vector<uint32_t> own_;
+  std::vector<bool> before_;
+};
+
+// A table whose first rows were looked at.
+struct PeekedTable {
+  std::span<const Column> columns;
+  std::span<const Row> rows;
+  bool are_texts = false;  // RowReader::is_of_texts()
+};
+
+// The usual task for the labels of a table. Their kind is inferred from the names of the columns
+// and from the first rows: answers to questions, tags of words, sets of classes (several in one
+// cell, or a column for each), numbers if any has a fraction, and otherwise classes. A score of two
+// texts is always a number. `form` is what the user says of labels.
+Task deduce_task(const PeekedTable& table, const ColumnChoice& choice, const LabelForm& form = {});
 
 class PeekedRows;
 

@@ -1,11 +1,12 @@
 #include "trainer/data/text_list.h"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/utf8.h"
 #include "trainer/data/cell_text.h"
-#include "trainer/data/python_text.h"
 
 namespace berth {
 namespace {
@@ -93,5 +94,178 @@ bool is_bracketed(std::string_view text) {
   return (text.starts_with('[') && text.ends_with(']')) ||
          (text.starts_with('{') && text.ends_with('}'));
 }
+
+namespace {
+
+constexpr int kDeepest = 32;
+constexpr std::string_view kPythonBlanks = " \t\n\r";
+
+// Parses a value of lists, tuples, dictionaries, texts, numbers, True, False and None.
+class PythonValue {
+ public:
+  explicit PythonValue(std::string_view text) : text_(text) {}
+
+  Json parse() {
+    Json value;
+    text_.skip_blanks();
+    if (!read(value, 0)) return Json(Json::value_t::discarded);
+    text_.skip_blanks();
+    return text_.is_at_end() ? value : Json(Json::value_t::discarded);
+  }
+
+ private:
+  bool read(Json& value, int depth) {
+    if (depth > kDeepest) return false;
+    if (text_.take('[')) return read_list(value, ']', depth);
+    if (text_.take('(')) return read_list(value, ')', depth);
+    if (text_.take('{')) return read_dictionary(value, depth);
+    if (text_.take("array(")) return read_array(value, depth);
+    if (!text_.is_at_quote()) return read_bare(value);
+    std::string text;
+    if (!text_.read_quoted(text)) return false;
+    value = std::move(text);
+    return true;
+  }
+
+  bool read_list(Json& list, char end, int depth) {
+    list = Json::array();
+    for (text_.skip_blanks(); !text_.take(end); text_.skip_blanks()) {
+      Json& value = list.emplace_back();
+      if (!read(value, depth + 1)) return false;
+      text_.skip_blanks();
+      if (!text_.take(',') && text_.next() != end) return false;
+    }
+    return true;
+  }
+
+  // A list as NumPy shows it, behind "array(": [1, 2], dtype=int32).
+  bool read_array(Json& list, int depth) {
+    if (!text_.take('[') || !read_list(list, ']', depth)) return false;
+    text_.skip_blanks();
+    if (text_.take(',')) {
+      text_.skip_blanks();
+      text_.read_until(")");
+    }
+    return text_.take(')');
+  }
+
+  bool read_dictionary(Json& object, int depth) {
+    object = Json::object();
+    for (text_.skip_blanks(); !text_.take('}'); text_.skip_blanks()) {
+      std::string key;
+      if (!text_.is_at_quote() || !text_.read_quoted(key)) return false;
+      text_.skip_blanks();
+      if (!text_.take(':')) return false;
+      text_.skip_blanks();
+      if (!read(object[key], depth + 1)) return false;
+      text_.skip_blanks();
+      if (!text_.take(',') && text_.next() != '}') return false;
+    }
+    return true;
+  }
+
+  bool read_bare(Json& value) {
+    const std::string_view text = text_.read_until(",:]})");
+    const auto number = parse_number(text);
+    if (number) {
+      value = *number;
+    } else if (text == "True" || text == "False") {
+      value = text == "True";
+    } else if (text != "None" && text != "nan") {
+      const auto real = parse_real(text);
+      if (!real) return false;
+      value = *real;
+    }
+    return true;
+  }
+
+  PythonText text_;
+};
+
+}  // namespace
+
+bool PythonText::take(char c) {
+  if (next() != c || is_at_end()) return false;
+  ++at_;
+  return true;
+}
+
+bool PythonText::take(std::string_view word) {
+  if (!text_.substr(at_).starts_with(word)) return false;
+  at_ += word.size();
+  return true;
+}
+
+void PythonText::skip_blanks() {
+  while (!is_at_end() && kPythonBlanks.find(next()) != std::string_view::npos) ++at_;
+}
+
+std::string_view PythonText::read_until(std::string_view ends) {
+  const size_t begin = at_;
+  const auto is_end = [&](char c) {
+    return ends.find(c) != std::string_view::npos ||
+           kPythonBlanks.find(c) != std::string_view::npos;
+  };
+  while (!is_at_end() && !is_end(next())) ++at_;
+  return text_.substr(begin, at_ - begin);
+}
+
+bool PythonText::read_quoted(std::string& part) {
+  const char quote = text_[at_++];
+  while (at_ < text_.size()) {
+    const char c = text_[at_++];
+    if (c == quote) return !find_invalid_utf8(part);
+    if (c != '\\') {
+      part += c;
+    } else if (!read_escape(part)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+bool PythonText::read_escape(std::string& part) {
+  if (at_ == text_.size()) return false;
+  const char c = text_[at_++];
+  switch (c) {
+    case '\\':
+    case '\'':
+    case '"':
+      part += c;
+      return true;
+    case 'n':
+      part += '\n';
+      return true;
+    case 'r':
+      part += '\r';
+      return true;
+    case 't':
+      part += '\t';
+      return true;
+    case 'x':
+      return read_code_point(2, part);
+    case 'u':
+      return read_code_point(4, part);
+    case 'U':
+      return read_code_point(8, part);
+    default:
+      return false;
+  }
+}
+
+bool PythonText::read_code_point(size_t digits, std::string& part) {
+  uint32_t code_point = 0;
+  for (size_t i = 0; i < digits; ++i) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const size_t digit = at_ < text_.size() ? kDigits.find(text_[at_++]) : std::string_view::npos;
+    if (digit == std::string_view::npos) return false;
+    code_point = code_point << 4 | static_cast<uint32_t>(digit);
+  }
+  if (code_point > 0x10FFFF) return false;
+  append_utf8(code_point, part);
+  return true;
+}
+
+Json parse_python(std::string_view text) { return PythonValue(text).parse(); }
 
 }  // namespace berth

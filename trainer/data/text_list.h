@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "storage/base/json.h"
 
 namespace berth {
 
@@ -21,5 +24,36 @@ std::optional<std::vector<std::string>> parse_tuple(std::string_view text);
 // commas.
 bool begins_list(std::string_view text);
 bool is_bracketed(std::string_view text);
+
+// Reads a text as Python writes it. A reader returns false where the text is something else.
+class PythonText {
+ public:
+  explicit PythonText(std::string_view text) : text_(text) {}
+
+  size_t at() const { return at_; }
+  bool is_at_end() const { return at_ == text_.size(); }
+  bool is_at_quote() const { return next() == '\'' || next() == '"'; }
+  // The next character to read; zero at the end.
+  char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool take(char c);
+  bool take(std::string_view word);
+  void skip_blanks();
+  // Reads up to a blank or one of `ends`.
+  std::string_view read_until(std::string_view ends);
+  // Appends a text between quotes, whose escapes are undone.
+  bool read_quoted(std::string& part);
+
+ private:
+  bool read_escape(std::string& part);
+  bool read_code_point(size_t digits, std::string& part);
+
+  const std::string_view text_;
+  size_t at_ = 0;
+};
+
+// A value that Python shows as [(0, 9, 'PER')] or {'start': 0}, as pandas writes it into a CSV.
+// Tuples and NumPy's array([1, 2], dtype=int32) become lists. Discarded: it is no such value, or
+// nested more than 32 times.
+Json parse_python(std::string_view text);
 
 }  // namespace berth

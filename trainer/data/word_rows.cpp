@@ -9,7 +9,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/formats/conll_look.h"
+#include "storage/formats/conll_columns.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/text_list.h"
 

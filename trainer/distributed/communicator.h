@@ -4,11 +4,21 @@
 #include <cstdint>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "storage/base/bytes.h"
 
 namespace berth {
+
+// Where ranks leave each other their addresses before they are connected. Thread-safe.
+class KeyValueStore {
+ public:
+  virtual ~KeyValueStore() = default;
+  virtual void set(const std::string& key, Bytes value) = 0;
+  // Waits until some rank has set the key. Throws kPeerLost where that takes too long.
+  virtual std::vector<std::byte> get(const std::string& key) = 0;
+};
 
 // The ranks of one job as one of them sees them. A rank is a process that trains a part of every
 // update; ranks are numbered from 0. All of them call the same collectives in the same order, and

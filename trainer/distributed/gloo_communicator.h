@@ -6,7 +6,6 @@
 
 #include "storage/base/error.h"
 #include "trainer/distributed/communicator.h"
-#include "trainer/distributed/key_value_store.h"
 
 namespace berth {
 

@@ -11,7 +11,6 @@
 #include "storage/base/dtype.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/parameter_tensors.h"
-#include "trainer/model/precision.h"
 #include "trainer/model/update.h"
 
 namespace berth {

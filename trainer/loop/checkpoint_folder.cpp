@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/local_file.h"
-#include "trainer/loop/checkpoint_files.h"
+#include "storage/local_storage.h"
+#include "storage/whole_file.h"
+#include "trainer/loop/job_directory.h"
 
 namespace berth {
 namespace {
@@ -86,6 +93,268 @@ void remove_unfinished_checkpoints(const Uri& directory) {
     std::error_code not_empty;
     std::filesystem::remove(entry->path(), not_empty);  // a folder that is empty now
   }
+}
+
+namespace {
+
+// Runs `read` and converts the JSON library's exceptions to Errors.
+template <typename Read>
+auto parsing(std::string_view json, const Read& read) {
+  const OrderedJson value = parse_ordered_json(json);
+  if (value.is_discarded()) throw Error(Code::kCorrupt, "is not JSON");
+  try {
+    return read(value);
+  } catch (const OrderedJson::exception& error) {
+    throw Error(Code::kCorrupt, error.what());
+  }
+}
+
+// A whole number. The library would also take a fraction, or wrap a number that is too large.
+int64_t whole(const OrderedJson& value) {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
+  if (!fits) throw Error(Code::kCorrupt, "a count that is no whole number");
+  return value.get<int64_t>();
+}
+
+OrderedJson cursor_object(const DataCursor& cursor) {
+  return {{"epoch", cursor.epoch}, {"block", cursor.block}, {"index", cursor.index}};
+}
+
+DataCursor cursor_of(const OrderedJson& object) {
+  return {.epoch = whole(object.at("epoch")),
+          .block = whole(object.at("block")),
+          .index = whole(object.at("index"))};
+}
+
+OrderedJson best_object(const Best& best) {
+  return {{"step", best.step}, {"metric", best.metric}, {"value", best.value}};
+}
+
+Best best_of(const OrderedJson& object) {
+  return {
+      .step = whole(object.at("step")), .metric = object.at("metric"), .value = object.at("value")};
+}
+
+OrderedJson probe_object(const ProbeReport& probe) {
+  return {{"step", probe.step},       {"name", probe.name}, {"metric", probe.metric},
+          {"metrics", probe.metrics}, {"loss", probe.loss}, {"examples", probe.examples},
+          {"seconds", probe.seconds}};
+}
+
+ProbeReport probe_of(const OrderedJson& object) {
+  ProbeReport probe{.step = whole(object.at("step")),
+                    .name = object.at("name"),
+                    .metric = object.at("metric"),
+                    .metrics = object.at("metrics").get<std::map<std::string, double>>(),
+                    .loss = object.at("loss"),
+                    .examples = whole(object.at("examples")),
+                    .seconds = object.at("seconds")};
+  if (!probe.metrics.contains(probe.metric)) throw Error(Code::kCorrupt, "a probe without a score");
+  return probe;
+}
+
+}  // namespace
+
+std::string to_json(const TrainingState& state) {
+  OrderedJson object = {{"format", kFileFormat},
+                        {"step", state.step},
+                        {"cursor", cursor_object(state.cursor)},
+                        {"examples", state.examples},
+                        {"tokens", state.tokens},
+                        {"loss_sum", state.loss_sum},
+                        {"loss_weight", state.loss_weight},
+                        {"evaluated_step", state.evaluated_step},
+                        {"best", nullptr},
+                        {"kernels", state.kernels},
+                        {"job", state.job}};
+  if (state.best) object["best"] = best_object(*state.best);
+  if (state.is_interim) object["is_interim"] = true;
+  if (state.replaces) object["replaces"] = *state.replaces;
+  if (state.probed_step >= 0) object["probed_step"] = state.probed_step;
+  for (const ProbeReport& probe : state.probes) object["probes"].push_back(probe_object(probe));
+  for (const SkippedData& skipped : state.skipped) {
+    object["skipped"].push_back(
+        {{"from", cursor_object(skipped.from)}, {"to", cursor_object(skipped.to)}});
+  }
+  return to_text(object, 2) + "\n";
+}
+
+TrainingState parse_training_state(std::string_view json) {
+  return parsing(json, [](const OrderedJson& object) {
+    require_known_format(object);
+    TrainingState state{
+        .step = whole(object.at("step")),
+        .cursor = cursor_of(object.at("cursor")),
+        .examples = whole(object.at("examples")),
+        .tokens = whole(object.at("tokens")),
+        .loss_sum = object.at("loss_sum"),
+        .loss_weight = object.at(object.contains("loss_weight") ? "loss_weight" : "examples"),
+        .evaluated_step = whole(object.at("evaluated_step")),
+        .probed_step = whole(object.value("probed_step", OrderedJson(-1))),
+        .is_interim = object.value("is_interim", false),
+        .kernels = object.at("kernels"),
+        .job = object.value("job", "")};
+    if (object.contains("replaces")) state.replaces = whole(object.at("replaces"));
+    if (object.contains("probes")) {
+      for (const OrderedJson& probe : object.at("probes")) state.probes.push_back(probe_of(probe));
+    }
+    if (object.contains("skipped")) {
+      for (const OrderedJson& skipped : object.at("skipped")) {
+        state.skipped.push_back(
+            {.from = cursor_of(skipped.at("from")), .to = cursor_of(skipped.at("to"))});
+      }
+    }
+    if (const OrderedJson& best = object.at("best"); !best.is_null()) {
+      state.best = best_of(best);
+    }
+    return state;
+  });
+}
+
+std::string manifest_json(std::span<const ManifestEntry> entries) {
+  OrderedJson files = OrderedJson::array();
+  for (const ManifestEntry& entry : entries) {
+    files.push_back({{"name", entry.name},
+                     {"size", entry.checksum.size},
+                     {"crc32c", crc_text(entry.checksum.crc)}});
+  }
+  return to_text(OrderedJson{{"files", files}}, 2) + "\n";
+}
+
+std::vector<ManifestEntry> parse_manifest(std::string_view json) {
+  return parsing(json, [](const OrderedJson& object) {
+    std::vector<ManifestEntry> entries;
+    for (const OrderedJson& file : object.at("files")) {
+      const std::string crc = file.at("crc32c");
+      if (crc.size() != 8 || crc.find_first_not_of("0123456789abcdef") != std::string::npos) {
+        throw Error(Code::kCorrupt, "a crc32c that is not eight hexadecimal digits");
+      }
+      entries.push_back({.name = file.at("name"),
+                         .checksum = {.size = static_cast<uint64_t>(whole(file.at("size"))),
+                                      .crc = static_cast<uint32_t>(std::stoul(crc, nullptr, 16))}});
+    }
+    return entries;
+  });
+}
+
+Best parse_best(std::string_view json) { return parsing(json, best_of); }
+
+std::string to_json(const Best& best) { return to_text(best_object(best), 2) + "\n"; }
+
+uint64_t CheckpointRoom::size_of(const std::vector<Candidate>& candidates) {
+  uint64_t total = 0;
+  for (const Candidate& candidate : candidates) total += candidate.size_bytes;
+  return total;
+}
+
+void CheckpointRoom::write(const Uri& place, uint64_t size_bytes, int64_t step,
+                           const std::function<void()>& write) {
+  make_room(place, size_bytes, step);
+  while (true) {
+    try {
+      return write();
+    } catch (const Error& error) {
+      if (error.code() != Code::kNoSpace) throw;
+      if (!give_up_one(place, size_bytes, step)) throw with_hint(error, place);
+    }
+  }
+}
+
+bool CheckpointRoom::is_beside(const Uri& place, const Uri& directory) const {
+  const std::optional<Volume> one = options_.volume(place), other = options_.volume(directory);
+  return one && other && one->id == other->id;
+}
+
+// The step that best.json names; nullopt: there is none, or the file cannot be read.
+std::optional<int64_t> CheckpointRoom::best_step(const Uri& directory) {
+  try {
+    const std::optional<std::string> best = read_text(storage_, directory / kBestFile);
+    if (best) return parse_best(*best).step;
+  } catch (const Error& error) {
+    log_debug(cat(kBestFile, " cannot be read: ", error.what()));
+  }
+  return std::nullopt;
+}
+
+void CheckpointRoom::add_candidates(const Uri& directory, int64_t step,
+                                    std::vector<Candidate>& candidates) {
+  std::vector<Candidate> incomplete, complete;
+  for (const auto& [at, found] : find_checkpoints(storage_, directory)) {
+    if (at > step || (at == step && !found.is_complete)) continue;
+    (found.is_complete ? complete : incomplete).push_back({directory, at, found.size_bytes});
+  }
+  candidates.insert(candidates.end(), incomplete.begin(), incomplete.end());
+  if (complete.empty()) return;
+  const std::optional<int64_t> best = best_step(directory);
+  const auto is_best = [&](const Candidate& candidate) { return candidate.step == best; };
+  const bool needs_best = options_.needs_best && std::ranges::any_of(complete, is_best);
+  const int64_t stays = needs_best ? *best : complete.back().step;
+  std::erase_if(complete, [&](const Candidate& candidate) { return candidate.step == stays; });
+  std::stable_partition(complete.begin(), complete.end(), std::not_fn(is_best));
+  candidates.insert(candidates.end(), complete.begin(), complete.end());
+}
+
+// The checkpoints that may be removed for `place`, in the order of removal.
+std::vector<CheckpointRoom::Candidate> CheckpointRoom::candidates(const Uri& place, int64_t step) {
+  std::vector<Candidate> candidates;
+  if (!options_.gives_up) return candidates;
+  for (const Uri& directory : options_.finished) {
+    if (is_beside(place, directory)) add_candidates(directory, INT64_MAX, candidates);
+  }
+  if (is_beside(place, options_.directory)) add_candidates(options_.directory, step, candidates);
+  return candidates;
+}
+
+// Does nothing if the file system does not report the free space reliably, or if removing
+// everything that may go would not suffice.
+void CheckpointRoom::make_room(const Uri& place, uint64_t size_bytes, int64_t step) {
+  const std::optional<Volume> volume = options_.volume(place);
+  if (!volume || !volume->is_certain) return;
+  uint64_t free_bytes = volume->free_bytes;
+  if (free_bytes >= size_bytes + options_.small_files_bytes) return;
+  const std::vector<Candidate> all = candidates(place, step);
+  const uint64_t most = free_bytes + size_of(all);
+  if (most < size_bytes) return;
+  const uint64_t wanted = std::min(most, size_bytes + options_.small_files_bytes);
+  for (auto next = all.begin(); next != all.end() && free_bytes < wanted; ++next) {
+    give_up(*next, place);
+    free_bytes += next->size_bytes;
+  }
+}
+
+// Returns false if removing checkpoints cannot help. A disk quota may be used up while the file
+// system has space.
+bool CheckpointRoom::give_up_one(const Uri& place, uint64_t size_bytes, int64_t step) {
+  if (size_bytes > largest_file_bytes()) return false;
+  const std::vector<Candidate> all = candidates(place, step);
+  if (all.empty()) return false;
+  const std::optional<Volume> volume = options_.volume(place);
+  if (volume && volume->is_certain && volume->free_bytes + size_of(all) < size_bytes) return false;
+  give_up(all.front(), place);
+  return true;
+}
+
+void CheckpointRoom::give_up(const Candidate& candidate, const Uri& place) {
+  const std::string what =
+      cat("the disk is full: ", step_directory(candidate.directory, candidate.step).to_string(),
+          " is removed to make room for ", place.to_string());
+  if (std::exchange(has_said_, true)) {
+    log_info(what);
+  } else {
+    log_warning(what);
+  }
+  remove_checkpoint(storage_, candidate.directory, candidate.step);
+}
+
+Error CheckpointRoom::with_hint(const Error& error, const Uri& place) const {
+  if (!is_beside(place, options_.directory)) return error;
+  const char* const limit =
+      options_.gives_up
+          ? "no older checkpoint is left to give up, and --save-total-limit 1 keeps the fewest"
+          : "leave --save-total-limit 0 out, and older checkpoints make room";
+  return Error(error.code(), error.problem(), error.where(),
+               cat(error.hint(), error.hint().empty() ? "" : "; ", limit));
 }
 
 }  // namespace berth

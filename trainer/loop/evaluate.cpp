@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <numeric>
+#include <string>
+#include <vector>
 
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
 #include "trainer/data/batcher.h"
 #include "trainer/loop/training_state.h"
 
@@ -221,6 +227,73 @@ std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t 
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   result.seconds = elapsed.count();
   return result;
+}
+
+void require_finite(const Dataset& data, int64_t index, std::span<const float> logits) {
+  if (std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) return;
+  throw Error(Code::kBadData, "the model computes a number that is not finite",
+              cat("row ", data.source_row(index)),
+              "its parameters may be damaged, or come from a job that diverged");
+}
+
+bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
+                       std::span<const PredictionFile> files, Observer& observer,
+                       const std::atomic<bool>& stop, Communicator* ranks) {
+  for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
+  const auto write = [&](int64_t index, std::span<const float> logits) {
+    require_finite(data, index, logits);
+    for (const PredictionFile& file : files) {
+      file.sink.write(as_bytes(file.lines.add(index, logits)));
+    }
+    observer.on_evaluating(index + 1, data.size());
+  };
+  const bool finished = run_forward(engine, data, batch_size, stop, write, ranks).has_value();
+  for (const PredictionFile& file : files) {
+    if (const int64_t unseen = file.lines.unseen_words(); finished && unseen > 0) {
+      log_warning(cat(unseen,
+                      " words were not seen by the model and have probability 0: they are beyond ",
+                      "--max-seq-length or have no token"));
+    }
+    if (const int64_t empty = file.lines.empty_rows(); finished && empty > 0) {
+      log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
+                      " no text, so the prediction is empty there"));
+    }
+  }
+  return finished;
+}
+
+namespace {
+
+// As torch.nn.functional.normalize(), which sentence-transformers' Normalize calls.
+void scale_to_one(std::vector<float>& vector) {
+  constexpr double kLeast = 1e-12;
+  double squares = 0;
+  for (const float value : vector) squares += double{value} * double{value};
+  const double scale = 1 / std::max(kLeast, std::sqrt(squares));
+  for (float& value : vector) value = static_cast<float>(scale * double{value});
+}
+
+}  // namespace
+
+bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const EmbeddingForm& form,
+                      VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
+                      Communicator* ranks) {
+  std::vector<float> embedding;
+  const auto write = [&](int64_t index, std::span<const float> logits) {
+    require_finite(data, index, logits);
+    if (writer != nullptr) {
+      embedding.assign(logits.begin(), logits.end());
+      if (form.normalizes) scale_to_one(embedding);
+      embedding.resize(std::min(embedding.size(), form.width));
+      if (form.normalizes_after) scale_to_one(embedding);
+      const std::string id = data.id(index);
+      writer->add({.number = data.source_row(index), .id = id, .vector = embedding});
+    }
+    observer.on_evaluating(index + 1, data.size());
+  };
+  if (!run_forward(engine, data, batch_size, stop, write, ranks)) return false;
+  if (writer != nullptr) writer->finish();
+  return true;
 }
 
 }  // namespace berth

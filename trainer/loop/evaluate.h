@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/bytes.h"
+#include "storage/formats/vector_writer.h"
 #include "trainer/data/dataset.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
-#include "trainer/tasks/answer_options.h"
+#include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
+#include "trainer/tasks/predictions.h"
 
 namespace berth {
 
@@ -49,5 +52,38 @@ std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t 
                                          const ReadingOptions& reading, Observer& observer,
                                          const std::atomic<bool>& stop,
                                          Communicator* ranks = nullptr);
+
+// The lines to write and the sink to write them to. Borrows both.
+struct PredictionFile {
+  PredictionLines& lines;
+  ByteSink& sink;
+};
+
+// Writes the lines of all examples to each file, in order. Closes no sink. Returns false if `stop`
+// was set meanwhile; the sinks then lack rows. Throws kBadData, naming the row, if a logit is not
+// finite. With several ranks, each computes a part, as run_forward() says. Ranks that write nothing
+// have no files. `ranks` may be null.
+bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
+                       std::span<const PredictionFile> files, Observer& observer,
+                       const std::atomic<bool>& stop, Communicator* ranks);
+
+// Throws kBadData, naming the row of the example at `index`, if one of its logits is not finite.
+void require_finite(const Dataset& data, int64_t index, std::span<const float> logits);
+
+// The steps that turn each pooled state into an embedding, in this order.
+struct EmbeddingForm {
+  bool normalizes = false;  // scaled to length 1
+  size_t width = SIZE_MAX;  // its first numbers only
+  bool normalizes_after = false;
+};
+
+// Writes the embedding of each example, in order, and finishes the writer. The engine's task is
+// Task::kTextEmbedding. Returns false if `stop` was set meanwhile; the writer then lacks rows.
+// Throws kBadData, naming the row, if a number is not finite. With several ranks, each computes a
+// part, as run_forward() says. Ranks that write nothing have no writer. `writer` and `ranks` may be
+// null.
+bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const EmbeddingForm& form,
+                      VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
+                      Communicator* ranks);
 
 }  // namespace berth

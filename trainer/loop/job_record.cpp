@@ -6,12 +6,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "trainer/data/label_form_record.h"
-#include "trainer/loop/file_format.h"
+#include "trainer/data/label_form.h"
+#include "trainer/loop/job_directory.h"
 
 namespace berth {
 namespace {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/archive.h"
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/known_keys.h"
@@ -12,10 +11,10 @@
 #include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/model/config_keys.h"
-#include "trainer/model/generator_config.h"
+#include "trainer/model/generator.h"
 #include "trainer/model/part_names.h"
 #include "trainer/text/load_tokenizer.h"
-#include "trainer/text/no_tokenizer.h"
+#include "trainer/text/tokenizer.h"
 #include "trainer/weights/initial_values.h"
 #include "trainer/weights/pretrained.h"
 

@@ -10,7 +10,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/utf8.h"
 #include "storage/whole_file.h"
-#include "trainer/data/annotated_words.h"
+#include "trainer/data/span_rows.h"
 
 namespace berth {
 namespace {

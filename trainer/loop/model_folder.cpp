@@ -8,11 +8,11 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
-#include "storage/formats/git_lfs.h"
+#include "storage/formats/tensor_file.h"
 #include "storage/whole_file.h"
 #include "trainer/loop/job_directory.h"
-#include "trainer/loop/tensorflow_files.h"
-#include "trainer/weights/peft_files.h"
+#include "trainer/loop/parameter_files.h"
+#include "trainer/weights/adapters.h"
 
 namespace berth {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/file_lock.h"
 #include "storage/storage.h"
-#include "storage/temporary_directory.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/loop/parameter_files.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "trainer/engine/device.h"
-#include "trainer/loop/probe_report.h"
+#include "trainer/loop/training_state.h"
 #include "trainer/tasks/evaluator.h"
 
 namespace berth {

@@ -10,11 +10,9 @@
 #include "trainer/data/label_form.h"
 #include "trainer/loop/mode.h"
 #include "trainer/loop/schedule.h"
+#include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
-#include "trainer/model/loss_options.h"
-#include "trainer/model/optimizer_options.h"
-#include "trainer/model/pooling.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

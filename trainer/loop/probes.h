@@ -8,7 +8,7 @@
 #include "trainer/engine/engine.h"
 #include "trainer/loop/options.h"
 #include "trainer/loop/plan.h"
-#include "trainer/loop/probe_report.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
 

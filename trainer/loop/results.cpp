@@ -1,19 +1,22 @@
 #include "trainer/loop/results.h"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
-#include "storage/base/counted.h"
 #include "storage/base/json.h"
-#include "storage/base/process_usage.h"
+#include "storage/base/process_resources.h"
 #include "storage/base/text.h"
-#include "storage/store_object.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/model_card.h"
-#include "trainer/loop/tensorflow_files.h"
-#include "trainer/model/bert_config.h"
-#include "trainer/model/generator_config.h"
+#include "trainer/loop/parameter_files.h"
+#include "trainer/model/config.h"
+#include "trainer/model/generator.h"
 #include "trainer/model/part_names.h"
+#include "trainer/model/task.h"
+#include "trainer/onnx/make_graph.h"
+#include "trainer/onnx/model_writer.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -157,6 +160,159 @@ void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig
   const CopiedTensors copied(saved_tensors(values));
   write_checkpoint(storage, directory / "bert_model.ckpt", copied.tensors());
   write_text(storage, directory / "bert_config.json", to_bert_config_json(config));
+}
+
+namespace {
+
+// A text as YAML, of which JSON is a part. ASCII, so that no control character is left.
+std::string yaml(const std::string& text) { return to_ascii_text(Json(text)); }
+
+// The name with nothing but what the hub allows in an id: "org/name", or "my-train.csv".
+std::string dataset_id(const std::string& name) {
+  std::string id;
+  for (const char c : name) {
+    const bool divides = c == '/' && id.find('/') == std::string::npos;
+    const bool is_plain = divides || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    id += is_plain ? c : '-';
+  }
+  return id;
+}
+
+// The hub's metric of this name, and "" where it has none.
+std::string_view hub_metric(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kMetrics[] = {
+      {"accuracy", "accuracy"},
+      {"f1", "f1"},
+      {"f1_macro", "f1"},
+      {"f1_micro", "f1"},
+      {"entity_f1", "f1"},
+      {"precision", "precision"},
+      {"recall", "recall"},
+      {"matthews_correlation", "matthews_correlation"},
+      {"pearson", "pearsonr"},
+      {"spearman", "spearmanr"},
+      {"pearson_cosine", "pearsonr"},
+      {"spearman_cosine", "spearmanr"},
+      {"mse", "mse"},
+      {"exact_match", "exact_match"},
+      {"perplexity", "perplexity"}};
+  for (const auto& [ours, hubs] : kMetrics) {
+    if (ours == name) return hubs;
+  }
+  return "";
+}
+
+std::string model_index(const TaskTraits& task, const JobMetrics& metrics) {
+  const std::string dataset = card_name(metrics.dataset);
+  if (!metrics.evaluation || task.pipeline_tag.empty() || dataset.empty()) return "";
+  std::string scores;
+  for (const auto& [name, value] : metrics.evaluation->scores.metrics) {
+    const std::string_view type = hub_metric(name);
+    if (type.empty() || !std::isfinite(value)) continue;
+    scores += cat("    - type: ", type, "\n      name: ", name, "\n      value: ", value, "\n");
+  }
+  if (scores.empty()) return "";
+  return cat("model-index:\n- name: ", task.card_title,
+             "\n  results:\n  - task:\n      type: ", task.pipeline_tag,
+             "\n    dataset:\n      name: ", yaml(dataset), "\n      type: ", dataset_id(dataset),
+             "\n    metrics:\n", scores);
+}
+
+std::string metadata(const ModelConfig& config, const JobMetrics& metrics) {
+  const TaskTraits& task = traits(config.task);
+  const bool compares = task.rows == HeadRows::kGroups;
+  std::string text =
+      cat("---\nlibrary_name: ", compares ? "sentence-transformers" : "transformers", "\n");
+  if (!task.pipeline_tag.empty()) text += cat("pipeline_tag: ", task.pipeline_tag, "\n");
+  const std::string base = hub_name(metrics.base_model);
+  if (!base.empty()) text += cat("base_model: ", yaml(base), "\n");
+  return cat(text, "tags:\n- berth\n", model_index(task, metrics), "---\n\n");
+}
+
+// A text in a cell of a table: in one line, with nothing that Markdown or HTML would read.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (std::string_view("\\`*_[]|").find(c) != std::string_view::npos) {
+      out += {'\\', c};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string hub_name(const std::string& uri) {
+  constexpr std::string_view kScheme = "hf://", kDatasets = "datasets/";
+  if (!uri.starts_with(kScheme)) return "";
+  std::string name = uri.substr(kScheme.size());
+  if (name.starts_with(kDatasets)) name.erase(0, kDatasets.size());
+  const size_t owner = name.find('/');
+  const size_t end = name.find_first_of("/@?", owner == std::string::npos ? 0 : owner + 1);
+  return name.substr(0, end);
+}
+
+std::string card_name(const std::string& uri) {
+  const std::string on_hub = hub_name(uri);
+  if (!on_hub.empty()) return on_hub;
+  const std::string path = uri.substr(0, uri.find_first_of("?#"));
+  const size_t last = path.find_last_not_of('/');
+  if (last == std::string::npos) return "";
+  const size_t slash = path.rfind('/', last);
+  return path.substr(slash + 1, last - slash);
+}
+
+std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
+  const TaskTraits& task = traits(config.task);
+  const bool is_encoder = task.class_suffix == "Model";
+  const std::string loader = task.rows == HeadRows::kGroups
+                                 ? "SentenceTransformer(path)`, or with `AutoModel"
+                                 : cat("AutoModel", is_encoder ? "" : task.class_suffix);
+  std::string card = cat(metadata(config, metrics), "# ", task.card_title, "\n\n",
+                         task.card_subject, ", fine-tuned with berth. It loads with\n`", loader,
+                         ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"
+                         "| | |\n| --- | --- |\n");
+  card += cat("| architecture | ", counted(config.num_hidden_layers, "layer"), ", hidden size ",
+              config.hidden_size, ", ", counted(config.num_attention_heads, "head"), " |\n");
+  std::string labels;
+  for (const std::string& label : config.labels) {
+    labels += (labels.empty() ? "" : ", ") + cell(label);
+  }
+  if (!labels.empty()) card += cat("| labels | ", labels, " |\n");
+  if (metrics.evaluation) {
+    card += cat("| evaluated on | ", counted(metrics.evaluation->examples, "example"), " |\n");
+    const TaskScores& scores = metrics.evaluation->scores;
+    for (const auto& [name, value] : scores.metrics) {
+      card += cat("| ", name, " | ", value, " |\n");
+    }
+    if (scores.majority_rate) card += cat("| majority class | ", *scores.majority_rate, " |\n");
+  }
+  return card;
+}
+
+void export_onnx(Storage& storage, const Uri& directory, const ModelConfig& config,
+                 const ParameterTensors& values, DType dtype, bool gives_types) {
+  const std::unique_ptr<onnx::Graph> graph =
+      onnx::make_graph(config, values.specs(), dtype, gives_types);
+  const onnx::ModelWriter writer(*graph, values, kOnnxDataFile);
+  const Uri model = directory / kOnnxModelFile, data = directory / kOnnxDataFile;
+  if (writer.has_data_file()) {
+    // An old model must not find the new parameters, so it is removed first, and the new one is
+    // written last.
+    storage.remove(model);
+    store_object(storage, data, [&](ByteSink& sink) { writer.write_data(sink); },
+                 {.if_generation = {}, .size_hint = writer.data_bytes()});
+  }
+  store_object(storage, model, [&](ByteSink& sink) { writer.write_model(sink); },
+               {.if_generation = {}, .size_hint = writer.model_bytes()});
+  if (!writer.has_data_file()) storage.remove(data);  // of an earlier, larger model
 }
 
 }  // namespace berth

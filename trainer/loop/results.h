@@ -10,7 +10,7 @@
 #include "trainer/loop/train.h"
 #include "trainer/model/config.h"
 #include "trainer/model/parameter_tensors.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/update.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -53,5 +53,29 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
 // an ALBERT.
 void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
                        const ParameterTensors& values);
+
+// The README.md of a finished model: what it is, how it is loaded, and its scores. It begins with
+// the metadata that the Hugging Face Hub reads (huggingface.co/docs/hub/model-cards), with the
+// scores as a model index. Labels and names are shown as text, whatever they hold.
+std::string model_card(const ModelConfig& config, const JobMetrics& metrics);
+
+// How the card calls a file of data or a model: by the name on the hub, "org/name", or else by the
+// last part of the path. It contains no server, user or query.
+std::string card_name(const std::string& uri);
+// The same for a model, which has a name only on the hub. Empty: it is not from there.
+std::string hub_name(const std::string& uri);
+
+// The model in ONNX's format, and its parameters where they are too large for that file. Hugging
+// Face Optimum finds them by these names.
+inline constexpr const char* kOnnxModelFile = "model.onnx";
+inline constexpr const char* kOnnxDataFile = "model.onnx_data";
+
+// Writes the model for inference with other programs, such as ONNX Runtime: the encoder and the
+// head for the config's task, with parameters of type `dtype`. `values` are all parameters of the
+// config's table, with adapters merged. `gives_types` says whether the tokenizer gives token types.
+// config.json and the tokenizer's files belong beside it. Throws kBadData where a number does not
+// fit `dtype`, and what storage throws.
+void export_onnx(Storage& storage, const Uri& directory, const ModelConfig& config,
+                 const ParameterTensors& values, DType dtype, bool gives_types = true);
 
 }  // namespace berth

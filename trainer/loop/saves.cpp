@@ -10,8 +10,28 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/distributed/communicator.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
+namespace {
+
+constexpr double kTimesItsCost = 100;
+constexpr double kLeast_s = 5 * 60, kMost_s = 30 * 60;
+
+}  // namespace
+
+SavePace::SavePace(std::optional<double> minutes, Clock steady_clock)
+    : minutes_(minutes),
+      clock_(std::move(steady_clock)),
+      interval_s_(minutes ? *minutes * 60 : kLeast_s),
+      began_s_(clock_()) {}
+
+bool SavePace::due() const { return interval_s_ > 0 && clock_() - began_s_ >= interval_s_; }
+
+void SavePace::took(double seconds) {
+  if (is_chosen()) interval_s_ = std::clamp(kTimesItsCost * seconds, kLeast_s, kMost_s);
+}
+
 namespace {
 
 // A save in a hurry must take at most the remaining time divided by this margin, and leave a
@@ -197,6 +217,27 @@ void Saves::finish_quietly() noexcept {
   } catch (...) {
     log_debug("the save in progress failed, too");
   }
+}
+
+BestRule::BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics)
+    : metric_(
+          options.metric_for_best_model.empty()
+              ? metrics.front()
+              : checked_metric(options.metric_for_best_model, metrics, "--metric-for-best-model")),
+      patience_(options.early_stopping_patience) {}
+
+std::optional<Best> BestRule::better(const EvaluationResult& evaluation, int64_t step,
+                                     const std::optional<Best>& before) const {
+  const bool is_error = is_error_metric(metric_);
+  const double value =
+      metric_ == kLossName ? evaluation.loss : evaluation.scores.metrics.at(metric_);
+  if (!std::isfinite(value)) return std::nullopt;
+  if (before && !(is_error ? value < before->value : value > before->value)) return std::nullopt;
+  return Best{.step = step, .metric = metric_, .value = value};
+}
+
+bool BestRule::gives_up(int64_t evaluations) const {
+  return patience_ > 0 && evaluations >= patience_;
 }
 
 }  // namespace berth

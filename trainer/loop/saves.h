@@ -2,14 +2,46 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "storage/base/clock.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/checkpoint.h"
+#include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/options.h"
-#include "trainer/loop/save_pace.h"
+#include "trainer/loop/training_state.h"
 
 namespace berth {
+
+// Decides by the time when a checkpoint is due, besides --save-steps.
+//
+// If the user chose no interval, it is 100 times as long as a save takes. So saving costs at most 1
+// % of the time, or less, because a save runs beside the training. The interval is at least five
+// minutes and at most half an hour, so that a kill loses little. So a save that takes more than 18
+// s may cost more than 1 %.
+class SavePace {
+ public:
+  // `minutes`: the interval; 0: the time does not matter; empty: it is chosen. The time runs from
+  // now on.
+  SavePace(std::optional<double> minutes, Clock steady_clock);
+
+  bool due() const;
+  // A save begins, so the time runs from now on.
+  void restart() { began_s_ = clock_(); }
+  // The last save took `seconds`.
+  void took(double seconds);
+
+  bool is_chosen() const { return !minutes_; }
+  double interval_s() const { return interval_s_; }
+
+ private:
+  const std::optional<double> minutes_;
+  const Clock clock_;
+  double interval_s_;
+  double began_s_;
+};
 
 // Decides when the loop saves, and handles slow and failed saves. Training does not wait for slow
 // storage: a save that becomes due while an earlier one is being written is postponed until that is
@@ -82,6 +114,26 @@ class Saves {
   bool saves_tensors_ = true;            // whether it writes tensors, and not the state alone
   bool said_interval_ = false;
   std::optional<double> last_took_s_;  // by a save of all tensors in this process
+};
+
+// Decides which evaluation of a run is the best, and when to stop waiting for a better one.
+class BestRule {
+ public:
+  // `metrics` are the task's metrics, the main metric first. Throws kUsage if the options name
+  // another one.
+  BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics);
+
+  // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. If
+  // values are equal, the first is the best. A value that is not finite is never the best.
+  std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
+                             const std::optional<Best>& before) const;
+
+  // Whether the options demand a stop after `evaluations` evaluations without a better one.
+  bool gives_up(int64_t evaluations) const;
+
+ private:
+  std::string metric_;  // of "loss" and "mse", lower values are better
+  int64_t patience_;    // in evaluations; 0 means without end
 };
 
 }  // namespace berth

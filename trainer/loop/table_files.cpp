@@ -1,18 +1,25 @@
 #include "trainer/loop/table_files.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "storage/archive.h"
 #include "storage/base/error.h"
+#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
-#include "storage/glob.h"
+#include "storage/whole_file.h"
 #include "trainer/data/label_dictionary.h"
+#include "trainer/loop/parameter_files.h"
 #include "trainer/loop/split_folder.h"
 
 namespace berth {
@@ -164,6 +171,144 @@ std::vector<Uri> table_files(Storage& storage, const std::string& path, const st
   }
   if (files.size() > 1 && !has_wildcards(uri.path())) refuse_copies(files, uri);
   return files;
+}
+
+namespace {
+
+// "a b" of "a%20b". A malformed escape stays as it is.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* const begin = text.data() + i + 1;
+    const bool is_escape = text[i] == '%' && i + 2 < text.size() &&
+                           std::from_chars(begin, begin + 2, value, 16).ptr == begin + 2;
+    plain += is_escape ? static_cast<char>(value) : text[i];
+    i += is_escape ? 2 : 0;
+  }
+  return plain;
+}
+
+class FolderColumns final : public RowReader {
+ public:
+  FolderColumns(std::unique_ptr<RowReader> rows, std::vector<std::pair<std::string, Cell>> added)
+      : rows_(std::move(rows)), added_(std::move(added)), used_(added_.size()) {
+    columns_.assign(rows_->columns().begin(), rows_->columns().end());
+    for (const auto& [name, value] : added_) columns_.push_back({name, {}});
+  }
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return rows_->position(); }
+  bool is_of_texts() const override { return rows_->is_of_texts(); }
+  std::optional<uint64_t> rows_left() const override { return rows_->rows_left(); }
+
+  void select(std::span<const size_t> columns) override {
+    const size_t own = rows_->columns().size();
+    std::vector<size_t> inner;
+    for (const size_t column : columns) {
+      if (column < own) {
+        inner.push_back(column);
+      } else {
+        used_[column - own] = true;
+      }
+    }
+    rows_->select(inner);
+  }
+
+  bool next(Row& row) override {
+    if (!rows_->next(row)) return false;
+    for (const auto& [name, value] : added_) row.push_back(value);
+    return true;
+  }
+
+  std::vector<Finding> findings() const override {
+    std::vector<Finding> found = rows_->findings();
+    for (size_t i = 0; i < added_.size(); ++i) {
+      if (!used_[i]) continue;
+      found.push_back(
+          {"columns in names of folders",
+           cat("column ", quoted(added_[i].first), " is what the names of the folders say, as in ",
+               added_[i].first, "=VALUE")});
+    }
+    return found;
+  }
+
+ private:
+  const std::unique_ptr<RowReader> rows_;
+  const std::vector<std::pair<std::string, Cell>> added_;
+  std::vector<bool> used_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowReader> with_folder_columns(std::unique_ptr<RowReader> rows,
+                                               std::string_view path) {
+  std::vector<std::pair<std::string, Cell>> added;
+  for (size_t end; (end = path.find('/')) != path.npos; path.remove_prefix(end + 1)) {
+    const std::string_view folder = path.substr(0, end);
+    const size_t mark = folder.find('=');
+    if (mark == 0 || mark == folder.npos) continue;
+    std::string name = unescaped(folder.substr(0, mark));
+    if (find_column(rows->columns(), name) || !named_split(folder).empty()) continue;
+    const std::string_view value = folder.substr(mark + 1);
+    Cell cell;
+    if (value != "__HIVE_DEFAULT_PARTITION__") cell = unescaped(value);
+    added.emplace_back(std::move(name), std::move(cell));
+  }
+  if (added.empty()) return rows;
+  return std::make_unique<FolderColumns>(std::move(rows), std::move(added));
+}
+
+namespace {
+
+// Returns "train" for "ag_news-train.tfrecord-00000-of-00001", and "" for a name of another form.
+std::string split_of(const Uri& file) {
+  const std::string name(without_compression_suffix(file.file_name()));
+  const size_t end = name.find(".tfrecord");
+  const size_t dash = end == std::string::npos ? end : name.rfind('-', end);
+  return dash == std::string::npos ? "" : name.substr(dash + 1, end - dash - 1);
+}
+
+// The names of the features that features.json describes as class labels or sequences of them.
+std::vector<std::string> class_labels(const Json& features) {
+  std::vector<std::string> names;
+  const Json::json_pointer list("/featuresDict/features");
+  if (!features.contains(list) || !features.at(list).is_object()) return names;
+  for (const auto& [name, feature] : features.at(list).items()) {
+    if (to_text(feature).find("\"classLabel\"") != std::string::npos) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<TfdsFolder> find_tfds_folder(Storage& storage, const Uri& file) {
+  const Uri folder = folder_of(file);
+  const std::optional<std::string> text = read_text(storage, folder / "features.json");
+  if (!text) return std::nullopt;
+  const Json features = parse_json(*text);
+  if (!features.is_object()) {
+    throw Error(Code::kBadData, "the file is not a JSON object",
+                (folder / "features.json").to_string());
+  }
+  TfdsFolder found;
+  for (const std::string& name : class_labels(features)) {
+    if (const auto labels = read_text(storage, folder / (name + ".labels.txt"))) {
+      found.class_names[name] = parted(*labels, "\r\n");
+    }
+  }
+  return found;
+}
+
+std::vector<Uri> split_files(const std::vector<Uri>& files, const std::string& role) {
+  std::map<std::string, std::vector<Uri>> splits;
+  for (const Uri& file : files) {
+    if (names_records(without_compression_suffix(file.file_name()))) {
+      splits[split_of(file)].push_back(file);
+    }
+  }
+  return files_for(splits, role);
 }
 
 }  // namespace berth

@@ -1,25 +1,99 @@
 #include "trainer/loop/train.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "storage/base/clock.h"
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/data/batcher.h"
-#include "trainer/data/prefetcher.h"
-#include "trainer/data/sampler.h"
-#include "trainer/loop/best_rule.h"
+#include "trainer/engine/engine.h"
+#include "trainer/loop/checkpoint.h"
 #include "trainer/loop/saves.h"
 #include "trainer/loop/schedule.h"
-#include "trainer/loop/shared_state.h"
-#include "trainer/loop/update_pipeline.h"
+#include "trainer/model/training_flops.h"
 
 namespace berth {
 namespace {
+
+// Starts updates on an engine and collects their outcomes in order. The loop need not wait for a
+// device after every update: it can collect the outcome of one update while the next one runs.
+// Borrows the engine. Not thread-safe.
+class UpdatePipeline {
+ public:
+  explicit UpdatePipeline(Engine& engine, const TrainingFlops& flops = {})
+      : engine_(engine), flops_(flops) {}
+
+  // An update that was started.
+  struct Update {
+    int64_t examples = 0, tokens = 0;
+    DataCursor begin{}, end{}, after{};  // as in UpdateBatch
+    double flops = 0;
+    UpdateOutcome outcome{};
+    // Since its start, or since the last collected update. Without the time of compiling, which
+    // only the first updates take.
+    double seconds = 0;
+  };
+
+  // Returns false if `stop` was set meanwhile. The update was not made then.
+  bool start(const UpdateBatch& batch, const UpdateInputs& inputs, const std::atomic<bool>& stop);
+  // Waits for the oldest update and returns it. Returns nullopt if at most `most_in_flight` updates
+  // are in flight.
+  std::optional<Update> collect(size_t most_in_flight);
+  // Waits for all updates in flight and drops their outcomes.
+  void discard();
+
+  size_t in_flight() const { return updates_.size(); }
+
+ private:
+  Engine& engine_;
+  const TrainingFlops flops_;
+  std::deque<Update> updates_;
+  std::chrono::steady_clock::time_point since_{};  // when the oldest update's time begins
+  double compiled_s_ = 0;                          // Engine::compile_seconds() at that time
+};
+
+bool UpdatePipeline::start(const UpdateBatch& batch, const UpdateInputs& inputs,
+                           const std::atomic<bool>& stop) {
+  if (updates_.empty()) {
+    since_ = std::chrono::steady_clock::now();
+    compiled_s_ = engine_.compile_seconds();
+  }
+  if (!engine_.start_update(batch.micro_batches, inputs, stop)) return false;
+  double flops = 0;
+  for (const PackedBatch& micro_batch : batch.micro_batches) flops += flops_.of(micro_batch);
+  updates_.push_back({.examples = batch.examples,
+                      .tokens = batch.tokens,
+                      .begin = batch.begin,
+                      .end = batch.end,
+                      .after = batch.after,
+                      .flops = flops});
+  return true;
+}
+
+std::optional<UpdatePipeline::Update> UpdatePipeline::collect(size_t most_in_flight) {
+  if (updates_.size() <= most_in_flight) return std::nullopt;
+  Update update = updates_.front();
+  updates_.pop_front();
+  update.outcome = engine_.collect_update();
+  const auto now = std::chrono::steady_clock::now();
+  const double compiled_s = engine_.compile_seconds();
+  update.seconds = std::chrono::duration<double>(now - since_).count() - (compiled_s - compiled_s_);
+  since_ = now;
+  compiled_s_ = compiled_s;
+  return update;
+}
+
+void UpdatePipeline::discard() {
+  for (; !updates_.empty(); updates_.pop_front()) engine_.collect_update();
+}
 
 constexpr size_t kMostRollbacks = 2;
 

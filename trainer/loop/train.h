@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/base/clock.h"
+#include "storage/base/profiler.h"
 #include "trainer/data/dataset.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/engine/device.h"
@@ -18,10 +19,44 @@
 #include "trainer/loop/options.h"
 #include "trainer/loop/plan.h"
 #include "trainer/loop/probes.h"
-#include "trainer/loop/profile_window.h"
 #include "trainer/model/training_flops.h"
 
 namespace berth {
+
+// Which updates of a training are recorded.
+struct ProfileWindow {
+  Profiler& profiler;
+  int64_t first = 0, updates = 0;  // counted from the first update of this process
+  // Called by the training thread when all of them are recorded.
+  std::function<void()> when_recorded{};
+
+  int64_t end() const { return first + updates; }
+};
+
+// Records one update, with what comes before and after it: waiting for its data, evaluating and
+// saving. It lives as long as that takes.
+class UpdateRecorder {
+ public:
+  // `window` may be null: nothing is recorded. `update` counts from the first one of this process.
+  UpdateRecorder(const ProfileWindow* window, int64_t update)
+      : profiler_(window != nullptr && update >= window->first && update < window->end()
+                      ? &window->profiler
+                      : nullptr) {
+    if (profiler_ == nullptr) return;
+    profiler_->start();
+    profiler_->open("update");
+  }
+  ~UpdateRecorder() {
+    if (profiler_ == nullptr) return;
+    profiler_->close(0);
+    profiler_->stop();
+  }
+  UpdateRecorder(const UpdateRecorder&) = delete;
+  UpdateRecorder& operator=(const UpdateRecorder&) = delete;
+
+ private:
+  Profiler* const profiler_;
+};
 
 // Everything that the loop works with. The loop borrows it.
 struct TrainingParts {

@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "trainer/data/batcher.h"
-#include "trainer/loop/probe_report.h"
 
 namespace berth {
+
+// The result of one probe: the scores of a model that was fine-tuned from the encoder after `step`
+// updates. All numbers are finite.
+struct ProbeReport {
+  int64_t step = 0;
+  std::string name{};    // of the probe
+  std::string metric{};  // the main one of `metrics`
+  std::map<std::string, double> metrics{};
+  double loss = 0;
+  int64_t examples = 0;  // that were scored
+  double seconds = 0;    // that the training waited
+};
 
 // The mean of a sum over examples whose weights add up to `weight`. 0 if the weight is 0.
 inline double mean_loss(double sum, double weight) { return weight == 0 ? 0 : sum / weight; }

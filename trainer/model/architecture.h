@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "trainer/model/config.h"
-#include "trainer/model/config_reader.h"
+#include "trainer/model/config_keys.h"
 
 // The table of architectures. A row holds everything in which one architecture differs from BERT:
 // the keys and defaults of its config.json, the names of its parameters, and where dropout is

@@ -1,20 +1,81 @@
 #include "trainer/model/config.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
-#include "storage/base/json_emptied.h"
 #include "storage/base/text.h"
 #include "trainer/model/architecture.h"
 #include "trainer/model/config_keys.h"
-#include "trainer/model/config_reader.h"
-#include "trainer/model/saved_task.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 namespace {
+
+// How transformers' config.json describes a model's task: reading and writing it.
+
+// The name that transformers gives to an output without a name.
+std::string placeholder(int64_t output) { return cat("LABEL_", output); }
+
+std::vector<std::string> placeholders(int64_t outputs) {
+  std::vector<std::string> names;
+  for (int64_t output = 0; output < outputs; ++output) names.push_back(placeholder(output));
+  return names;
+}
+
+// The task that a file was saved for. `class_name` is the first of its architectures, and "" if it
+// names none. `problem_type` is "" if it has none. `num_labels` counts its id2label. As in
+// transformers, a sequence classifier with one output and no problem_type is a regression. nullopt
+// if the file does not say.
+std::optional<Task> saved_task(std::string_view class_name, std::string_view problem_type,
+                               size_t num_labels) {
+  for (const TaskTraits& row : task_table()) {
+    if (row.class_suffix == "Model") continue;  // that is an encoder, whose task is still open
+    const bool by_class = !class_name.empty() && class_name.starts_with(row.class_prefix) &&
+                          class_name.ends_with(row.class_suffix);
+    const bool fits = row.problem_type.empty()
+                          ? by_class
+                          : problem_type == row.problem_type && (by_class || class_name.empty());
+    if (fits) return row.task;
+  }
+  const bool is_of_sequences = class_name.ends_with(traits(kDefaultTask).class_suffix);
+  if (!problem_type.empty() || !is_of_sequences) return std::nullopt;
+  return num_labels == 1 ? usual_task(LabelKind::kNumber) : usual_task(LabelKind::kClass);
+}
+
+// Whether the class classifies texts or tokens. If its file has no id2label, transformers counts
+// the labels by num_labels, 2 by default, and names them LABEL_0 and so on.
+bool is_classifier(std::string_view class_name) {
+  return class_name.ends_with("ForSequenceClassification") ||
+         class_name.ends_with("ForTokenClassification");
+}
+
+std::vector<std::string> placeholder_labels(int64_t num_labels) { return placeholders(num_labels); }
+
+// Calls a regression's only output "score", unless the file gave it a name of its own. LABEL_0 is
+// the name that transformers gives to an output without one.
+void name_score(std::vector<std::string>& labels) {
+  const bool has_own_name = !labels.empty() && labels != placeholders(1);
+  if (!has_own_name) labels = output_labels(usual_task(LabelKind::kNumber));
+}
+
+// The names that the exported id2label holds. transformers counts a head's outputs by its entries,
+// so outputs without names are called LABEL_0, LABEL_1.
+std::vector<std::string> saved_labels(Task task, const std::vector<std::string>& labels) {
+  const TaskTraits& row = traits(task);
+  if (row.has_classes || row.outputs == 0) return labels;
+  if (row.rows == HeadRows::kReplaced) return {};  // transformers' discriminators have no labels
+  const bool has_own_names = !labels.empty() && labels != output_labels(task);
+  return has_own_names && !row.output_name.empty() ? labels : placeholders(row.outputs);
+}
 
 std::vector<std::string> parse_labels(const Json& object) {
   const auto found = object.find("id2label");
@@ -248,6 +309,47 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   if (labels.empty()) {
     object.erase("id2label");
     object.erase("label2id");
+  }
+  return to_text(object, 2) + "\n";
+}
+
+namespace {
+
+const char* google_name(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+    case Activation::kGeluTanh:
+      return "gelu";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kSilu:
+      return "silu";
+  }
+  return "gelu";
+}
+
+}  // namespace
+
+std::string to_bert_config_json(const ModelConfig& config) {
+  OrderedJson object = {
+      {"attention_probs_dropout_prob", config.attention_probs_dropout_prob},
+      {"hidden_act", google_name(config.hidden_act)},
+      {"hidden_dropout_prob", config.hidden_dropout_prob},
+      {"hidden_size", config.hidden_size},
+      {"initializer_range", config.initializer_range},
+      {"intermediate_size", config.intermediate_size},
+      {"max_position_embeddings", config.max_position_embeddings},
+      {"num_attention_heads", config.num_attention_heads},
+      {"num_hidden_layers", config.num_hidden_layers},
+      {"type_vocab_size", config.type_vocab_size},
+      {"vocab_size", config.vocab_size},
+  };
+  if (config.num_hidden_groups > 0) {
+    object["embedding_size"] = config.embedding_width();
+    object["num_hidden_groups"] = config.num_hidden_groups;
+    object["inner_group_num"] = 1;
   }
   return to_text(object, 2) + "\n";
 }

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "storage/base/dtype.h"
-#include "trainer/model/activation.h"
-#include "trainer/model/pooling.h"
+#include "trainer/model/functions.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -178,5 +177,13 @@ ModelConfig parse_config(std::string_view json_text);
 // The text of config.json for transformers, for a model of the config's task whose parameters are
 // saved as `dtype`.
 std::string to_config_json(const ModelConfig& config, DType dtype = DType::kF32);
+
+struct ModelConfig;
+
+// The text of bert_config.json (of albert_config.json for an ALBERT), as google-research/bert and
+// TensorFlow's Model Garden read it. It holds their keys only, so it has no labels and no epsilon
+// of layer normalization, which is 1e-12 there. Their "gelu" is the tanh approximation. A model
+// that was trained with the exact GELU is written as "gelu" too, since they have nothing closer.
+std::string to_bert_config_json(const ModelConfig& config);
 
 }  // namespace berth

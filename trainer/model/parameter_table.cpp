@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "trainer/model/architecture.h"
-#include "trainer/model/generator_config.h"
+#include "trainer/model/generator.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/part_names.h"
 

@@ -4,7 +4,7 @@
 
 #include "storage/base/text.h"
 #include "trainer/model/architecture.h"
-#include "trainer/model/generator_config.h"
+#include "trainer/model/generator.h"
 
 namespace berth {
 namespace {

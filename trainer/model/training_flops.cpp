@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "trainer/model/generator_config.h"
+#include "trainer/model/generator.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {

@@ -2,8 +2,62 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
 namespace berth {
+
+// The type to which the factors of large matrix products are rounded. Sums, statistics and the
+// optimizer stay in fp32. kAuto is bf16 where the device multiplies bf16 natively, else fp32. kInt8
+// is for inference only.
+enum class Precision { kAuto, kFp32, kBf16, kInt8 };
+
+constexpr std::string_view name_of(Precision precision) {
+  constexpr std::string_view kNames[] = {"auto", "fp32", "bf16", "int8"};
+  return kNames[static_cast<size_t>(precision)];
+}
+
+// How a classifier learns from a teacher's logits beside the labels (Hinton et al. 2015,
+// arXiv:1503.02531): (1 - weight) times the loss of the labels, and weight times temperature^2
+// times the Kullback-Leibler divergence of the student's probabilities from the teacher's, where
+// both are softmax(logits / temperature). It has no effect on batches without a teacher's logits.
+struct DistillationLoss {
+  double weight = 0.5;
+  double temperature = 2;
+};
+
+// How the loss is computed in training. Evaluation always computes the plain loss.
+struct LossOptions {
+  // Label smoothing of classes, as torch.nn.CrossEntropyLoss defines it (Szegedy et al. 2015,
+  // arXiv:1512.00567). Scores, sets of classes and answers are never smoothed.
+  double label_smoothing = 0;
+  DistillationLoss distillation{};
+  // The factor of the discriminator's mean loss, before the generator's is added (Clark et al.
+  // 2020, arXiv:2003.10555, section 2). Evaluation does the same.
+  double discriminator_weight = 50;
+};
+
+enum class OptimizerType { kAdamW, kLamb };
+
+// The factors of Adam's moving averages, which AdamW and LAMB share.
+struct AdamWOptions {
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+};
+
+struct OptimizerOptions {
+  OptimizerType type = OptimizerType::kAdamW;
+  AdamWOptions adamw{};        // LAMB uses them, too.
+  double weight_decay = 0.01;  // Applies to the parameters whose ParameterSpec::decays is true.
+  double max_grad_norm = 1.0;  // 0 means no clipping.
+  // The rate of a parameter divided by the rate of one a layer above it (ELECTRA, Clark et al.
+  // 2020, arXiv:2003.10555). The deepest parameters have the whole rate.
+  double layerwise_decay = 1;
+  // Parameters of a smaller ParameterSpec::depth do not train: parameter_table() takes it.
+  int64_t first_depth = 0;
+};
+
+// The generator of dropout's random numbers. kPhilox needs 64-bit products of integers; kThreefry
+// needs additions, rotations and xors of 32 bits only.
+enum class DropoutGenerator { kPhilox, kThreefry };
 
 // The inputs of an update besides its batch.
 struct UpdateInputs {

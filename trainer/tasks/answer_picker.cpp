@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "storage/base/code_points.h"
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {

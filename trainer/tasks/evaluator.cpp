@@ -1,21 +1,103 @@
+#include "trainer/tasks/evaluator.h"
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "storage/base/counted.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "trainer/metrics/answers.h"
-#include "trainer/metrics/entities.h"
-#include "trainer/metrics/multi_label.h"
-#include "trainer/metrics/regression.h"
-#include "trainer/metrics/similarity.h"
+#include "trainer/metrics/metrics.h"
 #include "trainer/tasks/answer_picker.h"
-#include "trainer/tasks/mistakes.h"
-#include "trainer/tasks/number_sample.h"
 #include "trainer/tasks/result_kinds.h"
 #include "trainer/tasks/task_results.h"
 
 namespace berth {
+namespace {
+
+// The first bytes of `text`, up to the end of a character.
+std::string cut(const std::string& text, size_t limit) {
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+// The words around number `word`, joined by blanks.
+std::string sentence_around(const std::vector<std::string>& words, size_t word) {
+  constexpr size_t kBefore = 12, kAfter = 24;
+  const size_t begin = word > kBefore ? word - kBefore : 0;
+  const size_t end = std::min(words.size(), word + kAfter);
+  std::string sentence = begin > 0 ? "…" : "";
+  for (size_t i = begin; i < end && sentence.size() < WorstMistakes::kTextBytes; ++i) {
+    sentence += (sentence.empty() ? "" : " ") + cut(words[i], WorstMistakes::kTextBytes);
+  }
+  return end < words.size() ? sentence + " …" : sentence;
+}
+
+}  // namespace
+
+bool WorstMistakes::is_worse(const Found& a, const Found& b) {
+  if (a.badness != b.badness) return a.badness > b.badness;
+  return std::pair(a.index, a.word) < std::pair(b.index, b.word);
+}
+
+bool WorstMistakes::wants(double badness) const {
+  return std::isfinite(badness) && (found_.size() < kMost || badness > found_.front().badness);
+}
+
+void WorstMistakes::add(double badness, int64_t index, std::string truth, std::string prediction,
+                        int64_t word) {
+  if (!wants(badness)) return;
+  if (found_.size() == kMost) {
+    std::ranges::pop_heap(found_, is_worse);
+    found_.pop_back();
+  }
+  found_.push_back({badness, index, word, cut(truth, kTextBytes), cut(prediction, kTextBytes)});
+  std::ranges::push_heap(found_, is_worse);
+}
+
+std::vector<Mistake> WorstMistakes::with_texts(const Dataset& data) const {
+  std::vector<Found> sorted = found_;
+  std::ranges::sort(sorted, is_worse);
+  std::vector<Mistake> mistakes;
+  for (const Found& found : sorted) {
+    const Example example = data.example(found.index);
+    Mistake& mistake = mistakes.emplace_back(
+        Mistake{.id = example.id.empty() ? std::to_string(data.source_row(found.index))
+                                         : cut(example.id, kTextBytes),
+                .truth = found.truth,
+                .prediction = found.prediction,
+                .badness = found.badness});
+    const auto word = static_cast<size_t>(found.word);
+    if (found.word >= 0 && word < example.texts.size()) {
+      mistake.texts = {cut(example.texts[word], kTextBytes), sentence_around(example.texts, word)};
+      continue;
+    }
+    for (const std::string& text : example.texts) mistake.texts.push_back(cut(text, kTextBytes));
+  }
+  return mistakes;
+}
+
+void NumberSample::add(NumberPair pair) {
+  if (rows_ % stride_ == 0) {
+    if (pairs_.size() == kMost) {
+      for (size_t i = 0; i < kMost / 2; ++i) pairs_[i] = pairs_[2 * i];
+      pairs_.resize(kMost / 2);
+      stride_ *= 2;
+    }
+    pairs_.push_back(pair);
+  }
+  ++rows_;
+  const double distance = static_cast<double>(pair.truth) - mean_;
+  mean_ += distance / static_cast<double>(rows_);
+  squares_ += distance * (static_cast<double>(pair.truth) - mean_);
+}
+
+std::optional<double> NumberSample::variance() const {
+  if (rows_ == 0) return std::nullopt;
+  return squares_ / static_cast<double>(rows_);
+}
+
 namespace {
 
 ClassScore class_score(const std::string& name, const ClassCounts& counts) {
@@ -333,6 +415,167 @@ std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels&,
 std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const Labels& labels,
                                           const AnswerOptions& answers) {
   return results_of(data.task()).evaluator(data, labels, answers);
+}
+
+namespace {
+
+// The accuracy is the share of masked tokens whose id the model predicts. The perplexity is
+// exp(mean loss). Both are over tokens with the weights of their rows, as the loss is.
+class MaskedEvaluator final : public Evaluator {
+ public:
+  explicit MaskedEvaluator(Dataset& data) : data_(data) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    const Features& features = data_.features(index);
+    const PackedBatch::MaskedTokens masked =
+        masked_in_evaluation(*data_.masking(), index, features);
+    const auto weight = static_cast<double>(features.weight);
+    for (size_t m = 0; m < masked.ids.size(); ++m) {
+      loss_ += weight * static_cast<double>(logits[2 * m]);
+      right_ += logits[2 * m + 1] == static_cast<float>(masked.ids[m]) ? weight : 0;
+      weight_ += weight;
+    }
+  }
+
+  TaskScores finish() override {
+    const double weight = weight_ > 0 ? weight_ : 1;
+    return {.metrics = {{"masked_accuracy", right_ / weight},
+                        {"perplexity", std::exp(loss_ / weight)}}};
+  }
+
+ private:
+  Dataset& data_;
+  double loss_ = 0, right_ = 0, weight_ = 0;
+};
+
+}  // namespace
+
+PackedBatch::MaskedTokens masked_in_evaluation(const Masking& masking, int64_t index,
+                                               const Features& features) {
+  std::vector<int32_t> input_ids = features.input_ids;
+  PackedBatch::MaskedTokens masked;
+  masking.mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(index), input_ids, 0, masked);
+  return masked;
+}
+
+std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels&,
+                                                 const AnswerOptions&) {
+  return std::make_unique<MaskedEvaluator>(data);
+}
+
+namespace {
+
+// What run_pretraining.py of google-research/electra reports: for the discriminator, the mean loss,
+// the accuracy over all tokens, and precision, recall and area under the ROC curve for the replaced
+// ones. For the generator, the accuracy on masked tokens and exp(mean loss). A token is predicted
+// to be replaced if its logit is positive. All metrics use the weights of the rows, as the loss
+// does.
+class ReplacedEvaluator final : public Evaluator {
+ public:
+  explicit ReplacedEvaluator(Dataset& data) : data_(data) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    const Features& features = data_.features(index);
+    const auto weight = static_cast<double>(features.weight);
+    const size_t tokens = features.input_ids.size();
+    for (size_t t = 0; t < tokens; ++t) add_token(logits.subspan(4 * t, 4), weight);
+    const PackedBatch::MaskedTokens masked =
+        masked_in_evaluation(*data_.masking(), index, features);
+    for (size_t m = 0; m < masked.ids.size(); ++m) {
+      const float* const row = &logits[4 * static_cast<size_t>(masked.tokens[m])];
+      generator_loss_ += weight * static_cast<double>(row[2]);
+      predicted_ += row[3] == static_cast<float>(masked.ids[m]) ? weight : 0;
+      masked_ += weight;
+    }
+  }
+
+  TaskScores finish() override {
+    const auto share = [](double part, double of) { return of > 0 ? part / of : 0; };
+    TaskScores scores;
+    scores.metrics = {{"disc_accuracy", share(right_, tokens_)},
+                      {"disc_auc", area_.area()},
+                      {"disc_precision", share(found_, suspected_)},
+                      {"disc_recall", share(found_, replaced_)},
+                      {"disc_loss", share(loss_, tokens_)},
+                      {"masked_accuracy", share(predicted_, masked_)},
+                      {"perplexity", std::exp(share(generator_loss_, masked_))}};
+    scores.majority_rate = share(std::max(replaced_, tokens_ - replaced_), tokens_);
+    return scores;
+  }
+
+ private:
+  void add_token(std::span<const float> row, double weight) {
+    const auto logit = static_cast<double>(row[0]);
+    const bool is_replaced = row[1] > 0, is_suspected = logit > 0;
+    loss_ += weight * (std::max(logit, 0.0) - (is_replaced ? logit : 0) +
+                       std::log1p(std::exp(-std::abs(logit))));
+    area_.add(row[0], is_replaced, weight);
+    tokens_ += weight;
+    right_ += is_replaced == is_suspected ? weight : 0;
+    replaced_ += is_replaced ? weight : 0;
+    suspected_ += is_suspected ? weight : 0;
+    found_ += is_replaced && is_suspected ? weight : 0;
+  }
+
+  Dataset& data_;
+  RocArea area_;
+  double tokens_ = 0, right_ = 0, replaced_ = 0, suspected_ = 0, found_ = 0, loss_ = 0;
+  double masked_ = 0, predicted_ = 0, generator_loss_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_replaced_evaluator(Dataset& data, const Labels&,
+                                                   const AnswerOptions&) {
+  return std::make_unique<ReplacedEvaluator>(data);
+}
+
+namespace {
+
+// As EmbeddingSimilarityEvaluator of sentence-transformers, with its names.
+class SimilarityEvaluator final : public Evaluator {
+ public:
+  explicit SimilarityEvaluator(Dataset& data) : data_(data) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    metrics_.add(static_cast<double>(logits[0]),
+                 static_cast<double>(data_.features(index).targets.at(0)));
+  }
+  TaskScores finish() override {
+    return {.metrics = {{"pearson_cosine", metrics_.pearson()},
+                        {"spearman_cosine", metrics_.spearman()}}};
+  }
+
+ private:
+  Dataset& data_;
+  RegressionMetrics metrics_;
+};
+
+class PartnerEvaluator final : public Evaluator {
+ public:
+  void add(int64_t, std::span<const float> logits) override {
+    found_ += logits[1] > 0 ? 1 : 0;
+    ++examples_;
+  }
+  TaskScores finish() override {
+    const double share =
+        examples_ > 0 ? static_cast<double>(found_) / static_cast<double>(examples_) : 0;
+    return {.metrics = {{"accuracy_at_1", share}}};
+  }
+
+ private:
+  int64_t found_ = 0, examples_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels&,
+                                                     const AnswerOptions&) {
+  return std::make_unique<SimilarityEvaluator>(data);
+}
+
+std::unique_ptr<Evaluator> make_partner_evaluator(Dataset&, const Labels&, const AnswerOptions&) {
+  return std::make_unique<PartnerEvaluator>();
 }
 
 }  // namespace berth

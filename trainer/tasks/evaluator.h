@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,10 +10,86 @@
 #include <vector>
 
 #include "trainer/data/dataset.h"
-#include "trainer/tasks/answer_options.h"
-#include "trainer/tasks/evaluation_details.h"
+#include "trainer/metrics/metrics.h"
+#include "trainer/tasks/answer_picker.h"
 
 namespace berth {
+
+// A wrong prediction, for people to look at.
+struct Mistake {
+  std::string id{};  // of its row: its own, or its number in the source
+  // The texts of the row, each cut at a few hundred bytes; none where the source has token ids. For
+  // a tag, the word and then its sentence.
+  std::vector<std::string> texts{};
+  std::string truth{}, prediction{};
+  // The probability of the predicted class. For sets of labels, the probability of the wrong label
+  // of which the model is surest. For numbers, the distance from the truth.
+  double badness = 0;
+};
+
+struct NumberPair {
+  float truth = 0, prediction = 0;
+};
+
+// What an evaluation shows beside its scores. The sizes do not grow with the data.
+struct EvaluationDetails {
+  std::vector<Mistake> mistakes{};           // the worst first
+  std::optional<Calibration> calibration{};  // where texts or words have one class
+  std::vector<NumberPair> numbers{};  // of some rows, evenly spaced, where labels are numbers
+  // In the order of TaskScores::classes. Empty unless texts have classes, at most kMostWithCurves.
+  std::vector<ThresholdCounts> thresholds{};
+  static constexpr size_t kMostWithCurves = 20;
+  std::optional<double> mean_squared_error{};  // of always predicting the mean of the truths
+};
+
+// The worst of the wrong predictions of an evaluation: at most kMost, whatever the number of rows.
+// If mistakes are equally bad, the first ones stay. Not thread-safe.
+class WorstMistakes {
+ public:
+  static constexpr size_t kMost = 40;
+  static constexpr size_t kTextBytes = 600;  // the longest stored text of a row
+
+  // Whether a mistake of this badness would be stored. Callers check this before they name truth
+  // and prediction. NaN is never stored.
+  bool wants(double badness) const;
+  // Adds the mistake in the features at `index`. It concerns the word number `word` of the row, or
+  // all of it.
+  void add(double badness, int64_t index, std::string truth, std::string prediction,
+           int64_t word = -1);
+
+  // The mistakes, the worst first, with the texts of their rows.
+  std::vector<Mistake> with_texts(const Dataset& data) const;
+
+ private:
+  struct Found {
+    double badness;
+    int64_t index, word;
+    std::string truth, prediction;
+  };
+  static bool is_worse(const Found& a, const Found& b);
+
+  std::vector<Found> found_;  // a heap, on top of which is the least bad one
+};
+
+// Some of the predicted numbers beside the true ones, evenly spaced over the rows, for a plot: at
+// most kMost, and at least half of kMost if there are enough rows. Also the variance of all truths.
+// Not thread-safe.
+class NumberSample {
+ public:
+  static constexpr size_t kMost = 600;
+
+  void add(NumberPair pair);
+
+  const std::vector<NumberPair>& pairs() const { return pairs_; }
+  // The mean squared error of always predicting the mean of the truths (Welford 1962). nullopt
+  // where there are none.
+  std::optional<double> variance() const;
+
+ private:
+  std::vector<NumberPair> pairs_;  // of the rows number 0, stride_, 2 * stride_, ...
+  int64_t rows_ = 0, stride_ = 1;
+  double mean_ = 0, squares_ = 0;
+};
 
 // How well the model distinguishes one class, label or type of entity from the others.
 struct ClassScore {

@@ -1,14 +1,52 @@
+#include "trainer/tasks/predictions.h"
+
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "trainer/metrics/classification.h"
-#include "trainer/metrics/multi_label.h"
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "trainer/metrics/metrics.h"
 #include "trainer/tasks/answer_picker.h"
-#include "trainer/tasks/line_fields.h"
 #include "trainer/tasks/result_kinds.h"
 #include "trainer/tasks/task_results.h"
 
 namespace berth {
+namespace {
+
+// Line ends of two characters stay, as other line ends do.
+std::string shown(std::string_view text) {
+  constexpr std::string_view kLineEnd = "\r\n";
+  std::string lines;
+  for (size_t end = 0; (end = text.find(kLineEnd)) != text.npos;) {
+    lines += printable_lines(text.substr(0, end)).append(kLineEnd);
+    text.remove_prefix(end + kLineEnd.size());
+  }
+  return lines + printable_lines(text);
+}
+
+}  // namespace
+
+std::string one_field(std::string text) {
+  text = shown(text);
+  if (text.find_first_of("\"\t\n\r") == std::string::npos) return text;
+  std::string marked = "\"";
+  for (const char c : text) marked.append(c == '"' ? 2 : 1, c);
+  return marked + "\"";
+}
+
+size_t end_of_line(std::string_view lines, size_t begin) {
+  bool is_quoted = false;
+  for (size_t i = begin; i < lines.size(); ++i) {
+    if (lines[i] == '"') is_quoted = !is_quoted;
+    if (lines[i] == '\n' && !is_quoted) return i + 1;
+  }
+  return lines.size();
+}
+
 namespace {
 
 // What the row of the features at `index` is known by.
@@ -201,6 +239,161 @@ std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels&,
 std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data, const Labels& labels,
                                                        const AnswerOptions& answers) {
   return results_of(data.task()).lines(data, labels, answers);
+}
+
+namespace {
+
+class LinesWithEmptyRows final : public PredictionLines {
+ public:
+  LinesWithEmptyRows(std::unique_ptr<PredictionLines> lines, Dataset& data)
+      : lines_(std::move(lines)), data_(data) {}
+
+  std::string header() const override { return lines_->header(); }
+  int64_t unseen_words() const override { return lines_->unseen_words(); }
+  int64_t empty_rows() const override { return empty_rows_; }
+
+  std::string add(int64_t index, std::span<const float> logits) override {
+    if (!is_empty_row(data_.example(index), traits(data_.task()).inputs))
+      return lines_->add(index, logits);
+    const int64_t next = index + 1;
+    if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
+    ++empty_rows_;
+    const std::string names = lines_->header(), id = data_.id(index);
+    const auto fields = static_cast<size_t>(std::ranges::count(names, '\t'));
+    return (id.empty() ? std::to_string(data_.source_row(index)) : one_field(id)) +
+           std::string(fields, '\t') + "\n";
+  }
+
+ private:
+  const std::unique_ptr<PredictionLines> lines_;
+  Dataset& data_;
+  int64_t empty_rows_ = 0;
+};
+
+}  // namespace
+
+bool is_empty_row(const Example& example, InputKind inputs) {
+  if (!example.token_ids.empty()) return false;
+  if (inputs == InputKind::kWords) return example.texts.empty();
+  const auto is_blank = [](const std::string& text) { return trimmed(text).empty(); };
+  return example.texts.empty() || std::ranges::any_of(example.texts, is_blank);
+}
+
+std::unique_ptr<PredictionLines> with_empty_rows(std::unique_ptr<PredictionLines> lines,
+                                                 Dataset& data) {
+  return std::make_unique<LinesWithEmptyRows>(std::move(lines), data);
+}
+
+namespace {
+
+// The names of the columns, for rows that have `texts` texts.
+std::string column_names(InputKind inputs, size_t texts) {
+  if (inputs == InputKind::kWords) return "\ttext";
+  if (inputs == InputKind::kQuestion) return "\tquestion\tcontext";
+  return texts == 2 ? "\ttext\ttext_pair" : "\ttext";
+}
+
+class TextColumns final : public PredictionLines {
+ public:
+  TextColumns(std::unique_ptr<PredictionLines> lines, Dataset& data)
+      : lines_(std::move(lines)), data_(data), inputs_(traits(data.task()).inputs) {
+    if (data_.size() == 0) return;
+    const Example first = data_.example(0);
+    if (first.texts.empty() && !first.token_ids.empty()) {
+      throw Error(Code::kUsage, "the rows hold token ids and no texts", "--predictions-with-text",
+                  "leave the flag out, or predict the texts that the records were made of");
+    }
+    names_ = column_names(inputs_, first.texts.size());
+  }
+
+  std::string header() const override { return widened(lines_->header(), names_); }
+  int64_t unseen_words() const override { return lines_->unseen_words(); }
+
+  std::string add(int64_t index, std::span<const float> logits) override {
+    const std::string lines = lines_->add(index, logits);
+    if (lines.empty()) return lines;
+    const Example example = data_.example(index);
+    if (inputs_ != InputKind::kWords) {
+      std::string texts;
+      for (const std::string& text : example.texts) texts += "\t" + one_field(text);
+      return widened(lines, texts);
+    }
+    std::string wide;  // one line for each word
+    size_t word = 0;
+    for (size_t begin = 0; begin < lines.size(); ++word) {
+      const size_t end = end_of_line(lines, begin);
+      wide += widened(lines.substr(begin, end - begin), "\t" + one_field(example.texts.at(word)));
+      begin = end;
+    }
+    return wide;
+  }
+
+ private:
+  // One line with `fields` at its end.
+  static std::string widened(std::string line, const std::string& fields) {
+    line.insert(line.size() - 1, fields);
+    return line;
+  }
+
+  const std::unique_ptr<PredictionLines> lines_;
+  Dataset& data_;
+  const InputKind inputs_;
+  std::string names_;
+};
+
+}  // namespace
+
+std::unique_ptr<PredictionLines> with_text_columns(std::unique_ptr<PredictionLines> lines,
+                                                   Dataset& data) {
+  return std::make_unique<TextColumns>(std::move(lines), data);
+}
+
+namespace {
+
+// Whether a spreadsheet may compute the field at the beginning of `text`, which more may follow.
+bool may_be_computed(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@\t\r\n").find(text.front()) == text.npos) return false;
+  const bool is_signed = text.front() == '-' || text.front() == '+';
+  const std::string_view rest = text.substr(1, text.find_first_of("\t\n\"") - 1);
+  return !is_signed || rest.find_first_not_of("0123456789.") != rest.npos;
+}
+
+std::string with_marks(std::string_view lines) {
+  std::string marked;
+  bool is_quoted = false, begins_field = true;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool opens = begins_field && lines[i] == '"';
+    if (begins_field && !opens && lines[i] != '\t' && lines[i] != '\n' &&
+        may_be_computed(lines.substr(i))) {
+      marked += '\'';
+    }
+    marked += lines[i];
+    if (opens && may_be_computed(lines.substr(i + 1))) marked += '\'';
+    if (lines[i] == '"') is_quoted = !is_quoted;
+    begins_field = !is_quoted && (lines[i] == '\t' || lines[i] == '\n');
+  }
+  return marked;
+}
+
+class SpreadsheetLines final : public PredictionLines {
+ public:
+  explicit SpreadsheetLines(std::unique_ptr<PredictionLines> lines) : lines_(std::move(lines)) {}
+
+  std::string header() const override { return with_marks(lines_->header()); }
+  int64_t unseen_words() const override { return lines_->unseen_words(); }
+  int64_t empty_rows() const override { return lines_->empty_rows(); }
+  std::string add(int64_t index, std::span<const float> logits) override {
+    return with_marks(lines_->add(index, logits));
+  }
+
+ private:
+  const std::unique_ptr<PredictionLines> lines_;
+};
+
+}  // namespace
+
+std::unique_ptr<PredictionLines> with_spreadsheet_cells(std::unique_ptr<PredictionLines> lines) {
+  return std::make_unique<SpreadsheetLines>(std::move(lines));
 }
 
 }  // namespace berth

@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/data/dataset.h"
-#include "trainer/tasks/answer_options.h"
+#include "trainer/tasks/answer_picker.h"
 
 namespace berth {
+
+// A text as a field of a tab-separated line by CSV's rules, as pandas reads and writes it. A text
+// with a quotation mark, a tab or a line end is put in quotation marks, and its own are doubled.
+// Characters on which a terminal would act are escaped (printable_lines()), because people look at
+// these files.
+std::string one_field(std::string text);
+
+// The place behind the end of the line that begins at `begin`. Quoted line ends do not end it.
+size_t end_of_line(std::string_view lines, size_t begin);
 
 // Turns logits into the lines of predictions.tsv. Fields are separated by tabs:
 //
@@ -45,5 +56,25 @@ class PredictionLines {
 std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
                                                        const std::vector<std::string>& labels,
                                                        const AnswerOptions& answers);
+
+// Whether a row of these inputs lacks a text, or a sentence all of its words: there is nothing to
+// predict about it. A sentence may have empty words, which are words without a prediction.
+bool is_empty_row(const Example& example, InputKind inputs);
+
+// `lines`, in which an empty row has a line, too: its line has the id of the row, and all other
+// fields are empty. Borrows the data set.
+std::unique_ptr<PredictionLines> with_empty_rows(std::unique_ptr<PredictionLines> lines,
+                                                 Dataset& data);
+
+// Adds to each of `lines` its texts, as further columns: the text, with the second one of a pair,
+// the question with its context, or the word (one_field()). Borrows the data set. Throws kUsage
+// where the rows hold token ids and no texts.
+std::unique_ptr<PredictionLines> with_text_columns(std::unique_ptr<PredictionLines> lines,
+                                                   Dataset& data);
+
+// Spreadsheets compute a cell that begins with = + - or @, or with a tab or a line end before them.
+// Puts an apostrophe before each such field, which spreadsheets take for the mark of a text.
+// Numbers stay as they are.
+std::unique_ptr<PredictionLines> with_spreadsheet_cells(std::unique_ptr<PredictionLines> lines);
 
 }  // namespace berth

@@ -7,7 +7,7 @@
 
 #include "trainer/data/dataset.h"
 #include "trainer/data/masking.h"
-#include "trainer/metrics/classification.h"
+#include "trainer/metrics/metrics.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/predictions.h"
 

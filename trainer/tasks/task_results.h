@@ -3,15 +3,30 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/data/dataset.h"
 #include "trainer/model/task.h"
-#include "trainer/tasks/answer_options.h"
+#include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/predictions.h"
 
 namespace berth {
+
+// The name of the loss among the metrics.
+inline constexpr const char* kLossName = "loss";
+
+// The metrics of the task's evaluation beside the loss, the main metric first.
+std::vector<std::string> metric_names(Task task, int64_t num_classes);
+
+// Whether a lower value of the metric is the better one.
+bool is_error_metric(std::string_view metric);
+
+// A metric that the user named: `name` without the "eval_" that Hugging Face puts before it. Throws
+// kUsage, naming `flag`, where it is neither the loss nor one of `metrics`.
+std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,
+                           const std::string& flag);
 
 // One row of the table of the results that a task's logits become. It stands beside the row of the
 // same task in trainer/model/task.cpp, and holds the traits that need data and metrics.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "trainer/text/unicode.h"
@@ -97,6 +99,29 @@ AddedTokenFinder::Found AddedTokenFinder::find(std::string_view text, size_t fro
     return {entry, begin, end, match_end};
   }
   return {nullptr, 0, 0, 0};
+}
+
+OrderedJson added_token_flags(const AddedToken& token) {
+  return {{"content", token.content},       {"single_word", token.single_word},
+          {"lstrip", token.lstrip},         {"rstrip", token.rstrip},
+          {"normalized", token.normalized}, {"special", token.special}};
+}
+
+OrderedJson added_token_list(const std::vector<AddedToken>& tokens) {
+  OrderedJson list = OrderedJson::array();
+  for (const AddedToken& token : tokens) {
+    list.push_back({{"id", token.id}});
+    list.back().update(added_token_flags(token));
+  }
+  return list;
+}
+
+OrderedJson added_tokens_decoder(const std::vector<AddedToken>& tokens) {
+  OrderedJson decoder = OrderedJson::object();
+  for (const AddedToken& token : tokens) {
+    decoder[std::to_string(token.id)] = added_token_flags(token);
+  }
+  return decoder;
 }
 
 }  // namespace berth

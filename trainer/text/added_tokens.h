@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/json.h"
+
 namespace berth {
 
 // A token that is cut out of the text before the text is split into words: [SEP], or a token that a
@@ -71,5 +73,14 @@ class AddedTokenFinder {
   std::vector<Entry> entries_;  // sorted by first byte, then longest first
   std::array<bool, 256> begins_{};
 };
+
+// An added token as transformers writes it: its content and its flags, without its id.
+OrderedJson added_token_flags(const AddedToken& token);
+
+// The member "added_tokens" of tokenizer.json: a list of tokens with their ids.
+OrderedJson added_token_list(const std::vector<AddedToken>& tokens);
+
+// The member "added_tokens_decoder" of tokenizer_config.json: the tokens by their ids.
+OrderedJson added_tokens_decoder(const std::vector<AddedToken>& tokens);
 
 }  // namespace berth

@@ -10,7 +10,6 @@
 #include "trainer/text/pipeline.h"
 #include "trainer/text/template_tokenizer.h"
 #include "trainer/text/word_model.h"
-#include "trainer/text/wordpiece.h"
 
 namespace berth {
 

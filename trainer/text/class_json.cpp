@@ -6,12 +6,11 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/text/added_token_json.h"
+#include "trainer/text/added_tokens.h"
 #include "trainer/text/class_tokens.h"
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 #include "trainer/text/pipeline_json.h"
-#include "trainer/text/sentencepiece_json.h"
 
 namespace berth {
 

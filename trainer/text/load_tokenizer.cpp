@@ -14,8 +14,8 @@
 #include "trainer/text/json_reading.h"
 #include "trainer/text/load_kinds.h"
 #include "trainer/text/pipeline_json.h"
-#include "trainer/text/tokenizer_checksum.h"
-#include "trainer/text/tokenizer_keys.h"
+#include "trainer/text/tokenizer.h"
+#include "trainer/text/tokenizer_class.h"
 
 namespace berth {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "storage/base/json.h"
-#include "trainer/text/pipeline_tokenizer.h"
+#include "trainer/text/pipeline.h"
 
 // Functions that read tokenizer.json of the `tokenizers` library, file version 1.0, and its parts,
 // each given as JSON text. All throw kCorrupt if the text is not JSON, and kBadData if a value has

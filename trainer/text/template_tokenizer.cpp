@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/base/code_points.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/text/unicode.h"

@@ -6,7 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "storage/base/error.h"
 
 namespace berth {
 
@@ -80,6 +83,29 @@ class Tokenizer {
     std::string name, content;
   };
   virtual std::vector<File> files() const = 0;
+};
+
+// A checksum that shows whether token ids were made by a tokenizer. It covers all tokens in the
+// order of their ids, and the ids of a sample text. The sample shows how the tokenizer treats case,
+// accents, digits, punctuation and other scripts. The files of the tokenizer are not compared,
+// because one vocabulary may come in several forms.
+uint32_t tokenizer_checksum(const Tokenizer& tokenizer);
+
+// Stands in for a missing vocabulary, which rows of token ids do not need. encode() throws
+// `reason`.
+class NoTokenizer final : public Tokenizer {
+ public:
+  explicit NoTokenizer(Error reason) : reason_(std::move(reason)) {}
+  int32_t vocab_size() const override { return 0; }
+  Encoding encode(std::string_view, std::optional<std::string_view>,
+                  const EncodeOptions&) const override {
+    throw reason_;
+  }
+  std::string token(int32_t) const override { return ""; }
+  std::vector<File> files() const override { return {}; }
+
+ private:
+  const Error reason_;
 };
 
 }  // namespace berth

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "storage/base/known_keys.h"
 #include "trainer/text/load_tokenizer.h"
 
 namespace berth {
@@ -46,5 +48,8 @@ std::string shown_class(const TokenizerClass& of);
 
 // Whether the tokenizer class or the model type is DistilBERT's.
 bool is_distilbert(const FileLookup& file);
+
+// The keys of tokenizer_config.json, of all classes that berth knows.
+std::span<const KnownKey> tokenizer_keys();
 
 }  // namespace berth

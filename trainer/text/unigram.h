@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "trainer/text/piece_table.h"
-#include "trainer/text/trie.h"
 #include "trainer/text/word_model.h"
 
 namespace berth {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/philox.h"
 #include "storage/base/thread_pool.h"
 

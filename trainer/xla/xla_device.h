@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "storage/base/dtype.h"
 #include "trainer/engine/device.h"
-#include "trainer/model/dropout_generator.h"
+#include "trainer/model/update.h"
 #include "trainer/xla/pjrt/executable.h"
 
 namespace berth {
@@ -53,5 +55,11 @@ struct XlaDeviceOptions {
 // checked, and an estimate of what its compiler will take. The memory of a plugin for CPUs is the
 // host's.
 std::unique_ptr<Device> make_xla_device(const XlaDeviceOptions& options);
+
+// The most floating-point operations that one device of a PJRT plugin does in a second, as its
+// maker publishes them for dense matrix products: in bf16 with fp32 sums, or in fp32 without
+// rounding to TF32 or bf16. `kind` is PjrtDevice::kind. nullopt where no number is published, as
+// for fp32 on TPUs, or where the kind is not in the table.
+std::optional<double> peak_flops(std::string_view kind, DType product_dtype);
 
 }  // namespace berth

@@ -5,13 +5,11 @@
 #include <functional>
 #include <set>
 
-#include "entrypoint/report/html/line_plot.h"
-#include "entrypoint/report/html/markup.h"
 #include "entrypoint/report/html/page.h"
+#include "entrypoint/report/html/plots.h"
 #include "entrypoint/report/html/training_curves.h"
-#include "storage/base/counted.h"
 #include "storage/base/text.h"
-#include "trainer/tasks/metric_names.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {

@@ -1,7 +1,14 @@
 #include "entrypoint/report/html/training_curves.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
+
+#include "entrypoint/report/html/job_page.h"
+#include "entrypoint/report/html/page.h"
+#include "entrypoint/report/html/plots.h"
+#include "storage/base/text.h"
+#include "trainer/tasks/task_results.h"
 
 namespace berth {
 namespace {
@@ -99,6 +106,150 @@ std::vector<PlotPoint> probe_points(const JobHistory& history, const ProbeScore&
     if (is_it) points.push_back({static_cast<double>(probe.step), probe.value});
   }
   return points;
+}
+
+namespace {
+
+void add_marks(const JobHistory& history, LinePlot& plot) {
+  for (const int64_t step : history.checkpoints) {
+    plot.checkpoints.push_back(static_cast<double>(step));
+  }
+  for (const JobHistory::Attempt& attempt : history.attempts) {
+    if (attempt.first_step > 0) plot.resumptions.push_back(static_cast<double>(attempt.first_step));
+  }
+}
+
+void mark_best(const JobHistory& history, const std::string& metric, LinePlot& plot) {
+  const JobHistory::Evaluation* const best = history.best();
+  if (best == nullptr) return;
+  const std::optional<double> value = history.value(*best, metric);
+  if (!value) return;
+  plot.best = PlotPoint{static_cast<double>(best->step), *value};
+  plot.best_name = cat("best by ", history.metric, ", update ", whole_number(best->step));
+}
+
+LinePlot loss_plot(const JobHistory& history) {
+  const StepCurve& curve = history.curve;
+  LinePlot plot{.title = "Loss", .begins_at_zero = true};
+  const bool is_raw = curve.width() == 1;
+  if (!curve.buckets().empty()) {
+    const bool is_smooth = smoothing_updates(curve) > curve.width();
+    if (is_smooth) {
+      plot.series.push_back(
+          {.name = cat("training, mean of ", whole_number(smoothing_updates(curve)), " updates"),
+           .colour = 0,
+           .points = smoothed_loss(curve)});
+    }
+    PlotSeries raw{.name = is_raw ? "training, each update"
+                                  : cat("training, each ", curve.width(), " updates"),
+                   .colour = 0,
+                   .is_faint = is_smooth};
+    for (const StepBucket& bucket : curve.buckets()) {
+      raw.points.push_back({middle_of(bucket), bucket.loss()});
+    }
+    plot.series.push_back(std::move(raw));
+  }
+  if (!is_raw) {
+    plot.band_name = cat("least to most in ", whole_number(curve.width()), " updates");
+    for (const StepBucket& bucket : curve.buckets()) {
+      plot.band.push_back({middle_of(bucket), bucket.least_loss, bucket.most_loss});
+    }
+  }
+  PlotSeries evaluation{.name = "evaluation",
+                        .colour = 1,
+                        .has_dots = true,
+                        .points = evaluation_points(history, "loss")};
+  if (!evaluation.points.empty()) plot.series.push_back(std::move(evaluation));
+  mark_best(history, "loss", plot);
+  add_marks(history, plot);
+  return plot;
+}
+
+// Whether all points belong on an axis from 0 to 1, or from -1 to 1.
+bool is_share(const PlotSeries& series) {
+  return std::ranges::all_of(series.points,
+                             [](const PlotPoint& point) { return std::abs(point.y) <= 1; });
+}
+
+// Metrics from 0 to 1 share a plot; the others have one each, as the mean squared error.
+std::vector<LinePlot> metric_plots(const JobHistory& history,
+                                   const std::optional<double>& majority_rate) {
+  constexpr size_t kMostTogether = kPlotColours;
+  if (history.evaluations.empty()) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : history.evaluations.back().metrics) names.push_back(name);
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const auto& name) { return name == history.metric; });
+  std::vector<LinePlot> plots;
+  LinePlot together{.title = "Metrics on the evaluation data"};
+  for (const std::string& name : names) {
+    PlotSeries series{.name = name, .has_dots = true, .points = evaluation_points(history, name)};
+    if (is_share(series) && !is_error_metric(name)) {
+      if (together.series.size() == kMostTogether) continue;
+      series.colour = static_cast<int>(together.series.size());
+      together.series.push_back(std::move(series));
+    } else {
+      LinePlot alone{.title = name, .begins_at_zero = true};
+      alone.series.push_back(std::move(series));
+      if (name == history.metric) mark_best(history, name, alone);
+      plots.push_back(std::move(alone));
+    }
+  }
+  const bool has_accuracy = std::ranges::find(names, "accuracy") != names.end();
+  if (has_accuracy && majority_rate) {
+    together.baseline = majority_rate;
+    together.baseline_name = "accuracy of the majority class";
+  }
+  const bool shows_main = std::ranges::any_of(
+      together.series, [&](const PlotSeries& series) { return series.name == history.metric; });
+  if (shows_main) mark_best(history, history.metric, together);
+  if (!together.series.empty()) plots.insert(plots.begin(), std::move(together));
+  for (LinePlot& plot : plots) add_marks(history, plot);
+  return plots;
+}
+
+// The main scores of the probes. Those from 0 to 1 share a plot.
+std::vector<LinePlot> probe_plots(const JobHistory& history) {
+  std::vector<LinePlot> plots;
+  LinePlot together{.title = "Probes"};
+  for (const ProbeScore& score : probe_scores(history)) {
+    PlotSeries series{.name = cat(score.first, ", ", score.second),
+                      .has_dots = true,
+                      .points = probe_points(history, score)};
+    if (is_share(series) && !is_error_metric(score.second)) {
+      series.colour = static_cast<int>(together.series.size());
+      together.series.push_back(std::move(series));
+    } else {
+      LinePlot alone{.title = cat("Probe ", series.name), .begins_at_zero = true};
+      alone.series.push_back(std::move(series));
+      plots.push_back(std::move(alone));
+    }
+  }
+  if (!together.series.empty()) plots.insert(plots.begin(), std::move(together));
+  for (LinePlot& plot : plots) add_marks(history, plot);
+  return plots;
+}
+
+}  // namespace
+
+std::string curve_section(const JobHistory& history, const std::optional<double>& majority_rate) {
+  std::string figures = figure(loss_plot(history));
+  for (const LinePlot& plot : metric_plots(history, majority_rate)) figures += figure(plot);
+  for (const LinePlot& plot : probe_plots(history)) figures += figure(plot);
+  LinePlot rate{.title = "Learning rate", .begins_at_zero = true};
+  PlotSeries rates{.name = "learning rate", .colour = 2};
+  for (const StepBucket& bucket : history.curve.buckets()) {
+    rates.points.push_back({static_cast<double>(bucket.last), bucket.learning_rate});
+  }
+  rate.series.push_back(std::move(rates));
+  add_marks(history, rate);
+  LinePlot speed{.title = "Throughput", .begins_at_zero = true};
+  speed.series.push_back(
+      {.name = "tokens/s in training steps", .colour = 3, .points = throughput(history.curve)});
+  add_marks(history, speed);
+  figures += figure(rate) + figure(speed);
+  if (figures.empty()) return "";
+  return section("Training", cat("<div class=\"plots\">\n", figures, "</div>\n"));
 }
 
 }  // namespace berth

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "entrypoint/report/html/job_history.h"
-#include "entrypoint/report/html/line_plot.h"
-#include "entrypoint/report/html/step_curve.h"
+#include "entrypoint/report/html/plots.h"
 
 namespace berth {
 

@@ -4,10 +4,9 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/arrow/arrow_arrays.h"
-#include "storage/formats/arrow/arrow_cells.h"
 #include "storage/formats/arrow/arrow_messages.h"
 #include "storage/formats/arrow/arrow_schema.h"
-#include "storage/formats/columnar/pandas_metadata.h"
+#include "storage/formats/columnar/schema_metadata.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/row_readers.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "storage/base/bytes.h"
+#include "storage/base/dtype.h"
 #include "storage/base/error.h"
-#include "storage/base/half.h"
 #include "storage/base/text.h"
 #include "storage/formats/pickle/cell_source.h"
 #include "storage/formats/utf8.h"

@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "storage/base/bytes.h"
 #include "storage/formats/columnar/block_codec.h"
-#include "storage/formats/columnar/leaf_type.h"
+#include "storage/formats/columnar/cell_maker.h"
 
 // The metadata of a Parquet file (github.com/apache/parquet-format, parquet.thrift) that reading
 // rows needs. The enumerations have the values of the format.
@@ -79,5 +80,27 @@ struct PageHeader {
 // Reads the header at the start of `bytes`, and sets `size` to the bytes that it takes. Throws
 // kCorrupt.
 PageHeader read_page_header(Bytes bytes, size_t& size);
+
+// A node of the schema with what is below it. A group without children is a leaf of no values.
+//
+// The levels are defined in Melnik et al. 2010, "Dremel". The definition level of a value counts
+// the optional and repeated nodes above it that are present. The repetition level says at which
+// repeated node a new element begins.
+struct SchemaNode {
+  SchemaElement element;
+  int32_t definition = 0;  // the level at which this node is present
+  int32_t repetition = 0;  // the number of repeated nodes down to and with this one
+  size_t first_leaf = 0, leaves = 0;
+  std::vector<SchemaNode> children;
+
+  bool is_leaf() const { return element.type.has_value(); }
+};
+
+// Makes the tree of the columns from the elements of a file's metadata. Throws kCorrupt where they
+// are no tree, and kBadData where the tree is deeper than any JSON text that berth reads.
+std::vector<SchemaNode> make_columns(std::span<const SchemaElement> schema);
+
+// The leaves below `columns`, in order. Borrows them.
+std::vector<const SchemaNode*> leaves_of(std::span<const SchemaNode> columns);
 
 }  // namespace berth::parquet

@@ -3,12 +3,10 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/formats/columnar/class_names.h"
-#include "storage/formats/columnar/pandas_metadata.h"
+#include "storage/formats/columnar/schema_metadata.h"
 #include "storage/formats/damage.h"
-#include "storage/formats/parquet/column_assembly.h"
+#include "storage/formats/parquet/column_reader.h"
 #include "storage/formats/parquet/parquet_metadata.h"
-#include "storage/formats/parquet/schema_tree.h"
 #include "storage/formats/row_readers.h"
 
 namespace berth {

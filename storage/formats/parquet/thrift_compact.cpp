@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "storage/base/text.h"
-#include "storage/formats/parquet/zigzag.h"
 
 namespace berth {
 namespace {

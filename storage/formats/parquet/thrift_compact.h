@@ -7,6 +7,11 @@
 
 namespace berth {
 
+// The signed number that a varint holds in zigzag form: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
+inline int64_t from_zigzag(uint64_t bits) {
+  return static_cast<int64_t>((bits >> 1) ^ (~(bits & 1) + 1));
+}
+
 // The types of Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md). Both values
 // of a boolean field are types of their own.
 enum class ThriftType : uint8_t {

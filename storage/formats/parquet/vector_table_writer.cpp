@@ -1,10 +1,14 @@
 #include <array>
 #include <cassert>
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "storage/formats/columnar/leaf_type.h"
+#include "storage/formats/columnar/cell_maker.h"
 #include "storage/formats/parquet/parquet_metadata.h"
-#include "storage/formats/parquet/thrift_writer.h"
+#include "storage/formats/parquet/thrift_compact.h"
 #include "storage/formats/vector_writer.h"
 
 // The layout (github.com/apache/parquet-format): "PAR1", row groups, the file's metadata, their
@@ -16,6 +20,93 @@
 //   values        PLAIN
 namespace berth {
 namespace {
+
+// Writes Thrift's compact protocol. There is no schema here: the caller knows what a struct holds,
+// and writes its fields in the order of their ids.
+class ThriftWriter {
+ public:
+  // One field of the struct at hand.
+  void integer(int32_t id, int32_t value) { number(id, ThriftType::kInt32, value); }
+  void integer(int32_t id, int64_t value) { number(id, ThriftType::kInt64, value); }
+  void text(int32_t id, std::string_view value);
+
+  // A struct: the outermost one (no field id), a field, or an element of a list.
+  template <typename Fill>
+  void root(const Fill& fill) {
+    nested(fill);
+  }
+  template <typename Fill>
+  void structure(int32_t id, const Fill& fill) {
+    field(id, ThriftType::kStruct);
+    nested(fill);
+  }
+  // A field that is a list of `count` elements; fill() writes them, as element() or root().
+  template <typename Fill>
+  void list(int32_t id, ThriftType element, size_t count, const Fill& fill) {
+    field(id, ThriftType::kList);
+    list_header(element, count);
+    fill();
+  }
+  void element(int32_t value) { zigzag(value); }
+  void element(std::string_view value);
+
+  const std::string& written() const { return written_; }
+
+ private:
+  template <typename Fill>
+  void nested(const Fill& fill) {
+    last_ids_.push_back(0);
+    fill();
+    written_.push_back('\0');
+    last_ids_.pop_back();
+  }
+  void field(int32_t id, ThriftType type);
+  void number(int32_t id, ThriftType type, int64_t value);
+  void list_header(ThriftType element, size_t count);
+  void varint(uint64_t value);
+  void zigzag(int64_t value);
+
+  std::string written_;
+  std::vector<int32_t> last_ids_;  // the field last written of each struct that is open
+};
+
+void ThriftWriter::varint(uint64_t value) {
+  for (; value >= 0x80; value >>= 7) written_.push_back(static_cast<char>(value | 0x80));
+  written_.push_back(static_cast<char>(value));
+}
+
+void ThriftWriter::zigzag(int64_t value) {
+  varint((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+}
+
+void ThriftWriter::field(int32_t id, ThriftType type) {
+  const int32_t delta = id - last_ids_.back();
+  assert(delta >= 1 && delta <= 15);  // Parquet's structs need no other form
+  last_ids_.back() = id;
+  written_.push_back(static_cast<char>((delta << 4) | static_cast<int32_t>(type)));
+}
+
+void ThriftWriter::number(int32_t id, ThriftType type, int64_t value) {
+  field(id, type);
+  zigzag(value);
+}
+
+void ThriftWriter::text(int32_t id, std::string_view value) {
+  field(id, ThriftType::kBinary);
+  element(value);
+}
+
+void ThriftWriter::element(std::string_view value) {
+  varint(value.size());
+  written_.append(value);
+}
+
+void ThriftWriter::list_header(ThriftType element, size_t count) {
+  const auto type = static_cast<size_t>(element);
+  if (count < 15) return written_.push_back(static_cast<char>((count << 4) | type));
+  written_.push_back(static_cast<char>(0xF0 | type));
+  varint(count);
+}
 
 using parquet::Encoding;
 using parquet::PageType;

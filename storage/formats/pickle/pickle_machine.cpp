@@ -1,14 +1,198 @@
 #include "storage/formats/pickle/pickle_machine.h"
 
 #include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
 
+#include "storage/base/bytes.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "storage/formats/pickle/pickle_input.h"
-#include "storage/formats/pickle/pickle_literals.h"
+#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {
+
+// The bytes of a pickle, read from the front. Throws kCorrupt if the bytes end early.
+// It remembers that they did: then more of them might have helped.
+class PickleInput {
+ public:
+  explicit PickleInput(Bytes pickle) : pickle_(pickle), rest_(pickle) {}
+
+  size_t offset() const { return rest_.offset(); }
+  size_t remaining() const { return rest_.remaining(); }
+  bool ran_out() const { return ran_out_; }
+
+  uint8_t u8() { return ahead(1).u8(); }
+  uint16_t u16() { return ahead(2).u16(); }
+  uint32_t u32() { return ahead(4).u32(); }
+  uint64_t u64() { return ahead(8).u64(); }
+  Bytes take(uint64_t size) { return ahead(size).take(size); }
+
+  // The bytes up to the end of the line, which it passes over.
+  std::string_view line() {
+    const auto rest = as_text(pickle_.subspan(offset()));
+    const size_t end = rest.find('\n');
+    if (end == std::string_view::npos) {
+      ran_out_ = true;
+      throw Error(Code::kCorrupt, "ends inside a line");
+    }
+    rest_.skip(end + 1);
+    return rest.substr(0, rest.substr(0, end).ends_with('\r') ? end - 1 : end);
+  }
+
+  // A length of 32 bits with a sign.
+  uint64_t size32() {
+    const auto size = static_cast<int32_t>(u32());
+    if (size < 0) throw Error(Code::kCorrupt, cat("a length of ", size));
+    return static_cast<uint64_t>(size);
+  }
+
+ private:
+  Cursor& ahead(uint64_t size) {
+    ran_out_ |= size > remaining();
+    return rest_;
+  }
+
+  const Bytes pickle_;
+  Cursor rest_;
+  bool ran_out_ = false;
+};
+
+// Parse numbers and texts as the opcodes of protocols 0 to 2 write them. Return nullopt if the text
+// is malformed.
+
+// Decimal digits with an optional sign. A number that does not fit 64 bits becomes the nearest
+// double.
+using Integer = std::variant<int64_t, double>;
+
+// A float as Python's repr() writes it: "1.5", "inf", "nan".
+std::optional<double> parse_float(std::string_view text);
+
+// Parses exactly `digits` hexadecimal digits at the start of `text`.
+std::optional<uint32_t> parse_hex(std::string_view text, size_t digits) {
+  if (text.size() < digits) return std::nullopt;
+  uint32_t value = 0;
+  const char* end = text.data() + digits;
+  const auto [stopped, error] = std::from_chars(text.data(), end, value, 16);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return value;
+}
+
+constexpr bool is_octal(char c) { return c >= '0' && c <= '7'; }
+
+// Decodes the escape whose backslash is text[at - 1], and moves `at` past it. An escape that Python
+// does not know stays unchanged. Returns false if the escape is malformed.
+bool append_escape(std::string_view text, size_t& at, std::string& out) {
+  constexpr std::string_view kLetters = "\\'\"abfnrtv";
+  constexpr std::string_view kMeanings = "\\'\"\a\b\f\n\r\t\v";
+  if (at == text.size()) return false;
+  const char letter = text[at];
+  if (const size_t known = kLetters.find(letter); known != std::string_view::npos) {
+    out += kMeanings[known];
+    ++at;
+  } else if (letter == 'x') {
+    const auto value = parse_hex(text.substr(at + 1), 2);
+    if (!value) return false;
+    out += static_cast<char>(*value);
+    at += 3;
+  } else if (is_octal(letter)) {
+    unsigned value = 0;
+    for (int i = 0; i < 3 && at < text.size() && is_octal(text[at]); ++i) {
+      value = value * 8 + (text[at++] - '0');
+    }
+    out += static_cast<char>(value);
+  } else {
+    out += '\\';
+  }
+  return true;
+}
+
+std::optional<Integer> parse_integer(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  int64_t value = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (stopped != end || text.empty()) return std::nullopt;
+  if (error == std::errc()) return value;
+  if (error != std::errc::result_out_of_range) return std::nullopt;
+  const auto real = parse_float(text);
+  if (!real) return std::nullopt;
+  return *real;
+}
+
+// Two's complement, little-endian, of any length. An empty sequence is 0.
+Integer decode_integer(Bytes bytes) {
+  const bool negative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
+  if (bytes.size() <= 8) {
+    uint64_t value = negative ? ~uint64_t{0} : 0;
+    for (size_t i = bytes.size(); i > 0; --i) {
+      value = value << 8 | std::to_integer<uint64_t>(bytes[i - 1]);
+    }
+    return static_cast<int64_t>(value);
+  }
+  double value = std::to_integer<int>(bytes.back()) - (negative ? 256 : 0);
+  for (size_t i = bytes.size() - 1; i > 0 && std::isfinite(value); --i) {
+    value = value * 256 + std::to_integer<int>(bytes[i - 1]);
+  }
+  return value;
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (stopped != end || text.empty() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return text.starts_with('-') ? -kInfinity : kInfinity;
+  }
+  return value;
+}
+
+// The bytes of a quoted literal with Python's escapes, such as 'a\\n'.
+std::optional<std::string> unquote(std::string_view literal) {
+  if (literal.size() < 2 || literal.front() != literal.back() ||
+      (literal.front() != '\'' && literal.front() != '"')) {
+    return std::nullopt;
+  }
+  const std::string_view text = literal.substr(1, literal.size() - 2);
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at++];
+    if (c != '\\') {
+      out += c;
+    } else if (!append_escape(text, at, out)) {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+// Converts Latin-1 text with \uXXXX and \UXXXXXXXX escapes to UTF-8.
+std::optional<std::string> decode_raw_unicode(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const bool escape =
+        text[at] == '\\' && at + 1 < text.size() && (text[at + 1] == 'u' || text[at + 1] == 'U');
+    if (!escape) {
+      append_utf8(static_cast<unsigned char>(text[at++]), out);
+      continue;
+    }
+    const size_t digits = text[at + 1] == 'u' ? 4 : 8;
+    const auto code_point = parse_hex(text.substr(at + 2), digits);
+    if (!code_point || *code_point > 0x10FFFF) return std::nullopt;
+    append_utf8(*code_point, out);
+    at += 2 + digits;
+  }
+  return out;
+}
 
 constexpr NodeId kUnset = UINT32_MAX;
 

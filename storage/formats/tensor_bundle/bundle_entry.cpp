@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -257,6 +257,100 @@ int32_t tensorflow_type(DType dtype) {
   const auto found = std::find_if(std::begin(kTensorflowTypes), std::end(kTensorflowTypes),
                                   [&](const TensorflowType& type) { return type.dtype == dtype; });
   return found->number;
+}
+
+namespace {
+
+void append_number(std::string& key, uint64_t value) {
+  std::string bytes;
+  for (; value != 0; value >>= 8) bytes.insert(bytes.begin(), static_cast<char>(value & 0xFF));
+  key += static_cast<char>(bytes.size());
+  key += bytes;
+}
+
+void append_text(std::string& key, std::string_view text) {
+  for (const char c : text) {
+    key += c;
+    if (c == '\0') key += '\xFF';
+    if (c == '\xFF') key += '\0';
+  }
+  key += '\0';
+  key += '\1';
+}
+
+void append_signed(std::string& key, int64_t value) {
+  constexpr int kLongest = 10;
+  const uint64_t magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
+  int size = 1;
+  while (size < kLongest && (magnitude >> (7 * size - 1)) != 0) {
+    if (7 * ++size - 1 >= 64) break;  // this many bytes hold any 64-bit value
+  }
+  for (int i = 0; i < size; ++i) {
+    const int shift = 8 * (size - 1 - i);
+    const auto byte = static_cast<uint8_t>(shift >= 64 ? (value < 0 ? 0xFF : 0) : value >> shift);
+    const int inverted = size - 8 * i;  // number of leading bits to invert in this byte
+    const uint8_t mask = inverted >= 8  ? 0xFF
+                         : inverted > 0 ? static_cast<uint8_t>(0xFF << (8 - inverted))
+                                        : 0;
+    key += static_cast<char>(byte ^ mask);
+  }
+}
+
+}  // namespace
+
+std::string slice_key(std::string_view name, const TensorSlice& slice) {
+  std::string key;
+  append_number(key, 0);
+  append_text(key, name);
+  append_number(key, slice.size());
+  for (const SliceExtent& extent : slice) {
+    append_signed(key, extent.start);
+    append_signed(key, extent.length.value_or(-1));
+  }
+  return key;
+}
+
+namespace {
+
+constexpr int64_t kMostElements = 1 << 20;
+
+void require_room_for_sizes(Bytes data, int64_t elements) {
+  if (static_cast<uint64_t>(elements) > data.size()) {
+    throw Error(Code::kCorrupt, cat("sizes of ", elements, " elements in ", data.size(), " bytes"));
+  }
+}
+
+}  // namespace
+
+uint32_t string_tensor_crc32c(Bytes data, int64_t elements) {
+  require_room_for_sizes(data, elements);
+  Cursor cursor(data);
+  uint32_t crc = 0;
+  for (int64_t i = 0; i < elements; ++i) {
+    const uint64_t size = cursor.varint();
+    const bool is_small = size <= std::numeric_limits<uint32_t>::max();
+    crc = crc32c(std::as_bytes(std::span(&size, 1)).first(is_small ? 4 : 8), crc);
+  }
+  const Bytes checksum = cursor.take(sizeof(uint32_t));
+  if (crc32c_unmask(Cursor(checksum).u32()) != crc) {
+    cursor.fail("the checksum of the elements' sizes does not match");
+  }
+  return crc32c(cursor.take(cursor.remaining()), crc32c(checksum, crc));
+}
+
+std::vector<std::string_view> string_tensor_elements(Bytes data, int64_t elements) {
+  require_room_for_sizes(data, elements);
+  if (elements > kMostElements) {
+    throw Error(Code::kCorrupt, cat(elements, " strings, more than ", kMostElements));
+  }
+  Cursor cursor(data);
+  std::vector<uint64_t> sizes;
+  for (int64_t i = 0; i < elements; ++i) sizes.push_back(cursor.varint());
+  cursor.skip(sizeof(uint32_t));
+  std::vector<std::string_view> strings;
+  for (const uint64_t size : sizes) strings.push_back(as_text(cursor.take(size)));
+  if (!cursor.at_end()) cursor.fail(cat(cursor.remaining(), " bytes after the last element"));
+  return strings;
 }
 
 }  // namespace berth

@@ -53,4 +53,31 @@ std::vector<std::byte> bundle_entry_bytes(const BundleEntry& entry);
 
 int32_t tensorflow_type(DType dtype);
 
+// The key under which a slice of a partitioned variable is stored. It is the OrderedCode
+// (tensorflow/core/lib/strings/ordered_code.cc, util/saved_tensor_slice_util.cc) of
+//
+//   0 | name | rank | start, length of each dimension (0, -1 for a whole one)
+//
+//   number:        the count of its bytes, then those bytes, big-endian
+//   string:        00 and FF are escaped; ends with 00 01
+//   signed number: n bytes, big-endian, with the first n bits inverted, so that -64 to 63 take one
+std::string slice_key(std::string_view name, const TensorSlice& slice);
+
+// Whether a key belongs to a slice rather than to a variable.
+inline bool is_slice_key(std::string_view key) { return !key.empty() && key.front() == '\0'; }
+
+// A string tensor as a checkpoint stores it (tensorflow/core/util/tensor_bundle):
+//
+//   varint size of each element | u32 masked crc32c of the sizes | the elements' bytes
+//
+// The checksum of the sizes covers each as a little-endian u32, or as a u64 above 2^32 - 1.
+
+// Returns the checksum that the tensor's index entry must have. It covers the sizes in that form,
+// the four checksum bytes after them, and the elements. Throws kCorrupt, naming the byte of `data`,
+// if the sizes are damaged.
+uint32_t string_tensor_crc32c(Bytes data, int64_t elements);
+
+// Returns the elements, borrowed from `data`. Throws kCorrupt, also above a million elements.
+std::vector<std::string_view> string_tensor_elements(Bytes data, int64_t elements);
+
 }  // namespace berth

@@ -5,8 +5,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "entrypoint/explain/option_files.h"
 #include "entrypoint/explain/python_reader.h"
-#include "entrypoint/explain/yaml.h"
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
 

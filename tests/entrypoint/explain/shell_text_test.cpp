@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "entrypoint/flags/typed_flag.h"
+#include "entrypoint/flags/flag_table.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {

@@ -1,5 +1,3 @@
-#include "entrypoint/flags/flag_role.h"
-
 #include <gtest/gtest.h>
 
 #include <type_traits>

@@ -10,10 +10,9 @@
 #include <set>
 #include <sstream>
 
-#include "entrypoint/flags/device_rules.h"
+#include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
-#include "entrypoint/flags/task_flags.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 

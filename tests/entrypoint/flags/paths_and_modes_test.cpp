@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/flags.h"
-#include "entrypoint/flags/mode_flags.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {

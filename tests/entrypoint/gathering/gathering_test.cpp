@@ -1,5 +1,7 @@
 // The leader and the followers of a cluster, each with threads of its own, over loopback.
 
+#include "entrypoint/gathering/gathering.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,8 +11,6 @@
 #include <memory>
 #include <mutex>
 
-#include "entrypoint/gathering/follower.h"
-#include "entrypoint/gathering/leader.h"
 #include "storage/base/text.h"
 #include "tests/support/throws_code.h"
 

@@ -1,7 +1,6 @@
-#include "entrypoint/gathering/message.h"
-
 #include <gtest/gtest.h>
 
+#include "entrypoint/gathering/connection.h"
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
 

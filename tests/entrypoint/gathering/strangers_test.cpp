@@ -9,8 +9,7 @@
 #include <future>
 #include <memory>
 
-#include "entrypoint/gathering/follower.h"
-#include "entrypoint/gathering/leader.h"
+#include "entrypoint/gathering/gathering.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "tests/support/throws_code.h"

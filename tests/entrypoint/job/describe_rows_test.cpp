@@ -1,6 +1,6 @@
-#include "entrypoint/job/describe_rows.h"
-
 #include <gtest/gtest.h>
+
+#include "entrypoint/job/labelled_data.h"
 
 namespace berth {
 namespace {

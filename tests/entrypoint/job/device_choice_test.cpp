@@ -1,10 +1,9 @@
-#include "entrypoint/job/device_choice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "entrypoint/job/job.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -12,8 +11,9 @@
 namespace berth {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
+
+namespace fs = std::filesystem;
 
 // A machine in a folder: its devices, its plugins and the program.
 class DeviceChoiceTest : public testing::Test {

@@ -1,9 +1,8 @@
-#include "entrypoint/job/fitting_length.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "entrypoint/flags/flags.h"
+#include "entrypoint/job/model_choice.h"
 #include "storage/local_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"

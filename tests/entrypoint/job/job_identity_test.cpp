@@ -7,7 +7,7 @@
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flags.h"
-#include "entrypoint/job/precision_choice.h"
+#include "entrypoint/job/earlier_job.h"
 #include "storage/base/json.h"
 #include "trainer/loop/job_record.h"
 

@@ -1,7 +1,7 @@
-#include "entrypoint/job/row_preview.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "entrypoint/job/token_survey.h"
 
 namespace berth {
 namespace {

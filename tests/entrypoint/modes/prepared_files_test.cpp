@@ -1,8 +1,7 @@
-#include "entrypoint/modes/prepared_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "entrypoint/modes/preparation.h"
 #include "storage/archive.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/local_storage.h"

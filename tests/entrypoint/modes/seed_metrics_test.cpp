@@ -1,8 +1,7 @@
-#include "entrypoint/modes/seed_metrics.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "entrypoint/modes/seeds.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {

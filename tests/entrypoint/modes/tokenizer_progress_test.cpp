@@ -1,7 +1,6 @@
-#include "entrypoint/modes/tokenizer_progress.h"
-
 #include <gtest/gtest.h>
 
+#include "entrypoint/modes/tokenizers.h"
 #include "tests/support/captured_log.h"
 
 namespace berth {

@@ -1,8 +1,7 @@
-#include "entrypoint/platform/certificates.h"
-
 #include <gtest/gtest.h>
 
 #include "entrypoint/platform/platform.h"
+#include "entrypoint/platform/program_files.h"
 #include "tests/support/scratch_directory.h"
 
 namespace berth {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "entrypoint/memory/memory_text.h"
+#include "entrypoint/memory/memory_budget.h"
 #include "storage/base/json.h"
 
 namespace berth {

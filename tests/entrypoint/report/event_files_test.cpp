@@ -1,21 +1,117 @@
 #include "entrypoint/report/event_files.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <latch>
+#include <string>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/protobuf_wire.h"
+#include "storage/base/text.h"
+#include "storage/formats/event_file.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/local_storage.h"
+#include "tests/support/decoded_png.h"
+#include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
 
 using testing::ElementsAre;
+
+std::vector<std::string> tags(const TaskScores& scores) {
+  std::vector<std::string> tags;
+  for (const auto& record : class_events(1.7e9, 3, scores)) {
+    const Event event = parse_event(Bytes(record).subspan(12, record.size() - 16));
+    EXPECT_EQ(event.step, 3);
+    tags.push_back(event.values.at(0).tag);
+  }
+  return tags;
+}
+
+TEST(ClassEvents, AreACurveOfEachClassAndTheConfusionMatrix) {
+  TaskScores scores;
+  scores.classes = {{.name = "spam"}, {.name = "a\x1b[31m\xff"}, {.name = std::string(100, 'x')}};
+  scores.details.thresholds.resize(3);
+  scores.confusion = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  EXPECT_THAT(tags(scores), testing::ElementsAre("pr_curves/spam", "pr_curves/a\\x1b[31m\\xff",
+                                                 "pr_curves/" + std::string(60, 'x') + "... 2",
+                                                 "confusion_matrix"));
+  scores.confusion.clear();
+  EXPECT_EQ(tags(scores).size(), 3u);
+  EXPECT_TRUE(tags(TaskScores()).empty());
+}
+
+TEST(ClassEvents, CurvesHaveTheRowsOfTensorBoard) {
+  TaskScores scores;
+  scores.classes = {{.name = "spam"}};
+  ThresholdCounts& counts = scores.details.thresholds.emplace_back();
+  for (const auto& [probability, is_spam] :
+       {std::pair{1.0, true}, {0.5, true}, {0.5, false}, {0.0, false}}) {
+    counts.add(probability, is_spam);
+  }
+  // True and false positives, true and false negatives, precision, recall; for the thresholds
+  // 0, those up to 0.5, and those above.
+  const float rows[6][3] = {{2, 2, 1}, {2, 1, 0},           {0, 1, 2},
+                            {0, 0, 1}, {0.5f, 2.0f / 3, 1}, {1, 1, 0.5f}};
+  std::vector<float> values;
+  for (const auto& [at_zero, up_to_half, above] : rows) {
+    values.push_back(at_zero);
+    values.insert(values.end(), 100, up_to_half);
+    values.insert(values.end(), 100, above);
+  }
+  EXPECT_EQ(class_events(1.7e9, 3, scores).at(0),
+            pr_curve_event(1.7e9, 3, "pr_curves/spam", values));
+}
+
+using Rgb = std::array<int, 3>;
+constexpr Rgb kWhite = {255, 255, 255}, kBlue = {8, 48, 107}, kInk = {32, 32, 32};
+
+TEST(ConfusionImage, IsAsDarkAsTheShareOfTheRow) {
+  const ConfusionImage image = confusion_image({{3, 1}, {0, 1000}});
+  EXPECT_EQ(image.png, confusion_image({{3, 1}, {0, 1000}}).png);
+  const DecodedPng png = decoded_png(image.png);
+  // A margin of 28 pixels, and cells with room for four digits.
+  ASSERT_EQ(png.width, 28u + 2 * 40);
+  ASSERT_EQ(png.height, png.width);
+  EXPECT_EQ(image.width, png.width);
+  const auto corner = [&](uint32_t truth, uint32_t guess) {
+    return png.at(29 + 40 * guess, 29 + 40 * truth);
+  };
+  EXPECT_EQ(corner(1, 0), kWhite);
+  EXPECT_EQ(corner(1, 1), kBlue);
+  const Rgb quarter = corner(0, 1), most = corner(0, 0);
+  EXPECT_NEAR(quarter[0], 255 - 247 / 4, 3);
+  EXPECT_NEAR(most[0], 255 - 247 * 3 / 4, 3);
+}
+
+TEST(ConfusionImage, WritesTheCounts) {
+  const DecodedPng png = decoded_png(confusion_image({{0, 7}, {0, 0}}).png);
+  // The cell of the count 7, which is light on dark: five rows of three dots.
+  std::string seven;
+  for (uint32_t y = 0; y < 5; ++y) {
+    for (uint32_t x = 0; x < 3; ++x) seven += png.at(67 + 2 * x, 37 + 2 * y) == kWhite ? '#' : '.';
+  }
+  EXPECT_EQ(seven, "###..#..#..#..#");
+  // Its row has the number 0, its column the number 1, in the margin.
+  EXPECT_EQ(png.at(11, 37), kInk);
+  EXPECT_EQ(png.at(69, 9), kInk);
+}
+
+TEST(ConfusionImage, OfManyClassesHasCellsAlone) {
+  std::vector<std::vector<int64_t>> counts(200, std::vector<int64_t>(200, 0));
+  counts[199][0] = 5;
+  const DecodedPng png = decoded_png(confusion_image(counts).png);
+  ASSERT_EQ(png.width, 600u);
+  EXPECT_EQ(png.at(0, 599), kBlue);
+  EXPECT_EQ(png.at(2, 597), kBlue);
+  EXPECT_EQ(png.at(3, 599), kWhite);
+}
 
 // Stores local files. Tests can make their creation fail or wait.
 class UnreliableStorage final : public Storage {
@@ -273,6 +369,77 @@ TEST_F(EventFilesTest, StoppedJobKeepsItsSummaries) {
   step_at(1, 1);
   events_.reset();
   EXPECT_EQ(contents("train").size(), 4u);
+}
+
+class ProbeEventsTest : public testing::Test {
+ protected:
+  static ProbeReport report(int64_t step, const std::string& name, double accuracy) {
+    return {.step = step,
+            .name = name,
+            .metric = "accuracy",
+            .metrics = {{"accuracy", accuracy}},
+            .loss = 0.5};
+  }
+  // "file: step tag=value ..." for every event with scalars.
+  std::vector<std::string> contents() {
+    std::vector<std::string> shown;
+    for (const Stat& stat : storage_->list(directory_)) {
+      const Uri file = Uri::parse(stat.name);
+      TfRecordReader records(storage_->open(file));
+      for (std::vector<std::byte> record; records.next(record);) {
+        const Event event = parse_event(record);
+        if (event.values.empty()) continue;
+        std::string text = cat(file.file_name(), ": ", event.step);
+        for (const SummaryValue& value : event.values) {
+          text += cat(" ", value.tag, "=", value.scalar.value());
+        }
+        shown.push_back(text);
+      }
+    }
+    return shown;
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_local_storage();
+  const Uri directory_ = Uri::parse(scratch_ / "probe");
+};
+
+TEST_F(ProbeEventsTest, EachStepHasAFileWithTheScoresOfItsProbes) {
+  ProbeEvents events(*storage_, directory_);
+  events.add({report(0, "topics", 0.25), report(0, "ner", 0.5)}, 1.7e9);
+  events.add({report(20, "topics", 0.75)}, 1.7e9);
+  events.flush();
+  EXPECT_THAT(contents(), ElementsAre("events.out.tfevents.0000000000.probe: 0 "
+                                      "probe/topics/loss=0.5 probe/topics/accuracy=0.25 "
+                                      "probe/ner/loss=0.5 probe/ner/accuracy=0.5",
+                                      "events.out.tfevents.0000000020.probe: 20 "
+                                      "probe/topics/loss=0.5 probe/topics/accuracy=0.75"));
+}
+
+TEST_F(ProbeEventsTest, ARepeatedProbeReplacesItsScores) {
+  for (int process = 0; process < 2; ++process) {
+    ProbeEvents events(*storage_, directory_);
+    events.add({report(5, "topics", 0.5)}, 1.7e9 + process);
+    events.flush();
+  }
+  EXPECT_THAT(contents(), ElementsAre("events.out.tfevents.0000000005.probe: 5 "
+                                      "probe/topics/loss=0.5 probe/topics/accuracy=0.5"));
+}
+
+TEST_F(ProbeEventsTest, AResumedJobAddsWhatWasNotStored) {
+  {
+    ProbeEvents events(*storage_, directory_);
+    events.add({report(0, "topics", 0.25)}, 1.7e9);
+    events.flush();
+  }
+  ProbeEvents events(*storage_, directory_);
+  events.restore({report(0, "topics", 0.125), report(5, "topics", 0.5)}, 1.7e9);
+  events.flush();
+  EXPECT_THAT(contents(),
+              ElementsAre("events.out.tfevents.0000000000.probe: 0 probe/topics/loss=0.5 "
+                          "probe/topics/accuracy=0.25",
+                          "events.out.tfevents.0000000005.probe: 5 probe/topics/loss=0.5 "
+                          "probe/topics/accuracy=0.5"));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "entrypoint/report/perfetto_trace.h"
 #include "storage/base/protobuf_wire.h"
 
 namespace berth {

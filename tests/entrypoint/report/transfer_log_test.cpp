@@ -1,6 +1,6 @@
-#include "entrypoint/report/transfer_log.h"
-
 #include <gtest/gtest.h>
+
+#include "entrypoint/report/progress_lines.h"
 
 namespace berth {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "entrypoint/flags/flags.h"
-#include "entrypoint/job/precision_choice.h"
+#include "entrypoint/job/earlier_job.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/scratch_directory.h"

@@ -1,11 +1,11 @@
-#include "storage/base/half.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "storage/base/dtype.h"
 
 namespace berth {
 namespace {

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "storage/base/json_emptied.h"
-
 namespace berth {
 namespace {
 

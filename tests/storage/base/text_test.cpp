@@ -4,9 +4,67 @@
 #include <gtest/gtest.h>
 
 #include <iomanip>
+#include <nlohmann/json.hpp>
+
+#include "storage/base/json.h"
 
 namespace berth {
 namespace {
+
+TEST(Printable, TextStaysAsItIs) {
+  for (const char* text :
+       {"", "a/b c.csv: 7 rows", "\\x1b", "größer", "日本語", "👍🏽", "עברית"}) {
+    EXPECT_EQ(printable(text), text);
+    EXPECT_EQ(printable_lines(text), text);
+    EXPECT_EQ(printable_json(text), text);
+  }
+}
+
+TEST(Printable, ControlCharactersAreEscaped) {
+  EXPECT_EQ(printable("\x1b]0;title\x07"), "\\x1b]0;title\\x07");
+  EXPECT_EQ(printable(std::string_view("a\0b\x7f", 4)), "a\\x00b\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m");  // CSI of C1
+  EXPECT_EQ(printable("one\r\ntwo\t"), "one\\x0d\\x0atwo\\x09");
+  EXPECT_EQ(printable_lines("one\r\ntwo\t"), "one\\x0d\ntwo\t");
+}
+
+TEST(Printable, CharactersThatTurnTextAroundAreEscaped) {
+  for (const char* c : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
+                        "\u202e", "\u2066", "\u2067", "\u2068", "\u2069", "\u2028", "\u2029"}) {
+    const std::string shown = printable(c);
+    EXPECT_EQ(shown.substr(0, 2), "\\u") << shown;
+    EXPECT_EQ(shown.size(), 6u);
+  }
+  EXPECT_EQ(printable("\u202e"), "\\u202e");
+}
+
+TEST(Printable, BytesThatAreNotUtf8AreEscaped) {
+  EXPECT_EQ(printable("\x9b"
+                      "31m"),
+            "\\x9b31m");
+  EXPECT_EQ(printable("\xc3"), "\\xc3");
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");           // overlong
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\xe2\x80"
+                      "a"),
+            "\\xe2\\x80a");
+}
+
+TEST(Printable, JsonStaysTheSameValue) {
+  const std::string text = "\x1b\x7f\xc2\x9b\u202e\u2028\"\\\n";
+  const std::string json = printable_json(to_text(OrderedJson{{"text", text}}, 1));
+  EXPECT_EQ(parse_json(json)["text"], text);
+  for (const char* raw : {"\x7f", "\xc2\x9b", "\u202e", "\u2028"}) {
+    EXPECT_EQ(json.find(raw), std::string::npos) << json;
+  }
+}
+
+TEST(Printable, QuotedTextIsPrintable) {
+  EXPECT_EQ(quoted("a\x1b\u202e\xff"), "\"a\\x1b\\u202e\\xff\"");
+}
 
 TEST(Cat, JoinsAnythingPrintable) {
   EXPECT_EQ(cat("row ", 7, " of ", std::string("a"), '.'), "row 7 of a.");

@@ -1,8 +1,8 @@
-#include "storage/formats/columnar/moments.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "storage/formats/columnar/cell_maker.h"
 
 namespace berth::columnar {
 namespace {

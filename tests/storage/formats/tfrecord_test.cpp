@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/trickling_source.h"

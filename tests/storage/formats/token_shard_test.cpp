@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/token_shard_bytes.h"

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "storage/base/memory_sink.h"
+#include "storage/base/bytes.h"
 #include "storage/base/text.h"
 #include "storage/formats/row_readers.h"
 #include "tests/support/bytes_in_memory.h"

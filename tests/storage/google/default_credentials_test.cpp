@@ -1,9 +1,15 @@
+#include "storage/google/default_credentials.h"
+
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "storage/google/credentials.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/fake_accounts.h"
@@ -14,6 +20,201 @@
 
 namespace berth {
 namespace {
+
+// Makes tokens "t1", "t2", ... that live for `life_s`. Throws `fails` if it is set.
+class CountingSource final : public TokenSource {
+ public:
+  CountingSource(std::atomic<int>& fetches, Clock now) : fetches_(fetches), now_(std::move(now)) {}
+
+  AccessToken fetch() override {
+    const int fetch = ++fetches_;
+    if (during) during();
+    if (fails) throw Error(*fails);
+    return {.value = always.empty() ? cat("t", fetch) : always, .expires_at_s = now_() + life_s};
+  }
+
+  double life_s = 3600;
+  std::string always{};
+  std::optional<Error> fails{};
+  std::function<void()> during{};
+
+ private:
+  std::atomic<int>& fetches_;
+  const Clock now_;
+};
+
+class CachedCredentialsTest : public testing::Test {
+ protected:
+  std::string token() { return credentials.headers().find("authorization").value_or("none"); }
+
+  std::atomic<double> time_s = 1e9;
+  std::atomic<int> fetches = 0;
+  const Clock clock = [this] { return time_s.load(); };
+  CountingSource* source = nullptr;
+  CachedCredentials credentials{make_source(), "payer", clock};
+
+ private:
+  std::unique_ptr<TokenSource> make_source() {
+    auto made = std::make_unique<CountingSource>(fetches, clock);
+    source = made.get();
+    return made;
+  }
+};
+
+TEST_F(CachedCredentialsTest, AskForNothingBeforeTheFirstRequest) { EXPECT_EQ(fetches, 0); }
+
+TEST_F(CachedCredentialsTest, SendTheTokenAndWhoPays) {
+  const HttpHeaders headers = credentials.headers();
+  EXPECT_EQ(headers.find("Authorization"), "Bearer t1");
+  EXPECT_EQ(headers.find("x-goog-user-project"), "payer");
+}
+
+TEST_F(CachedCredentialsTest, KeepATokenUntil225SecondsBeforeItsEnd) {
+  EXPECT_EQ(token(), "Bearer t1");
+  time_s = 1e9 + 3600 - 225.5;
+  EXPECT_EQ(token(), "Bearer t1");
+  time_s = 1e9 + 3600 - 225;
+  EXPECT_EQ(token(), "Bearer t2");
+  EXPECT_EQ(fetches, 2);
+}
+
+TEST_F(CachedCredentialsTest, DoNotAskAgainAndAgainForAnUnchangedToken) {
+  source->life_s = 200;
+  source->always = "same";
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(token(), "Bearer same");
+  EXPECT_EQ(fetches, 1);
+  time_s = 1e9 + 100;  // half of the token's remaining life has passed
+  for (int i = 0; i < 100; ++i) token();
+  EXPECT_EQ(fetches, 2);
+}
+
+TEST_F(CachedCredentialsTest, HandOutATokenEvenIfItIsAboutToExpire) {
+  source->life_s = 0;
+  EXPECT_EQ(token(), "Bearer t1");
+  EXPECT_EQ(token(), "Bearer t2");
+}
+
+TEST_F(CachedCredentialsTest, KeepAValidTokenIfThereIsNoNewOne) {
+  const CapturedLog log;
+  token();
+  time_s = 1e9 + 3500;
+  source->fails = Error(Code::kUnavailable, "no answer", "oauth.example");
+  EXPECT_EQ(token(), "Bearer t1");
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("oauth.example: no answer"));
+  EXPECT_EQ(token(), "Bearer t1");
+  EXPECT_EQ(fetches, 2) << "a pause follows a failure";
+  time_s = 1e9 + 3530;
+  EXPECT_EQ(token(), "Bearer t1");
+  EXPECT_EQ(fetches, 3);
+  time_s = 1e9 + 3600;
+  EXPECT_THAT([&] { token(); }, ThrowsCode(Code::kUnavailable, "no answer"));
+  source->fails.reset();
+  EXPECT_EQ(token(), "Bearer t5");
+}
+
+TEST_F(CachedCredentialsTest, PassOnAFailureUnchanged) {
+  source->fails = Error(Code::kUnavailable, "busy").after(9);
+  try {
+    token();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.pause_s(), 9);
+  }
+  source->fails = Error(Code::kNotPermitted, "no");
+  EXPECT_THAT([&] { token(); }, ThrowsCode(Code::kNotPermitted));
+  EXPECT_EQ(fetches, 2) << "nothing is tried twice here";
+}
+
+TEST_F(CachedCredentialsTest, DropARefusedToken) {
+  const HttpHeaders first = credentials.headers();
+  EXPECT_TRUE(credentials.drop(first));
+  EXPECT_EQ(token(), "Bearer t2");
+  EXPECT_EQ(fetches, 2);
+}
+
+TEST_F(CachedCredentialsTest, DropNoOtherTokenThanTheRefusedOne) {
+  const HttpHeaders first = credentials.headers();
+  credentials.drop(first);
+  token();
+  EXPECT_TRUE(credentials.drop(first)) << "asking again helps: there is a newer one";
+  EXPECT_EQ(token(), "Bearer t2");
+}
+
+TEST_F(CachedCredentialsTest, DropTheTokenThoughItsRefreshFails) {
+  const HttpHeaders first = credentials.headers();
+  time_s = 1e9 + 3500;
+  source->fails = Error(Code::kUnavailable, "no answer");
+  source->during = [&] { credentials.drop(first); };
+  EXPECT_THAT([&] { token(); }, ThrowsCode(Code::kUnavailable));
+}
+
+TEST_F(CachedCredentialsTest, WithoutATokenThereIsNothingToDrop) {
+  const auto anonymous = anonymous_credentials();
+  EXPECT_EQ(anonymous->headers(), HttpHeaders());
+  EXPECT_FALSE(anonymous->drop({}));
+}
+
+TEST_F(CachedCredentialsTest, AskOnceForEightThreads) {
+  source->during = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  std::vector<std::future<std::string>> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.push_back(std::async(std::launch::async, [this] { return token(); }));
+  }
+  for (auto& thread : threads) EXPECT_EQ(thread.get(), "Bearer t1");
+  EXPECT_EQ(fetches, 1);
+}
+
+TEST_F(CachedCredentialsTest, ShareAFailureAmongThoseWhoWait) {
+  std::promise<void> all_wait;
+  source->fails = Error(Code::kUnavailable, "no answer");
+  source->during = [&] { all_wait.get_future().wait(); };
+  std::atomic<int> failures = 0, started = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      ++started;
+      try {
+        token();
+      } catch (const Error&) {
+        ++failures;
+      }
+    });
+  }
+  while (started < 8 || fetches < 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  all_wait.set_value();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 8);
+}
+
+TEST_F(CachedCredentialsTest, LetNobodyWaitWhileTheOldTokenIsValid) {
+  token();
+  time_s = 1e9 + 3500;
+  std::promise<void> fetching, go_on;
+  source->during = [&] {
+    fetching.set_value();
+    go_on.get_future().wait();
+  };
+  std::thread refresher([&] { EXPECT_EQ(token(), "Bearer t2"); });
+  fetching.get_future().wait();
+  EXPECT_EQ(token(), "Bearer t1");
+  go_on.set_value();
+  refresher.join();
+  EXPECT_EQ(token(), "Bearer t2");
+}
+
+TEST_F(CachedCredentialsTest, DropAndRefreshInManyThreads) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) credentials.drop(credentials.headers());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(fetches, 1600);
+  const std::string last = token();
+  EXPECT_EQ(last, cat("Bearer t", fetches.load()));
+}
 
 namespace fs = std::filesystem;
 
@@ -183,6 +384,108 @@ TEST_F(DefaultCredentialsTest, WarnOnceOfAKeyThatOthersMayRead) {
   EXPECT_EQ(log.warnings(), (scratch / "key.json") +
                                 ": others may read these credentials; run: chmod 600 " +
                                 (scratch / "key.json") + "\n");
+}
+
+class MetadataServerTest : public testing::Test {
+ protected:
+  std::unique_ptr<TokenSource> server() {
+    return metadata_server({.host = "metadata.google.internal",
+                            .machine_product_file = scratch / "product_name",
+                            .tried_before = "NAMED is not set, FILE is absent",
+                            .resolves = [this](const std::string&) { return has_address; }},
+                           {.http = http, .now = [this] { return time_s; }, .metadata_host = ""});
+  }
+  HttpAnswer answer() {
+    if (fails) throw Error(Code::kUnavailable, "no answer", "metadata.google.internal");
+    return {.status = status, .headers = headers, .body = body};
+  }
+
+  const ScratchDirectory scratch;
+  double time_s = 1000;
+  bool fails = false, has_address = true;
+  int status = 200;
+  HttpHeaders headers{{"Metadata-Flavor", "Google"}};
+  std::string body = R"({"access_token": "t", "expires_in": 3599, "token_type": "Bearer"})";
+  FakeHttp http{[this](const AskedRequest&) { return answer(); }};
+};
+
+TEST_F(MetadataServerTest, IsAskedWithAShortTimeoutAndWithoutAProxy) {
+  const AccessToken token = server()->fetch();
+  EXPECT_EQ(token.value, "t");
+  EXPECT_EQ(token.expires_at_s, 4599);
+  const AskedRequest asked = http.asked().at(0);
+  EXPECT_EQ(asked.request.method, "GET");
+  EXPECT_EQ(asked.header("Metadata-Flavor"), "Google");
+  EXPECT_TRUE(asked.request.bypass_proxy);
+  EXPECT_FALSE(asked.request.follow_redirects);
+  EXPECT_EQ(asked.request.timeout_s, 3);
+}
+
+TEST_F(MetadataServerTest, HasAMinuteToStart) {
+  const auto machine = server();
+  fails = true;
+  for (; time_s < 1060; time_s += 5) {
+    EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable, "no answer"));
+  }
+  EXPECT_THAT(
+      [&] { machine->fetch(); },
+      ThrowsCode(Code::kNotPermitted,
+                 "no credentials for Google Cloud: NAMED is not set, FILE is absent, and the "
+                 "metadata server metadata.google.internal gave no token in 60 s (metadata server: "
+                 "metadata.google.internal: no answer); set GOOGLE_APPLICATION_CREDENTIALS"));
+}
+
+TEST_F(MetadataServerTest, StartsWithinTheMinute) {
+  const auto machine = server();
+  status = 503;
+  EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable, "answered 503"));
+  time_s += 59;
+  status = 200;
+  EXPECT_NO_THROW(machine->fetch());
+}
+
+TEST_F(MetadataServerTest, IsUnavailableIfItFailsAfterAnAnswer) {
+  const auto machine = server();
+  machine->fetch();
+  fails = true;
+  for (int i = 0; i < 5; ++i, time_s += 100) {
+    EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable));
+  }
+}
+
+TEST_F(MetadataServerTest, WithoutAnAddressDoesNotExist) {
+  fails = true;
+  has_address = false;
+  EXPECT_THAT([&] { server()->fetch(); },
+              ThrowsCode(Code::kNotPermitted,
+                         "and the metadata server metadata.google.internal has no address; set"));
+}
+
+TEST_F(MetadataServerTest, WithoutAnAddressIsWaitedForOnGooglesMachines) {
+  fails = true;
+  has_address = false;
+  write_text(scratch / "product_name", "Google Compute Engine\n");
+  EXPECT_THAT([&] { server()->fetch(); }, ThrowsCode(Code::kUnavailable));
+}
+
+TEST_F(MetadataServerTest, OfAnotherCloudIsRefused) {
+  headers = {};
+  EXPECT_THAT([&] { server()->fetch(); },
+              ThrowsCode(Code::kNotPermitted, "answers, but is not Google's"));
+  status = 404;
+  EXPECT_THAT([&] { server()->fetch(); },
+              ThrowsCode(Code::kNotPermitted, "answers, but is not Google's"));
+}
+
+TEST_F(MetadataServerTest, WithoutAServiceAccountSaysSo) {
+  status = 404;
+  EXPECT_THAT([&] { server()->fetch(); },
+              ThrowsCode(Code::kNotPermitted, "answered 404; check that a service account"));
+}
+
+TEST_F(MetadataServerTest, HasAnAddressWhereItIsOne) {
+  EXPECT_TRUE(MetadataServerOptions::has_address("127.0.0.1:80"));
+  EXPECT_FALSE(MetadataServerOptions::has_address("no address"));
 }
 
 }  // namespace

@@ -5,9 +5,8 @@
 
 #include <array>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/google/gcs_requests.h"
-#include "storage/google/page_guard.h"
 #include "tests/support/remote_storage.h"
 #include "tests/support/throws_code.h"
 

@@ -1,10 +1,10 @@
-#include "storage/google/upload_bytes.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "storage/google/gcs_upload.h"
 
 namespace berth {
 namespace {

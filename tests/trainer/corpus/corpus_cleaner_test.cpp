@@ -8,7 +8,6 @@
 
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "trainer/corpus/cleaning_report.h"
 
 namespace berth {
 namespace {

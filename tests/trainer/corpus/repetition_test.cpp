@@ -1,8 +1,8 @@
-#include "trainer/corpus/repetition.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "trainer/corpus/document_judge.h"
 
 namespace berth {
 namespace {

@@ -1,8 +1,7 @@
-#include "trainer/cpu/engine_memory.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_config.h"
+#include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
 

@@ -9,7 +9,7 @@
 #include "tests/support/rank_threads.h"
 #include "tests/support/tiny_config.h"
 #include "trainer/cpu/cpu_device.h"
-#include "trainer/model/generator_config.h"
+#include "trainer/model/generator.h"
 #include "trainer/weights/initial_values.h"
 
 namespace berth {

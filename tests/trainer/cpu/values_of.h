@@ -4,10 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "trainer/cpu/cpu_tensors.h"
+#include "trainer/cpu/parameters.h"
+#include "trainer/weights/adapters.h"
 #include "trainer/weights/initial_values.h"
-#include "trainer/weights/merge_adapters.h"
-#include "trainer/weights/peft_files.h"
 #include "trainer/weights/pretrained.h"
 #include "trainer/weights/write_tensors.h"
 

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <numeric>
+
 #include "tests/support/letter_data.h"
+#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
@@ -370,6 +375,217 @@ TEST_F(BatcherTest, LabelsStayWithTheirTexts) {
       EXPECT_EQ(classes_of(batch)[i], letter >= 3 + 'n' - 'a' ? 1 : 0);
     }
   }
+}
+
+// Throws when it meets the text "boom".
+class FragileTokenizer final : public Tokenizer {
+ public:
+  int32_t vocab_size() const override { return 29; }
+  Encoding encode(std::string_view text, std::optional<std::string_view>,
+                  const EncodeOptions&) const override {
+    if (text == "boom") throw Error(Code::kBadData, "boom");
+    return {.input_ids = {1, 2}, .token_type_ids = {0, 0}, .offsets = {}};
+  }
+  std::string token(int32_t) const override { return ""; }
+  std::vector<File> files() const override { return {}; }
+};
+
+bool same(const UpdateBatch& a, const UpdateBatch& b) {
+  if (a.micro_batches.size() != b.micro_batches.size() || a.after != b.after) return false;
+  for (size_t i = 0; i < a.micro_batches.size(); ++i) {
+    if (a.micro_batches[i].input_ids != b.micro_batches[i].input_ids ||
+        a.micro_batches[i].labels != b.micro_batches[i].labels) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class PrefetcherTest : public testing::Test {
+ protected:
+  LetterData data_{10}, same_data_{10};
+  Batcher batcher_{{.batch_size = 4, .micro_batches = 2}, *data_.dataset};
+  Batcher reference_{{.batch_size = 4, .micro_batches = 2}, *same_data_.dataset};
+};
+
+TEST_F(PrefetcherTest, GivesWhatTheBatcherGives) {
+  for (const size_t depth : {1, 2, 4, 100}) {
+    Prefetcher prefetcher(batcher_, {}, 20, depth);
+    DataCursor cursor;
+    int updates = 0;
+    for (UpdateBatch update; prefetcher.next(update); ++updates) {
+      const UpdateBatch expected = reference_.next(cursor);
+      EXPECT_TRUE(same(update, expected)) << "update " << updates;
+      cursor = expected.after;
+    }
+    EXPECT_EQ(updates, 20);
+  }
+}
+
+TEST_F(PrefetcherTest, StartsAnywhere) {
+  const DataCursor start = reference_.next(reference_.next({}).after).after;
+  Prefetcher prefetcher(batcher_, start, 1);
+  UpdateBatch update;
+  ASSERT_TRUE(prefetcher.next(update));
+  EXPECT_TRUE(same(update, reference_.next(start)));
+  EXPECT_FALSE(prefetcher.next(update));
+  EXPECT_FALSE(prefetcher.next(update));  // stays at the end
+}
+
+TEST_F(PrefetcherTest, NoUpdatesEndAtOnce) {
+  Prefetcher prefetcher(batcher_, {}, 0);
+  UpdateBatch update;
+  EXPECT_FALSE(prefetcher.next(update));
+}
+
+TEST_F(PrefetcherTest, MayBeDestroyedAtAnyTime) {
+  { const Prefetcher full(batcher_, {}, 1'000'000, 1); }
+  {
+    Prefetcher begun(batcher_, {}, 1'000'000, 2);
+    UpdateBatch update;
+    EXPECT_TRUE(begun.next(update));
+  }
+  EXPECT_TRUE(same(batcher_.next({}), reference_.next({})));  // the batcher is idle again
+}
+
+TEST(Prefetcher, AnErrorComesAfterTheUpdatesBeforeIt) {
+  const FragileTokenizer tokenizer;
+  const TableData data(table_of({"fine", "fine", "fine", "boom"}), tokenizer, 8);
+  Batcher batcher({.batch_size = 1}, *data.dataset);
+  Prefetcher prefetcher(batcher, {}, 100);
+  int updates = 0;
+  EXPECT_THAT(
+      [&] {
+        for (UpdateBatch update; prefetcher.next(update);) ++updates;
+      },
+      ThrowsCode(Code::kBadData, "boom"));
+  EXPECT_LT(updates, 4);
+}
+
+std::vector<uint32_t> permutation(int64_t size, uint64_t seed, int64_t epoch, uint32_t stream) {
+  std::vector<uint32_t> order;
+  permute(size, seed, epoch, stream, order);
+  return order;
+}
+
+std::vector<int64_t> take(Sampler& sampler, DataCursor& cursor, int64_t count) {
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < count; ++i) rows.push_back(sampler.next(cursor));
+  return rows;
+}
+
+std::vector<int64_t> epoch_of(Sampler sampler, int64_t epoch, int64_t rows) {
+  DataCursor cursor{.epoch = epoch};
+  return take(sampler, cursor, rows);
+}
+
+bool is_permutation(std::vector<int64_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  std::vector<int64_t> all(rows.size());
+  std::iota(all.begin(), all.end(), 0);
+  return rows == all;
+}
+
+TEST(Permutation, HasEveryNumberOnce) {
+  for (const int64_t size : {0, 1, 2, 3, 100, 1001}) {
+    const auto order = permutation(size, 42, 0, 0);
+    EXPECT_TRUE(is_permutation({order.begin(), order.end()})) << size;
+  }
+}
+
+TEST(Permutation, DependsOnlyOnSeedEpochAndStream) {
+  const auto order = permutation(100, 42, 3, 5);
+  EXPECT_EQ(permutation(100, 42, 3, 5), order);
+  EXPECT_NE(permutation(100, 43, 3, 5), order);
+  EXPECT_NE(permutation(100, 42 + (uint64_t{1} << 32), 3, 5), order);
+  EXPECT_NE(permutation(100, 42, 4, 5), order);
+  EXPECT_NE(permutation(100, 42, 3, 6), order);
+}
+
+TEST(Permutation, EveryOrderIsEquallyLikely) {
+  std::map<std::vector<uint32_t>, int> seen;
+  for (int64_t epoch = 0; epoch < 6000; ++epoch) ++seen[permutation(3, 1, epoch, 0)];
+  EXPECT_EQ(seen.size(), 6u);
+  for (const auto& [order, count] : seen) EXPECT_NEAR(count, 1000, 150);
+}
+
+TEST(Sampler, GivesEveryRowOnceAnEpoch) {
+  for (const int64_t block_rows : {1, 4, 10, 16, 100}) {
+    for (const int64_t epoch : {0, 1, 2}) {
+      EXPECT_TRUE(is_permutation(epoch_of(Sampler(61, block_rows, 42), epoch, 61))) << block_rows;
+    }
+  }
+}
+
+TEST(Sampler, ShufflesAnewForEveryEpochAndSeed) {
+  const auto first = epoch_of(Sampler(50, 50, 1), 0, 50);
+  EXPECT_NE(epoch_of(Sampler(50, 50, 1), 1, 50), first);
+  EXPECT_NE(epoch_of(Sampler(50, 50, 2), 0, 50), first);
+  EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
+}
+
+TEST(Sampler, FinishesABlockBeforeTheNext) {
+  const auto rows = epoch_of(Sampler(100, 10, 7), 0, 100);
+  std::vector<int64_t> blocks;
+  for (size_t i = 0; i < rows.size(); i += 10) {
+    blocks.push_back(rows[i] / 10);
+    for (size_t j = i; j < i + 10; ++j) EXPECT_EQ(rows[j] / 10, blocks.back());
+    EXPECT_FALSE(std::is_sorted(rows.begin() + static_cast<ptrdiff_t>(i),
+                                rows.begin() + static_cast<ptrdiff_t>(i) + 10));
+  }
+  EXPECT_FALSE(std::is_sorted(blocks.begin(), blocks.end()));
+}
+
+TEST(Sampler, ContinuesFromAnyCursor) {
+  constexpr int64_t kRows = 23, kBlock = 5;
+  Sampler uninterrupted(kRows, kBlock, 3);
+  DataCursor cursor;
+  std::vector<DataCursor> cursors;
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < 3 * kRows; ++i) {
+    cursors.push_back(cursor);
+    rows.push_back(uninterrupted.next(cursor));
+  }
+  EXPECT_EQ(cursor, (DataCursor{.epoch = 3}));
+  for (size_t i = 0; i < cursors.size(); ++i) {
+    Sampler resumed(kRows, kBlock, 3);
+    DataCursor at = cursors[i];
+    EXPECT_EQ(take(resumed, at, static_cast<int64_t>(rows.size() - i)),
+              std::vector<int64_t>(rows.begin() + static_cast<ptrdiff_t>(i), rows.end()))
+        << "from row " << i;
+  }
+}
+
+TEST(Sampler, HoldsThePlacesOfItsRows) {
+  Sampler sampler(10, 4, 1);  // blocks of 4, 4 and 2 rows, in another order each epoch
+  for (int64_t epoch = 0; epoch < 5; ++epoch) {
+    int64_t held = 0;
+    for (int64_t block = -1; block < 5; ++block) {
+      for (int64_t index = -1; index < 6; ++index) {
+        held += sampler.holds({.epoch = epoch, .block = block, .index = index});
+      }
+    }
+    EXPECT_EQ(held, 10);
+  }
+  EXPECT_FALSE(sampler.holds({.epoch = -1}));
+  EXPECT_FALSE(sampler.holds({.block = INT64_MAX}));
+  EXPECT_FALSE(sampler.holds({.index = INT64_MAX}));
+}
+
+TEST(Sampler, CountsEpochsByRows) {
+  Sampler sampler(10, 4, 7);  // the last block has two
+  DataCursor cursor;
+  for (int64_t passed = 0; passed < 30; ++passed) {
+    EXPECT_DOUBLE_EQ(sampler.epochs_until(cursor), static_cast<double>(passed) / 10) << passed;
+    sampler.next(cursor);
+  }
+}
+
+TEST(Sampler, OneRowComesAgainAndAgain) {
+  Sampler sampler(1, 1, 42);
+  DataCursor cursor;
+  EXPECT_THAT(take(sampler, cursor, 3), testing::ElementsAre(0, 0, 0));
+  EXPECT_EQ(cursor, (DataCursor{.epoch = 3}));
 }
 
 }  // namespace

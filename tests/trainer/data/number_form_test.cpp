@@ -1,6 +1,6 @@
-#include "trainer/data/number_form.h"
-
 #include <gtest/gtest.h>
+
+#include "trainer/data/cell_text.h"
 
 namespace berth {
 namespace {

@@ -1,11 +1,11 @@
-#include "trainer/data/split.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "trainer/data/example_table.h"
 
 namespace berth {
 namespace {

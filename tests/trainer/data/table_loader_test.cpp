@@ -14,6 +14,89 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+Task deduced(std::vector<Column> columns, std::vector<Row> rows, const ColumnChoice& choice = {}) {
+  return deduce_task({columns, rows}, choice);
+}
+
+TEST(DeduceTask, ByColumnsAndTheFirstRows) {
+  const std::vector<Column> labelled = {{"text", {}}, {"label", {}}};
+  EXPECT_EQ(deduced(labelled, {{"a", "x"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced(labelled, {{"a", "1.0"}, {"b", "2"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced(labelled, {{"a", "1.0"}, {"b", "2.5"}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", Cell(0.5)}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", "(1.5)"}, {"b", "2"}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", "(1,5)"}, {"b", "2,5"}}), Task::kRegression);
+  EXPECT_EQ(deduced(labelled, {{"a", "(1,5)"}, {"b", "(2,5)"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", "2.5"}, {"b", "v2"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced(labelled, {{"a", "x|y"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", R"(["x"])"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", "['x', 'y']"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", R"(["x",null])"}}), Task::kMultiLabel);
+  EXPECT_EQ(deduced(labelled, {{"a", "[PAD]"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced({{"sentence1", {}}, {"sentence2", {}}, {"score", {}}}, {}), Task::kRegression);
+  EXPECT_EQ(deduced({{"tokens", {}}, {"ner_tags", {}}}, {}), Task::kTokenClassification);
+  EXPECT_EQ(deduced({{"tokens", {}}, {"ner", {}}}, {}), Task::kTokenClassification);
+  EXPECT_EQ(deduced({{"question", {}}, {"context", {}}, {"answers", {}}}, {}),
+            Task::kQuestionAnswering);
+  EXPECT_EQ(deduced(labelled, {{"a b", "B-PER O"}, {"c", "O"}}), Task::kTokenClassification);
+  EXPECT_EQ(deduced(labelled, {{"a b", "B-PER"}, {"c", "O"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced(labelled, {{"a b", "B-PER x"}}), Task::kSequenceClassification);
+  EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);
+}
+
+ScoreScale scale_of(double first, double step, int count) {
+  ScoreScale scale;
+  for (int i = 0; i < count; ++i) scale.add(first + step * i);
+  return scale;
+}
+
+TEST(ScoreScale, AScaleUpToOneIsBelowOneUpToFive) {
+  const ScoreScale ones = scale_of(0, 0.05, 21), fives = scale_of(0, 0.25, 21);
+  EXPECT_TRUE(ones.is_below(fives));
+  EXPECT_FALSE(fives.is_below(ones));
+  EXPECT_TRUE(scale_of(-1, 0.1, 21).is_below(scale_of(0, 5, 21)));  // cosines and percents
+  EXPECT_FALSE(ones.is_below(ones));
+  EXPECT_FALSE(fives.is_below(scale_of(0, 0.5, 21)));  // 0 to 10
+  EXPECT_FALSE(scale_of(0, 0.25, 4).is_below(fives));  // few rows show nothing
+}
+
+TEST(ScoreScale, AFewLargeScoresAreNoOtherScale) {
+  ScoreScale most_below = scale_of(0, 0.01, 100);
+  most_below.add(50);
+  EXPECT_FALSE(scale_of(0, 0.05, 21).is_below(most_below));
+}
+
+TEST(ScoreScale, AddsThoseOfOtherFiles) {
+  ScoreScale both = scale_of(0, 0.05, 21);
+  both.add(scale_of(0, 0.25, 21));
+  EXPECT_EQ(both.largest(), 5);
+  EXPECT_TRUE(scale_of(0, 0.05, 21).is_below(both));
+}
+
+TEST(FileRows, RowsOfTheFilesBeforeAreCounted) {
+  FileRows rows;
+  rows.expect_several();
+  rows.begin_file();
+  const auto add = [&](int first, int count, int label) {
+    for (int i = first; i < first + count; ++i) {
+      rows.add({.texts = {"text " + std::to_string(i)}, .labels = {label}}, /*has_score=*/false);
+    }
+  };
+  add(0, 20, 1);
+  add(0, 20, 1);
+  EXPECT_FALSE(rows.are_repeated()) << "within one file";
+  rows.begin_file();
+  add(0, 10, 1);
+  EXPECT_TRUE(rows.are_repeated());
+  EXPECT_EQ(rows.repeated(), 10u);
+  rows.begin_file();
+  add(0, 20, 2);
+  EXPECT_FALSE(rows.are_repeated()) << "other labels";
+  rows.begin_file();
+  add(15, 20, 1);
+  EXPECT_FALSE(rows.are_repeated()) << "a quarter of the rows";
+}
+
 const Cell kMissing;
 
 Cell text(const std::string& value) { return value; }

@@ -1,10 +1,9 @@
-#include "trainer/loop/best_rule.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "tests/support/throws_code.h"
+#include "trainer/loop/saves.h"
 
 namespace berth {
 namespace {

@@ -14,14 +14,15 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_model.h"
-#include "trainer/loop/checkpoint_files.h"
+#include "trainer/loop/checkpoint_folder.h"
 
 namespace berth {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+namespace fs = std::filesystem;
 
 class CheckpointTest : public testing::Test {
  protected:

@@ -12,7 +12,7 @@
 #include "tests/support/throws_code.h"
 #include "trainer/loop/sentence_files.h"
 #include "trainer/model/config.h"
-#include "trainer/text/tokenizer_keys.h"
+#include "trainer/text/tokenizer_class.h"
 
 // The keys that transformers and sentence-transformers write and read, which
 // tests/record/record_config_keys.py recorded.

@@ -13,8 +13,8 @@
 #include "tests/support/rank_threads.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
-#include "trainer/data/sampler.h"
-#include "trainer/loop/checkpoint_files.h"
+#include "trainer/data/batcher.h"
+#include "trainer/loop/checkpoint_folder.h"
 
 namespace berth {
 namespace {

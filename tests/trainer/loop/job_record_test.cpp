@@ -9,7 +9,7 @@
 #include "storage/base/json.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
-#include "trainer/data/label_form_record.h"
+#include "trainer/data/label_form.h"
 
 namespace berth {
 namespace {

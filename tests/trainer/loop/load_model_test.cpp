@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/local_storage.h"
-#include "storage/store_object.h"
+#include "storage/whole_file.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -18,6 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+
 using Names = std::vector<std::string>;
 
 const Names kMnli = {"entailment", "neutral", "contradiction"};

@@ -1,7 +1,7 @@
-#include "trainer/loop/model_card.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "trainer/loop/results.h"
 
 namespace berth {
 namespace {

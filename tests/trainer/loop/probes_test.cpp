@@ -5,7 +5,7 @@
 
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
-#include "trainer/loop/checkpoint_files.h"
+#include "trainer/loop/checkpoint_folder.h"
 
 namespace berth {
 namespace {

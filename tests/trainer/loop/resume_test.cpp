@@ -9,7 +9,7 @@
 #include "tests/support/held_storage.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
-#include "trainer/loop/checkpoint_files.h"
+#include "trainer/loop/checkpoint_folder.h"
 
 namespace berth {
 namespace {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/formats/tf_example_writer.h"
+#include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"

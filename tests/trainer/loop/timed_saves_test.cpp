@@ -14,7 +14,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
-#include "trainer/loop/save_pace.h"
+#include "trainer/loop/saves.h"
 
 namespace berth {
 namespace {

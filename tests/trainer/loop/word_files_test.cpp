@@ -1,6 +1,6 @@
-#include "trainer/loop/word_files.h"
-
 #include <gtest/gtest.h>
+
+#include "trainer/loop/peeked_source.h"
 
 namespace berth {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "storage/base/json.h"
-#include "trainer/metrics/class_counts.h"
+#include "trainer/metrics/metrics.h"
 
 namespace berth {
 

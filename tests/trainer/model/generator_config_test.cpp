@@ -1,11 +1,9 @@
-#include "trainer/model/generator_config.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "tests/support/throws_code.h"
-#include "trainer/model/generator_tensors.h"
+#include "trainer/model/generator.h"
 #include "trainer/model/parameter_table.h"
 
 namespace berth {

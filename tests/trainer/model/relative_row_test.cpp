@@ -1,10 +1,9 @@
-#include "trainer/model/relative_row.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 
 #include "trainer/model/config.h"
+#include "trainer/model/table_rows.h"
 
 namespace berth {
 namespace {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <stdexcept>
 
-#include "trainer/xla/stablehlo/dimensions.h"
 #include "trainer/xla/stablehlo/operations.h"
 
 namespace berth::onnx {

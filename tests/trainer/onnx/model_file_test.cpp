@@ -8,8 +8,7 @@
 #include "tests/support/tiny_config.h"
 #include "tests/trainer/onnx/interpreter.h"
 #include "tests/trainer/onnx/recorded_model.h"
-#include "trainer/model/generator_config.h"
-#include "trainer/model/generator_tensors.h"
+#include "trainer/model/generator.h"
 #include "trainer/weights/initial_values.h"
 
 namespace berth::onnx {

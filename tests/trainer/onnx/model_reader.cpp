@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "storage/base/half.h"
+#include "storage/base/dtype.h"
 #include "storage/base/protobuf_wire.h"
 
 namespace berth::onnx {

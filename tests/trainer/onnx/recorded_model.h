@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "storage/base/memory_sink.h"
+#include "storage/base/bytes.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"

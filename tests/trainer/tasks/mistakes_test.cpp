@@ -1,9 +1,7 @@
-#include "trainer/tasks/mistakes.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/support/letter_data.h"
-#include "trainer/tasks/number_sample.h"
+#include "trainer/tasks/evaluator.h"
 
 namespace berth {
 namespace {

@@ -4,8 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "trainer/tasks/line_fields.h"
-#include "trainer/tasks/spreadsheet_cells.h"
+#include "trainer/tasks/predictions.h"
 
 namespace berth {
 namespace {

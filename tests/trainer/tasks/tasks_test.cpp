@@ -7,10 +7,8 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/letter_data.h"
 #include "trainer/tasks/answer_picker.h"
-#include "trainer/tasks/empty_rows.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/glue.h"
-#include "trainer/tasks/metric_names.h"
 #include "trainer/tasks/predictions.h"
 #include "trainer/tasks/task_results.h"
 

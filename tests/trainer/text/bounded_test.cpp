@@ -6,7 +6,7 @@
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 #include "trainer/text/aligned_text.h"
-#include "trainer/text/trie.h"
+#include "trainer/text/piece_table.h"
 #include "trainer/text/unigram.h"
 
 // A tokenizer takes time and memory in proportion to the text, whatever both contain. Where it did

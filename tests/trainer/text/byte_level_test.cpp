@@ -1,10 +1,9 @@
-#include "trainer/text/byte_level.h"
-
 #include <gmock/gmock.h>
 
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
+#include "trainer/text/split_text.h"
 
 namespace berth {
 namespace {

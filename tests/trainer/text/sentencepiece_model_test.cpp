@@ -1,5 +1,3 @@
-#include "trainer/text/sentencepiece_model.h"
-
 #include <gmock/gmock.h>
 
 #include "storage/base/error.h"
@@ -7,11 +5,13 @@
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
+#include "trainer/text/sentencepiece.h"
 
 namespace berth {
 namespace {
 
 using testing::ElementsAre;
+
 using Type = SentencePieceModel::Type;
 
 struct Piece {

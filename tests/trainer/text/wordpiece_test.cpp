@@ -1,9 +1,8 @@
-#include "trainer/text/wordpiece.h"
-
 #include <gmock/gmock.h>
 
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
+#include "trainer/text/word_model.h"
 
 namespace berth {
 namespace {

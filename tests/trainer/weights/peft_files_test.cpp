@@ -1,5 +1,3 @@
-#include "trainer/weights/peft_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include "storage/base/json.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/tiny_config.h"
+#include "trainer/weights/adapters.h"
 
 namespace berth {
 namespace {

@@ -11,8 +11,6 @@
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
 #include "trainer/weights/tensorflow_names.h"
-#include "trainer/weights/tensorflow_variables.h"
-#include "trainer/weights/transpose.h"
 
 namespace berth {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "trainer/weights/model_garden_names.h"
-
 namespace berth {
 namespace {
 

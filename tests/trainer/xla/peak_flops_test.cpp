@@ -1,6 +1,6 @@
-#include "trainer/xla/peak_flops.h"
-
 #include <gtest/gtest.h>
+
+#include "trainer/xla/xla_device.h"
 
 namespace berth {
 namespace {

@@ -1,10 +1,8 @@
-#include "trainer/xla/xla_memory.h"
-
 #include <gmock/gmock.h>
 
 #include "tests/support/tiny_config.h"
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
-#include "trainer/xla/layout/shapes.h"
+#include "trainer/xla/layout/laid_out_batch.h"
 #include "trainer/xla/xla_engine.h"
 
 namespace berth {

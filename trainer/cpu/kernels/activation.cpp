@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "trainer/cpu/kernels/kernels.h"
 
 namespace berth {
@@ -46,6 +49,70 @@ void Kernels::activation_backward(ConstTensor x, Activation activation, Tensor d
         float chunk[kChunk];
         loops_.from_bf16(x.bf16() + at, chunk, count);
         apply(chunk, dy.f32() + at, count);
+      }
+    }
+  });
+}
+
+namespace {
+
+constexpr int64_t kChunk = 1024;
+using Chunk = std::array<float, kChunk>;
+
+// `count` elements of x from `at` on in fp32: those themselves, or copies in `room`.
+const float* widened(const CpuLoops& loops, ConstTensor x, int64_t at, int64_t count, Chunk& room) {
+  if (x.dtype == DType::kF32) return x.f32() + at;
+  loops.from_bf16(x.bf16() + at, room.data(), count);
+  return room.data();
+}
+
+}  // namespace
+
+void Kernels::gated_activation_forward(ConstTensor x, Activation activation, Tensor y,
+                                       Tensor kept) {
+  const ProfileScope scope(pool_.profiler(), "gated_activation_forward", bytes_of({x, y, kept}));
+  const int64_t width = y.columns();
+  assert(x.columns() == 2 * width && x.rows() == y.rows());
+  parallel(y.rows(), row_grain(2 * width), [&](int64_t begin, int64_t end, int) {
+    Chunk room;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * 2 * width;
+      if (kept) keep_row(x.f32() + at, kept, at, 2 * width);
+      const ConstTensor source = kept ? ConstTensor(kept) : x;
+      float* const to = y.f32() + row * width;
+      activate_row(source, activation, at, width, to);
+      for (int64_t c = 0; c < width; c += kChunk) {
+        const int64_t count = std::min(kChunk, width - c);
+        const float* const gate = widened(loops_, source, at + width + c, count, room);
+        for (int64_t i = 0; i < count; ++i) to[c + i] *= gate[i];
+      }
+    }
+  });
+}
+
+void Kernels::gated_activation_backward(ConstTensor x, Activation activation, ConstTensor dy,
+                                        Tensor dx) {
+  const ProfileScope scope(pool_.profiler(), "gated_activation_backward", bytes_of({x, dy, dx}));
+  const int64_t width = dy.columns();
+  assert(x.columns() == 2 * width && dx.columns() == 2 * width);
+  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
+  const auto apply_backward = loops_.activation_backward[static_cast<size_t>(activation)];
+  parallel(dy.rows(), row_grain(2 * width), [&](int64_t begin, int64_t end, int) {
+    Chunk input_room, gate_room, activated;
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t c = 0; c < width; c += kChunk) {
+        const int64_t count = std::min(kChunk, width - c), at = row * 2 * width + c;
+        const float* const input = widened(loops_, x, at, count, input_room);
+        const float* const gate = widened(loops_, x, at + width, count, gate_room);
+        const float* const d = dy.f32() + row * width + c;
+        float* const dinput = dx.f32() + at;
+        float* const dgate = dinput + width;
+        apply(input, activated.data(), count);
+        for (int64_t i = 0; i < count; ++i) {
+          dgate[i] = d[i] * activated[static_cast<size_t>(i)];
+          dinput[i] = d[i] * gate[i];
+        }
+        apply_backward(input, dinput, count);
       }
     }
   });

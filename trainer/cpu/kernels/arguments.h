@@ -1,9 +1,12 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "trainer/cpu/kernels/tensor.h"
+#include "trainer/model/update.h"
 
 // The arguments of the operations in kernels.h, in groups. The shape letters are explained there.
 // All these structs are values that borrow their tensors for one call.
@@ -207,5 +210,100 @@ struct SpanLossInputs {
   ConstTensor starts, ends;  // int32 [B]: rows of logits inside the sequence, or negative
   ConstTensor weights{};     // [B]; null: every sequence weighs 1
 };
+
+// One update while it runs: its inputs, and the sums to which its micro-batches add. Not
+// thread-safe.
+struct StepState {
+  // Starts a new update: all sums are zero afterwards.
+  void begin(const UpdateInputs& update) {
+    *this = {};
+    inputs = update;
+  }
+  // Starts the next micro-batch. Dropout counts its rows from these numbers of tokens and
+  // sequences, which come before it in this update on any rank.
+  void begin_micro_batch(uint64_t tokens_before, uint64_t sequences_before) {
+    first_token = tokens_before;
+    first_sequence = sequences_before;
+  }
+  // Ends the sums: computes grad_norm, and gradient_scale = 1 / examples, which is smaller by
+  // max_grad_norm / grad_norm where the norm exceeds max_grad_norm (0: no clipping).
+  void finish_gradients(float max_grad_norm) {
+    const double mean = examples > 0 ? 1 / examples : 0;
+    grad_norm = std::sqrt(squares) * mean;
+    const bool clips = max_grad_norm > 0 && grad_norm > static_cast<double>(max_grad_norm);
+    const double clip = clips ? static_cast<double>(max_grad_norm) / grad_norm : 1;
+    gradient_scale = static_cast<float>(mean * clip);
+  }
+  UpdateOutcome outcome() const {
+    return {.loss_sum = loss_sum, .examples = examples, .grad_norm = grad_norm};
+  }
+
+  UpdateInputs inputs{};
+  uint64_t first_token = 0, first_sequence = 0;
+  double loss_sum = 0, examples = 0;
+  // The second loss of tasks that have two, in evaluation. In training there is one sum of both.
+  double second_loss_sum = 0, second_examples = 0;
+  double squares = 0;        // of the summed gradient's elements
+  double grad_norm = 0;      // as in UpdateOutcome
+  float gradient_scale = 0;  // by which the optimizer multiplies the summed gradient
+};
+
+}  // namespace berth
+
+// The arguments of the optimizer's operations in kernels.h. All these structs are values that
+// borrow their tensors for one call.
+namespace berth {
+
+// Facts about a row of an embedding table's gradient and moments, as bits of an int32 for each row.
+// A row without a bit holds zeros there, so an update need not read it: most rows are in no text. A
+// bit that is set without need is harmless.
+enum RowMark : int32_t { kHasGradient = 1, kHasMoments = 2 };
+
+// The gradient dy^T x [N,K] of a matrix as its two factors. For a batch of few tokens these are
+// smaller than their product, and quicker to store until the update.
+struct FactoredGradient {
+  ConstTensor dy, x;  // [T,N], [T,K], both in product_dtype()
+
+  explicit operator bool() const { return static_cast<bool>(dy); }
+};
+
+// One gradient, for the sum of its squares: either its values or its factors.
+struct Gradient {
+  ConstTensor values{};  // of any shape, fp32 or product_dtype()
+  FactoredGradient factors{};
+  // The RowMarks of a table that is looked up. Rows without kHasGradient are not read. Null: all
+  // values are read.
+  ConstTensor marks{};
+};
+
+// One parameter, or neighbours in memory that are updated alike: what an update reads and writes,
+// and how. All tensors have the same number of elements; w, m and v are fp32.
+struct UpdateRange {
+  Tensor w;
+  // The gradient is either g, in fp32 or product_dtype(), or the factors. Then w is one matrix.
+  Tensor g{};
+  FactoredGradient factors{};
+  Tensor m, v;     // the first and the second moment
+  Tensor marks{};  // the RowMarks of a table that is looked up; null for other parameters
+  float weight_decay = 0;
+  float rate_scale = 1;  // times the step's learning rate
+  bool adapts = true;    // whether LAMB scales the step by the size of the weights
+  // Whether g is set to zero, for the next update to add to. Only an fp32 gradient can be.
+  bool zeroes_gradient = true;
+};
+
+// Sums of squares by which LAMB scales a step.
+struct LambSquares {
+  double weights = 0, steps = 0;
+};
+
+// What an update of all elements reads and writes: weights and moments twice, gradients once.
+inline double bytes_of(std::span<const UpdateRange> ranges) {
+  double sum = 0;
+  for (const UpdateRange& range : ranges) {
+    sum += 2 * bytes_of({range.w, range.m, range.v}) + bytes_of({range.g});
+  }
+  return sum;
+}
 
 }  // namespace berth

@@ -2,10 +2,8 @@
 
 #include <cstring>
 
-#include "storage/base/counted.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
-#include "trainer/cpu/kernels/flush_denormals.h"
 #include "trainer/cpu/kernels/gemm.h"
 #include "trainer/cpu/kernels/instruction_set.h"
 

@@ -5,7 +5,7 @@
 
 #include "storage/base/thread_pool.h"
 #include "trainer/cpu/kernels/kernels.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

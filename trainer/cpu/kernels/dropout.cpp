@@ -1,8 +1,9 @@
+#include "trainer/cpu/kernels/dropout.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "storage/base/philox.h"
-#include "trainer/cpu/kernels/dropout_draw.h"
 
 namespace berth {
 namespace {

@@ -1,12 +1,37 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "storage/base/thread_pool.h"
-#include "trainer/cpu/kernels/tile_grid.h"
 
 namespace berth {
+
+// Rows [row, row + rows) and columns [column, column + columns) of a product's result.
+struct Tile {
+  int64_t row, rows, column, columns;
+};
+using TileFunction = std::function<void(const Tile&)>;
+
+struct TileSize {
+  int64_t rows, columns;
+};
+
+// How many pieces of this size cover `size`.
+inline int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
+
+// Cuts C [m,n], whose elements are sums of k products, into fixed tiles, one for each thread that
+// is worth waking. Calls fn(tile, thread) on these threads, with denormals flushed. Tiles begin at
+// multiples of `multiple`.
+void for_each_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                   const std::function<void(const Tile& tile, int thread)>& fn);
+
+// The same with tiles of nearly the same size, at most `most` (a multiple of `multiple`), of which
+// a thread may get several. Results must not depend on where C is cut.
+void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, TileSize multiple,
+                         TileSize most,
+                         const std::function<void(const Tile& tile, int thread)>& fn);
 
 // A row-major fp32 factor of a product, with rows `stride` apart. Where it is transposed, the
 // product takes it with rows and columns exchanged.
@@ -56,5 +81,14 @@ void multiply_in_tiles(const Product& product, TileSize most, float* room, const
 
 // The name of the kernels that OpenBLAS chose for this CPU, such as "Zen" or "SkylakeX".
 std::string blas_core();
+
+// Makes the packing buffer that OpenBLAS uses on the calling thread. Later calls on the same thread
+// do nothing. Throws kMemory.
+//
+// Debian's serial OpenBLAS (0.3.21) takes buffers from a table that it does not lock. Two threads
+// that multiply at once sometimes share a buffer, and both results are wrong. Therefore the linker
+// (--wrap) replaces its blas_memory_alloc and blas_memory_free by functions that give every thread
+// a buffer of its own.
+void prepare_blas_buffer();
 
 }  // namespace berth

@@ -14,15 +14,11 @@
 #include "trainer/cpu/kernels/arguments.h"
 #include "trainer/cpu/kernels/bf16/bf16_products.h"
 #include "trainer/cpu/kernels/int8/int8_products.h"
+#include "trainer/cpu/kernels/linear.h"
 #include "trainer/cpu/kernels/loops.h"
-#include "trainer/cpu/kernels/step_state.h"
 #include "trainer/cpu/kernels/tensor.h"
-#include "trainer/cpu/kernels/update_range.h"
-#include "trainer/cpu/kernels/weight.h"
-#include "trainer/model/activation.h"
-#include "trainer/model/loss_options.h"
-#include "trainer/model/optimizer_options.h"
-#include "trainer/model/precision.h"
+#include "trainer/model/functions.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

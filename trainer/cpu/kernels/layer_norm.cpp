@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/dropout.h"
 
 namespace berth {
 

@@ -1,7 +1,46 @@
-#include "trainer/cpu/kernels/dropout_draw.h"
+#include "trainer/cpu/kernels/linear.h"
+
+#include "trainer/cpu/kernels/dropout.h"
 #include "trainer/cpu/kernels/gemm.h"
 
 namespace berth {
+namespace {
+
+// Products with fewer outputs than this, such as a classifier's, stay in fp32, because they cost
+// little and the job reports their results.
+constexpr int64_t kLeastOutputs = kPanelColumns / 2;
+
+}  // namespace
+
+Weight::Weight(ConstTensor values, WeightUse use, Bf16Products* bf16, Int8Products* int8)
+    : values_(values),
+      use_(use),
+      products_(values.rows() >= kLeastOutputs ? bf16 : nullptr),
+      int8_(values.rows() >= kLeastOutputs ? int8 : nullptr) {
+  if (!values) return;
+  if (int8_ != nullptr) in_int8_ = int8_->pack(values_);
+  if (int8_ != nullptr || products_ == nullptr) return;
+  const auto [packs_forward, packs_backward] = products_->packs(use);
+  if (packs_forward) forward_ = products_->make_matrix(values.columns(), values.rows());
+  if (packs_backward) backward_ = products_->make_matrix(values.rows(), values.columns());
+  refresh();
+}
+
+void Weight::refresh() {
+  if (int8_ != nullptr) in_int8_ = int8_->pack(values_);
+  if (!forward_) return;
+  products_->pack({values_.f32(), values_.columns(), true}, *forward_,
+                  backward_ ? &*backward_ : nullptr);
+}
+
+size_t Weight::packed_bytes() const {
+  if (int8_ != nullptr) return int8_->matrix_bytes(values_.columns(), values_.rows());
+  if (products_ == nullptr) return 0;
+  const auto [packs_forward, packs_backward] = products_->packs(use_);
+  return (packs_forward ? products_->matrix_bytes(values_.columns(), values_.rows()) : 0) +
+         (packs_backward ? products_->matrix_bytes(values_.rows(), values_.columns()) : 0);
+}
+
 namespace {
 
 // y = x w^T + bias.
@@ -141,6 +180,84 @@ void Kernels::add_column_sums(ConstTensor x, Tensor sums) {
       for (int64_t c = 0; c < width; ++c) sums.f32()[column + c] += static_cast<float>(total[c]);
     }
   });
+}
+
+void Kernels::multiply_narrow(const Product& product) {
+  count(product);
+  multiply(pool_, product);
+}
+
+void Kernels::low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Tensor down,
+                               Tensor y) {
+  const ProfileScope scope(pool_.profiler(), "low_rank_forward",
+                           bytes_of({x, adapter.a, down, y, y}));
+  const auto& [a, b, scale, column] = adapter;
+  const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows();
+  assert(a.columns() == inputs && b.columns() == rank && down.columns() == rank);
+  assert(column + b.rows() <= y.columns());
+  multiply_narrow({.m = tokens,
+                   .n = rank,
+                   .k = inputs,
+                   .a = {x.f32(), inputs},
+                   .b = {a.f32(), inputs, true},
+                   .c = down.f32(),
+                   .c_stride = rank});
+  multiply_narrow({.m = tokens,
+                   .n = b.rows(),
+                   .k = rank,
+                   .a = {down.f32(), rank},
+                   .b = {b.f32(), rank, true},
+                   .c = y.f32() + column,
+                   .c_stride = y.columns(),
+                   .scale = scale,
+                   .add = true});
+}
+
+void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
+                                const LowRankFactors& adapter, const LowRankGradients& gradients) {
+  const ProfileScope scope(pool_.profiler(), "low_rank_backward",
+                           bytes_of({dy, x, down, gradients.dx}));
+  const auto& [a, b, scale, column] = adapter;
+  const auto& [ddown, dx, into_dx, da, db] = gradients;
+  const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows(), outputs = b.rows();
+  const float* const dout = dy.f32() + column;
+  multiply_narrow({.m = tokens,
+                   .n = rank,
+                   .k = outputs,
+                   .a = {dout, dy.columns()},
+                   .b = {b.f32(), rank},
+                   .c = ddown.f32(),
+                   .c_stride = rank,
+                   .scale = scale});
+  if (db) {
+    multiply_narrow({.m = outputs,
+                     .n = rank,
+                     .k = tokens,
+                     .a = {dout, dy.columns(), true},
+                     .b = {down.f32(), rank},
+                     .c = db.f32(),
+                     .c_stride = rank,
+                     .scale = scale,
+                     .add = true});
+  }
+  if (da) {
+    multiply_narrow({.m = rank,
+                     .n = inputs,
+                     .k = tokens,
+                     .a = {ddown.f32(), rank, true},
+                     .b = {x.f32(), inputs},
+                     .c = da.f32(),
+                     .c_stride = inputs,
+                     .add = true});
+  }
+  multiply_narrow({.m = tokens,
+                   .n = inputs,
+                   .k = rank,
+                   .a = {ddown.f32(), rank},
+                   .b = {a.f32(), inputs},
+                   .c = dx.f32(),
+                   .c_stride = inputs,
+                   .add = into_dx == Into::kAdd});
 }
 
 }  // namespace berth

@@ -1,11 +1,113 @@
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
+#include "storage/base/philox.h"
+#include "trainer/cpu/kernels/arguments.h"
 #include "trainer/cpu/kernels/kernels.h"
-#include "trainer/cpu/kernels/row_losses.h"
+#include "trainer/cpu/kernels/loops.h"
+#include "trainer/cpu/kernels/tensor.h"
 
 namespace berth {
 namespace {
+
+// The losses of rows. Threads compute them, each for rows of its own, and one thread adds them up
+// in the order of the rows. Borrows the weights.
+class RowLosses {
+ public:
+  // Null weights are 1.
+  RowLosses(int64_t rows, ConstTensor weights)
+      : weights_(weights ? weights.f32() : nullptr), losses_(static_cast<size_t>(rows)) {
+    assert(!weights || weights.elements() == rows);
+  }
+
+  float weight(int64_t row) const { return weights_ != nullptr ? weights_[row] : 1.0f; }
+  void set(int64_t row, double loss) { losses_[static_cast<size_t>(row)] = {loss, true}; }
+
+  // Adds weight * loss, and the weight, of every row whose loss was set.
+  void add_to(StepState& state) const {
+    for (size_t row = 0; row < losses_.size(); ++row) {
+      if (!losses_[row].counts) continue;
+      const auto weight = static_cast<double>(this->weight(static_cast<int64_t>(row)));
+      state.loss_sum += weight * losses_[row].loss;
+      state.examples += weight;
+    }
+  }
+
+ private:
+  struct RowLoss {
+    double loss = 0;
+    bool counts = false;
+  };
+  const float* weights_;
+  std::vector<RowLoss> losses_;
+};
+
+// Draws one column of each row from the row's probabilities, which come tile by tile from the first
+// column on: the first one up to which the probabilities sum to more than the row's random number
+// (the inverse of the distribution function). This takes one random number for a row. Gumbel noise
+// would take one for each column, and the distribution is the same. Borrows what it is made from.
+// Threads may add tiles of different rows.
+class RowSamples {
+ public:
+  // Null samples: nothing is drawn.
+  RowSamples(const CpuLoops& loops, const SampleDraws& draws, Tensor samples)
+      : loops_(loops), draws_(draws), samples_(samples) {
+    if (!samples_) return;
+    assert(draws_.tokens.elements() == samples_.elements());
+    std::fill_n(samples_.i32(), samples_.elements(), kNone);
+    sums_.assign(static_cast<size_t>(samples_.elements()), 0);
+  }
+
+  explicit operator bool() const { return static_cast<bool>(samples_); }
+
+  // The probabilities of columns [first, first + count) of a row.
+  void add(int64_t row, const float* probabilities, int64_t first, int64_t count) {
+    int32_t& sample = samples_.i32()[row];
+    if (sample != kNone) return;
+    const double wanted = draw(row);
+    double& before = sums_[static_cast<size_t>(row)];
+    const double all = before + loops_.sum(probabilities, count);
+    if (all <= wanted) {
+      before = all;
+      return;
+    }
+    double sum = before;
+    int64_t last = 0;  // where rounding hides the end of the sum: the last column that is possible
+    for (int64_t column = 0; column < count; ++column) {
+      if (!(probabilities[column] > 0)) continue;
+      last = column;
+      sum += static_cast<double>(probabilities[column]);
+      if (sum > wanted) break;
+    }
+    sample = static_cast<int32_t>(first + last);
+  }
+
+  // To be called behind the last tile of a row. Where rounding left the sum of all probabilities
+  // below the random number, the row gets the column `likely`.
+  void finish(int64_t row, int64_t likely) {
+    int32_t& sample = samples_.i32()[row];
+    if (sample == kNone) sample = static_cast<int32_t>(likely);
+  }
+
+ private:
+  static constexpr int32_t kNone = -1;
+
+  // From 0 to 1, without 1.
+  double draw(int64_t row) const {
+    const uint64_t token = draws_.first_token + static_cast<uint64_t>(draws_.tokens.i32()[row]);
+    const auto words = philox4x32({low_word(token), high_word(token), 0, 0}, draws_.key);
+    return words[0] * 0x1p-32 + (words[1] >> 12) * 0x1p-52;
+  }
+
+  const CpuLoops& loops_;
+  const SampleDraws& draws_;
+  const Tensor samples_;
+  std::vector<double> sums_;  // of the probabilities so far
+};
 
 double log_sum_exp(const CpuLoops& loops, const float* row, int64_t count) {
   const float max = loops.maximum(row, count);
@@ -134,6 +236,426 @@ void Kernels::span_cross_entropy(const SpanLossInputs& inputs, StepState& state,
     }
   });
   losses.add_to(state);
+}
+
+namespace {
+
+// log(softmax(logits / temperature)).
+void log_softmax(const float* logits, int64_t classes, double temperature,
+                 std::vector<double>& out) {
+  out.assign(logits, logits + classes);
+  double most = out[0];
+  for (double& x : out) {
+    x /= temperature;
+    most = std::max(most, x);
+  }
+  double sum = 0;
+  for (const double x : out) sum += std::exp(x - most);
+  const double log_sum = most + std::log(sum);
+  for (double& x : out) x -= log_sum;
+}
+
+}  // namespace
+
+void Kernels::distilled_cross_entropy(const LossInputs& inputs, ConstTensor teacher,
+                                      const DistillationLoss& options, float smoothing,
+                                      StepState& state, Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "distilled_cross_entropy",
+                           bytes_of({inputs.logits, teacher, dlogits}));
+  const ConstTensor logits = inputs.logits, labels = inputs.targets;
+  const int64_t rows = logits.rows(), classes = logits.columns();
+  assert(teacher.elements() == logits.elements());
+  const double soft = options.weight, hard = 1 - soft, temperature = options.temperature;
+  const double share = static_cast<double>(smoothing) / static_cast<double>(classes);
+  RowLosses losses(rows, inputs.weights);
+  parallel(rows, row_grain(64 * classes), [&](int64_t begin, int64_t end, int) {
+    std::vector<double> plain, student, wanted;  // logarithms of probabilities
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t label = labels.i32()[b];
+      assert(label < classes);
+      float* gradient = dlogits ? dlogits.f32() + b * classes : nullptr;
+      if (label < 0) {
+        if (gradient != nullptr) std::fill_n(gradient, classes, 0.0f);
+        continue;
+      }
+      log_softmax(logits.f32() + b * classes, classes, 1, plain);
+      log_softmax(logits.f32() + b * classes, classes, temperature, student);
+      log_softmax(teacher.f32() + b * classes, classes, temperature, wanted);
+      const double weight = static_cast<double>(losses.weight(b));
+      double loss = 0;
+      for (int64_t c = 0; c < classes; ++c) {
+        const auto at = static_cast<size_t>(c);
+        const double target = share + (c == label ? 1 - static_cast<double>(smoothing) : 0);
+        const double probability = std::exp(wanted[at]);
+        loss -= hard * target * plain[at];
+        loss += soft * temperature * temperature * probability * (wanted[at] - student[at]);
+        if (gradient == nullptr) continue;
+        gradient[c] = static_cast<float>(
+            weight * (hard * (std::exp(plain[at]) - target) +
+                      soft * temperature * (std::exp(student[at]) - probability)));
+      }
+      losses.set(b, loss);
+    }
+  });
+  losses.add_to(state);
+}
+
+namespace {
+
+// The softmax of a row, of which some columns were seen so far.
+struct RowSoftmax {
+  float max = -std::numeric_limits<float>::infinity();
+  double sum_of_exp = 0;  // relative to max
+  double sum = 0;         // of the logits; only where labels are smoothed
+  float target = 0;       // the target's logit
+  int64_t best = 0;       // the first column that has the logit `max`
+
+  double log_sum_exp() const { return static_cast<double>(max) + std::log(sum_of_exp); }
+
+  // Adds columns [first, first + count).
+  void add(const CpuLoops& loops, const float* logits, int64_t first, int64_t count) {
+    const float most = loops.maximum(logits, count);
+    const double exps = loops.sum_of_exp(logits, most, count);
+    if (most > max) {
+      sum_of_exp = sum_of_exp * std::exp(static_cast<double>(max - most)) + exps;
+      max = most;
+      best = first + (std::find(logits, logits + count, most) - logits);
+    } else {
+      sum_of_exp += exps * std::exp(static_cast<double>(most - max));
+    }
+  }
+};
+
+// The softmaxes of some rows, tile by tile. Borrows what it is made from.
+class VocabularyRows {
+ public:
+  VocabularyRows(const CpuLoops& loops, const VocabularyInputs& inputs, int64_t vocabulary,
+                 float smoothing)
+      : loops_(loops),
+        targets_(inputs.targets.i32()),
+        has_weights_(inputs.weights),
+        vocabulary_(vocabulary),
+        smoothing_(smoothing),
+        losses_(inputs.x.rows(), inputs.weights),
+        softmaxes_(static_cast<size_t>(inputs.x.rows())) {}
+
+  // Takes the logits of a row inside a tile. Called once for each tile of the row.
+  void add(const Tile& tile, int64_t row, const float* logits) {
+    RowSoftmax& softmax = softmaxes_[static_cast<size_t>(row)];
+    softmax.add(loops_, logits, tile.column, tile.columns);
+    if (smoothing_ > 0) softmax.sum += loops_.sum(logits, tile.columns);
+    const int64_t target = targets_[row] - tile.column;
+    if (target >= 0 && target < tile.columns) softmax.target = logits[target];
+  }
+
+  // Ends the row, after all of its tiles were added. `prediction` is its row of
+  // VocabularyOutputs::predictions.
+  void finish(int64_t row, float* prediction) {
+    const RowSoftmax& softmax = softmaxes_[static_cast<size_t>(row)];
+    auto target = static_cast<double>(softmax.target);
+    if (smoothing_ > 0) {
+      const double mean = softmax.sum / static_cast<double>(vocabulary_);
+      target += static_cast<double>(smoothing_) * (mean - target);
+    }
+    const double loss = targets_[row] >= 0 ? softmax.log_sum_exp() - target : 0;
+    if (targets_[row] >= 0) losses_.set(row, loss);
+    prediction[0] = static_cast<float>(loss);
+    prediction[1] = static_cast<float>(softmax.best);
+  }
+
+  bool has_target(int64_t row) const { return targets_[row] >= 0; }
+
+  // Turns the logits of a finished row inside a tile into their probabilities.
+  void make_probabilities(const Tile& tile, int64_t row, float* logits) const {
+    const double log_sum = softmaxes_[static_cast<size_t>(row)].log_sum_exp();
+    loops_.softmax(logits, static_cast<float>(log_sum), tile.columns, logits);
+  }
+
+  // Draws from the probabilities of a finished row inside a tile.
+  void sample(const Tile& tile, int64_t row, const float* probabilities,
+              RowSamples& samples) const {
+    samples.add(row, probabilities, tile.column, tile.columns);
+    if (tile.column + tile.columns < vocabulary_) return;
+    samples.finish(row, softmaxes_[static_cast<size_t>(row)].best);
+  }
+
+  // Turns the probabilities of a finished row inside a tile into the gradient of the logits.
+  void make_gradient(const Tile& tile, int64_t row, float* logits) const {
+    const int64_t target = targets_[row] - tile.column;
+    if (target >= 0 && target < tile.columns) logits[target] -= 1.0f - smoothing_;
+    if (smoothing_ == 0 && !has_weights_) return;
+    const float weight = losses_.weight(row);
+    const float share = smoothing_ / static_cast<float>(vocabulary_);
+    for (int64_t c = 0; c < tile.columns; ++c) logits[c] = weight * (logits[c] - share);
+  }
+
+  void add_losses_to(StepState& state) const { losses_.add_to(state); }
+
+ private:
+  const CpuLoops& loops_;
+  const int32_t* const targets_;
+  const bool has_weights_;
+  const int64_t vocabulary_;
+  const float smoothing_;
+  RowLosses losses_;
+  std::vector<RowSoftmax> softmaxes_;
+};
+
+// The matrix [rows,columns] in the memory of a tile.
+Tensor part_of(Tensor memory, const Tile& tile) {
+  assert(tile.rows * tile.columns <= memory.elements());
+  memory.rank = 2;
+  memory.shape = {tile.rows, tile.columns, 0};
+  return memory;
+}
+
+// Calls fn(tile) for the tiles of some rows, from the first column on.
+template <typename Fn>
+void for_columns(Tile tile, int64_t most_columns, int64_t vocabulary, const Fn& fn) {
+  for (tile.column = 0; tile.column < vocabulary; tile.column += most_columns) {
+    tile.columns = std::min(most_columns, vocabulary - tile.column);
+    fn(tile);
+  }
+}
+
+}  // namespace
+
+// With few rows, whole rows fit. With a small vocabulary, 256 whole rows fit: then the table's
+// gradient is read and written once for 256 rows, which costs less than a second pass. With a large
+// vocabulary, 1,024 rows share each packed panel of the table.
+TileSize Kernels::vocabulary_tile(int64_t rows, int64_t vocabulary) {
+  constexpr int64_t kElements = int64_t{1} << 21, kMostRows = 1024, kLeastRows = 256;
+  rows = std::clamp<int64_t>(rows, 1, kMostRows);
+  if (rows * vocabulary <= kElements) return {rows, vocabulary};
+  if (kLeastRows * vocabulary <= kElements) return {kElements / vocabulary, vocabulary};
+  return {rows, kElements / rows / kPanelColumns * kPanelColumns};
+}
+
+void Kernels::vocabulary_logits(const VocabularyInputs& inputs, const Weight& w, const Tile& tile,
+                                Tensor logits) {
+  const int64_t inner = inputs.x.columns();
+  std::optional<Bf16Part> packed;
+  if (w.forward()) packed = w.forward()->columns_from(tile.column, tile.columns);
+  multiply_by(w, packed,
+              {.m = tile.rows,
+               .n = tile.columns,
+               .k = inner,
+               .a = {inputs.x.f32() + tile.row * inner, inner},
+               .b = {w.values().f32() + tile.column * inner, inner, true},
+               .c = logits.f32(),
+               .c_stride = tile.columns,
+               .bias = inputs.bias.f32() + tile.column});
+}
+
+void Kernels::add_vocabulary_gradients(const VocabularyInputs& inputs, const Weight& w,
+                                       const Tile& tile, ConstTensor dlogits,
+                                       const VocabularyOutputs& outputs) {
+  const int64_t inner = inputs.x.columns();
+  const float* const x = inputs.x.f32() + tile.row * inner;
+  std::optional<Bf16Part> packed;
+  if (w.backward()) packed = w.backward()->depths_from(tile.column, tile.columns);
+  multiply_by(w, packed,
+              {.m = tile.rows,
+               .n = inner,
+               .k = tile.columns,
+               .a = {dlogits.f32(), tile.columns},
+               .b = {w.values().f32() + tile.column * inner, inner},
+               .c = outputs.dx.f32() + tile.row * inner,
+               .c_stride = inner,
+               .add = tile.column > 0});
+  if (outputs.dw) {
+    multiply_by(w, std::nullopt,
+                {.m = tile.columns,
+                 .n = inner,
+                 .k = tile.rows,
+                 .a = {dlogits.f32(), tile.columns, true},
+                 .b = {x, inner},
+                 .c = outputs.dw.f32() + tile.column * inner,
+                 .c_stride = inner,
+                 .add = true});
+  }
+  if (outputs.dbias) add_column_sums(dlogits, outputs.dbias.slice(tile.column, tile.columns));
+}
+
+void Kernels::vocabulary_cross_entropy(const VocabularyInputs& inputs, const Weight& w,
+                                       float smoothing, StepState& state,
+                                       const VocabularyOutputs& outputs) {
+  const ProfileScope scope(pool_.profiler(), "vocabulary_cross_entropy",
+                           bytes_of({inputs.x, w.values(), outputs.dx, outputs.dw}));
+  const int64_t rows = inputs.x.rows(), vocabulary = w.values().rows();
+  const TileSize most{outputs.tile.rows(), std::min(outputs.tile.columns(), vocabulary)};
+  assert(most.columns % kPanelColumns == 0 || most.columns == vocabulary);
+  assert(inputs.targets.elements() == rows && outputs.predictions.elements() == 2 * rows);
+  VocabularyRows softmaxes(loops_, inputs, vocabulary, smoothing);
+  RowSamples samples(loops_, inputs.draws, outputs.samples);
+  const auto for_rows = [&](const Tile& tile, const auto& fn) {
+    parallel(tile.rows, row_grain(tile.columns), [&](int64_t begin, int64_t end, int) {
+      float* const logits = outputs.tile.f32();
+      for (int64_t r = begin; r < end; ++r) fn(tile.row + r, logits + r * tile.columns);
+    });
+  };
+  for (Tile block{}; block.row < rows; block.row += most.rows) {
+    block.rows = std::min(most.rows, rows - block.row);
+    for_columns(block, most.columns, vocabulary, [&](const Tile& tile) {
+      vocabulary_logits(inputs, w, tile, part_of(outputs.tile, tile));
+      for_rows(tile, [&](int64_t row, float* logits) { softmaxes.add(tile, row, logits); });
+    });
+    for (int64_t row = block.row; row < block.row + block.rows; ++row) {
+      softmaxes.finish(row, outputs.predictions.f32() + 2 * row);
+    }
+    if (!outputs.dx && !samples) continue;
+    for_columns(block, most.columns, vocabulary, [&](const Tile& tile) {
+      const Tensor part = part_of(outputs.tile, tile);
+      if (most.columns < vocabulary) vocabulary_logits(inputs, w, tile, part);
+      for_rows(tile, [&](int64_t row, float* logits) {
+        if (!softmaxes.has_target(row)) {
+          std::fill_n(logits, tile.columns, 0.0f);
+          return;
+        }
+        softmaxes.make_probabilities(tile, row, logits);
+        if (samples) softmaxes.sample(tile, row, logits, samples);
+        if (outputs.dx) softmaxes.make_gradient(tile, row, logits);
+      });
+      if (outputs.dx) add_vocabulary_gradients(inputs, w, tile, part, outputs);
+    });
+  }
+  softmaxes.add_losses_to(state);
+}
+
+namespace {
+
+constexpr double kScale = 20;  // of the cosines whose softmax finds a text's partner
+
+double dot_product(const float* a, const float* b, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += double{a[i]} * double{b[i]};
+  return sum;
+}
+
+// The lengths of the rows of x, of which none counts as shorter than `least`.
+std::vector<double> lengths_of(ConstTensor x, double least) {
+  std::vector<double> lengths;
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    const float* row = x.f32() + r * x.columns();
+    lengths.push_back(std::max(least, std::sqrt(dot_product(row, row, x.columns()))));
+  }
+  return lengths;
+}
+
+}  // namespace
+
+void Kernels::cosine_squared_error(const GroupInputs& inputs, StepState& state, Tensor outputs,
+                                   Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "cosine_squared_error",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  constexpr double kLeastLength = 1e-8;  // as in torch.cosine_similarity
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns();
+  assert(inputs.group == 2 && outputs.elements() == examples);
+  const std::vector<double> lengths = lengths_of(x, kLeastLength);
+  RowLosses losses(examples, inputs.weights);
+  parallel(examples, row_grain(4 * hidden), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const float *u = x.f32() + 2 * b * hidden, *v = u + hidden;
+      const double of_u = lengths[static_cast<size_t>(2 * b)],
+                   of_v = lengths[static_cast<size_t>(2 * b + 1)];
+      const double cosine = dot_product(u, v, hidden) / (of_u * of_v);
+      outputs.f32()[b] = static_cast<float>(cosine);
+      if (!inputs.has_loss) continue;
+      const double error = cosine - static_cast<double>(inputs.targets.f32()[b]);
+      losses.set(b, error * error);
+      if (!dembeddings) continue;
+      const double dcosine = 2 * error * static_cast<double>(losses.weight(b));
+      float *du = dembeddings.f32() + 2 * b * hidden, *dv = du + hidden;
+      for (int64_t h = 0; h < hidden; ++h) {
+        const double along_u = double{u[h]} / of_u, along_v = double{v[h]} / of_v;
+        du[h] = static_cast<float>(dcosine * (along_v - cosine * along_u) / of_u);
+        dv[h] = static_cast<float>(dcosine * (along_u - cosine * along_v) / of_v);
+      }
+    }
+  });
+  losses.add_to(state);
+}
+
+void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Tensor scores,
+                                 Tensor outputs, Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "in_batch_negatives",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  constexpr double kLeastLength = 1e-12;  // as in torch.nn.functional.normalize
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns(), group = inputs.group;
+  const int64_t others = (group - 1) * examples;
+  assert(group >= 2 && scores.rows() == examples && scores.columns() == others);
+  const std::vector<double> lengths = lengths_of(x, kLeastLength);
+  // The row of x that holds an example's first text, or the text of a column of the scores.
+  const auto anchor = [&](int64_t example) { return group * example; };
+  const auto candidate = [&](int64_t column) {
+    return group * (column % examples) + 1 + column / examples;
+  };
+  const auto length = [&](int64_t row) { return lengths[static_cast<size_t>(row)]; };
+  RowLosses losses(examples, inputs.weights);
+  parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      float* row = scores.f32() + b * others;
+      for (int64_t c = 0; c < others; ++c) {
+        const double product =
+            dot_product(x.f32() + anchor(b) * hidden, x.f32() + candidate(c) * hidden, hidden);
+        row[c] = static_cast<float>(product / (length(anchor(b)) * length(candidate(c))));
+      }
+      const float own = row[b], largest = *std::max_element(row, row + others);
+      outputs.f32()[2 * b] = own;
+      outputs.f32()[2 * b + 1] = own == largest ? 1.0f : 0.0f;
+      if (!inputs.has_loss) continue;
+      double sum = 0;
+      for (int64_t c = 0; c < others; ++c) {
+        sum += std::exp(kScale * (double{row[c]} - double{largest}));
+      }
+      const double log_sum = kScale * double{largest} + std::log(sum);
+      losses.set(b, log_sum - kScale * double{own});
+      if (!dembeddings) continue;
+      const double factor = kScale * static_cast<double>(losses.weight(b));
+      for (int64_t c = 0; c < others; ++c) {
+        const double share = std::exp(kScale * double{row[c]} - log_sum);
+        row[c] = static_cast<float>(factor * (share - (c == b ? 1 : 0)));
+      }
+    }
+  });
+  losses.add_to(state);
+  if (!dembeddings) return;
+  // The scores are now the gradients of the cosines. Each row of x gets a sum of unit vectors, less
+  // the part of it that lies along the row itself.
+  parallel(x.rows(), 1, [&](int64_t begin, int64_t end, int) {
+    std::vector<double> sum(static_cast<size_t>(hidden));
+    for (int64_t r = begin; r < end; ++r) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      const auto add = [&](int64_t other, float gradient) {
+        const double factor = double{gradient} / length(other);
+        const float* from = x.f32() + other * hidden;
+        for (int64_t h = 0; h < hidden; ++h) {
+          sum[static_cast<size_t>(h)] += factor * double{from[h]};
+        }
+      };
+      const int64_t example = r / group, text = r % group;
+      if (text == 0) {
+        for (int64_t c = 0; c < others; ++c) {
+          add(candidate(c), scores.f32()[example * others + c]);
+        }
+      } else {
+        const int64_t column = (text - 1) * examples + example;
+        for (int64_t b = 0; b < examples; ++b) {
+          add(anchor(b), scores.f32()[b * others + column]);
+        }
+      }
+      const float* own = x.f32() + r * hidden;
+      double along = 0;
+      for (int64_t h = 0; h < hidden; ++h) along += sum[static_cast<size_t>(h)] * double{own[h]};
+      along /= length(r) * length(r);
+      for (int64_t h = 0; h < hidden; ++h) {
+        const double across = sum[static_cast<size_t>(h)] - along * double{own[h]};
+        dembeddings.f32()[r * hidden + h] = static_cast<float>(across / length(r));
+      }
+    }
+  });
 }
 
 }  // namespace berth

@@ -1,10 +1,109 @@
 #include "trainer/cpu/network/attention.h"
 
-#include "trainer/cpu/network/residual_sum.h"
+#include "trainer/cpu/network/layer_parts.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {
+
+SelectedAttention::SelectedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
+                                     Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      kernels_(kernels),
+      bias_(bias),
+      q_linear_(parameters, layer_names(config, layer).query),
+      kv_linear_(parameters, layer_names(config, layer).key, 2) {}
+
+void SelectedAttention::allocate(Arena& arena, int64_t tokens, int64_t most_selected) {
+  const int64_t hidden = config_.hidden_size;
+  q_ = arena.make(DType::kF32, {most_selected, hidden});
+  kv_ = arena.make(kernels_.product_dtype(), {tokens, 2 * hidden});
+  log_sum_exp_ = arena.make(DType::kF32, {most_selected, config_.num_attention_heads});
+}
+
+AttentionInputs SelectedAttention::inputs(const StepContext& step, Tensor kv, Tensor selected,
+                                          const Dropout& dropout) const {
+  return {.qkv = kv,
+          .q = q_.first(selected.rows()),
+          .selected = selected,
+          .cu_seqlens = step.batch.cu_seqlens,
+          .num_heads = static_cast<int>(config_.num_attention_heads),
+          .bias = bias_ ? bias_->inputs() : PositionBiasInputs(),
+          .dropout = dropout};
+}
+
+void SelectedAttention::forward(const StepContext& step, Dropout dropout, Tensor x, Tensor selected,
+                                Tensor selected_x, Tensor out, const LayerScratch& scratch) {
+  const int64_t tokens = x.rows(), rows = selected.rows();
+  const Tensor q = q_.first(rows), kept = kv_.first(tokens);
+  const Tensor kv = keeps_as_computed() ? kept : scratch.wide_as(tokens, kv_.columns());
+  q_linear_.forward(kernels_, selected_x, q);
+  kv_linear_.forward(kernels_, x, kv);
+  if (!keeps_as_computed()) kernels_.convert(kv, kept);
+  kernels_.attention_forward(inputs(step, kv, selected, dropout), step.state, out,
+                             log_sum_exp_.first(rows));
+}
+
+void SelectedAttention::backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x,
+                                 Tensor selected, Tensor out, Tensor dselected_x, Tensor dx,
+                                 const LayerScratch& scratch) {
+  const int64_t tokens = x.rows(), rows = selected.rows(), hidden = x.columns();
+  const Tensor kept = kv_.first(tokens);
+  const Tensor kv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, kv_.columns());
+  const Tensor dq = scratch.hidden.first(rows), dkv = scratch.wide_as(tokens, kv_.columns());
+  if (!keeps_as_computed()) kernels_.convert(kept, kv);
+  kernels_.attention_backward(
+      dout, inputs(step, kv, selected, dropout), step.state, out, log_sum_exp_.first(rows),
+      {.dqkv = dkv, .dq = dq, .dbias = bias_ ? bias_->gradient() : Tensor()});
+  const Tensor selected_x = scratch.second_wide_as(rows, hidden);  // kv is no longer needed
+  kernels_.gather_rows(x, selected, selected_x);
+  q_linear_.backward(kernels_, dq, selected_x, dselected_x, Into::kAdd);
+  kernels_.scatter_rows(dselected_x, selected, dx);
+  kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
+}
+
+DisentangledAttention::DisentangledAttention(const ModelConfig& config, const LoraOptions& lora,
+                                             int64_t layer, RelativePositions& positions,
+                                             Parameters& parameters, Kernels& kernels)
+    : hidden_size_(config.hidden_size),
+      site_(layer_site(layer, LayerSite::kRelativePositions)),
+      positions_(positions),
+      kernels_(kernels),
+      qk_linear_(parameters, layer_names(config, layer).query, 2) {
+  for (const LayerPart part : {LayerPart::kQuery, LayerPart::kKey}) {
+    auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
+    if (!adapter) continue;
+    adapters_.push_back({{.site = position_adapter_site(layer, part), .rows = DropoutRows::kTable},
+                         std::move(*adapter)});
+  }
+}
+
+void DisentangledAttention::allocate(Arena& arena) {
+  qk_ = arena.make(DType::kF32, {positions_.most_rows(), 2 * hidden_size_});
+  for (Adapted& each : adapters_) each.adapter.allocate(arena, positions_.most_rows());
+}
+
+RelativePositionInputs DisentangledAttention::inputs() const {
+  return {.qk = qk_.first(positions_.num_rows()), .rows = positions_.row_of_distance()};
+}
+
+RelativePositionInputs DisentangledAttention::forward(const StepContext& step) {
+  const Tensor dropped = positions_.dropped(step, site_), qk = qk_.first(positions_.num_rows());
+  qk_linear_.forward(kernels_, dropped, qk);
+  for (Adapted& each : adapters_) {
+    each.adapter.forward(step, positions_.counted(each.dropout), dropped, qk);
+  }
+  return inputs();
+}
+
+void DisentangledAttention::backward(const StepContext& step) {
+  const Tensor dropped = positions_.dropped(step, site_), dpositions = positions_.dpositions();
+  qk_linear_.backward(kernels_, dqk(), dropped, dpositions, Into::kOverwrite);
+  for (Adapted& each : adapters_) {
+    each.adapter.backward(step, positions_.counted(each.dropout), dropped, dqk(), dpositions);
+  }
+  positions_.add_gradient(step, site_, dpositions);
+}
 
 SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
                              const SharedPositions& positions, Parameters& parameters,

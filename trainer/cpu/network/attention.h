@@ -4,15 +4,76 @@
 #include <vector>
 
 #include "trainer/cpu/network/context.h"
-#include "trainer/cpu/network/disentangled_attention.h"
-#include "trainer/cpu/network/layer_norm.h"
-#include "trainer/cpu/network/linear.h"
-#include "trainer/cpu/network/low_rank_adapter.h"
-#include "trainer/cpu/network/selected_attention.h"
-#include "trainer/cpu/network/shared_positions.h"
+#include "trainer/cpu/network/layer_parts.h"
+#include "trainer/cpu/network/positions.h"
 #include "trainer/model/config.h"
 
 namespace berth {
+
+// Self-attention with the queries of some tokens only, and the keys and values of all. The last
+// layer uses it where the head reads no other tokens.
+class SelectedAttention {
+ public:
+  // Borrows `bias`; null: nothing is added to the scores.
+  SelectedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
+                    Parameters& parameters, Kernels& kernels);
+
+  // For batches of at most `tokens` tokens, of which at most `most_selected` are selected.
+  void allocate(Arena& arena, int64_t tokens, int64_t most_selected);
+  // x [T,H]. selected_x [R,H] holds its rows `selected` [R], which increase. out [R,H].
+  void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor selected,
+               Tensor selected_x, Tensor out, const LayerScratch& scratch);
+  // x, selected and out are the arguments of forward. Adds the gradient through the queries to
+  // dselected_x [R,H]. Overwrites dx [T,H] with dselected_x at the selected rows, plus the gradient
+  // through keys and values. Uses all of the scratch but second_hidden, where dout may lie.
+  void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor selected,
+                Tensor out, Tensor dselected_x, Tensor dx, const LayerScratch& scratch);
+
+ private:
+  bool keeps_as_computed() const { return kv_.dtype == DType::kF32; }
+  AttentionInputs inputs(const StepContext& step, Tensor kv, Tensor selected,
+                         const Dropout& dropout) const;
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  PositionBias* bias_;
+  Linear q_linear_, kv_linear_;
+  Tensor q_, kv_, log_sum_exp_;  // [R,H], [T,2H], [R,A]
+};
+
+// The scores by relative position in DeBERTa's attention (He et al. 2020, arXiv:2006.03654), beside
+// the scores by content: queries and keys of relative positions. The layer's own query and key
+// weights, with their adapters, make them from the embeddings of positions.
+class DisentangledAttention {
+ public:
+  // Borrows `positions`.
+  DisentangledAttention(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                        RelativePositions& positions, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena);
+  // Computes the queries and keys of positions, and returns them. Valid until the next forward().
+  RelativePositionInputs forward(const StepContext& step);
+  // The queries and keys of the last forward pass.
+  RelativePositionInputs inputs() const;
+  // Where attention is to put the gradient of the queries and keys, [P,2H]. backward() then passes
+  // it on to the parameters and to the positions.
+  Tensor dqk() const { return positions_.dqk(); }
+  void backward(const StepContext& step);
+
+ private:
+  struct Adapted {
+    Dropout dropout;
+    LowRankAdapter adapter;
+  };
+
+  int64_t hidden_size_;
+  uint32_t site_;
+  RelativePositions& positions_;
+  Kernels& kernels_;
+  Linear qk_linear_;
+  std::vector<Adapted> adapters_;  // of query and key
+  Tensor qk_;                      // [P,2H]
+};
 
 // The first half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762):
 //   y = layer_norm(residual + dropout(output(self_attention(query(x), key(x), value(x)))))

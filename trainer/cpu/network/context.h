@@ -2,7 +2,7 @@
 
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/model/batch.h"
-#include "trainer/model/loss_options.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

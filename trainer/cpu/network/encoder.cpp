@@ -3,9 +3,261 @@
 #include <algorithm>
 #include <span>
 
+#include "trainer/cpu/network/layer_parts.h"
+#include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
 
 namespace berth {
+
+Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      kernels_(kernels),
+      word_(parameters.parameter(embedding_names(config).word + ".weight")),
+      norm_(parameters, embedding_names(config).norm, config.layer_norm_eps) {
+  const EmbeddingNames names = embedding_names(config);
+  if (!names.position.empty()) position_ = &parameters.parameter(names.position + ".weight");
+  if (!names.token_type.empty()) token_type_ = &parameters.parameter(names.token_type + ".weight");
+  if (!names.projection.empty()) projection_.emplace(parameters, names.projection);
+}
+
+EmbeddingTables Embeddings::tables() const {
+  return {.word = word_.value(),
+          .position = position_ ? position_->value() : Tensor(),
+          .type = token_type_ ? token_type_->value() : Tensor()};
+}
+
+EmbeddingGradients Embeddings::gradients() const {
+  return {.dword = word_.gradient(),
+          .dposition = position_ ? position_->gradient() : Tensor(),
+          .dtype = token_type_ ? token_type_->gradient() : Tensor(),
+          .word_marks = word_.marks()};
+}
+
+void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
+  sum_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
+  norm_.allocate(arena, limits.tokens);
+  if (!projection_) return;
+  normalized_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
+  dnormalized_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
+}
+
+void Embeddings::forward(const StepContext& step, Tensor y) {
+  const BatchTensors& batch = step.batch;
+  const int64_t tokens = batch.num_tokens;
+  const Tensor sum = sum_.first(tokens);
+  const Tensor normalized = projection_ ? normalized_.first(tokens) : y;
+  kernels_.embedding_forward(batch.embedding_ids(), tables(), sum);
+  kernels_.layer_norm_forward(sum, norm_.parameters(), normalized, norm_.statistics(tokens));
+  kernels_.dropout(normalized, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite),
+                   step.state, normalized);
+  if (projection_) projection_->forward(kernels_, normalized, y);
+}
+
+void Embeddings::backward(const StepContext& step, Tensor dy) {
+  const BatchTensors& batch = step.batch;
+  const int64_t tokens = batch.num_tokens;
+  Tensor d = dy;
+  if (projection_) {
+    d = dnormalized_.first(tokens);
+    projection_->backward(kernels_, dy, normalized_.first(tokens), d, Into::kOverwrite);
+  }
+  kernels_.dropout(d, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, d);
+  kernels_.layer_norm_backward(d, norm_.normalized(sum_.first(tokens)), norm_.parameters(), d,
+                               norm_.gradients());
+  const PaddingRows padding{.word = config_.pad_token_id,
+                            .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
+  kernels_.embedding_backward(d, batch.embedding_ids(), padding, gradients());
+}
+
+namespace {
+
+Linear joined_intermediate(Parameters& parameters, const LayerNames& names) {
+  return names.gate.empty() ? Linear(parameters, names.intermediate)
+                            : Linear(parameters, names.gate, 2);
+}
+
+}  // namespace
+
+FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+                         Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      layer_(layer),
+      kernels_(kernels),
+      intermediate_(joined_intermediate(parameters, layer_names(config, layer))),
+      output_(parameters, layer_names(config, layer).output),
+      intermediate_adapter_(
+          make_adapter(config, lora, layer, LayerPart::kIntermediate, parameters, kernels)),
+      gate_adapter_(make_adapter(config, lora, layer, LayerPart::kGate, parameters, kernels)),
+      output_adapter_(make_adapter(config, lora, layer, LayerPart::kOutput, parameters, kernels)),
+      norm_(parameters, layer_names(config, layer).output_norm, config.layer_norm_eps) {}
+
+FeedForward::FeedForward(const FeedForward& other, int64_t layer) : FeedForward(other) {
+  layer_ = layer;
+}
+
+void FeedForward::allocate(Arena& arena, int64_t most_rows, const Tensor* sum_room) {
+  pre_ = arena.make(kernels_.product_dtype(), {most_rows, inner_size()});
+  sum_ = sum_room ? *sum_room : arena.make(DType::kF32, {most_rows, config_.hidden_size});
+  norm_.allocate(arena, most_rows);
+  for (auto* adapter : {&intermediate_adapter_, &gate_adapter_, &output_adapter_}) {
+    if (*adapter) (*adapter)->allocate(arena, most_rows);
+  }
+}
+
+Dropout FeedForward::output_dropout(const StepContext& step, Tensor selected) const {
+  return step.dropout(config_.feed_forward_dropout(),
+                      layer_site(layer_, LayerSite::kFeedForwardOutput), selected);
+}
+
+// A model has either this dropout or the output's dropout, so they share a site.
+Dropout FeedForward::inner_dropout(const StepContext& step, Tensor selected) const {
+  return step.dropout(config_.mlp_dropout, layer_site(layer_, LayerSite::kFeedForwardOutput),
+                      selected);
+}
+
+Dropout FeedForward::adapter_dropout(LayerPart part, Tensor selected) const {
+  return {.site = adapter_site(layer_, part), .tokens = selected};
+}
+
+void FeedForward::activate(const StepContext& step, Tensor x, Tensor selected, Tensor activated,
+                           const LayerScratch& scratch) {
+  if (config_.is_gated) return activate_gated(step, x, selected, activated, scratch);
+  const Tensor pre = pre_.first(x.rows());
+  if (!intermediate_adapter_) {
+    intermediate_.activation_forward(kernels_, x, config_.hidden_act, pre, activated);
+    return;
+  }
+  intermediate_.forward(kernels_, x, activated);
+  intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
+                                 activated);
+  kernels_.activation_forward(activated, config_.hidden_act, activated, /*kept=*/pre);
+}
+
+void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor selected,
+                                 Tensor activated, const LayerScratch& scratch) {
+  const Tensor pre = pre_.first(x.rows());
+  const Tensor sums = pre.dtype == DType::kF32 ? pre : scratch.wide_as(x.rows(), inner_size());
+  intermediate_.forward(kernels_, x, sums);
+  if (intermediate_adapter_) {
+    intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
+                                   sums);
+  }
+  if (gate_adapter_) {
+    gate_adapter_->forward(step, adapter_dropout(LayerPart::kGate, selected), x, sums);
+  }
+  kernels_.gated_activation_forward(sums, config_.hidden_act, activated, /*kept=*/pre);
+  kernels_.dropout(activated, inner_dropout(step, selected), step.state, activated);
+}
+
+void FeedForward::forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected,
+                          Tensor y, const LayerScratch& scratch) {
+  const int64_t rows = x.rows();
+  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
+  const Tensor sum = sum_.first(rows);
+  activate(step, x, selected, activated, scratch);
+  output_.forward(kernels_, activated, sum);
+  if (output_adapter_) {
+    output_adapter_->forward(step, adapter_dropout(LayerPart::kOutput, selected), activated, sum);
+  }
+  const Dropout dropout = output_dropout(step, selected);
+  ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.forward(sum, residual, y);
+}
+
+void FeedForward::recompute_output(Tensor y) {
+  kernels_.layer_norm_recompute(norm_.normalized(sum_.first(y.rows())), norm_.parameters(), y);
+}
+
+void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, Tensor d,
+                           Tensor dresidual, const LayerScratch& scratch) {
+  const int64_t rows = x.rows(), width = config_.intermediate_size;
+  const Tensor doutput = scratch.hidden.first(rows), pre = pre_.first(rows);
+  const Dropout dropout = output_dropout(step, selected), inner = inner_dropout(step, selected);
+  const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
+      d, sum_.first(rows), dresidual, doutput);
+  // A gated one needs the first buffer for the gradient of `pre`, twice as wide.
+  const Tensor halves = scratch.second_wide_as(2 * rows, width);
+  const Tensor activated = halves.first(rows);
+  const Tensor dactivated =
+      config_.is_gated ? halves.slice(rows, rows) : scratch.wide_as(rows, width);
+  if (output_.reads_input() || output_adapter_) {
+    if (config_.is_gated) {
+      kernels_.gated_activation_forward(pre, config_.hidden_act, activated);
+      kernels_.dropout(activated, inner, step.state, activated);
+    } else {
+      kernels_.activation_forward(pre, config_.hidden_act, activated);
+    }
+  }
+  output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
+  if (output_adapter_) {
+    output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, selected), activated,
+                              doutput, dactivated);
+  }
+  Tensor dpre = dactivated;
+  if (config_.is_gated) {
+    dpre = scratch.wide_as(rows, inner_size());
+    kernels_.dropout(dactivated, inner, step.state, dactivated);
+    kernels_.gated_activation_backward(pre, config_.hidden_act, dactivated, dpre);
+    intermediate_.backward(kernels_, dpre, x, d, into);
+  } else {
+    intermediate_.activation_backward(kernels_, dpre, {pre, config_.hidden_act}, x, d, into);
+  }
+  if (intermediate_adapter_) {  // dpre now holds the gradient of `pre`
+    intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
+                                    dpre, d);
+  }
+  if (gate_adapter_) {
+    gate_adapter_->backward(step, adapter_dropout(LayerPart::kGate, selected), x, dpre, d);
+  }
+}
+
+Convolution::Convolution(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      kernels_(kernels),
+      conv_(parameters, convolution_names(config).conv),
+      norm_(parameters, convolution_names(config).norm, config.layer_norm_eps) {}
+
+void Convolution::allocate(Arena& arena, const BatchLimits& limits) {
+  windows_ =
+      arena.make(DType::kF32, {limits.tokens, config_.hidden_size * config_.conv_kernel_size});
+  for (Tensor* tensor : {&pre_, &sum_, &output_, &dx_}) {
+    *tensor = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
+  }
+  norm_.allocate(arena, limits.tokens);
+}
+
+Dropout Convolution::dropout(const StepContext& step) const {
+  return step.dropout(config_.hidden_dropout_prob, kConvolutionSite);
+}
+
+Tensor Convolution::forward(const StepContext& step, Tensor x, Tensor layer_output) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
+  const Tensor sum = sum_.first(tokens), output = output_.first(tokens);
+  kernels_.unfold_windows(x, step.batch.cu_seqlens, windows);
+  conv_.forward(kernels_, windows, pre);
+  kernels_.dropout(pre, dropout(step), step.state, pre);
+  kernels_.activation_forward(pre, config_.conv_act, sum);
+  kernels_.add_layer_norm_forward(
+      sum, layer_output, /*dropout=*/{}, step.state, norm_.parameters(),
+      {.sum = sum, .y = output, .statistics = norm_.statistics(tokens)});
+  return output;
+}
+
+void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch& scratch) {
+  const int64_t tokens = step.batch.num_tokens;
+  const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
+  const Tensor dactivated = scratch.hidden.first(tokens);
+  const Tensor dwindows = scratch.wide_as(tokens, windows_.columns());
+  kernels_.add_layer_norm_backward(
+      d, norm_.normalized(sum_.first(tokens)), /*dropout=*/{}, step.state, norm_.parameters(),
+      {.dx = dactivated, .dresidual = d, .parameters = norm_.gradients()});
+  kernels_.activation_backward(pre, config_.conv_act, dactivated);
+  kernels_.dropout(dactivated, dropout(step), step.state, dactivated);
+  conv_.backward(kernels_, dactivated, windows, dwindows, Into::kOverwrite);
+  kernels_.fold_windows(dwindows, step.batch.cu_seqlens, dx_.first(tokens));
+}
+
+void Convolution::add_input_gradient(Tensor dx) { kernels_.add(dx_.first(dx.rows()), dx); }
 
 Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
                  Kernels& kernels)

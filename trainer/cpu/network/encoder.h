@@ -1,16 +1,117 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "trainer/cpu/network/attention.h"
-#include "trainer/cpu/network/convolution.h"
-#include "trainer/cpu/network/embeddings.h"
-#include "trainer/cpu/network/feed_forward.h"
+#include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/layer_parts.h"
 #include "trainer/cpu/network/network.h"
-#include "trainer/cpu/network/shared_positions.h"
+#include "trainer/cpu/network/positions.h"
+#include "trainer/model/config.h"
 
 namespace berth {
+
+// The sum of word, position and token type embeddings, layer normalization and dropout (Devlin et
+// al. 2018, arXiv:1810.04805, section 3). Factorised embeddings are then projected to the hidden
+// size (Lan et al. 2019, arXiv:1909.11942, section 3.1).
+class Embeddings {
+ public:
+  Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void forward(const StepContext& step, Tensor y);    // y [T,H]
+  void backward(const StepContext& step, Tensor dy);  // overwrites dy
+
+ private:
+  EmbeddingTables tables() const;
+  EmbeddingGradients gradients() const;
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Parameter& word_;
+  Parameter* position_ = nullptr;    // null: the model has no table of absolute positions
+  Parameter* token_type_ = nullptr;  // null: the model has no token types
+  LayerNorm norm_;
+  std::optional<Linear> projection_;
+  Tensor sum_;                       // [T,E]
+  Tensor normalized_, dnormalized_;  // [T,E], with a projection
+};
+
+// The second half of an encoder layer (Vaswani et al. 2017, arXiv:1706.03762, section 3.3):
+//   y = layer_norm(residual + dropout(output(activation(intermediate(x)))))
+// A gated layer has dropout(activation(a) * b) in place of the activation (Shazeer 2020,
+// arXiv:2002.05202). a and b are the two halves of intermediate's output, or a is the output of a
+// second dense layer, the gate. One product computes both.
+class FeedForward {
+ public:
+  FeedForward(const ModelConfig& config, const LoraOptions& lora, int64_t layer,
+              Parameters& parameters, Kernels& kernels);
+  // Another layer with the parameters of `other`.
+  FeedForward(const FeedForward& other, int64_t layer);
+
+  // `sum_room` is the memory for the sums; null: among the layer's own activations.
+  void allocate(Arena& arena, int64_t most_rows, const Tensor* sum_room);
+  // x, residual and y [R,H] are rows of the tokens `selected` [R]; null: of all tokens. See
+  // ResidualSum for the residual.
+  void forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected, Tensor y,
+               const LayerScratch& scratch);
+  Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass
+  void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
+  // x and selected are the arguments of forward. d holds dy and becomes dx. See ResidualSum for
+  // dresidual [R,H].
+  void backward(const StepContext& step, Tensor x, Tensor selected, Tensor d, Tensor dresidual,
+                const LayerScratch& scratch);
+
+ private:
+  void activate(const StepContext& step, Tensor x, Tensor selected, Tensor activated,
+                const LayerScratch& scratch);
+  void activate_gated(const StepContext& step, Tensor x, Tensor selected, Tensor activated,
+                      const LayerScratch& scratch);
+  int64_t inner_size() const { return (config_.is_gated ? 2 : 1) * config_.intermediate_size; }
+  Dropout inner_dropout(const StepContext& step, Tensor selected) const;
+  Dropout output_dropout(const StepContext& step, Tensor selected) const;
+  Dropout adapter_dropout(LayerPart part, Tensor selected) const;
+
+  const ModelConfig& config_;
+  int64_t layer_;
+  Kernels& kernels_;
+  Linear intermediate_, output_;  // the first includes the gate
+  std::optional<LowRankAdapter> intermediate_adapter_, gate_adapter_, output_adapter_;
+  LayerNorm norm_;
+  Tensor pre_;  // [R,F], or [R,2F] of a gated one
+  Tensor sum_;  // [R,H]
+};
+
+// The convolution that the larger DeBERTa-v2 models have beside their first layer (He et al. 2020,
+// arXiv:2006.03654, and its published code). It mixes neighbouring tokens.
+//   y = layer_norm(layer(x) + activation(dropout(convolution(x))))
+class Convolution {
+ public:
+  Convolution(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  // x is the input of the first layer, and layer_output is its output. Both are [T,H], and so is
+  // the result, which is valid until the next forward.
+  Tensor forward(const StepContext& step, Tensor x, Tensor layer_output);
+  // d holds dy and becomes the gradient of layer_output.
+  void backward(const StepContext& step, Tensor d, const LayerScratch& scratch);
+  // Adds the gradient of x, which the last backward computed, to dx. To be called after the layer's
+  // own backward has written dx.
+  void add_input_gradient(Tensor dx);
+
+ private:
+  Dropout dropout(const StepContext& step) const;
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Linear conv_;
+  LayerNorm norm_;
+  Tensor windows_;            // [T,H*S]
+  Tensor pre_;                // [T,H], dropped, before the activation
+  Tensor sum_, output_, dx_;  // [T,H]
+};
 
 // The encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) and of the architectures that follow
 // it: embeddings and L layers, which are normalized behind each of their halves (see ResidualSum).

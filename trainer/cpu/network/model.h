@@ -1,12 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "trainer/cpu/network/encoder.h"
 #include "trainer/cpu/network/heads.h"
 #include "trainer/cpu/network/network.h"
-#include "trainer/model/loss_options.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 
@@ -63,6 +64,60 @@ class Model final : public Network {
   Tensor dhidden_;  // [R,H]
   BatchTensors batch_;
   Tensor logits_;
+};
+
+// Pre-training by replaced-token detection (Clark et al. 2020, arXiv:2003.10555). The generator, a
+// masked language model, predicts the masked tokens of a batch, and one id is drawn for each from
+// its softmax. The discriminator reads the batch with these ids in place of the masked tokens. It
+// predicts for every token, special ones included, whether it was replaced. A drawn id that equals
+// the original one counts as original. The loss is the generator's mean over masked tokens plus
+// LossOptions::discriminator_weight times the discriminator's mean over tokens. No gradient flows
+// from the discriminator through the drawn ids, so the generator is done with a batch before the
+// discriminator begins: its backward pass is a part of forward(), and both use the same memory.
+//
+// Batches are the same as for masked language models. A token has the weight of its sequence's
+// masked tokens, or 1 if there are none.
+class ReplacedTokenModel final : public Network {
+ public:
+  // `config` is the discriminator's, with a generator.
+  ReplacedTokenModel(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
+                     Kernels& kernels, LossOptions loss = {});
+  static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
+                              Parameters& planned, Kernels& kernels);
+
+  // The weights of the masked tokens, and the weights of all tokens.
+  std::vector<double> loss_weights(std::span<const PackedBatch> micro_batches) const override;
+  // Finds the factor between the two sums of the update's losses, whose means are added.
+  void begin_update(std::span<const double> weights) override;
+  // The generator and the discriminator draw different dropout masks. In evaluation, the drawn ids
+  // depend on the batch's first_token and on nothing else that may change.
+  void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
+  using Network::backward;
+  void backward(StepState& state, const GradientsFinal& are_final) override;
+  void refresh() override;
+  // [T,4]: the discriminator's logit, which is positive if it predicts that the token was replaced;
+  // and 1 if the token was replaced, else 0. The last two columns are the generator's loss and its
+  // most likely id for a masked token, and 0 and -1 for other tokens.
+  std::vector<float> logits() const override;
+
+  // The discriminator's input in the last forward pass: the ids, and which of them were replaced.
+  const PackedBatch& replaced() const { return replaced_; }
+
+ private:
+  ReplacedTokenModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
+                     LossOptions loss);
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void replace(const PackedBatch& batch, double scale);
+
+  const ModelConfig generator_config_;
+  const double weight_;  // of the discriminator's loss
+  Parameters& parameters_;
+  Model generator_, discriminator_;
+  Memory activations_;
+  double token_scale_ = 0;  // by which the discriminator's sum is multiplied in this update
+  PackedBatch replaced_;
+  PackedBatch::MaskedTokens masked_;  // of the last forward
+  std::vector<float> predictions_;    // [M,2]
 };
 
 }  // namespace berth

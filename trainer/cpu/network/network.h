@@ -12,7 +12,7 @@
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
-#include "trainer/model/loss_options.h"
+#include "trainer/model/update.h"
 
 namespace berth {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "trainer/model/activation.h"
 #include "trainer/model/config.h"
+#include "trainer/model/functions.h"
 #include "trainer/model/network.h"
 #include "trainer/model/parameter_table.h"
 #include "trainer/onnx/graph.h"

@@ -1,12 +1,131 @@
 #include "trainer/text/training/merge_pairs.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <queue>
+#include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "trainer/text/training/pair_counts.h"
+#include "storage/base/error.h"
+#include "trainer/text/bert_tokenizer.h"
+#include "trainer/text/split_text.h"
+#include "trainer/text/training/tokenizer_files.h"
+#include "trainer/text/training/train_kinds.h"
+#include "trainer/text/training/word_counts.h"
+#include "trainer/text/unicode.h"
+#include "trainer/text/word_model.h"
 
 namespace berth {
+namespace {
+
+// What a merge trainer knows of each pair of neighbors: an open-addressing hash table from two ids
+// to a record. Records are numbered from 0 in the order of their creation and never move to another
+// number. Not thread-safe.
+class PairCounts {
+ public:
+  struct Pair {
+    int32_t left, right;
+    uint64_t count = 0;             // occurrences in the text
+    uint64_t queued = 0;            // the count by which the pair is in the queue; 0: it is not
+    std::vector<uint32_t> words{};  // those it occurs in, or occurred in
+  };
+
+  // Returns the number of the pair's record, which is created if it is absent.
+  uint32_t number(int32_t left, int32_t right);
+
+  Pair& operator[](uint32_t number) { return pairs_[number]; }
+  size_t size() const { return pairs_.size(); }
+
+ private:
+  static size_t hash(int32_t left, int32_t right);
+  void grow();
+
+  std::vector<Pair> pairs_;
+  std::vector<uint32_t> slots_;  // number + 1, or 0; a power of two, at most half of them are used
+};
+
+size_t PairCounts::hash(int32_t left, int32_t right) {
+  const uint64_t pair =
+      static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+  const uint64_t mixed = pair * 0x9E3779B97F4A7C15;
+  return static_cast<size_t>(mixed ^ mixed >> 32);
+}
+
+uint32_t PairCounts::number(int32_t left, int32_t right) {
+  if (2 * (pairs_.size() + 1) > slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash(left, right) & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const Pair& pair = pairs_[slots_[slot] - 1];
+    if (pair.left == left && pair.right == right) return slots_[slot] - 1;
+  }
+  pairs_.push_back({left, right});
+  slots_[slot] = static_cast<uint32_t>(pairs_.size());
+  return slots_[slot] - 1;
+}
+
+void PairCounts::grow() {
+  slots_.assign(std::max<size_t>(1024, 2 * slots_.size()), 0);
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    size_t slot = hash(pairs_[i].left, pairs_[i].right) & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+// Returns the characters of the words, in the order of their code points: the `most` characters
+// that occur most often. If characters occur equally often, the smaller code points are taken.
+std::vector<char32_t> alphabet_of(const ShardedWordTable& words, size_t most) {
+  std::unordered_map<char32_t, uint64_t> counts;
+  for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
+    const WordTable& shard = words.shard(i);
+    for (const WordTable::Entry& entry : shard.entries()) {
+      std::string_view rest = shard.word(entry);
+      while (!rest.empty()) {
+        const DecodedCharacter next = decode_utf8(rest);
+        counts[next.code_point] += entry.count;
+        rest.remove_prefix(next.size_bytes);
+      }
+    }
+  }
+  std::vector<std::pair<char32_t, uint64_t>> sorted(counts.begin(), counts.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  sorted.resize(std::min(sorted.size(), most));
+  std::vector<char32_t> alphabet;
+  for (const auto& [character, count] : sorted) alphabet.push_back(character);
+  std::sort(alphabet.begin(), alphabet.end());
+  return alphabet;
+}
+
+}  // namespace
+
+int32_t PieceList::add(std::string piece) {
+  const auto [found, is_new] = ids_.emplace(piece, static_cast<int32_t>(pieces_.size()));
+  if (is_new) pieces_.push_back(std::move(piece));
+  return found->second;
+}
+
+int32_t PieceList::find(std::string_view piece) const {
+  const auto found = ids_.find(std::string(piece));
+  return found == ids_.end() ? -1 : found->second;
+}
+
+int32_t PieceList::join(int32_t left, int32_t right) {
+  std::string piece = pieces_[static_cast<size_t>(left)];
+  std::string_view rest = pieces_[static_cast<size_t>(right)];
+  if (rest.starts_with(prefix_)) rest.remove_prefix(prefix_.size());
+  piece += rest;
+  return add(std::move(piece));
+}
 
 namespace {
 
@@ -138,6 +257,155 @@ std::vector<std::pair<int32_t, int32_t>> merge_pairs(SymbolWords words, size_t m
     trainer.merge(number, pieces.join(left, right));
   }
   return merges;
+}
+
+namespace {
+
+// The most characters of the alphabet. Rarer characters become [UNK].
+constexpr size_t kMostCharacters = 1000;
+constexpr const char* kBertTokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+
+// The ids of the pieces of one character: at the beginning of a word and inside it.
+struct CharacterIds {
+  int32_t first = -1, inside = -1;
+};
+using Alphabet = std::unordered_map<char32_t, CharacterIds>;
+
+std::string utf8(char32_t c) {
+  char bytes[4];
+  return {bytes, encode_utf8(c, bytes)};
+}
+
+template <typename Visit>
+void for_each_character(std::string_view word, Visit visit) {
+  bool is_first = true;
+  while (!word.empty()) {
+    const DecodedCharacter next = decode_utf8(word);
+    visit(next.code_point, is_first);
+    is_first = false;
+    word.remove_prefix(next.size_bytes);
+  }
+}
+
+// Adds the pieces of one character: the whole alphabet, and then, with the prefix, the characters
+// that occur inside words.
+Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix,
+                        PieceList& pieces) {
+  Alphabet alphabet;
+  const std::vector<char32_t> characters = alphabet_of(words, kMostCharacters);
+  for (const char32_t c : characters) alphabet[c].first = pieces.add(utf8(c));
+  std::vector<char32_t> inside;
+  for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
+    const WordTable& shard = words.shard(i);
+    for (const WordTable::Entry& entry : shard.entries()) {
+      for_each_character(shard.word(entry), [&](char32_t c, bool is_first) {
+        const auto found = alphabet.find(c);
+        if (is_first || found == alphabet.end() || found->second.inside == 0) return;
+        found->second.inside = 0;
+        inside.push_back(c);
+      });
+    }
+  }
+  std::sort(inside.begin(), inside.end());
+  for (const char32_t c : inside) alphabet[c].inside = pieces.add(prefix + utf8(c));
+  return alphabet;
+}
+
+// Cuts the words into pieces of one character. Characters outside the alphabet are left out.
+SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet) {
+  SymbolWords cut;
+  cut.ends.reserve(words.size());
+  cut.counts.reserve(words.size());
+  cut.symbols.reserve(words.word_bytes());
+  for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
+    WordTable& shard = words.shard(i);
+    for (const WordTable::Entry& entry : shard.entries()) {
+      for_each_character(shard.word(entry), [&](char32_t c, bool is_first) {
+        const auto found = alphabet.find(c);
+        if (found == alphabet.end()) return;
+        cut.symbols.push_back(is_first ? found->second.first : found->second.inside);
+      });
+      cut.end_word(entry.count);
+    }
+    shard = WordTable();
+  }
+  return cut;
+}
+
+}  // namespace
+
+TrainedVocabulary train_wordpiece(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                  const OnPieces& on_pieces) {
+  const WordPieceOptions wordpiece_options;
+  const std::string& prefix = wordpiece_options.continuing_subword_prefix;
+  PieceList pieces(prefix);
+  BertTokenizerOptions bert;
+  bert.lowercase = options.lowercase.value_or(true);
+  for (const char* token : kBertTokens) {
+    AddedToken& added = bert.added_tokens.emplace_back();
+    added.content = token;
+    added.id = pieces.add(token);
+  }
+  const size_t num_special = pieces.size();
+  const Alphabet alphabet = add_characters(words, prefix, pieces);
+  require_room(vocab_size_of(options), num_special, pieces.size() - num_special);
+  merge_pairs(cut_into_characters(std::move(words), alphabet),
+              static_cast<size_t>(vocab_size_of(options)),
+              static_cast<uint64_t>(options.min_frequency), pieces, on_pieces);
+  const BertTokenizer tokenizer(WordPiece(pieces.pieces(), wordpiece_options), std::move(bert));
+  return {tokenizer.files(), tokenizer.vocab_size()};
+}
+
+namespace {
+
+// Adds a piece for every byte, in the order of the characters that stand for them. Returns the ids
+// by byte.
+std::array<int32_t, 256> add_bytes(PieceList& pieces) {
+  std::array<unsigned char, 256> bytes;
+  std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
+  std::sort(bytes.begin(), bytes.end(), [](unsigned char a, unsigned char b) {
+    return byte_to_character(a) < byte_to_character(b);
+  });
+  std::array<int32_t, 256> ids;
+  for (const unsigned char byte : bytes) {
+    char spelled[4];
+    const size_t size = encode_utf8(byte_to_character(byte), spelled);
+    ids[byte] = pieces.add(std::string(spelled, size));
+  }
+  return ids;
+}
+
+SymbolWords cut_into_bytes(ShardedWordTable words, const std::array<int32_t, 256>& ids) {
+  SymbolWords cut;
+  cut.ends.reserve(words.size());
+  cut.counts.reserve(words.size());
+  cut.symbols.reserve(words.word_bytes());
+  for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
+    WordTable& shard = words.shard(i);
+    for (const WordTable::Entry& entry : shard.entries()) {
+      for (const char byte : shard.word(entry)) {
+        cut.symbols.push_back(ids[static_cast<unsigned char>(byte)]);
+      }
+      cut.end_word(entry.count);
+    }
+    shard = WordTable();
+  }
+  return cut;
+}
+
+}  // namespace
+
+TrainedVocabulary train_byte_level(ShardedWordTable words, const TokenizerTrainingOptions& options,
+                                   const OnPieces& on_pieces) {
+  PieceList pieces("");
+  for (const AddedToken& token : roberta_tokens()) pieces.add(token.content);
+  const size_t num_special = pieces.size();
+  const std::array<int32_t, 256> ids = add_bytes(pieces);
+  require_room(vocab_size_of(options), num_special, pieces.size() - num_special);
+  const auto merges = merge_pairs(cut_into_bytes(std::move(words), ids),
+                                  static_cast<size_t>(vocab_size_of(options)),
+                                  static_cast<uint64_t>(options.min_frequency), pieces, on_pieces);
+  return {byte_level_files(pieces.pieces(), merges), static_cast<int64_t>(pieces.size())};
 }
 
 }  // namespace berth

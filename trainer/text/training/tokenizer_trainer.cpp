@@ -5,8 +5,8 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/text/training/train_kinds.h"
-#include "trainer/text/training/training_words.h"
-#include "trainer/text/wordpiece.h"
+#include "trainer/text/training/word_counts.h"
+#include "trainer/text/word_model.h"
 
 namespace berth {
 

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "trainer/text/tokenizer.h"
-#include "trainer/text/training/on_pieces.h"
-#include "trainer/text/training/piece_list.h"
+#include "trainer/text/training/merge_pairs.h"
 #include "trainer/text/training/tokenizer_trainer.h"
-#include "trainer/text/training/word_table.h"
+#include "trainer/text/training/word_counts.h"
 
 namespace berth {
 

@@ -1,14 +1,181 @@
 #include "trainer/text/training/word_counts.h"
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "storage/base/background.h"
+#include "storage/base/thread_pool.h"
+#include "trainer/text/split_text.h"
+#include "trainer/text/training/tokenizer_files.h"
 #include "trainer/text/unicode.h"
+#include "trainer/text/word_model.h"
 
 namespace berth {
+
+namespace {
+
+constexpr size_t kFewestSlots = 64;
+
+}  // namespace
+
+void WordTable::add(std::string_view word, uint64_t hash, uint64_t count) {
+  if (2 * (entries_.size() + 1) > slots_.size()) resize(std::max(kFewestSlots, 2 * slots_.size()));
+  const size_t mask = slots_.size() - 1;
+  size_t slot = (hash >> 8) & mask;  // the low bits chose the shard
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    Entry& entry = entries_[slots_[slot] - 1];
+    if (entry.hash == hash && this->word(entry) == word) {
+      entry.count += count;
+      return;
+    }
+  }
+  entries_.push_back({hash, count, arena_.size(), static_cast<uint32_t>(word.size())});
+  arena_ += word;
+  slots_[slot] = static_cast<uint32_t>(entries_.size());
+}
+
+void WordTable::insert(uint64_t hash, uint32_t entry) {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = (hash >> 8) & mask;
+  while (slots_[slot] != 0) slot = (slot + 1) & mask;
+  slots_[slot] = entry + 1;
+}
+
+void WordTable::resize(size_t slots) {
+  slots_.assign(slots, 0);
+  for (uint32_t i = 0; i < entries_.size(); ++i) insert(entries_[i].hash, i);
+}
+
+void WordTable::remove_rare(uint64_t count) {
+  size_t bytes = 0, kept = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.count <= count) continue;
+    // Words move towards the beginning of the arena only, past bytes that were already moved.
+    std::memmove(arena_.data() + bytes, arena_.data() + entry.offset, entry.size_bytes);
+    Entry moved = entry;
+    moved.offset = bytes;
+    bytes += entry.size_bytes;
+    entries_[kept++] = moved;
+  }
+  entries_.resize(kept);
+  arena_.resize(bytes);
+  resize(slots_.size());
+}
+
+void WordTable::clear() {
+  arena_.clear();
+  entries_.clear();
+  std::fill(slots_.begin(), slots_.end(), 0);
+}
+
+size_t ShardedWordTable::size() const {
+  size_t total = 0;
+  for (const WordTable& shard : shards_) total += shard.size();
+  return total;
+}
+
+size_t ShardedWordTable::word_bytes() const {
+  size_t total = 0;
+  for (const WordTable& shard : shards_) total += shard.word_bytes();
+  return total;
+}
+
+namespace {
+
+constexpr size_t kMostBytes = 1024;
+
+class BertTrainingWords final : public TrainingWords {
+ public:
+  BertTrainingWords(const NormalizerOptions& options, size_t max_chars)
+      : normalizer_(options), max_chars_(max_chars) {}
+
+  uint64_t add(std::string_view row, ShardedWordTable& table) const override {
+    uint64_t left_out = 0;
+    WordCollector words(max_chars_, [&](std::string_view word, size_t num_chars, uint64_t hash) {
+      if (num_chars <= max_chars_) {
+        table.add(word, hash);
+      } else {
+        ++left_out;
+      }
+      return true;
+    });
+    normalizer_.normalize(row, words);
+    words.end_word();
+    return left_out;
+  }
+
+ private:
+  const Normalizer normalizer_;
+  const size_t max_chars_;
+};
+
+uint64_t hash_of(std::string_view word) {
+  uint64_t hash = WordPiece::kHashSeed;
+  for (const char byte : word) hash = WordPiece::hash_step(hash, byte);
+  return hash;
+}
+
+class ByteLevelTrainingWords final : public TrainingWords {
+ public:
+  uint64_t add(std::string_view row, ShardedWordTable& table) const override {
+    uint64_t left_out = 0;
+    for (size_t begin = 0; begin < row.size();) {
+      const size_t end = byte_level_word_end(row, begin);
+      const std::string_view word = row.substr(begin, end - begin);
+      begin = end;
+      if (word.size() > kMostBytes) {
+        ++left_out;
+        continue;
+      }
+      table.add(word, hash_of(word));
+    }
+    return left_out;
+  }
+};
+
+class UnigramTrainingWords final : public TrainingWords {
+ public:
+  uint64_t add(std::string_view row, ShardedWordTable& table) const override {
+    AlignedText normalized(row, 0, /*aligned=*/false);
+    normalize_(normalized);
+    SplitText text(std::move(normalized));
+    split_(text);
+    uint64_t left_out = 0;
+    std::string last;
+    for (const Span& span : text.words) {
+      std::string_view word = text.word(span);
+      if (&span == &text.words.back()) word = last = std::string(word) + kRowEndByte;
+      if (word.size() > kMostBytes) {
+        ++left_out;
+      } else {
+        table.add(word, hash_of(word));
+      }
+    }
+    return left_out;
+  }
+
+ private:
+  const NormalizationStep normalize_ = unigram_normalization();
+  const SplitStep split_ = unigram_splitting();
+};
+
+}  // namespace
+
+std::unique_ptr<TrainingWords> bert_training_words(const NormalizerOptions& options,
+                                                   size_t max_chars) {
+  return std::make_unique<BertTrainingWords>(options, max_chars);
+}
+
+std::unique_ptr<TrainingWords> byte_level_training_words() {
+  return std::make_unique<ByteLevelTrainingWords>();
+}
+
+std::unique_ptr<TrainingWords> unigram_training_words() {
+  return std::make_unique<UnigramTrainingWords>();
+}
 
 namespace {
 

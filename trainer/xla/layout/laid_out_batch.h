@@ -14,6 +14,37 @@
 
 namespace berth {
 
+// Where sequences lie in rows of a fixed length. Each lies whole in one row and begins at a column
+// that is a multiple of 8.
+struct RowPacking {
+  int64_t rows = 0;
+  std::vector<int32_t> row, column;  // of each sequence: its row, and the column of its first token
+};
+
+// Packs the sequences, sequence b being the tokens from cu_seqlens[b] to cu_seqlens[b+1]. Longest
+// first, each goes to the fullest row that has room for it (best-fit decreasing; Johnson et al.
+// 1974, SIAM J. Comput. 3:299). The same lengths are always packed in the same way. Throws
+// kInternal for a sequence longer than `row_length`.
+RowPacking pack_rows(std::span<const int32_t> cu_seqlens, int64_t row_length);
+
+// The columns of rows for batches within `limits` and sequences of at most `longest` tokens: a
+// multiple of 8. Short sequences share a row of up to 128 columns, because attention takes little
+// of the time there. They do so only if this leaves four rows or more for each of `replicas`
+// replicas.
+int64_t row_length_for(const BatchLimits& limits, int64_t longest, int64_t replicas);
+
+// The shapes to which batches are filled up, smallest first and six at most. They are for batches
+// within `limits` and sequences of at most `longest` tokens. Each of `replicas` replicas takes the
+// same number of rows. The shapes differ in the number of rows. Every batch within the limits fits
+// the last one, however its sequences are packed by pack_rows() and its rows are dealt out in turn.
+std::vector<BatchShape> batch_shapes(const BatchLimits& limits, int64_t longest, int64_t replicas);
+
+// The rows that each replica would need for the most tokens if all rows were full.
+int64_t full_rows(const BatchLimits& limits, int64_t longest, int64_t replicas);
+
+// The first shape that `needed` fits. Throws kInternal where none has.
+const BatchShape& smallest_shape(std::span<const BatchShape> shapes, const BatchShape& needed);
+
 // A tensor of 32-bit elements in host memory, row-major.
 struct HostTensor {
   DType dtype = DType::kI32;  // kI32, kU32 or kF32

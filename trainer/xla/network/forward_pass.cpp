@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "trainer/model/part_names.h"
+#include "trainer/model/table_rows.h"
 
 namespace berth {
 namespace {
@@ -181,5 +183,326 @@ Value activate(Value x, Activation activation) {
 
 Value add_to_rows(Value x, Value offsets) { return x + broadcast(offsets, x.shape(), {1}); }
 Value multiply_rows(Value x, Value factors) { return x * broadcast(factors, x.shape(), {1}); }
+
+}  // namespace berth
+
+// What attention knows of the places of tokens: relative positions, rotary positions and biases by
+// distance.
+namespace berth {
+
+using stablehlo::concatenate;
+
+namespace {
+
+// From scores x [R,A,S,2S-1], whose last dimension counts an offset from -(S-1) on, to [R,A,S,S]:
+// result[..., i, j] is the score of row i at offset j - i. Rows of 2S elements that are read as
+// rows of 2S-1 elements shift by one a row (Dai et al. 2019, arXiv:1901.02860, appendix B).
+Value shift_rows(Value x) {
+  const int64_t rows = x.size(0), heads = x.size(1), length = x.size(2);
+  const Value flat = reshape(pad(x, 3, 0, 1), {rows, heads, 2 * length * length});
+  const int64_t first = length - 1, elements = length * (2 * length - 1);
+  const Value shifted =
+      reshape(slice(flat, 2, first, first + elements), {rows, heads, length, 2 * length - 1});
+  return slice(shifted, 3, 0, length);
+}
+
+// MPNet's biases of scores by distance: [A,S,S].
+Value biases_by_distance(const ForwardPass& pass) {
+  const int64_t heads = pass.config.num_attention_heads;
+  const int64_t length = pass.batch.segment.size(1);
+  std::vector<int32_t> taken;
+  for (int64_t offset = 1 - length; offset < length; ++offset) {
+    taken.push_back(position_bias_row(-offset));
+  }
+  const Value of_offsets = gather_rows(pass.parameter(position_bias_name(pass.config) + ".weight"),
+                                       constant(pass.graph(), taken));  // [2S-1,A]
+  const Value of_queries =
+      broadcast(transpose(of_offsets, {1, 0}), {1, heads, length, 2 * length - 1}, {1, 3});
+  return reshape(shift_rows(of_queries), {heads, length, length});
+}
+
+}  // namespace
+
+void ForwardPass::add_positions() {
+  if (config.has_relative_positions()) {
+    const RelativePositionNames names = relative_position_names(config);
+    relative_table = parameter(names.table + ".weight");
+    if (!names.norm.empty()) relative_table = layer_norm(relative_table, names.norm);
+  }
+  if (config.position_bias_buckets > 0) position_bias = biases_by_distance(*this);
+}
+
+Value relative_scores(ForwardPass& pass, int64_t layer, Value q, Value k) {
+  const Value positions = pass.relative_table;  // [P,H]
+  const ModelConfig& config = pass.config;
+  const LayerNames names = layer_names(config, layer);
+  const int64_t rows = q.size(0), heads = q.size(1), length = q.size(2), size = q.size(3);
+  const Value numbers = iota(pass.graph(), ElementType::kU32, {positions.size(0)}, 0);
+  const Value dropped =
+      pass.dropout(positions, config.hidden_dropout_prob,
+                   layer_site(layer, LayerSite::kRelativePositions), numbers);  // [P,H]
+  // [A,2S-1,D]: the query or key of the relative position of each distance, query minus key.
+  const auto of_distances = [&](const std::string& name, LayerPart part, bool grows) {
+    std::vector<int32_t> taken;
+    for (int64_t i = 1 - length; i < length; ++i) {
+      taken.push_back(relative_row(config, grows ? i : -i));
+    }
+    const Value all = pass.add_adapter(pass.linear(dropped, name), dropped, layer, part,
+                                       position_adapter_site(layer, part), numbers);
+    const Value each = gather_rows(all, constant(pass.graph(), taken));
+    return transpose(reshape(each, {2 * length - 1, heads, size}), {1, 0, 2});
+  };
+  // x [R,A,S,D] by [A,2S-1,D] to [R,A,S,2S-1].
+  const auto multiply = [&](Value x, Value of_positions) {
+    const Value of_heads = reshape(transpose(x, {1, 0, 2, 3}), {heads, rows * length, size});
+    const Value scores = pass.rounded_dot(
+        of_heads, of_positions,
+        {.contracted_x = {2}, .contracted_y = {2}, .batch_x = {0}, .batch_y = {0}});
+    return transpose(reshape(scores, {heads, rows, length, 2 * length - 1}), {1, 0, 2, 3});
+  };
+  // A query at i and a key at j are i - j apart, which falls along a query's row, and grows along a
+  // key's.
+  const Value c2p = multiply(q, of_distances(names.key, LayerPart::kKey, /*grows=*/false));
+  const Value p2c = multiply(k, of_distances(names.query, LayerPart::kQuery, /*grows=*/true));
+  return shift_rows(c2p) + transpose(shift_rows(p2c), {0, 1, 3, 2});
+}
+
+Value rotate(const ForwardPass& pass, int64_t layer, Value x) {
+  const int64_t half = x.size(3) / 2;
+  // The frequency of element i is base^(-2i/D).
+  const double step = -std::log(pass.config.rope_base(layer)) / static_cast<double>(half);
+  const Value index = convert(iota(pass.graph(), ElementType::kS32, {half}, 0), ElementType::kF32);
+  const Value positions = convert(pass.batch.position_ids, ElementType::kF32);  // [R,S]
+  const Dims shape = {x.size(0), x.size(2), half};
+  const Value angles =
+      broadcast(positions, shape, {0, 1}) * broadcast(exp(index * step), shape, {2});
+  const Dims all = {x.size(0), x.size(1), x.size(2), half};
+  const Value cosines = broadcast(cos(angles), all, {0, 2, 3});
+  const Value sines = broadcast(sin(angles), all, {0, 2, 3});
+  const Value first = slice(x, 3, 0, half), second = slice(x, 3, half, 2 * half);
+  return concatenate({first * cosines - second * sines, second * cosines + first * sines}, 3);
+}
+
+namespace {
+
+// Queries, keys and values by one product, each [R,A,S,D].
+struct Projections {
+  Value q, k, v;
+};
+
+Projections project(ForwardPass& pass, int64_t layer, Value x) {
+  const ModelConfig& config = pass.config;
+  const LayerNames names = layer_names(config, layer);
+  const bool is_joined = !names.qkv.empty();  // in the file, too
+  const auto joined = [&](const std::string& end) {
+    if (is_joined) return pass.parameter(names.qkv + end);
+    return concatenate({pass.parameter(names.query + end), pass.parameter(names.key + end),
+                        pass.parameter(names.value + end)},
+                       0);
+  };
+  Value qkv = pass.product(x, joined(".weight"));  // [T,3H]
+  if (pass.has((is_joined ? names.qkv : names.query) + ".bias")) {
+    qkv = add_to_rows(qkv, joined(".bias"));
+  }
+  const auto adapted = [&](Value y, LayerPart which) {
+    return pass.add_adapter(y, x, layer, which, adapter_site(layer, which), pass.token_rows());
+  };
+  if (is_joined) qkv = adapted(qkv, LayerPart::kQuery);
+  const Dims& tokens = pass.batch.segment.shape();
+  const auto part = [&](LayerPart which) {
+    const int64_t first = static_cast<int64_t>(which) * config.hidden_size;
+    Value y = slice(qkv, 1, first, first + config.hidden_size);
+    if (!is_joined) y = adapted(y, which);
+    return transpose(
+        reshape(y, {tokens[0], tokens[1], config.num_attention_heads, config.head_size()}),
+        {0, 2, 1, 3});
+  };
+  Projections all{
+      .q = part(LayerPart::kQuery), .k = part(LayerPart::kKey), .v = part(LayerPart::kValue)};
+  if (config.rope_theta > 0) {
+    all.q = rotate(pass, layer, all.q);
+    all.k = rotate(pass, layer, all.k);
+  }
+  return all;
+}
+
+// Whether a query may see a key: kPred [R,S,S]. They are of one sequence and, with local attention,
+// no farther apart than the layer's window.
+Value is_visible(const ForwardPass& pass, int64_t layer) {
+  const Value segment = pass.batch.segment;
+  const Dims shape = {segment.size(0), segment.size(1), segment.size(1)};
+  const auto compared = [&shape](Value x, Comparison comparison, Value y) {
+    return compare(broadcast(x, shape, {0, 1}), comparison, broadcast(y, shape, {0, 2}));
+  };
+  const Value is_same = compared(segment, Comparison::kEqual, segment);
+  const int64_t window = pass.config.attention_window(layer);
+  if (window < 0) return is_same;
+  const Value place = pass.batch.place;
+  const Value farthest = place + static_cast<double>(window);
+  return is_same & compared(place, Comparison::kLessEqual, farthest) &
+         compared(farthest, Comparison::kGreaterEqual, place);
+}
+
+// The number of eight columns with which each token's sequence begins: u32 [R,S].
+Value first_blocks(const ForwardPass& pass) {
+  const Value place = pass.batch.place;
+  const Value column = iota(pass.graph(), ElementType::kS32, place.shape(), 1);
+  return shift_right(convert(column - place, ElementType::kU32), 3);
+}
+
+}  // namespace
+
+Value ForwardPass::attend(int64_t layer, Value x) {
+  const auto [q, k, v] = project(*this, layer, x);
+  const Dims outer = {0, 1};
+  Value scores = rounded_dot(
+      q, k, {.contracted_x = {3}, .contracted_y = {3}, .batch_x = outer, .batch_y = outer});
+  if (relative_table) scores = scores + relative_scores(*this, layer, q, k);
+  const double terms = relative_table ? 3 : 1;
+  scores = scores * (1 / std::sqrt(static_cast<double>(config.head_size()) * terms));
+  if (position_bias) {
+    scores = scores + broadcast(position_bias, scores.shape(), {1, 2, 3});
+  }
+  scores = select(broadcast(is_visible(*this, layer), scores.shape(), {0, 2, 3}), scores, -1e30);
+  const Value probabilities = softmax(scores, [&](Value p) {  // [R,A,S,S]
+    if (!masks) return rounded(p);
+    return rounded(masks->drop_probabilities(p, config.attention_probs_dropout_prob,
+                                             layer_site(layer, LayerSite::kAttentionProbabilities),
+                                             batch.token_number, first_blocks(*this)));
+  });
+  const Value attended =
+      rounded_dot(probabilities, v,
+                  {.contracted_x = {3}, .contracted_y = {2}, .batch_x = outer, .batch_y = outer});
+  return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
+}
+
+namespace {
+
+// log(sum(exp(x))) of each row of x [N,C].
+Value log_sum_exp(Value x) {
+  const Value most = reduce_max(x, {1});
+  return most + log(reduce_sum(exp(x - broadcast(most, x.shape(), {0})), {1}));
+}
+
+// x[n, columns[n]]; 0 where there is no such column.
+Value pick(Value x, Value columns) {
+  const Value column = iota(x.graph(), ElementType::kS32, x.shape(), 1);
+  const Value is_picked = compare(column, Comparison::kEqual, broadcast(columns, x.shape(), {0}));
+  return reduce_sum(select(is_picked, x, 0), {1});
+}
+
+// The weight of each label, and 0 where the label is negative.
+Value weights_of(Value weights, Value labels) {
+  return select(compare(labels, Comparison::kGreaterEqual, 0), weights, 0);
+}
+
+Loss sum_of(Value losses, Value weights) {
+  return {.sum = reduce_sum(losses * weights), .weights = reduce_sum(weights)};
+}
+
+// With label smoothing (Szegedy et al. 2015, arXiv:1512.00567), each class has smoothing / C of the
+// target.
+Loss cross_entropy(Value logits, Value labels, Value weights, double smoothing) {
+  const int64_t rows = logits.size(0);
+  labels = reshape(labels, {rows});
+  Value target = pick(logits, labels);
+  if (smoothing > 0) {
+    const Value mean = reduce_sum(logits, {1}) / static_cast<double>(logits.size(1));
+    target = target + (mean - target) * smoothing;
+  }
+  return sum_of(log_sum_exp(logits) - target, weights_of(reshape(weights, {rows}), labels));
+}
+
+Loss squared_error(Value logits, Value targets, Value weights) {
+  const Value error = logits - targets;
+  return sum_of(reduce_sum(error * error, {1}), weights);
+}
+
+// The mean over the outputs of each row's squared error.
+Loss mean_squared_error(Value logits, Value targets, Value weights) {
+  const Value error = logits - reshape(targets, logits.shape());
+  const auto outputs = static_cast<double>(logits.size(1));
+  return sum_of(reduce_sum(error * error, {1}) / outputs, reshape(weights, {logits.size(0)}));
+}
+
+// The mean over the outputs of -log(sigmoid), written so that nothing overflows.
+Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
+  const Value size = maximum(logits, negate(logits));
+  const Value losses = maximum(logits, 0) - logits * targets + log1p(exp(negate(size)));
+  return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
+}
+
+// The mean of two cross entropies over the tokens of a sequence: of where the answer starts, and of
+// where it ends (Devlin et al. 2018, arXiv:1810.04805, section 4.2). logits are [T,2].
+Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
+  const BatchInputs& batch = pass.batch;
+  const Value segment = batch.segment;  // [R,S]
+  const int64_t rows = segment.size(0), length = segment.size(1);
+  const Value row = batch.first_token / static_cast<double>(length);  // s32 [B]
+  const Value of_sequence = gather_rows(reshape(segment, {rows * length}), batch.first_token);
+  const Value of_tokens = gather_rows(segment, row);  // [B,S]
+  const Value is_inside =
+      compare(of_tokens, Comparison::kEqual, broadcast(of_sequence, of_tokens.shape(), {0}));
+  const Value first_column = row * static_cast<double>(length);
+  const auto loss_of_end = [&](int64_t column, Value tokens) {
+    const Value all = reshape(slice(logits, 1, column, column + 1), {rows, length});
+    const Value scores = select(is_inside, gather_rows(all, row), -1e30);  // [B,S]
+    return log_sum_exp(scores) - pick(scores, tokens - first_column);
+  };
+  const Value losses = (loss_of_end(0, batch.labels) + loss_of_end(1, batch.ends)) * 0.5;
+  const Value weights = weights_of(weights_of(batch.weights, batch.labels), batch.ends);
+  return sum_of(losses, weights);
+}
+
+}  // namespace
+
+Value head_logits(ForwardPass& pass, Value hidden) {
+  switch (traits(pass.config.task).rows) {
+    case HeadRows::kSequences:
+      return sequence_logits(pass, hidden);
+    case HeadRows::kTokens:
+      return token_logits(pass, hidden);
+    case HeadRows::kGroups:
+    case HeadRows::kPooled:
+    case HeadRows::kStates:
+    case HeadRows::kReplaced:  // require_device() has refused the job
+      throw Error(Code::kUsage, "the task is computed on CPUs only", "--device");
+    case HeadRows::kMasked:
+      break;
+  }
+  return masked_logits(pass, hidden);
+}
+
+Value vocabulary_predictions(const ForwardPass& pass, Value logits) {
+  const int64_t rows = logits.size(0);
+  const Value labels = reshape(pass.batch.labels, {rows});
+  const Value losses = weights_of(log_sum_exp(logits) - pick(logits, labels), labels);
+  const Value most = broadcast(reduce_max(logits, {1}), logits.shape(), {0});
+  const Value column = iota(logits.graph(), ElementType::kS32, logits.shape(), 1);
+  const Value id = convert(column, ElementType::kF32);
+  const double no_id = -static_cast<double>(logits.size(1));
+  const Value is_best = compare(logits, Comparison::kEqual, most);
+  const Value first_id = negate(reduce_max(select(is_best, negate(id), no_id), {1}));
+  return stablehlo::concatenate({reshape(losses, {rows, 1}), reshape(first_id, {rows, 1})}, 1);
+}
+
+Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
+  const BatchInputs& batch = pass.batch;
+  switch (traits(pass.config.task).loss) {
+    case LossKind::kSquaredError:
+      return squared_error(logits, batch.labels, batch.weights);
+    case LossKind::kMeanSquaredError:
+      return mean_squared_error(logits, batch.labels, batch.weights);
+    case LossKind::kBinaryCrossEntropy:
+      return binary_cross_entropy(logits, batch.labels, batch.weights);
+    case LossKind::kSpanCrossEntropy:
+      return span_cross_entropy(pass, logits);
+    case LossKind::kCosineSquaredError:
+    case LossKind::kInBatchNegatives:  // head_logits() refused both
+    case LossKind::kCrossEntropy:
+      break;
+  }
+  return cross_entropy(logits, batch.labels, batch.weights, label_smoothing);
+}
 
 }  // namespace berth

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "storage/base/dtype.h"
-#include "trainer/model/activation.h"
 #include "trainer/model/config.h"
 #include "trainer/model/dropout_sites.h"
+#include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/network.h"
 #include "trainer/xla/network/batch_inputs.h"

@@ -8,10 +8,8 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/model/config.h"
-#include "trainer/model/dropout_generator.h"
 #include "trainer/model/lora.h"
-#include "trainer/model/loss_options.h"
-#include "trainer/model/optimizer_options.h"
+#include "trainer/model/update.h"
 #include "trainer/xla/network/batch_inputs.h"
 #include "trainer/xla/stablehlo/graph.h"
 #include "trainer/xla/stablehlo/text.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "storage/base/dtype.h"
 #include "storage/base/error.h"
 #include "trainer/xla/pjrt/plugin.h"
 
@@ -80,5 +81,10 @@ inline PJRT_Program pjrt_program(std::string& module) {
 // The floating-point operations of one execution on one device, as the compiler counts them;
 // nullopt where it counts none. Throws if the plugin cannot say it.
 std::optional<double> pjrt_flops(const PjrtPlugin& plugin, PJRT_Executable* executable);
+
+// PJRT's name of an element type; kBool is its PRED.
+PJRT_Buffer_Type element_type_of(DType dtype);
+// nullopt for the types that DType lacks.
+std::optional<DType> dtype_of(PJRT_Buffer_Type type);
 
 }  // namespace berth

@@ -1,10 +1,16 @@
 #include "trainer/xla/pjrt/buffer.h"
 
+#include <utility>
+
 #include "storage/base/text.h"
 #include "trainer/xla/pjrt/api.h"
-#include "trainer/xla/pjrt/element_type.h"
 
 namespace berth {
+
+void PjrtEvent::await() {
+  const PjrtOwned<PJRT_Event> once = std::move(event_);  // destroyed even where the call throws
+  if (once) PJRT_CALL(*plugin_, Event_Await, args.event = once.get());
+}
 
 std::vector<int64_t> PjrtBuffer::dimensions() const {
   const auto answer = PJRT_CALL(*plugin_, Buffer_Dimensions, args.buffer = handle());

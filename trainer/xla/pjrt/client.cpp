@@ -5,9 +5,8 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/xla/pjrt/api.h"
-#include "trainer/xla/pjrt/deadline.h"
-#include "trainer/xla/pjrt/element_type.h"
 #include "trainer/xla/pjrt/host_callbacks.h"
+#include "trainer/xla/pjrt/plugin.h"
 
 namespace berth {
 namespace {

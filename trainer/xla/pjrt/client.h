@@ -10,8 +10,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/xla/pjrt/buffer.h"
-#include "trainer/xla/pjrt/gpu_memory.h"
-#include "trainer/xla/pjrt/hosts.h"
+#include "trainer/xla/pjrt/client_options.h"
 #include "trainer/xla/pjrt/plugin.h"
 
 struct PJRT_Device;

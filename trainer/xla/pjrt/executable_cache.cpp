@@ -1,16 +1,117 @@
 #include "trainer/xla/pjrt/executable_cache.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
+#include "storage/base/bytes.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
-#include "trainer/xla/pjrt/cache_entry.h"
-#include "trainer/xla/pjrt/hash128.h"
+#include "storage/base/philox.h"
 
 namespace berth {
+
+void Hash128::mix(const std::array<uint32_t, 4>& block) {
+  // Philox's key has 64 bits, half of the state. The other half goes into the counter, so that all
+  // of the state decides the result.
+  const std::array<uint32_t, 4> counter = {block[0] ^ state_[2], block[1] ^ state_[3],
+                                           block[2] ^ state_[0], block[3] ^ state_[1]};
+  const std::array<uint32_t, 4> mixed = philox4x32(counter, {state_[0], state_[1]});
+  for (size_t i = 0; i < 4; ++i) state_[i] ^= mixed[i] ^ block[i];
+}
+
+void Hash128::add(std::string_view text) {
+  mix({low_word(text.size()), high_word(text.size()), 0, 1});
+  for (size_t at = 0; at < text.size(); at += 16) {
+    std::array<uint32_t, 4> block = {};
+    const std::string_view part = text.substr(at, 16);
+    std::memcpy(block.data(), part.data(), part.size());
+    mix(block);
+  }
+}
+
+std::string Hash128::hex() const {
+  char text[33];
+  std::snprintf(text, sizeof text, "%08x%08x%08x%08x", state_[0], state_[1], state_[2], state_[3]);
+  return text;
+}
+
+namespace {
+
+constexpr std::string_view kMagic = "berthxla";
+constexpr uint32_t kVersion = 1;
+
+template <typename T>
+void put(std::string& out, T value) {
+  for (size_t i = 0; i < sizeof value; ++i) out += static_cast<char>(value >> (8 * i));
+}
+
+[[noreturn]] void throw_not_written(const std::string& path) {
+  const int number = errno;
+  throw Error(number == ENOSPC || number == EDQUOT ? Code::kNoSpace : Code::kNotPermitted,
+              "cannot be written: " + std::system_category().message(number), path);
+}
+
+}  // namespace
+
+std::optional<std::string> read_cache_entry(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(Code::kNotPermitted, "cannot be read", path);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  try {
+    Cursor cursor(as_bytes(content));
+    if (as_text(cursor.take(kMagic.size())) != kMagic) cursor.fail("not an entry of this cache");
+    if (cursor.u32() != kVersion) cursor.fail("another version of the layout");
+    const uint32_t crc = cursor.u32();
+    const uint64_t size = cursor.u64();
+    if (size != cursor.remaining()) cursor.fail("the size is wrong");
+    const size_t header = cursor.offset();
+    if (crc32c(cursor.take(size)) != crc) cursor.fail("the checksum is wrong");
+    return content.substr(header);
+  } catch (const Error& error) {
+    throw error.at(path);
+  }
+}
+
+void write_cache_entry(const std::string& path, std::string_view payload) {
+  std::string header(kMagic);
+  put(header, kVersion);
+  put(header, crc32c(as_bytes(payload)));
+  put(header, uint64_t{payload.size()});
+
+  std::error_code failure;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
+  if (failure) {
+    throw Error(Code::kNotPermitted, "its folder cannot be made: " + failure.message(), path);
+  }
+  static std::atomic<int> counter = 0;  // several threads of one process may write the same entry
+  const std::string temporary =
+      path + "." + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
+  errno = 0;
+  std::ofstream file(temporary, std::ios::binary);
+  file.write(header.data(), static_cast<std::streamsize>(header.size()));
+  file.write(payload.data(), static_cast<std::streamsize>(payload.size()));
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int number = errno;
+    std::filesystem::remove(temporary, failure);
+    errno = number;
+    throw_not_written(path);
+  }
+}
+
 namespace {
 
 // A program that was compiled for the CPU uses the instructions of the machine that compiled it.

@@ -5,8 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/xla/pjrt/gpu_memory.h"
-#include "trainer/xla/pjrt/hosts.h"
+#include "trainer/xla/pjrt/client_options.h"
 
 namespace berth {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "entrypoint/flags/flag_lookup.h"
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
 #include "storage/base/text.h"
 

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "entrypoint/report/html/job_page.h"
-#include "entrypoint/report/html/markup.h"
 #include "entrypoint/report/html/page.h"
 #include "tests/support/well_formed.h"
 

@@ -1,7 +1,6 @@
-#include "entrypoint/report/html/markup.h"
-
 #include <gtest/gtest.h>
 
+#include "entrypoint/report/html/page.h"
 #include "storage/base/secrets.h"
 
 namespace berth {

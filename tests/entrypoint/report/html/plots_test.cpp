@@ -1,11 +1,11 @@
+#include "entrypoint/report/html/plots.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 #include <vector>
 
-#include "entrypoint/report/html/distribution_plots.h"
-#include "entrypoint/report/html/line_plot.h"
 #include "entrypoint/report/html/training_curves.h"
 
 namespace berth {

@@ -1,7 +1,6 @@
-#include "storage/formats/parquet/bit_decoders.h"
-
 #include <gmock/gmock.h>
 
+#include "storage/formats/parquet/values.h"
 #include "tests/support/throws_code.h"
 
 namespace berth::parquet {

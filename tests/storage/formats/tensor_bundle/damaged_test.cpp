@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "storage/formats/tensor_bundle/string_tensor.h"
+#include "storage/formats/tensor_bundle/bundle_entry.h"
 #include "tests/support/bundle_files.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/throws_code.h"

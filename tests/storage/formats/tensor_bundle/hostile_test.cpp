@@ -1,11 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/base/crc32c.h"
+#include "storage/base/checksum.h"
 #include "storage/base/text.h"
-#include "storage/formats/tensor_bundle/ordered_code.h"
-#include "storage/formats/tensor_bundle/table_reader.h"
-#include "storage/formats/tensor_bundle/table_writer.h"
+#include "storage/formats/tensor_bundle/bundle_entry.h"
+#include "storage/formats/tensor_bundle/table.h"
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
 

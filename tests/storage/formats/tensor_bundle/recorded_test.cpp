@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "storage/formats/object_graph.h"
+#include "storage/formats/tensorflow_checkpoint.h"
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
 

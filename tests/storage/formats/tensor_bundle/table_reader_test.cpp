@@ -1,17 +1,16 @@
-#include "storage/formats/tensor_bundle/table_reader.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/base/crc32c.h"
-#include "storage/base/memory_sink.h"
-#include "storage/formats/tensor_bundle/table_writer.h"
+#include "storage/base/bytes.h"
+#include "storage/base/checksum.h"
+#include "storage/formats/tensor_bundle/table.h"
 #include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {
 
 using testing::ElementsAre;
+
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
 Entries entries_of(Bytes file) {

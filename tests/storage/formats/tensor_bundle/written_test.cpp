@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "storage/formats/tensor_bundle/ordered_code.h"
-#include "storage/formats/tensor_bundle/table_reader.h"
+#include "storage/formats/tensor_bundle/bundle_entry.h"
+#include "storage/formats/tensor_bundle/table.h"
 #include "tests/support/bundle_files.h"
 #include "tests/support/throws_code.h"
 

@@ -35,7 +35,7 @@ TEST(CpuKernels, RefuseAnUnknownInstructionSet) {
   EXPECT_THAT([&] { make_cpu_kernels(pool, "mmx"); }, ThrowsCode(Code::kUsage, "mmx"));
 }
 
-// OpenBLAS's own buffers would not stand this: blas_buffer.h.
+// OpenBLAS's own buffers would not stand this: gemm.h.
 TEST(CpuKernels, MultiplyOnManyThreadsAtOnce) {
   constexpr int kThreads = 64;
   constexpr int64_t kSize = 96;

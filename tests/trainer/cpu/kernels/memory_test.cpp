@@ -1,5 +1,3 @@
-#include "trainer/cpu/kernels/memory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/throws_code.h"
+#include "trainer/cpu/kernels/tensor.h"
 
 namespace berth {
 namespace {

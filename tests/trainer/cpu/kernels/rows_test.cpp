@@ -3,6 +3,99 @@
 namespace berth {
 namespace {
 
+using reference::Vector;
+
+class Embedding : public KernelsTest {
+ protected:
+  // Sums the rows of three tables of `hidden` columns for `tokens` ids each.
+  void check(int64_t tokens, int64_t hidden, bool with_types) {
+    const Vector word = random(11 * hidden), position = random(5 * hidden),
+                 type = random(2 * hidden);
+    const std::vector<int32_t> words = random_ids(tokens, 11), positions = random_ids(tokens, 5),
+                               types = random_ids(tokens, 2);
+    const Vector dy = random(tokens * hidden);
+    Vector y(dy.size());
+    Vector dword = random(11 * hidden), dposition = random(5 * hidden), dtype = random(2 * hidden);
+    const Tensor dword_t = tensor({11, hidden}, dword),
+                 dposition_t = tensor({5, hidden}, dposition);
+    const Tensor dtype_t = tensor({2, hidden}, dtype);
+    for (int64_t t = 0; t < tokens; ++t) {
+      for (int64_t c = 0; c < hidden; ++c) {
+        const auto at = [&](const std::vector<int32_t>& ids) {
+          return static_cast<size_t>(ids[static_cast<size_t>(t)] * hidden + c);
+        };
+        const auto i = static_cast<size_t>(t * hidden + c);
+        y[i] = word[at(words)] + position[at(positions)] + (with_types ? type[at(types)] : 0);
+        dword[at(words)] += dy[i];
+        dposition[at(positions)] += dy[i];
+        dtype[at(types)] += dy[i];
+      }
+    }
+    const Tensor word_ids = ids(words), position_ids = ids(positions);
+    const Tensor type_ids = with_types ? ids(types) : Tensor{};
+    const Tensor yt = garbage({tokens, hidden});
+    const EmbeddingIds rows{.words = word_ids, .positions = position_ids, .types = type_ids};
+    const EmbeddingTables tables{.word = tensor({11, hidden}, word),
+                                 .position = tensor({5, hidden}, position),
+                                 .type = with_types ? tensor({2, hidden}, type) : Tensor{}};
+    kernels().embedding_forward(rows, tables, yt);
+    expect_near(yt, y, 1e-6, "y");
+    kernels().embedding_backward(
+        tensor({tokens, hidden}, dy), rows, /*padding=*/{},
+        {.dword = dword_t, .dposition = dposition_t, .dtype = with_types ? dtype_t : Tensor{}});
+    expect_near(dword_t, dword, 1e-5, "dword");
+    expect_near(dposition_t, dposition, 1e-5, "dposition");
+    if (with_types) expect_near(dtype_t, dtype, 1e-5, "dtype");
+  }
+};
+
+TEST_P(Embedding, AgreesWithItsDefinition) {
+  check(1, 8, true);
+  check(40, 37, true);
+  check(500, 128, true);
+  check(0, 8, true);
+}
+
+TEST_P(Embedding, WorksWithoutTokenTypes) { check(30, 16, false); }
+
+TEST_P(Embedding, WorksWithoutPositions) {
+  const Vector word = random(2 * 8), type = random(2 * 8);
+  const Tensor some = ids({1, 0}), words = tensor({2, 8}, word), types = tensor({2, 8}, type);
+  const Tensor y = garbage({2, 8});
+  kernels().embedding_forward({some, {}, {}}, {words, {}, {}}, y);
+  Vector expected(word.begin() + 8, word.end());
+  expected.insert(expected.end(), word.begin(), word.begin() + 8);
+  expect_near(y, expected, 0, "words");
+  kernels().embedding_forward({some, {}, some}, {words, {}, types}, y);
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] += type[(i + 8) % 16];
+  expect_near(y, expected, 1e-6, "words and types");
+}
+
+TEST_P(Embedding, BackwardSkipsNullGradients) {
+  const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
+  const Tensor dposition = zeros({2, 8});
+  kernels().embedding_backward(dy, {some, some, some}, /*padding=*/{},
+                               {.dword = {}, .dposition = dposition, .dtype = {}});
+  EXPECT_EQ(floats(dposition), floats(dy));
+}
+
+TEST_P(Embedding, PaddingHasNoGradient) {
+  const std::vector<float> ones(16, 1), second = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+  const Tensor dy = tensor({2, 8}, reference::Vector(16, 1)), some = ids({0, 1});
+  const Tensor dword = zeros({2, 8}), dposition = zeros({2, 8}), dtype = zeros({2, 8});
+  const Tensor marks = ids({kHasMoments, kHasMoments});
+  kernels().embedding_backward(
+      dy, {some, some, some}, {.word = 0, .position = 0},
+      {.dword = dword, .dposition = dposition, .dtype = dtype, .word_marks = marks});
+  EXPECT_EQ(floats(dword), second);
+  EXPECT_EQ(floats(dposition), second);
+  EXPECT_EQ(floats(dtype), ones);
+  EXPECT_EQ(marks.i32()[0], kHasMoments);
+  EXPECT_EQ(marks.i32()[1], kHasMoments | kHasGradient);
+}
+
+BERTH_INSTANTIATE_KERNELS(Embedding);
+
 class Rows : public KernelsTest {};
 
 TEST_P(Rows, AreGathered) {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "storage/base/bytes.h"
 #include "storage/base/json.h"
-#include "storage/base/memory_sink.h"
 #include "storage/base/thread_pool.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"

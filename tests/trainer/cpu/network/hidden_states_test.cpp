@@ -16,7 +16,7 @@
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/heads.h"
 #include "trainer/cpu/network/model.h"
-#include "trainer/metrics/similarity.h"
+#include "trainer/metrics/metrics.h"
 #include "trainer/weights/pretrained.h"
 
 namespace berth {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <memory>
 
-#include "storage/base/memory_sink.h"
+#include "storage/base/bytes.h"
 #include "storage/base/thread_pool.h"
 #include "storage/formats/safetensors.h"
 #include "storage/local_storage.h"
@@ -20,8 +20,7 @@
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/network/model.h"
 #include "trainer/cpu/optimizer.h"
-#include "trainer/weights/merge_adapters.h"
-#include "trainer/weights/peft_files.h"
+#include "trainer/weights/adapters.h"
 #include "trainer/weights/pretrained.h"
 
 namespace berth {

@@ -15,9 +15,9 @@
 #include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "tests/trainer/cpu/values_of.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
-#include "trainer/cpu/network/replaced_token_model.h"
+#include "trainer/cpu/network/model.h"
 #include "trainer/cpu/optimizer.h"
-#include "trainer/model/generator_config.h"
+#include "trainer/model/generator.h"
 
 namespace berth {
 namespace {

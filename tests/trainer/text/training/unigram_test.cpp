@@ -9,9 +9,7 @@
 #include "storage/base/error.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/training/train.h"
-#include "trainer/text/training/scripts.h"
 #include "trainer/text/training/unigram_model.h"
-#include "trainer/text/training/unigram_seeds.h"
 
 namespace berth {
 namespace {

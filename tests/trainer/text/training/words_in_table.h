@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/text/training/text_block.h"
-#include "trainer/text/training/word_table.h"
+#include "trainer/text/training/word_counts.h"
 
 namespace berth {
 

@@ -6,8 +6,6 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/trainer/xla/pjrt/fake_plugin_fixture.h"
-#include "trainer/xla/pjrt/cache_entry.h"
-#include "trainer/xla/pjrt/hash128.h"
 
 namespace berth {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "storage/base/half.h"
+#include "storage/base/dtype.h"
 #include "tests/trainer/xla/stablehlo/scalar_functions.h"
 
 namespace berth::stablehlo {

@@ -1,7 +1,9 @@
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 
+#include <bit>
+#include <cmath>
+
 #include "trainer/cpu/kernels/instruction_set.h"
-#include "trainer/cpu/kernels/tile_registers.h"
 
 namespace berth {
 bool multiplies(const Bf16Loops& loops) {
@@ -46,3 +48,62 @@ std::vector<const Bf16Loops*> native_bf16_loops() {
 }
 
 }  // namespace berth
+
+namespace berth::bf16_portable {
+namespace {
+
+constexpr int64_t kPanelRows = 12;
+
+int64_t even(int64_t depth) { return (depth + 1) / 2 * 2; }
+
+uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float to_float(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
+
+template <int64_t kWidth>
+void pack(const Lanes& lanes, uint16_t* panel) {
+  for (int64_t d = 0; d < even(lanes.depth); ++d) {
+    for (int64_t lane = 0; lane < kWidth; ++lane) {
+      const bool exists = lane < lanes.count && d < lanes.depth;
+      panel[(d / 2 * kWidth + lane) * 2 + d % 2] =
+          exists ? to_bf16(lanes.data[lane * lanes.lane_stride + d * lanes.depth_stride])
+                 : uint16_t{0};
+    }
+  }
+}
+
+void pack_rows(const Lanes& lanes, uint16_t* panels) {
+  for_each_panel(loops, lanes, panels, pack<kPanelRows>);
+}
+
+void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows, int64_t columns,
+              const Addend& addend, float* c, int64_t c_stride) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t n = 0; n < columns; ++n) {
+      float sum = 0;
+      for (int64_t d = 0; d < depth; d += 2) {
+        const uint16_t* const x = a + (d / 2 * kPanelRows + r) * 2;
+        const uint16_t* const y = b + (d / 2 * kPanelColumns + n) * 2;
+        sum += to_float(x[1]) * to_float(y[1]);
+        sum += to_float(x[0]) * to_float(y[0]);
+      }
+      c[r * c_stride + n] = addend.data ? addend.data[r * addend.stride + n] + sum : sum;
+    }
+  }
+}
+
+}  // namespace
+
+const Bf16Loops loops = {.name = "bf16-emulated",
+                         .panel_rows = kPanelRows,
+                         .depth_multiple = 2,
+                         .wants_packed_weights = true,  // like AMX, which it replaces in tests
+                         .pack_rows = pack_rows,
+                         .pack_columns = pack<kPanelColumns>,
+                         .multiply = multiply};
+
+}  // namespace berth::bf16_portable

@@ -3,7 +3,29 @@
 #include <algorithm>
 #include <cassert>
 
+#include "trainer/cpu/kernels/gemm.h"
+
 namespace berth {
+
+uint16_t* Bf16Matrix::panel(int64_t column) const {
+  assert(column % kPanelColumns == 0);
+  return reinterpret_cast<uint16_t*>(panels.data()) + column * panel_depth;
+}
+
+Bf16Part Bf16Matrix::columns_from(int64_t first, int64_t count) const {
+  assert(first + count <= columns);
+  return {.depth = depth, .columns = count, .panel_depth = panel_depth, .panels = panel(first)};
+}
+
+// Pairs of depths follow one another in a panel, so depths from an even number on are a part of it.
+Bf16Part Bf16Matrix::depths_from(int64_t first, int64_t count) const {
+  assert(first % kPanelColumns == 0 && first + count <= depth);
+  return {.depth = count,
+          .columns = columns,
+          .panel_depth = panel_depth,
+          .panels = panel(0) + first * kPanelColumns};
+}
+
 namespace {
 
 // The depth of a slab. A panel of columns (20 KB) and a panel of rows fit the first-level cache.
@@ -31,8 +53,6 @@ static_assert(kFewRows >= kTallTile.rows);
 
 // A packed matrix of this size is unlikely to be in a cache when it is read.
 constexpr size_t kStreamedBytes = size_t{1} << 20;
-
-int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
 // The depth of a slab, when slabs are cut to nearly the same depth.
 int64_t slab_depth(const Bf16Loops& loops, int64_t depth) {

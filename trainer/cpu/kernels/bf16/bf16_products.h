@@ -6,9 +6,12 @@
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 #include "trainer/cpu/kernels/gemm.h"
 #include "trainer/cpu/kernels/tensor.h"
-#include "trainer/cpu/kernels/weight_use.h"
 
 namespace berth {
+
+// What a weight is used for: how often it changes, and how many tokens are multiplied by it between
+// two changes. It decides whether packed copies are stored, or each product packs the weight again.
+enum class WeightUse { kInference, kTraining, kTrainingOfFewTokens };
 
 // Some depths and columns of a packed right factor. Borrows its panels.
 struct Bf16Part {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cassert>
 
+#include "trainer/cpu/kernels/gemm.h"
+
 namespace berth {
 namespace {
 
 // A tile's rows and their sums fit the second-level cache.
 constexpr int64_t kTileBytesPerDepth = 96, kTileColumns = 256;
-
-int64_t pieces_of(int64_t size, int64_t multiple) { return (size + multiple - 1) / multiple; }
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "storage/base/half.h"
+#include "storage/base/dtype.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/xla/pjrt/plugins/real_plugin.h"
 

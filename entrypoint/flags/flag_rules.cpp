@@ -1,0 +1,537 @@
+#include "entrypoint/flags/flag_rules.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "entrypoint/flags/flag_table.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/storage.h"
+#include "trainer/loop/load_model.h"
+#include "trainer/model/task.h"
+#include "trainer/tasks/glue.h"
+
+namespace berth {
+std::string unused_flags(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  if ((kEverywhere & set_of({settings.mode})) == 0) return "";
+  std::string names;
+  for (const Flag& flag : flag_table()) {
+    if (!command_line.gives(flag.name)) continue;
+    if (flag.role.is_used(settings)) continue;
+    names += cat(names.empty() ? "" : ", ", "--", flag.name);
+  }
+  if (names.empty()) return "";
+  return cat("--mode ", traits(settings.mode).name, " does not use ", names);
+}
+
+std::string mode_names(ModeSet modes) {
+  std::string names;
+  for (const ModeTraits& row : mode_table()) {
+    if ((modes & set_of({row.mode})) != 0) names += cat(names.empty() ? "" : " and ", row.name);
+  }
+  return names;
+}
+
+std::string mode_of_word(std::string_view word) {
+  if (word.starts_with('-')) return "";
+  CommandLine named;
+  try {
+    find_flag("mode")->value.set(named, word);
+  } catch (const Error&) {
+    return "";
+  }
+  return std::string(traits(named.settings.mode).name);
+}
+
+namespace {
+
+// What heads the column of a task.
+struct TaskColumn {
+  Task task;
+  std::string_view name;
+};
+constexpr TaskColumn kColumns[] = {
+    {Task::kSequenceClassification, "`sequence_classification`"},
+    {Task::kRegression, "`regression`"},
+    {Task::kMultiLabel, "`multi_label`"},
+    {Task::kTokenClassification, "`token_classification`"},
+    {Task::kQuestionAnswering, "`question_answering`"},
+    {Task::kSimilarity, "`similarity`"},
+    {Task::kInBatchNegatives, "the same without labels"},
+    {Task::kMaskedLm, "`masked_lm`"},
+    {Task::kEmbeddingDistillation, "the same with `--teacher`"},
+    {Task::kReplacedTokenDetection, "`replaced_token_detection`"},
+};
+
+// How the user names the task.
+std::string asked_name(Task task) {
+  if (task == Task::kInBatchNegatives) return "similarity without labels";
+  if (are_vectors(traits(task).labels)) return "masked_lm with --teacher";
+  return std::string(task_name(task));
+}
+
+std::string tasks_that_heed(const Flag& flag) {
+  std::vector<Task> heeding;
+  for (const TaskColumn& column : kColumns) {
+    if (flag.role.is_heeded_by(column.task)) heeding.push_back(column.task);
+  }
+  std::string names;
+  for (size_t i = 0; i < heeding.size(); ++i) {
+    names += cat(i == 0 ? "" : i + 1 == heeding.size() ? " and " : ", ", asked_name(heeding[i]));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string task_flags_markdown() {
+  std::string header = "| flag |", line = "\n| --- |", rows;
+  for (const TaskColumn& column : kColumns) {
+    header += cat(" ", column.name, " |");
+    line += " --- |";
+  }
+  for (const Flag& flag : flag_table()) {
+    if (flag.role.tasks == nullptr) continue;
+    rows += cat("\n| `--", flag.name, "` |");
+    for (const TaskColumn& column : kColumns) {
+      rows += flag.role.is_heeded_by(column.task) ? " does |" : " refused |";
+    }
+  }
+  return header + line + rows + "\n";
+}
+
+void require_heeded(const CommandLine& command_line, Task task,
+                    const std::function<bool(std::string_view, std::string_view)>& was_accepted) {
+  const CommandLine defaults;
+  for (const Flag& flag : flag_table()) {
+    if (flag.role.is_heeded_by(task) || flag.role.has(kTaskIsRefusedLater)) continue;
+    if (!command_line.gives(flag.name)) continue;
+    const std::string value = flag.value.get(command_line);
+    if (value == flag.value.get(defaults)) continue;
+    const std::string what = cat("the flag changes nothing in a training of ", asked_name(task));
+    const std::string typed = cat("--", flag.name);
+    if (was_accepted(flag.name, value)) {
+      log_warning(cat(typed, ": ", what));
+      continue;
+    }
+    throw Error(Code::kUsage, what, typed, cat("leave it out; it is for ", tasks_that_heed(flag)));
+  }
+}
+
+namespace {
+
+using MaybeTask = std::optional<Task>;
+
+// What a job may ask of its device.
+bool compares_texts(const CommandLine&, MaybeTask task) {
+  return task && tasks_that::compare(traits(*task));
+}
+bool replaces_tokens(const CommandLine&, MaybeTask task) {
+  return task && tasks_that::replace_tokens(traits(*task));
+}
+bool is_of_a_cpu_mode(const CommandLine& line, MaybeTask) {
+  return traits(line.settings.mode).computes == ComputesOn::kCpu;
+}
+bool teaches_a_classifier(const CommandLine& line, MaybeTask task) {
+  return !line.settings.distillation.teacher.empty() && task &&
+         tasks_that::mix_labels(traits(*task));
+}
+bool multiplies_int8(const CommandLine& line, MaybeTask) {
+  return line.settings.precision == Precision::kInt8;
+}
+bool draws_by_threefry(const CommandLine& line, MaybeTask) {
+  return line.device.generator != DropoutGenerator::kPhilox;
+}
+bool names_a_plugin(const CommandLine& line, MaybeTask) {
+  return line.settings.device == DeviceKind::kCpu && !line.device.plugin.empty();
+}
+bool names_several_devices(const CommandLine& line, MaybeTask) {
+  return line.settings.device == DeviceKind::kCpu && line.device.devices > 1;
+}
+bool has_workers(const CommandLine& line) { return line.cluster.size.value_or(1) > 1; }
+bool counts_devices_of_workers(const CommandLine& line, MaybeTask) {
+  return has_workers(line) && line.device.devices != 0;
+}
+bool divides_the_optimizer(const CommandLine& line, MaybeTask) {
+  return has_workers(line) && line.settings.training.shard_optimizer;
+}
+
+// One thing that a job may ask for.
+struct DeviceRule {
+  std::string_view what;                    // as docs/devices.md names it; empty: not there
+  std::string_view on_cpu, on_accelerator;  // as it says what is computed; empty: refused
+  bool (*is_asked)(const CommandLine&, MaybeTask) = nullptr;  // nullptr: nothing is refused
+  std::string_view problem{}, where{}, hint{};                // of the refusal
+  std::string_view makes_auto_take_cpu{};                     // where it does: what asks for it
+};
+
+constexpr std::string_view kYes = "yes", kNo = "";
+
+constexpr DeviceRule kRules[] = {
+    {"`sequence_classification`, `regression`, `multi_label`, `token_classification`, "
+     "`question_answering`: train, evaluate, predict",
+     kYes, kYes},
+    {"`masked_lm` (`--task mlm`): train, evaluate", kYes, kYes},
+    {"`similarity`: train, evaluate, predict", kYes, kNo, compares_texts,
+     "text embeddings are computed on CPUs only", "--device", "give --device cpu",
+     "--task similarity"},
+    {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kNo, replaces_tokens,
+     "replaced-token detection is computed on CPUs only", "--task electra", "give --device cpu",
+     "--task electra"},
+    {"`--mode embed`", kYes, kNo, is_of_a_cpu_mode, "text embeddings are computed on CPUs only",
+     "--device", "leave it out, or give --device cpu"},
+    {"distillation of an encoder (`--task mlm --teacher`)", kYes,
+     "the student; the teacher's vectors are computed on the CPU"},
+    {"distillation of a classifier (`--teacher` with labels)", kYes, kNo, teaches_a_classifier,
+     "a classifier learns from a teacher on CPUs only", "--teacher", "give --device cpu"},
+    {"probes of a pre-training (`--probe`)", kYes, "on the CPU, beside the training"},
+    {"LoRA, `--recompute`, `--token-budget`", kYes, kYes},
+    {"`--precision auto`, the default",
+     "bf16 where the CPU multiplies it (AMX, AVX512_BF16), else fp32", "bf16; fp32 on `xla-cpu`"},
+    {"`--precision fp32`", kYes, kYes},
+    {"`--precision bf16`", "where the CPU multiplies it; elsewhere exit code 2", kYes},
+    {"`--precision int8` in `--mode predict`, `eval`, `embed`", kYes, kNo, multiplies_int8,
+     "products in int8 are made on CPUs only", "--precision int8",
+     "give --device cpu, or --precision auto for this device", "--precision int8"},
+    {"`--dropout-generator philox`", kYes, kYes},
+    {"`--dropout-generator threefry`", kNo, kYes, draws_by_threefry,
+     "the CPU draws dropout by Philox only", "--dropout-generator threefry",
+     "leave it out, or train on a TPU or GPU"},
+    {"`--pjrt-plugin`", kNo, kYes, names_a_plugin, "the CPU's own kernels need no plugin",
+     "--pjrt-plugin", "leave it out, or use --device xla-cpu, tpu or gpu"},
+    {"several devices (`--devices`)", kNo, "all that the machine has, or fewer",
+     names_several_devices, "the CPU's own kernels are one device", "--devices",
+     "leave it out, and use --threads to say how many CPUs compute"},
+    {"", kYes, kNo, counts_devices_of_workers, "several workers compute on all of their devices",
+     "--devices", "leave it out"},
+    {"`--shard-optimizer` of several workers", kYes, kNo, divides_the_optimizer,
+     "workers with TPUs or GPUs cannot divide the optimizer", "--shard-optimizer",
+     "leave it out, or give --device cpu"},
+};
+
+std::string cell(std::string_view answer, const DeviceRule& rule) {
+  if (answer != kNo) return std::string(answer);
+  return cat("no: exit code 2",
+             rule.makes_auto_take_cpu.empty() ? "" : "; with `--device auto` the CPU computes");
+}
+
+}  // namespace
+
+void require_device(const CommandLine& command_line, DeviceKind kind, std::optional<Task> task) {
+  if (kind == DeviceKind::kAuto) return;
+  if (!task) task = find_task(command_line.settings.data.task);
+  for (const DeviceRule& rule : kRules) {
+    const bool is_refused = (kind == DeviceKind::kCpu ? rule.on_cpu : rule.on_accelerator) == kNo;
+    if (!is_refused || !rule.is_asked(command_line, task)) continue;
+    throw Error(Code::kUsage, std::string(rule.problem), std::string(rule.where),
+                std::string(rule.hint));
+  }
+}
+
+std::string needs_cpu(const CommandLine& command_line) {
+  const MaybeTask task = find_task(command_line.settings.data.task);
+  for (const DeviceRule& rule : kRules) {
+    if (rule.makes_auto_take_cpu.empty() || !rule.is_asked(command_line, task)) continue;
+    return std::string(rule.makes_auto_take_cpu);
+  }
+  return "";
+}
+
+std::string devices_markdown() {
+  std::string rows = "| what | `cpu` | `tpu`, `gpu`, `xla-cpu` |\n| --- | --- | --- |\n";
+  for (const DeviceRule& rule : kRules) {
+    if (rule.what.empty()) continue;
+    rows += cat("| ", rule.what, " | ", cell(rule.on_cpu, rule), " | ",
+                cell(rule.on_accelerator, rule), " |\n");
+  }
+  return rows;
+}
+
+namespace {
+
+[[noreturn]] void unknown_task(const std::string& name) {
+  throw Error(Code::kUsage, cat(quoted(name), " is not a task"), "--task",
+              cat("the tasks are ", known_tasks(), ", ", known_glue_tasks()));
+}
+
+}  // namespace
+
+bool prepares_corpus(const DataOptions& data, Mode mode) {
+  const std::optional<Task> task = find_task(data.task);
+  return traits(mode).prepares_rows() && task && traits(*task).labels == LabelKind::kMaskedId;
+}
+
+void complete_data_files(DataOptions& data, Mode mode) {
+  const bool as_tutorial = !data.input_meta_data_path.empty();
+  if (traits(mode).predicts() && as_tutorial && data.predict_data_file.empty()) {
+    data.predict_data_file = data.eval_data_file;
+  }
+  if (data.task.empty()) {
+    if (data.data_dir.empty()) return;
+    throw Error(Code::kUsage, "--data-dir needs a GLUE task", "", "name it with --task");
+  }
+  const GlueTask* glue = find_glue_task(data.task);
+  if (glue == nullptr && !find_task(data.task)) unknown_task(data.task);
+  if (data.data_dir.empty()) return;
+  if (glue == nullptr) {
+    throw Error(
+        Code::kUsage,
+        cat(quoted(data.task), " is not a GLUE task, so the names of its files are unknown"),
+        "--data-dir", "name the files with --train-data-file and the other data flags");
+  }
+  const Uri directory = Uri::parse(data.data_dir);
+  const auto complete = [&](std::string& file, std::string_view name) {
+    if (file.empty()) file = (directory / std::string(name)).to_string();
+  };
+  complete(data.train_data_file, glue->train);
+  complete(data.eval_data_file, glue->eval);
+  complete(data.predict_data_file, glue->test);
+}
+
+namespace {
+
+void need(std::string_view value, std::string_view flag, const ModeTraits& mode) {
+  if (!value.empty()) return;
+  throw Error(Code::kUsage, cat(flag, " is missing"), "",
+              cat(mode.evaluates_training() ? "a training" : cat("--mode ", mode.name),
+                  " needs it; --help shows an example"));
+}
+
+// Throws kUsage if a GLUE task has no files, because other programs download them by its name.
+void need_data_dir(const DataOptions& data) {
+  const GlueTask* glue = find_glue_task(data.task);
+  if (glue == nullptr || !data.train_data_file.empty()) return;
+  throw Error(
+      Code::kUsage, cat("the files of ", glue->name, " are missing"), "",
+      "name GLUE's own by --data-dir, or a folder of `datasets` by --train-data-file; `berth "
+      "explain` shows how to make one");
+}
+
+void check_files(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kRefusedElsewhere) || flag.role.is_used(settings)) continue;
+    if (!command_line.gives(flag.name)) continue;
+    throw Error(Code::kUsage, cat("the flag is only for --mode ", mode_names(flag.role.modes)),
+                cat("--", flag.name));
+  }
+  const bool is_corpus = prepares_corpus(settings.data, settings.mode);
+  CommandLine completed = command_line;
+  const DataOptions& data = completed.settings.data;
+  complete_data_files(completed.settings.data, settings.mode);
+  const ModeTraits& mode = traits(settings.mode);
+  const OutputOptions& output = settings.output;
+  const ModelOptions& model = settings.model;
+  const std::string& input = command_line.tool.input;
+  if (mode.trains()) need_data_dir(data);
+  if (mode.takes_inputs) need(input, mode.input, mode);
+  for (const Flag& flag : flag_table()) {
+    const std::string value = flag.value.get(completed);
+    if (mode.needs_any(flag.role.need)) need(value, cat("--", flag.name), mode);
+    const bool is_other_file = (flag.role.need & (kNeedsEvalData | kNeedsPredictData)) != 0;
+    if (!is_corpus || !is_other_file || value.empty()) continue;
+    throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone",
+                cat("--", flag.name), "prepare the other file by another run");
+  }
+  if (mode.needs_any(kNeedsTokenizer) && !is_corpus && model.vocab_file.empty() &&
+      needs_tokenizer(data)) {
+    need(model.model, "--model (or --vocab-file), for its tokenizer,", mode);
+  }
+  if (mode.needs_any(kNeedsInput) && !command_line.tool.text) need(input, mode.input, mode);
+  if (mode.needs_any(kNeedsPlace) && output.job_dir.empty()) {
+    need(output.export_dir, "--export-dir", mode);
+  }
+  if (mode.needs_any(kNeedsModelOrJob) && output.job_dir.empty() && model.model.empty()) {
+    throw Error(Code::kUsage, "no model is given", "",
+                "give the --job-dir of a finished job, or --model");
+  }
+}
+
+void check_places(const CommandLine& command_line) {
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kWrittenTo)) continue;
+    const std::string place = flag.value.get(command_line);
+    if (place.empty() || !Uri::parse(place).scheme().starts_with("http")) continue;
+    throw Error(Code::kUsage, "berth cannot write to http(s)://, which can only be read",
+                cat("--", flag.name), "give a local directory or gs://bucket/directory");
+  }
+}
+
+// Throws kUsage if a flag is about evaluations and the job has none.
+void check_evaluations(const Settings& settings) {
+  const DataOptions& data = settings.data;
+  const bool has_rows =
+      !data.eval_data_file.empty() || !data.data_dir.empty() || data.validation_split > 0;
+  const ModeTraits& mode = traits(settings.mode);
+  if (!mode.trains() || (mode.evaluates_training() && has_rows)) return;
+  const auto needs_evaluations = [&](bool asked, const char* flag) {
+    if (!asked) return;
+    if (has_rows) {
+      throw Error(Code::kUsage, "--mode train never evaluates", flag, "use --mode train_and_eval");
+    }
+    throw Error(Code::kUsage, "there are no rows to evaluate on", flag,
+                "give --eval-data-file, or a --validation-split above 0");
+  };
+  needs_evaluations(settings.training.early_stopping_patience > 0, "--early-stopping-patience");
+  needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
+  needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
+}
+
+// Throws kUsage if a flag changes nothing without another one, which is at its default.
+void check_companions(const CommandLine& command_line) {
+  const CommandLine defaults;
+  const auto is_asked = [&](const Flag& flag) {
+    return flag.value.get(command_line) != flag.value.get(defaults);
+  };
+  const Settings& settings = command_line.settings;
+  for (const Flag& flag : flag_table()) {
+    const FlagRole& role = flag.role;
+    if (role.companion == nullptr || !is_asked(flag)) continue;
+    if (is_asked(*find_flag(role.companion))) continue;
+    if (!traits(settings.mode).trains() && role.is_used(settings)) continue;
+    throw Error(Code::kUsage, cat("there is no ", role.thing, " without --", role.companion),
+                cat("--", flag.name), cat("give --", role.companion, ", or leave this flag out"));
+  }
+}
+
+void check_lora(const Settings& settings) {
+  const bool adapts = static_cast<bool>(settings.training.optimization.lora);
+  if (adapts && settings.model.init == Init::kRandom) {
+    throw Error(Code::kUsage,
+                "LoRA leaves the encoder as it is, and --init random makes that noise",
+                "--lora-rank", "use LoRA with a pretrained model");
+  }
+}
+
+void check_distillation(const Settings& settings) {
+  const bool trains = traits(settings.mode).trains();
+  const DistillationOptions& options = settings.distillation;
+  if (!trains || options.target != DistillationTarget::kHiddenStates) return;
+  constexpr const char* kFlag = "--distillation-target hidden_states";
+  if (options.teacher.empty()) {
+    throw Error(Code::kUsage, "there is no teacher", kFlag,
+                "name one with --teacher, or leave this flag out");
+  }
+  if (find_task(settings.data.task) == Task::kMaskedLm) return;
+  throw Error(Code::kUsage, "hidden states are learnt from texts without labels", kFlag,
+              "give --task mlm, or leave this flag out");
+}
+
+void check_generator(const Settings& settings) {
+  const bool trains = traits(settings.mode).trains();
+  if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
+  throw Error(Code::kUsage,
+              "the generator uses the model's embeddings, and --init random makes them noise",
+              "--generator", "leave one of the two out");
+}
+
+void check_seeds(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  if (settings.training.seeds == 1) return;
+  if (command_line.is_tuned()) {
+    throw Error(Code::kUsage, "hyperparameter tuning expects one run for each trial", "--seeds",
+                "leave this flag out, or make --seed a parameter of the study");
+  }
+}
+
+void check_dry_run(const CommandLine& command_line) {
+  if (!command_line.dry_run || traits(command_line.settings.mode).trains()) return;
+  throw Error(Code::kUsage, "the flag is for training only", "--dry-run",
+              "leave it out, or use --mode train_and_eval");
+}
+
+void check_probes(const Settings& settings) {
+  if (settings.probes.files.empty()) return;
+  const bool trains = traits(settings.mode).trains();
+  const std::optional<Task> task = find_task(settings.data.task);
+  if (trains && task && !traits(*task).has_label_column) return;
+  throw Error(Code::kUsage,
+              "a probe shows what pre-training brings, and this job does not pre-train", "--probe",
+              "leave it out, or give a task that needs no labels, such as --task mlm");
+}
+
+// Throws kUsage where embeddings cannot be made, or have no place.
+void check_embedding(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  const bool trains = traits(settings.mode).trains();
+  const bool embeds = find_task(settings.data.task) == Task::kSimilarity;
+  const CommandLine defaults;
+  for (const Flag& flag : flag_table()) {
+    const TaskRule rule = flag.role.tasks;
+    const bool is_of_embeddings =
+        rule == tasks_that::compare || rule == tasks_that::compare_with_labels;
+    if (!trains || embeds || !is_of_embeddings) continue;
+    if (flag.value.get(command_line) == flag.value.get(defaults)) continue;
+    throw Error(Code::kUsage, "only --task similarity trains embeddings", cat("--", flag.name),
+                "give that task, or leave this flag out");
+  }
+  if (!traits(settings.mode).makes_vectors) return;
+  const std::string& file = command_line.tool.predictions_file;
+  const bool goes_to_output = file == "-" || (file.empty() && settings.output.job_dir.empty());
+  if (!goes_to_output || settings.embedding.format == EmbeddingsFormat::kJsonl) return;
+  throw Error(Code::kUsage, "binary embeddings do not go to standard output", "",
+              "give --job-dir or --predictions-file, or --embeddings-format jsonl");
+}
+
+void check_precision(const Settings& settings) {
+  if (settings.precision != Precision::kInt8) return;
+  if (traits(settings.mode).runs_finished_model()) return;
+  throw Error(Code::kUsage, "a model is not trained in int8", "--precision int8",
+              "train with fp32, bf16 or auto, and use int8 in --mode predict, eval or embed");
+}
+
+// Throws kUsage where rows are to be joined and not.
+void check_joining(const DataOptions& data) {
+  if (!data.line_by_line || !data.attends_across_documents) return;
+  throw Error(Code::kUsage, "with --line-by-line a sequence holds one document",
+              "--attend-across-documents", "leave one of the two out");
+}
+
+void check_columns(const DataOptions& data) {
+  const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
+                         const char* flag_b) {
+    if (!a.empty() && a == b) {
+      throw Error(Code::kUsage, cat(flag_a, " and ", flag_b, " both name column ", quoted(a)));
+    }
+  };
+  differ(data.text_column, "--text-column", data.label_column, "--label-column");
+  differ(data.text_column, "--text-column", data.text_pair_column, "--text-pair-column");
+  differ(data.text_pair_column, "--text-pair-column", data.label_column, "--label-column");
+}
+
+}  // namespace
+
+void check_settings(const CommandLine& command_line) {
+  const Settings& settings = command_line.settings;
+  check_columns(settings.data);
+  check_joining(settings.data);
+  check_places(command_line);
+  check_evaluations(settings);
+  check_companions(command_line);
+  check_lora(settings);
+  check_distillation(settings);
+  check_generator(settings);
+  check_seeds(command_line);
+  check_probes(settings);
+  check_dry_run(command_line);
+  check_embedding(command_line);
+  check_precision(settings);
+  if (traits(settings.mode).computes != ComputesOn::kNothing) {
+    require_device(command_line, settings.device);
+  }
+  const TrainingOptions& training = settings.training;
+  if (training.gradient_accumulation_steps > training.batch_size) {
+    throw Error(Code::kUsage,
+                cat(training.gradient_accumulation_steps, " is more than the ", training.batch_size,
+                    " examples of --batch-size"),
+                "--gradient-accumulation-steps",
+                "give at most one micro-batch for each example of an update");
+  }
+  check_files(command_line);
+}
+
+}  // namespace berth

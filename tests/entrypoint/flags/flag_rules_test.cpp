@@ -1,0 +1,122 @@
+#include "entrypoint/flags/flag_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/flags.h"
+#include "tests/support/captured_log.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+constexpr DeviceKind kAccelerators[] = {DeviceKind::kTpu, DeviceKind::kGpu, DeviceKind::kXlaCpu};
+
+// Expects that the CPU alone computes what `line` asks for.
+void is_for_cpus(const CommandLine& line, const std::string& says, std::optional<Task> task = {}) {
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kCpu, task)) << says;
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kAuto, task)) << says;
+  for (const DeviceKind kind : kAccelerators) {
+    EXPECT_THAT([&] { require_device(line, kind, task); }, ThrowsCode(Code::kUsage, says));
+  }
+}
+
+TEST(DeviceRules, EveryDeviceTrainsTheUsualTasks) {
+  for (const char* task : {"classification", "regression", "multi_label", "ner", "qa", "mlm"}) {
+    CommandLine line;
+    line.settings.data.task = task;
+    EXPECT_NO_THROW(require_device(line, DeviceKind::kCpu)) << task;
+    for (const DeviceKind kind : kAccelerators) EXPECT_NO_THROW(require_device(line, kind)) << task;
+    EXPECT_EQ(needs_cpu(line), "") << task;
+  }
+}
+
+TEST(DeviceRules, SomeTasksAreForCpus) {
+  CommandLine line;
+  line.settings.data.task = "similarity";
+  is_for_cpus(line, "--device: text embeddings are computed on CPUs only");
+  EXPECT_EQ(needs_cpu(line), "--task similarity");
+  line.settings.data.task = "electra";
+  is_for_cpus(line, "--task electra: replaced-token detection is computed on CPUs only");
+  EXPECT_EQ(needs_cpu(line), "--task electra");
+}
+
+// Without --task, the rows or the model tell it later.
+TEST(DeviceRules, ATaskThatIsFoundLaterCounts) {
+  is_for_cpus(CommandLine(), "text embeddings", Task::kSimilarity);
+  is_for_cpus(CommandLine(), "text embeddings", Task::kInBatchNegatives);
+  EXPECT_EQ(needs_cpu(CommandLine()), "");
+}
+
+TEST(DeviceRules, ATeacherOfClassesIsForCpusAndOneOfVectorsIsNot) {
+  CommandLine line;
+  line.settings.distillation.teacher = "teacher";
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+  is_for_cpus(line, "--teacher: a classifier learns", Task::kSequenceClassification);
+  line.settings.data.task = "mlm";
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, Task::kEmbeddingDistillation));
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, Task::kHiddenStateDistillation));
+}
+
+TEST(DeviceRules, Int8AndEmbeddingsAreForCpus) {
+  CommandLine line;
+  line.settings.mode = Mode::kPredict;
+  line.settings.precision = Precision::kInt8;
+  is_for_cpus(line, "--precision int8: products in int8 are made on CPUs only");
+  EXPECT_EQ(needs_cpu(line), "--precision int8");
+  line.settings.precision = Precision::kFp32;
+  line.settings.mode = Mode::kEmbed;
+  is_for_cpus(line, "--device: text embeddings are computed on CPUs only");
+}
+
+TEST(DeviceRules, ThreefryIsForAccelerators) {
+  CommandLine line;
+  line.device.generator = DropoutGenerator::kThreefry;
+  EXPECT_THAT([&] { require_device(line, DeviceKind::kCpu); },
+              ThrowsCode(Code::kUsage, "the CPU draws dropout by Philox only"));
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kTpu));
+}
+
+CommandLine parsed(std::vector<const char*> flags) {
+  flags.insert(flags.begin(), {"--train-data-file", "a.csv", "--job-dir=out"});
+  return parse_flags(flags, Platform());
+}
+bool never(std::string_view, std::string_view) { return false; }
+
+TEST(TaskFlags, AFlagThatChangesNothingIsRefusedByName) {
+  const CommandLine smooths = parsed({"--label-smoothing", "0.1"});
+  for (const Task task :
+       {Task::kMultiLabel, Task::kRegression, Task::kQuestionAnswering, Task::kSimilarity,
+        Task::kInBatchNegatives, Task::kEmbeddingDistillation}) {
+    EXPECT_THAT([&] { require_heeded(smooths, task, never); },
+                ThrowsCode(Code::kUsage, "--label-smoothing: the flag changes nothing"));
+  }
+  for (const Task task : {Task::kSequenceClassification, Task::kTokenClassification,
+                          Task::kMaskedLm, Task::kReplacedTokenDetection}) {
+    EXPECT_NO_THROW(require_heeded(smooths, task, never));
+  }
+}
+
+TEST(TaskFlags, TheDefaultIsNoWish) {
+  const CommandLine line = parsed({"--label-smoothing", "0.0", "--n-best-size", "20"});
+  EXPECT_NO_THROW(require_heeded(line, Task::kMultiLabel, never));
+}
+
+TEST(TaskFlags, AJobThatAnEarlierVersionBeganGoesOn) {
+  const CommandLine line = parsed({"--label-smoothing", "0.1"});
+  CapturedLog log;
+  require_heeded(line, Task::kRegression, [](std::string_view flag, std::string_view value) {
+    return flag == "label-smoothing" && value == "0.1";
+  });
+  EXPECT_NE(log.warnings().find("changes nothing in a training of regression"), std::string::npos);
+}
+
+TEST(TaskFlags, FlagsWithoutARuleAreForAllTasks) {
+  const FlagRole role = find_flag("learning-rate")->role;
+  for (const TaskTraits& task : task_table()) EXPECT_TRUE(role.is_heeded_by(task.task));
+}
+
+}  // namespace
+}  // namespace berth

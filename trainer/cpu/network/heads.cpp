@@ -1,0 +1,631 @@
+#include "trainer/cpu/network/heads.h"
+
+#include <cassert>
+#include <optional>
+#include <string>
+
+#include "storage/base/philox.h"
+#include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/layer_parts.h"
+#include "trainer/model/config.h"
+#include "trainer/model/dropout_sites.h"
+#include "trainer/model/part_names.h"
+
+namespace berth {
+namespace {
+
+// A dense layer in a head: y = norm(activation(dense(x))), all [R,H]. Borrows what it is made from.
+class Transform {
+ public:
+  Transform(const ModelConfig& config, const std::string& dense, const std::string& norm,
+            Activation activation, Parameters& parameters, Kernels& kernels);
+
+  void allocate(Arena& arena, int64_t most_rows);
+  // x must not change until backward.
+  void forward(Tensor x, Tensor y);
+  // Overwrites dy. dx may not be dy.
+  void backward(Tensor dy, Tensor dx);
+
+ private:
+  const ModelConfig& config_;
+  const Activation activation_;
+  Kernels& kernels_;
+  Linear dense_;
+  LayerNorm norm_;
+  Tensor x_;                // of the last forward
+  Tensor pre_, activated_;  // [R,H]
+};
+
+Transform::Transform(const ModelConfig& config, const std::string& dense, const std::string& norm,
+                     Activation activation, Parameters& parameters, Kernels& kernels)
+    : config_(config),
+      activation_(activation),
+      kernels_(kernels),
+      dense_(parameters, dense),
+      norm_(parameters, norm, config.layer_norm_eps) {}
+
+void Transform::allocate(Arena& arena, int64_t most_rows) {
+  for (Tensor* tensor : {&pre_, &activated_}) {
+    *tensor = arena.make(DType::kF32, {most_rows, config_.hidden_size});
+  }
+  norm_.allocate(arena, most_rows);
+}
+
+void Transform::forward(Tensor x, Tensor y) {
+  const int64_t rows = x.rows();
+  const Tensor activated = activated_.first(rows);
+  x_ = x;
+  dense_.activation_forward(kernels_, x, activation_, pre_.first(rows), activated);
+  kernels_.layer_norm_forward(activated, norm_.parameters(), y, norm_.statistics(rows));
+}
+
+void Transform::backward(Tensor dy, Tensor dx) {
+  const int64_t rows = dy.rows();
+  kernels_.layer_norm_backward(dy, norm_.normalized(activated_.first(rows)), norm_.parameters(), dy,
+                               norm_.gradients());
+  dense_.activation_backward(kernels_, dy, {pre_.first(rows), activation_}, x_, dx,
+                             Into::kOverwrite);
+}
+
+// Turns the last hidden states of each sequence into one vector, by the config's pooling. It has no
+// parameters. Borrows the config and the kernels.
+class Pooler {
+ public:
+  Pooler(const ModelConfig& config, Kernels& kernels) : config_(config), kernels_(kernels) {}
+
+  // The tokens whose states it reads, and how many these are at most, as Head says.
+  Tensor selected(const BatchTensors& batch) const;
+  int64_t most_selected(const BatchLimits& limits) const;
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+  // hidden [R,H] are the states of the selected tokens. Returns the embeddings [B,H], which may be
+  // the same memory and are valid until the next forward.
+  Tensor forward(const StepContext& step, Tensor hidden);
+  // Overwrites dhidden [R,H]. dpooled [B,H].
+  void backward(const StepContext& step, Tensor dpooled, Tensor dhidden);
+
+ private:
+  bool reads_first_tokens() const { return config_.pooling == Pooling::kCls; }
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Tensor pooled_;  // [B,H]; null where the first tokens' states are the embeddings
+  Tensor places_;  // int32 [B,H], the rows that maxima come from; null where there are none
+};
+
+Tensor Pooler::selected(const BatchTensors& batch) const {
+  return reads_first_tokens() ? batch.cu_seqlens.first(batch.num_sequences) : Tensor();
+}
+
+int64_t Pooler::most_selected(const BatchLimits& limits) const {
+  return reads_first_tokens() ? limits.sequences : 0;
+}
+
+void Pooler::allocate(Arena& arena, const BatchLimits& limits) {
+  if (reads_first_tokens()) return;
+  pooled_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
+  if (config_.pooling == Pooling::kMax) {
+    places_ = arena.make(DType::kI32, {limits.sequences, config_.hidden_size});
+  }
+}
+
+Tensor Pooler::forward(const StepContext& step, Tensor hidden) {
+  const int64_t sequences = step.batch.num_sequences;
+  if (reads_first_tokens()) return hidden.first(sequences);
+  const Tensor pooled = pooled_.first(sequences);
+  if (places_) {
+    kernels_.sequence_maxima(hidden, step.batch.cu_seqlens, pooled, places_.first(sequences));
+  } else {
+    kernels_.sequence_means(hidden, step.batch.cu_seqlens, pooled);
+  }
+  return pooled;
+}
+
+void Pooler::backward(const StepContext& step, Tensor dpooled, Tensor dhidden) {
+  if (reads_first_tokens()) {
+    kernels_.convert(dpooled, dhidden);
+  } else if (places_) {
+    kernels_.sequence_maxima_backward(dpooled, places_.first(step.batch.num_sequences), dhidden);
+  } else {
+    kernels_.sequence_means_backward(dpooled, step.batch.cu_seqlens, dhidden);
+  }
+}
+
+class SequenceHead final : public Head {
+ public:
+  SequenceHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        names_(sequence_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, names_.dense),
+        classifier_(parameters, names_.classifier) {
+    if (!names_.norm.empty()) norm_.emplace(parameters, names_.norm, config.layer_norm_eps);
+  }
+
+  Tensor selected(const BatchTensors& batch) const override {
+    return config_.pools_mean ? Tensor() : batch.cu_seqlens.first(batch.num_sequences);
+  }
+  int64_t most_selected(const BatchLimits& limits) const override {
+    return config_.pools_mean ? 0 : limits.sequences;
+  }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    for (Tensor* tensor : {&dropped_, &pre_, &pooled_, &dpooled_}) {
+      *tensor = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
+    }
+    if (norm_) {
+      activated_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
+      norm_->allocate(arena, limits.sequences);
+    }
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t sequences = step.batch.num_sequences;
+    const Tensor pooled = pooled_.first(sequences), logits = logits_.first(sequences);
+    first_ = hidden;
+    if (config_.pools_mean) {
+      first_ = dropped_.first(sequences);
+      kernels_.sequence_means(hidden, step.batch.cu_seqlens, first_);
+    } else if (names_.drops_before_dense) {
+      first_ = dropped_.first(sequences);
+      kernels_.dropout(hidden, before(step), step.state, first_);
+    }
+    const Tensor activated = norm_ ? activated_.first(sequences) : pooled;
+    dense_.activation_forward(kernels_, first_, names_.activation, pre_.first(sequences),
+                              activated);
+    if (norm_) {
+      kernels_.layer_norm_forward(activated, norm_->parameters(), pooled,
+                                  norm_->statistics(sequences));
+    }
+    kernels_.dropout(pooled, after(step), step.state, pooled);
+    classifier_.forward(kernels_, pooled, logits);
+    if (step.batch.labelled()) {
+      add_loss(step, logits, step.training ? dlogits_.first(sequences) : Tensor());
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t sequences = step.batch.num_sequences;
+    const Tensor dpooled = dpooled_.first(sequences);
+    classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
+                         Into::kOverwrite);
+    kernels_.dropout(dpooled, after(step), step.state, dpooled);
+    if (norm_) {
+      kernels_.layer_norm_backward(dpooled, norm_->normalized(activated_.first(sequences)),
+                                   norm_->parameters(), dpooled, norm_->gradients());
+    }
+    // The classifier's input is no longer needed, so its memory takes the gradient of the mean.
+    const Tensor dfirst = config_.pools_mean ? pooled_.first(sequences) : dhidden;
+    dense_.activation_backward(kernels_, dpooled, {pre_.first(sequences), names_.activation},
+                               first_, dfirst, Into::kOverwrite);
+    if (config_.pools_mean) {
+      kernels_.sequence_means_backward(dfirst, step.batch.cu_seqlens, dhidden);
+    } else if (names_.drops_before_dense)
+      kernels_.dropout(dhidden, before(step), step.state, dhidden);
+  }
+
+ private:
+  void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
+    const BatchTensors& batch = step.batch;
+    const LossInputs of_targets{logits, batch.targets, batch.weights};
+    const LossInputs of_labels{logits, batch.labels, batch.weights};
+    const LossKind loss = traits(config_.task).loss;
+    if (loss == LossKind::kSquaredError) {
+      kernels_.mean_squared_error(of_targets, step.state, dlogits);
+    } else if (loss == LossKind::kBinaryCrossEntropy) {
+      kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
+    } else if (batch.teacher) {
+      kernels_.distilled_cross_entropy(of_labels, batch.teacher, step.distillation,
+                                       step.label_smoothing, step.state, dlogits);
+    } else {
+      kernels_.cross_entropy(of_labels, step.label_smoothing, step.state, dlogits);
+    }
+  }
+
+  Dropout before(const StepContext& step) const {
+    return step.dropout(config_.pooler_dropout(), kFirstTokenSite, DropoutRows::kSequences);
+  }
+  Dropout after(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kClassifierSite, DropoutRows::kSequences);
+  }
+
+  const ModelConfig& config_;
+  const SequenceHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_, classifier_;
+  std::optional<LayerNorm> norm_;
+  Tensor first_;                             // [B,H], the dense layer's input in the last forward
+  Tensor dropped_, pre_, pooled_, dpooled_;  // [B,H]; dropped_ has the mean where that is pooled
+  Tensor activated_;                         // [B,H], with a norm
+  Tensor logits_, dlogits_;                  // [B,C]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
+                                         Kernels& kernels) {
+  return std::make_unique<SequenceHead>(config, parameters, kernels);
+}
+
+namespace {
+
+class TokenHead final : public Head {
+ public:
+  TokenHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config), kernels_(kernels), classifier_(parameters, token_head_name(config)) {
+    if (!config.transforms_tokens()) return;
+    const TransformNames names = token_transform_names(config);
+    transform_.emplace(config, names.dense, names.norm, names.activation, parameters, kernels);
+  }
+
+  Tensor selected(const BatchTensors&) const override { return {}; }
+  int64_t most_selected(const BatchLimits&) const override { return 0; }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    dropped_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
+    if (transform_) {
+      dtransformed_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
+      transform_->allocate(arena, limits.tokens);
+    }
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(DType::kF32, {limits.tokens, config_.num_outputs()});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t tokens = step.batch.num_tokens;
+    const Tensor dropped = dropped_.first(tokens), logits = logits_.first(tokens);
+    if (transform_) transform_->forward(hidden, dropped);
+    kernels_.dropout(transform_ ? dropped : hidden, dropout(step), step.state, dropped);
+    classifier_.forward(kernels_, dropped, logits);
+    if (step.batch.labelled()) {
+      add_loss(step, logits, step.training ? dlogits_.first(tokens) : Tensor());
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t tokens = step.batch.num_tokens;
+    const Tensor d = transform_ ? dtransformed_.first(tokens) : dhidden;
+    classifier_.backward(kernels_, dlogits_.first(tokens), dropped_.first(tokens), d,
+                         Into::kOverwrite);
+    kernels_.dropout(d, dropout(step), step.state, d);
+    if (transform_) transform_->backward(d, dhidden);
+  }
+
+ private:
+  void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
+    const BatchTensors& batch = step.batch;
+    const LossKind loss = traits(config_.task).loss;
+    if (loss == LossKind::kMeanSquaredError) {
+      kernels_.mean_squared_error({logits, batch.targets, batch.weights}, step.state, dlogits,
+                                  OverOutputs::kMean);
+    } else if (loss == LossKind::kSpanCrossEntropy) {
+      kernels_.span_cross_entropy({.logits = logits,
+                                   .cu_seqlens = batch.cu_seqlens,
+                                   .starts = batch.labels,
+                                   .ends = batch.ends,
+                                   .weights = batch.weights},
+                                  step.state, dlogits);
+    } else {
+      kernels_.cross_entropy({logits, batch.labels, batch.weights}, step.label_smoothing,
+                             step.state, dlogits);
+    }
+  }
+
+  Dropout dropout(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kClassifierSite);
+  }
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Linear classifier_;
+  std::optional<Transform> transform_;
+  Tensor dropped_;           // [T,H]
+  Tensor dtransformed_;      // [T,H], with a transform
+  Tensor logits_, dlogits_;  // [T,C]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
+                                      Kernels& kernels) {
+  return std::make_unique<TokenHead>(config, parameters, kernels);
+}
+
+namespace {
+
+constexpr uint32_t kSamplingPurpose = 0x73616d70;  // no dropout site has these numbers
+constexpr uint32_t kEvaluationSamplingPurpose = 0x73616d71;
+
+class MaskedLmHead final : public Head {
+ public:
+  MaskedLmHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        names_(masked_lm_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, names_.dense),
+        norm_(parameters, names_.norm, config.layer_norm_eps),
+        decoder_(parameters.factor(names_.decoder)),
+        bias_(parameters.parameter(names_.bias)) {}
+
+  Tensor selected(const BatchTensors& batch) const override { return batch.masked; }
+  int64_t most_selected(const BatchLimits& limits) const override { return limits.most_masked(); }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    const int64_t rows = limits.most_masked();
+    for (Tensor* tensor : {&pre_, &activated_, &normalized_, &dnormalized_}) {
+      *tensor = arena.make(DType::kF32, {rows, config_.embedding_width()});
+    }
+    norm_.allocate(arena, rows);
+    const TileSize tile = Kernels::vocabulary_tile(rows, config_.vocab_size);
+    tile_ = arena.make(DType::kF32, {tile.rows, tile.columns});
+    predictions_ = arena.make(DType::kF32, {rows, 2});
+    if (config_.is_generator) all_samples_ = arena.make(DType::kI32, {rows});
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t rows = step.batch.num_masked;
+    const Tensor activated = activated_.first(rows);
+    const Tensor normalized = normalized_.first(rows), predictions = predictions_.first(rows);
+    hidden_ = hidden;
+    dense_.activation_forward(kernels_, hidden, names_.activation, pre_.first(rows), activated);
+    kernels_.layer_norm_forward(activated, norm_.parameters(), normalized, norm_.statistics(rows));
+    VocabularyOutputs outputs{.tile = tile_, .predictions = predictions};
+    if (step.training) {
+      outputs.dx = dnormalized_.first(rows);
+      outputs.dw = decoder_.gradient();
+      outputs.dbias = bias_.gradient();
+    }
+    if (config_.is_generator) outputs.samples = samples_ = all_samples_.first(rows);
+    kernels_.vocabulary_cross_entropy(
+        {normalized, bias_.value(), step.batch.labels, step.batch.weights, draws(step)},
+        decoder_.weight(), step.label_smoothing, step.state, outputs);
+    return predictions;
+  }
+
+  // The gradients of the decoder and of the bias were made in forward.
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t rows = step.batch.num_masked;
+    const Tensor d = dnormalized_.first(rows);
+    kernels_.layer_norm_backward(d, norm_.normalized(activated_.first(rows)), norm_.parameters(), d,
+                                 norm_.gradients());
+    dense_.activation_backward(kernels_, d, {pre_.first(rows), names_.activation}, hidden_, dhidden,
+                               Into::kOverwrite);
+  }
+
+  Tensor samples() const override { return samples_; }
+
+ private:
+  static SampleDraws draws(const StepContext& step) {
+    const UpdateInputs& inputs = step.state.inputs;
+    return {.key = step.training ? philox_key(inputs.seed, inputs.step, kSamplingPurpose)
+                                 : philox_key(0, 0, kEvaluationSamplingPurpose),
+            .first_token = step.state.first_token,
+            .tokens = step.batch.masked};
+  }
+
+  const ModelConfig& config_;
+  const MaskedLmHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_;
+  LayerNorm norm_;
+  Parameter& decoder_;  // [V,E], the word embeddings where the config ties them
+  Parameter& bias_;
+  Tensor hidden_;                                      // [M,H], the input of the last forward
+  Tensor pre_, activated_, normalized_, dnormalized_;  // [M,E]
+  Tensor tile_;                   // of the logits [M,V], which are never in memory as a whole
+  Tensor predictions_;            // [M,2]
+  Tensor all_samples_, samples_;  // int32 [M], of a generator; from the last forward pass
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
+                                          Kernels& kernels) {
+  return std::make_unique<MaskedLmHead>(config, parameters, kernels);
+}
+
+namespace {
+
+class DetectionHead final : public Head {
+ public:
+  DetectionHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        names_(detection_head_names(config)),
+        kernels_(kernels),
+        dense_(parameters, names_.dense),
+        prediction_(parameters, names_.prediction) {}
+
+  Tensor selected(const BatchTensors&) const override { return {}; }
+  int64_t most_selected(const BatchLimits&) const override { return 0; }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    for (Tensor* tensor : {&pre_, &activated_, &dactivated_}) {
+      *tensor = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
+    }
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(DType::kF32, {limits.tokens, 1});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const int64_t tokens = step.batch.num_tokens;
+    const Tensor activated = activated_.first(tokens), logits = logits_.first(tokens);
+    hidden_ = hidden;
+    dense_.activation_forward(kernels_, hidden, names_.activation, pre_.first(tokens), activated);
+    prediction_.forward(kernels_, activated, logits);
+    if (step.batch.labelled()) {
+      kernels_.binary_cross_entropy({logits, step.batch.targets, step.batch.weights}, step.state,
+                                    step.training ? dlogits_.first(tokens) : Tensor());
+    }
+    return logits;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t tokens = step.batch.num_tokens;
+    const Tensor d = dactivated_.first(tokens);
+    prediction_.backward(kernels_, dlogits_.first(tokens), activated_.first(tokens), d,
+                         Into::kOverwrite);
+    dense_.activation_backward(kernels_, d, {pre_.first(tokens), names_.activation}, hidden_,
+                               dhidden, Into::kOverwrite);
+  }
+
+ private:
+  const ModelConfig& config_;
+  const DetectionHeadNames names_;
+  Kernels& kernels_;
+  Linear dense_, prediction_;
+  Tensor hidden_;                        // [T,H], the input of the last forward
+  Tensor pre_, activated_, dactivated_;  // [T,H]
+  Tensor logits_, dlogits_;              // [T,1]
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters& parameters,
+                                          Kernels& kernels) {
+  return std::make_unique<DetectionHead>(config, parameters, kernels);
+}
+
+namespace {
+
+class PooledHead final : public Head {
+ public:
+  PooledHead(const ModelConfig& config, Kernels& kernels) : pooler_(config, kernels) {}
+
+  Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
+  int64_t most_selected(const BatchLimits& limits) const override {
+    return pooler_.most_selected(limits);
+  }
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    pooler_.allocate(arena, limits);
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    assert(!step.training);
+    return pooler_.forward(step, hidden);
+  }
+
+  void backward(const StepContext&, Tensor) override { assert(false); }
+
+ private:
+  Pooler pooler_;
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_pooled_head(const ModelConfig& config, Kernels& kernels) {
+  return std::make_unique<PooledHead>(config, kernels);
+}
+
+namespace {
+
+class GroupHead final : public Head {
+ public:
+  GroupHead(const ModelConfig& config, Kernels& kernels)
+      : config_(config), kernels_(kernels), pooler_(config, kernels) {}
+
+  Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
+  int64_t most_selected(const BatchLimits& limits) const override {
+    return pooler_.most_selected(limits);
+  }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    pooler_.allocate(arena, limits);
+    dembeddings_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
+    const int64_t examples = limits.sequences / config_.texts_per_row;
+    outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
+    if (!ranks()) return;
+    scores_ = arena.make(DType::kF32, {examples * (config_.texts_per_row - 1) * examples});
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const BatchTensors& batch = step.batch;
+    const GroupInputs inputs{.embeddings = pooler_.forward(step, hidden),
+                             .group = batch.sequences_per_example,
+                             .has_loss = batch.labelled(),
+                             .targets = batch.targets,
+                             .weights = batch.weights};
+    const int64_t examples = inputs.examples();
+    const Tensor outputs = outputs_.first(examples);
+    const Tensor dembeddings = step.training ? dembeddings_.first(batch.num_sequences) : Tensor();
+    if (ranks()) {
+      const int64_t others = (inputs.group - 1) * examples;
+      Tensor scores = scores_.first(examples * others);
+      scores.rank = 2;
+      scores.shape = {examples, others, 0};
+      kernels_.in_batch_negatives(inputs, step.state, scores, outputs, dembeddings);
+    } else {
+      kernels_.cosine_squared_error(inputs, step.state, outputs, dembeddings);
+    }
+    return outputs;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    pooler_.backward(step, dembeddings_.first(step.batch.num_sequences), dhidden);
+  }
+
+ private:
+  bool ranks() const { return traits(config_.task).loss == LossKind::kInBatchNegatives; }
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Pooler pooler_;
+  Tensor dembeddings_;  // [B*G,H]
+  Tensor outputs_;      // [B,C]
+  Tensor scores_;       // [B*(G-1)*B]; null where the loss compares no texts of different rows
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_group_head(const ModelConfig& config, Kernels& kernels) {
+  return std::make_unique<GroupHead>(config, kernels);
+}
+
+namespace {
+
+class StateHead final : public Head {
+ public:
+  Tensor selected(const BatchTensors&) const override { return {}; }
+  int64_t most_selected(const BatchLimits&) const override { return 0; }
+  void allocate(Arena&, const BatchLimits&) override {}
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    assert(!step.training);
+    return hidden.first(step.batch.num_tokens);
+  }
+
+  void backward(const StepContext&, Tensor) override { assert(false); }
+};
+
+}  // namespace
+
+std::unique_ptr<Head> make_state_head() { return std::make_unique<StateHead>(); }
+
+std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
+                                Kernels& kernels) {
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+      return make_sequence_head(config, parameters, kernels);
+    case HeadRows::kTokens:
+      return make_token_head(config, parameters, kernels);
+    case HeadRows::kPooled:
+      return make_pooled_head(config, kernels);
+    case HeadRows::kGroups:
+      return make_group_head(config, kernels);
+    case HeadRows::kStates:
+      return make_state_head();
+    case HeadRows::kReplaced:
+      return make_detection_head(config, parameters, kernels);
+    case HeadRows::kMasked:
+      break;
+  }
+  return make_masked_lm_head(config, parameters, kernels);
+}
+
+}  // namespace berth

@@ -1,0 +1,327 @@
+#include "trainer/data/odd_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "storage/base/text.h"
+#include "storage/formats/utf8.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/text/normalization_steps.h"
+#include "trainer/text/unicode.h"
+
+namespace berth {
+namespace {
+
+// The name with characters in place of the usual entities of HTML.
+std::string without_entities(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kEntities[] = {
+      {"&quot;", "\""}, {"&#39;", "'"},  {"&apos;", "'"}, {"&lt;", "<"},
+      {"&gt;", ">"},    {"&nbsp;", " "}, {"&amp;", "&"}};
+  std::string plain(name);
+  for (const auto& [entity, character] : kEntities) {
+    for (size_t at = 0; (at = plain.find(entity, at)) != plain.npos; ++at) {
+      plain.replace(at, entity.size(), character);
+    }
+  }
+  return plain;
+}
+
+// Variation selectors, of which one makes a sign an emoji.
+bool is_selector(char32_t c) { return (c >= 0xFE00 && c <= 0xFE0F); }
+
+// The name without what a reader overlooks: case, kinds of blanks, characters that are not seen,
+// hyphens and low lines between words, and a dot at the end.
+std::string overlooked(std::string_view text) {
+  std::string name = without_entities(trimmed(text));
+  for (size_t i = 1; i + 1 < name.size(); ++i) {
+    if (name[i] == '_' || name[i] == '-') name[i] = ' ';
+  }
+  if (name.size() > 2 && name.ends_with('.') && name[name.size() - 2] != '.') name.pop_back();
+  std::string plain;
+  bool has_blank = false;
+  to_unicode_form(name, UnicodeForm::kNfkc, [&](ChangedCharacter character) {
+    const uint8_t classes = CharacterClasses::shared().of(character.c);
+    if (classes & (kWhitespace | kToSpace)) {
+      has_blank = true;
+      return;
+    }
+    if ((classes & kRemoved) || is_selector(character.c)) return;
+    if (has_blank && !plain.empty()) plain += ' ';
+    has_blank = false;
+    const Characters lower = lower_case(character.c);
+    for (size_t i = 0; i < lower.count; ++i) append_utf8(lower.items[i], plain);
+  });
+  return plain;
+}
+
+// Whether a word has Latin letters beside Cyrillic ones, or Greek ones that look like Latin.
+bool mixes_letters(std::string_view name) {
+  bool has_latin = false, has_other = false, mixes = false;
+  to_unicode_form(name, UnicodeForm::kNfc, [&](ChangedCharacter character) {
+    const char32_t c = character.c;
+    const bool is_latin = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    constexpr std::u32string_view kAlike = U"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο";
+    const bool is_other = (c >= 0x400 && c <= 0x52F) || kAlike.find(c) != kAlike.npos;
+    if (!is_latin && !is_other) has_latin = has_other = false;
+    has_latin = has_latin || is_latin;
+    has_other = has_other || is_other;
+    mixes = mixes || (has_latin && has_other);
+  });
+  return mixes;
+}
+
+bool is_json(std::string_view name) {
+  return (name.starts_with("[{") && name.ends_with("}]")) ||
+         (name.starts_with('{') && name.ends_with('}') && name.find(':') != name.npos);
+}
+
+bool is_of_marks(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    const char lower = static_cast<char>(c | 0x20);
+    return c > ' ' && c < 0x7F && !(lower >= 'a' && lower <= 'z') && !(c >= '0' && c <= '9');
+  });
+}
+
+bool is_quoted(std::string_view name) {
+  constexpr std::string_view kQuotes = "'\"";
+  return name.size() > 1 && name.front() == name.back() && kQuotes.find(name[0]) != kQuotes.npos;
+}
+
+bool is_number(std::string_view name) { return parse_real(name).has_value(); }
+
+// "4/5".
+bool is_share(std::string_view name) {
+  const size_t bar = name.find('/');
+  return bar != name.npos && parse_number(name.substr(0, bar)) &&
+         parse_number(name.substr(bar + 1));
+}
+
+Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
+
+}  // namespace
+
+std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelKind kind) {
+  std::vector<Finding> found;
+  const bool are_of_texts = kind == LabelKind::kClass || kind == LabelKind::kSet;
+  if (!are_of_texts && kind != LabelKind::kTagPerWord) return found;
+  std::map<std::string, const std::string*> seen;
+  for (const std::string& name : names) {
+    const auto [first, is_new] = seen.emplace(overlooked(name), &name);
+    if (is_new) continue;
+    found.push_back(warning(
+        cat("labels ", quoted(*first->second), " and ", quoted(name),
+            " differ only in case, blanks, marks between words or invisible characters, and each "
+            "is a label of its own; write them in one way")));
+    break;
+  }
+  const auto mixed = std::ranges::find_if(names, mixes_letters);
+  if (mixed != names.end()) {
+    found.push_back(warning(cat("the label ", quoted(*mixed),
+                                " has Latin letters beside Greek or Cyrillic ones in a word; one "
+                                "that looks alike makes another label")));
+  }
+  const auto json = std::ranges::find_if(names, is_json);
+  if (are_of_texts && json != names.end()) {
+    found.push_back(warning(cat("the label ", quoted(*json),
+                                " is JSON or a dict, and the whole text is the name of a class; "
+                                "write its value into a column of its own")));
+  }
+  if (!are_of_texts || names.size() < 2) return found;
+  if (std::ranges::all_of(names, is_quoted)) {
+    found.push_back(warning(cat("quotes are a part of each label, as in ", quoted(names.front()),
+                                "; a quote encloses a field only if it is \" and stands directly "
+                                "behind the delimiter")));
+    return found;
+  }
+  if (std::ranges::all_of(names, is_share)) {
+    found.push_back(warning(cat("labels such as ", quoted(names.front()),
+                                " are names of classes; --task regression learns numbers, written "
+                                "as 0.8")));
+  }
+  // Many classes may be codes, some of which have letters.
+  constexpr size_t kFew = 20;
+  const auto number = std::ranges::find_if(names, is_number),
+             word = std::ranges::find_if_not(names, is_number);
+  if (names.size() <= kFew && number != names.end() && word != names.end() && !is_of_marks(*word)) {
+    found.push_back(warning(cat("some labels are numbers, such as ", quoted(*number),
+                                ", and others are names, such as ", quoted(*word),
+                                "; where they mean the same, write them in one way")));
+  }
+  const auto marks = std::ranges::find_if(names, is_of_marks);
+  if (marks != names.end() && !std::ranges::all_of(names, is_of_marks)) {
+    found.push_back(warning(cat("the label ", quoted(*marks),
+                                " has no letter or digit and is a label nevertheless; if it stands "
+                                "for a missing value, leave its rows out")));
+  }
+  return found;
+}
+
+namespace {
+
+// More texts show nothing more.
+constexpr size_t kMostTexts = 10'000;
+
+// Whether the text has one of HTML's entities: "&amp;", "&#39;".
+bool has_entity(std::string_view text) {
+  for (size_t at = text.find('&'); at != text.npos; at = text.find('&', at + 1)) {
+    const std::string_view rest = text.substr(at + 1, 6);
+    for (const std::string_view name : {"amp;", "lt;", "gt;", "quot;", "nbsp;", "apos;"}) {
+      if (rest.starts_with(name)) return true;
+    }
+    const size_t end = rest.find(';');
+    const bool is_number = rest.starts_with('#') && end != rest.npos && end > 1;
+    if (is_number && parse_number(rest.substr(1, end - 1))) return true;
+  }
+  return false;
+}
+
+// UTF-8 that was read as windows-1252 or Latin-1 and written again: A with a tilde before a
+// character from U+0080 to U+00BF, or the beginning of a typographic quote.
+bool has_mojibake(std::string_view text) {
+  if (text.find("\xC3\xA2\xE2\x82\xAC") != text.npos) return true;
+  for (size_t at = text.find('\xC3'); at != text.npos; at = text.find('\xC3', at + 1)) {
+    const std::string_view rest = text.substr(at);
+    const bool begins = rest.starts_with("\xC3\x83") || rest.starts_with("\xC3\x82");
+    if (begins && rest.size() > 3 && rest[2] == '\xC2') return true;
+  }
+  return false;
+}
+
+// Whether the text has an escape of JSON or Python: "\u00e9".
+bool has_escape(std::string_view text) {
+  for (size_t at = text.find("\\u"); at != text.npos; at = text.find("\\u", at + 1)) {
+    const std::string_view digits = text.substr(at + 2, 4);
+    if (digits.size() == 4 && digits.find_first_not_of("0123456789abcdefABCDEF") == digits.npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_enclosed(std::string_view text, std::string_view quotes) {
+  return text.size() > 1 && text.front() == text.back() && quotes.find(text[0]) != quotes.npos;
+}
+
+}  // namespace
+
+void OddTexts::count(Kind kind, std::string_view text) {
+  if (found_[kind].count++ == 0) found_[kind].example = text.substr(0, 200);
+}
+
+void OddTexts::add(std::string_view text) {
+  if (texts_ == kMostTexts) return;
+  ++texts_;
+  if (has_entity(text)) count(kEntities, text);
+  if (has_mojibake(text)) count(kMojibake, text);
+  if (text.find("\xEF\xBF\xBD") != text.npos) count(kReplaced, text);
+  if (has_escape(text)) count(kEscapes, text);
+  const std::string_view inner = trimmed(text);
+  const bool is_bytes = inner.starts_with('b') && is_enclosed(inner.substr(1), "'\"");
+  if (is_bytes) count(kBytes, inner);
+  if (parse_real(inner)) count(kNumbers, inner);
+  if (!are_texts_) return;
+  const std::string_view formula = inner.substr(inner.starts_with('='));
+  if (is_enclosed(formula, "'\"")) count(kQuotes, inner);
+  if (means_missing(inner)) count(kMissing, inner);
+}
+
+std::vector<Finding> OddTexts::findings(const std::string& column) const {
+  constexpr std::array<std::string_view, kKinds> kWhat = {
+      "have entities of HTML, which are read as they stand; html.unescape of Python decodes them",
+      "look like UTF-8 that was read in another encoding and written again; ftfy.fix_text of "
+      "Python repairs them",
+      "have U+FFFD, which a program writes in place of what it could not decode; read the file "
+      "again in its own encoding",
+      "have escapes such as \\u00e9, which are read as they stand",
+      "are written as bytes of Python, b'...', and the mark is read, too; decode() makes them "
+      "texts",
+      "are enclosed in quotes that are read, too; a quote encloses a field only if it is \" and "
+      "stands directly behind the delimiter",
+      "are numbers; --text-column names the column of texts",
+      "are words that pandas takes for missing values, and are read as texts"};
+  std::vector<Finding> findings;
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const Found& found = found_[kind];
+    // All texts of a file are written by one program, but some texts speak of HTML.
+    const bool is_of_all = kind == kBytes || kind == kQuotes || kind == kNumbers;
+    const bool are_many = is_of_all ? found.count == texts_ : found.count * 20 > texts_;
+    if (found.count == 0 || !are_many || (is_of_all && texts_ < 3)) continue;
+    findings.push_back({"",
+                        cat(found.count, " of the first ", texts_, " texts of column ",
+                            quoted(column), ", such as ", quoted(found.example), ", ", kWhat[kind]),
+                        /*is_warning=*/true});
+  }
+  return findings;
+}
+
+namespace {
+
+bool names_total(std::string_view text) {
+  constexpr std::string_view kNames[] = {"total",
+                                         "totals",
+                                         "grand total",
+                                         "grand totals",
+                                         "subtotal",
+                                         "sub total",
+                                         "sum",
+                                         "average",
+                                         "mean",
+                                         "summe",
+                                         "gesamt",
+                                         "gesamtsumme",
+                                         "gesamtergebnis",
+                                         "zwischensumme",
+                                         "mittelwert",
+                                         "durchschnitt",
+                                         "somme",
+                                         "moyenne",
+                                         "total general",
+                                         "total général",
+                                         "totaal",
+                                         "totale",
+                                         "suma",
+                                         "soma",
+                                         "итого",
+                                         "Итого",
+                                         "всего",
+                                         "Всего",
+                                         "合計",
+                                         "合计",
+                                         "总计",
+                                         "總計",
+                                         "합계"};
+  std::string plain = lower_ascii(trimmed(text));
+  while (plain.ends_with(':') || plain.ends_with('=')) plain.pop_back();
+  return std::ranges::find(kNames, trimmed(plain)) != std::end(kNames);
+}
+
+}  // namespace
+
+void TotalRow::add(std::string_view text, std::string_view label, std::optional<double> number) {
+  if (rows_++ > 0) {
+    are_numbers_ = are_numbers_ && number_;
+    sum_ += number_.value_or(0);
+    largest_ = std::max(largest_, std::abs(number_.value_or(0)));
+  }
+  text_ = text;
+  label_ = label;
+  number_ = number;
+}
+
+std::vector<Finding> TotalRow::findings(std::string_view position) const {
+  constexpr size_t kFewRows = 5;
+  if (rows_ <= kFewRows) return {};
+  // Twice the largest label, so that few small labels do not add up to the last one by chance.
+  const bool is_sum = are_numbers_ && number_ && std::abs(*number_) >= 2 * largest_ &&
+                      largest_ > 0 && std::abs(*number_ - sum_) <= 1e-6 * std::abs(sum_);
+  if (!is_sum && !names_total(text_) && !names_total(label_)) return {};
+  return {{"",
+           cat("the last row, on ", position, ", seems to sum up the rows above it (",
+               quoted(text_), label_.empty() ? "" : cat(", label ", quoted(label_)),
+               "), and is read as a row; remove it if it does"),
+           /*is_warning=*/true}};
+}
+
+}  // namespace berth

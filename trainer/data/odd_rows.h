@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/formats/row_reader.h"
+#include "trainer/model/task.h"
+
+namespace berth {
+
+// Warns of names that are probably one label, such as "Yes" and "yes ". Also warns of names that
+// are probably not labels, such as "?" and "'a'". They are labels nevertheless.
+std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelKind kind);
+
+// Looks at texts for what a program has left in them by mistake. They are read as they stand.
+class OddTexts {
+ public:
+  // `are_texts`: of a file without types (RowReader::is_of_texts).
+  explicit OddTexts(bool are_texts) : are_texts_(are_texts) {}
+
+  void add(std::string_view text);
+  // A warning for each kind that many texts have. `column` is their name.
+  std::vector<Finding> findings(const std::string& column) const;
+
+ private:
+  enum Kind {
+    kEntities,
+    kMojibake,
+    kReplaced,
+    kEscapes,
+    kBytes,
+    kQuotes,
+    kNumbers,
+    kMissing,
+    kKinds
+  };
+
+  struct Found {
+    size_t count = 0;
+    std::string example{};
+  };
+
+  void count(Kind kind, std::string_view text);
+
+  const bool are_texts_;
+  size_t texts_ = 0;
+  std::array<Found, kKinds> found_{};
+};
+
+// Watches for a last row that sums up the rows above it, as spreadsheets have it. Not thread-safe.
+class TotalRow {
+ public:
+  // `label`: its text, or empty. `number`: what the label is as a number, if it is one.
+  void add(std::string_view text, std::string_view label, std::optional<double> number);
+  // A warning where the last row is called "Total", "Summe" and so on, or its label is the sum of
+  // all labels above it. `position`: where the last row stands.
+  std::vector<Finding> findings(std::string_view position) const;
+
+ private:
+  std::string text_, label_;      // of the last row
+  std::optional<double> number_;  // the same
+  size_t rows_ = 0;
+  bool are_numbers_ = true;       // the labels above the last row
+  double sum_ = 0, largest_ = 0;  // of them; the largest without its sign
+};
+
+}  // namespace berth
