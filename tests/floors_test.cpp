@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -73,7 +74,8 @@ const std::vector<Library> kLibraries = {
     {"pjrt_c_api.h", {"trainer/xla/pjrt/"}},
     {"utf8proc", {"trainer/text/unicode.cpp"}},
     {"zlib.h",
-     {"storage/gzip_stream.cpp", kBlockCodec, "storage/formats/png.cpp", "storage/formats/zip_file.cpp"}},
+     {"storage/gzip_stream.cpp", kBlockCodec, "storage/formats/png.cpp",
+      "storage/formats/zip_file.cpp"}},
     {"zstd.h", {kBlockCodec}},
 };
 
@@ -209,6 +211,40 @@ TEST(Floors, NoSourceIsOver800Lines) {
   }
 }
 
+// The first line and the number of lines of each function that is defined at the beginning of a
+// line. The rows of a table count as one line.
+std::vector<std::pair<std::string, int>> functions_of(const std::string& source) {
+  std::vector<std::pair<std::string, int>> found;
+  std::istringstream lines(source);
+  bool is_function = false;
+  std::optional<std::string> table_indent;  // of the table that the line is in
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_indented = line.empty() || line[0] == ' ' || line[0] == '#' || line[0] == '/';
+    if (!is_indented && line != "{" && line.ends_with('{') && !line.ends_with("= {") &&
+        line.find('(') != std::string::npos) {
+      is_function = true;
+      found.emplace_back(line, 0);
+    }
+    if (!is_function) continue;
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const bool ends_table = table_indent && line.starts_with(*table_indent + "}");
+    if (!table_indent || ends_table) ++found.back().second;
+    if (ends_table) table_indent.reset();
+    if (!table_indent && (line.ends_with("= {") || line.ends_with("return {")))
+      table_indent = std::string(indent, ' ');
+    if (line == "}") is_function = false;
+  }
+  return found;
+}
+
+TEST(Floors, NoFunctionIsOver60Lines) {
+  for (const std::string& file : sources_under({"storage", "trainer", "entrypoint", "bench"})) {
+    for (const auto& [line, count] : functions_of(read(fs::path(BERTH_ROOT) / file))) {
+      EXPECT_LE(count, 60) << file << ": " << line << " cut it where a phase has a name of its own";
+    }
+  }
+}
+
 TEST(Floors, GetenvIsCalledByThePlatformAlone) {
   for (const std::string& file : sources_under({"storage", "trainer", "entrypoint"})) {
     if (file.starts_with("entrypoint/platform/platform.")) continue;
@@ -230,7 +266,10 @@ TEST(Floors, ATypeOfANamespaceIsDefinedOnce) {
       if (line == "}  // namespace") is_unnamed = false;
       if (line.starts_with("namespace berth")) scope = line.substr(10, line.size() - 12);
       std::smatch found;
-      if (is_unnamed || line.ends_with(';') || !std::regex_match(line, found, type)) continue;
+      const bool may_be =
+          line.starts_with("class") || line.starts_with("struct") || line.starts_with("enum");
+      if (!may_be || is_unnamed || line.ends_with(';') || !std::regex_match(line, found, type))
+        continue;
       const auto [before, is_new] = files.emplace(scope + "::" + found.str(1), file);
       EXPECT_TRUE(is_new) << before->first << " is defined in " << before->second << " and in "
                           << file;

@@ -130,11 +130,11 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 13> kVerbs = {
+    constexpr std::array<std::string_view, 13> kVerbsOfSentences = {
         "holds",   "is",    "are",     "has",   "names",  "takes", "leaves",
         "divides", "joins", "changes", "makes", "counts", "needs"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
-    return std::ranges::find(kVerbs, first) != kVerbs.end();
+    return std::ranges::find(kVerbsOfSentences, first) != kVerbsOfSentences.end();
   }
 
   bool note_refused_script() {

@@ -530,7 +530,7 @@ class PythonJob {
 
   // What load_dataset() takes of the rows, and how it reads them.
   void check_rows(const PythonCall& load) {
-    constexpr std::array<std::string_view, 14> kHarmless = {
+    constexpr std::array<std::string_view, 14> kHarmlessForRows = {
         "data_files",        "name",
         "cache_dir",         "token",
         "use_auth_token",    "trust_remote_code",
@@ -547,7 +547,7 @@ class PythonJob {
         splits_.insert(value.text);
       } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
         launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
-      } else if (std::ranges::find(kHarmless, keyword) == kHarmless.end()) {
+      } else if (std::ranges::find(kHarmlessForRows, keyword) == kHarmlessForRows.end()) {
         launch_.refuse(
             cat(keyword, " (line ", load.line, ")"),
             "changes how the rows are read; name them with --train-data-file, and --help "

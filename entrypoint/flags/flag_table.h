@@ -149,7 +149,7 @@ struct Flag {
   FlagGroup group;
   std::string help;  // one or more sentences
   FlagValue value;
-  FlagRole role;                  // has no default: see flag_role.h
+  FlagRole role;                  // has no default: see FlagRole
   std::string default_text = {};  // the default in words, where the value would not say it
 };
 

@@ -111,8 +111,7 @@ std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& 
 CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
 
 // The values of the settings that an older job.json does not name: the defaults, but fp32 as the
-// precision, which was what such a job computed in, and the reading of earlier versions
-// (earlier_reading.h).
+// precision, which was what such a job computed in, and the reading of earlier versions.
 SettingsTable unnamed_settings();
 
 // The precision of all workers.

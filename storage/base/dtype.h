@@ -48,9 +48,9 @@ constexpr size_t size_of(DType dtype) {
 
 // The names that safetensors uses: "F32", "BF16", "I64", "BOOL".
 constexpr std::string_view name_of(DType dtype) {
-  constexpr std::string_view kNames[] = {"BOOL", "U8",  "I8",  "I16",  "U16", "I32", "U32",
+  constexpr std::string_view kTypes[] = {"BOOL", "U8",  "I8",  "I16",  "U16", "I32", "U32",
                                          "I64",  "U64", "F16", "BF16", "F32", "F64"};
-  return kNames[static_cast<size_t>(dtype)];
+  return kTypes[static_cast<size_t>(dtype)];
 }
 
 // Conversions between float and the two 16-bit formats: IEEE binary16 (f16), and bfloat16, which is

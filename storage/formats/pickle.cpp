@@ -162,7 +162,7 @@ void build_in_table(PickleGraph& graph, NodeId object, NodeId state) {
 }
 
 // The dialect of pickled DataFrames and plain tables. It allows the globals of pandas and numpy
-// (pickle_globals.h), the calls that tables need (pickle_calls.h), and no objects outside the
+// (pickle_graph.h), the calls that tables need, and no objects outside the
 // pickle.
 class TableDialect final : public PickleDialect {
  public:

@@ -111,7 +111,7 @@ std::unique_ptr<RowReader> make_arrow_reader(std::unique_ptr<RandomAccessSource>
 
 // Reads the files of numpy.save, numpy.savez and numpy.savez_compressed; the content shows which
 // one it is. Each array of an archive is a column that has the array's name, and all have the same
-// number of rows. numpy/npy_columns.h says what else becomes of arrays.
+// number of rows. storage/formats/numpy/numpy_reader.cpp says what else becomes of arrays.
 //
 // `file` must have a view(). Memory holds a block of rows of each selected array, and arrays of
 // Python objects as a whole. Throws kCorrupt if the file is damaged, at the latest after the last

@@ -10,11 +10,11 @@ namespace berth {
 struct CleaningOptions {
   bool normalizes = true;                   // clean_text.h
   int64_t min_length = 32, max_length = 0;  // characters
-  int64_t min_words = 5, max_words = 0;     // words.h
+  int64_t min_words = 5, max_words = 0;     // clean_text.h
   double min_letter_ratio = 0.6;            // letters and marks among all but spaces
-  double max_repetition = 0.3;              // repetition.h; 0.3 are Gopher's limits
+  double max_repetition = 0.3;              // document_judge.h; 0.3 are Gopher's limits
   bool drops_duplicates = true;             // documents that are equal after cleaning
-  double near_duplicate_threshold = 0.8;    // near_duplicates.h
+  double near_duplicate_threshold = 0.8;    // duplicates.h
 };
 
 // The reasons for which a document is removed, in the order in which they are looked at. A document

@@ -519,7 +519,6 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
   if (table_->labelled && rules_.known_labels.empty()) {
     add_findings(look_at_names(table_->labels.names(), traits(*rules_.task).labels));
   }
-  constexpr size_t kFewRows = 10;
   if (is_of_words && !has_phrase_ && table_->rows() >= kFewRows) {
     add_findings(
         {{"",

@@ -17,7 +17,6 @@ namespace berth {
 //   DatasetDict.save_to_disk():  dataset_dict.json | a folder for each split as above
 //   a repository of the hub:     [data/]train-00000-of-00002.parquet | ...
 //   tables named as splits:      train.csv | dev.csv | test.csv, or train/a.csv | test/a.csv
-//                                (named_splits.h)
 //
 // Other files in the first three forms, such as cache-*.arrow, hold no rows.
 struct SplitFolder {

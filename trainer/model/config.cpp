@@ -190,20 +190,20 @@ ModelConfig parse_config(std::string_view json_text) {
   }
   const ConfigKeys& keys = row.keys;
   const ConfigDefaults& defaults = row.defaults;
-  constexpr int64_t kMany = 1 << 24;
+  constexpr int64_t kLargest = 1 << 24;
   ModelConfig config{
       .type = row.type,
-      .vocab_size = read.integer("vocab_size", 1, kMany),
+      .vocab_size = read.integer("vocab_size", 1, kLargest),
       .hidden_size = read.integer(keys.hidden_size, 1, 1 << 16),
       .num_hidden_layers = read.integer(keys.num_hidden_layers, 1, 1024),
       .num_attention_heads = read.integer(keys.num_attention_heads, 1, 1 << 12),
       .intermediate_size = read.integer(keys.intermediate_size, 1, 1 << 20),
-      .max_position_embeddings = read.integer("max_position_embeddings", 1, kMany),
+      .max_position_embeddings = read.integer("max_position_embeddings", 1, kLargest),
       .type_vocab_size = keys.type_vocab_size
                              ? read.integer(keys.type_vocab_size, defaults.least_type_vocab_size,
                                             1 << 16, defaults.type_vocab_size)
                              : 0,
-      .pad_token_id = read.integer("pad_token_id", 0, kMany, defaults.pad_token_id),
+      .pad_token_id = read.integer("pad_token_id", 0, kLargest, defaults.pad_token_id),
       .labels = parse_labels(object),
       .source_json = std::string(json_text),
   };

@@ -108,7 +108,7 @@ struct ModelConfig {
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};
   // Whether this is that generator: the names of its parameters have a prefix, except for the
-  // embeddings, which are the discriminator's (see generator_config.h).
+  // embeddings, which are the discriminator's (see generator.h).
   bool is_generator = false;
 
   // The text that this was parsed from. Keys that berth does not use are written back from it.

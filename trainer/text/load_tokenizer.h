@@ -32,7 +32,7 @@ using FileLookup = std::function<std::optional<std::string>(std::string_view nam
 //    a piece with a capital letter.
 //  - vocab.json and merges.txt, as the class reads them: byte-level BPE, or HerBERT's BPE.
 //  - tokenizer.model, or else sentencepiece.bpe.model, spiece.model or spm.model, by the class: the
-//    class takes the pieces and the character map (sentencepiece_json.h). Where there is neither a
+//    class takes the pieces and the character map (class_tokens.h). Where there is neither a
 //    class nor a model_type, any of these, or sentencepiece.model, is read as libsentencepiece
 //    reads it, with the special tokens that its control pieces suggest.
 // Warns of keys that nobody knows, and where the case of the vocabulary is not the tokenizer's.

@@ -89,7 +89,7 @@ std::vector<ModelGardenRow> full_name_rows() {
   return rows;
 }
 
-// Where a head's out_proj is, its dense is the pooler: model_garden_names.cpp.
+// Where a head's out_proj is, its dense is the pooler.
 std::vector<ModelGardenRow> head_rows() {
   std::vector<ModelGardenRow> rows = {
       {"masked_lm/embedding_table", "bert.embeddings.word_embeddings.weight", Layout::kSame},

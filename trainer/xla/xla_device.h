@@ -46,7 +46,7 @@ struct XlaDeviceOptions {
 // Throws kNotFound if there is no plugin, and kMemory. Throws kUsage if the plugin does not work or
 // computes wrong numbers. Also throws kUsage if it has another platform or too few devices, or does
 // not join the devices of several hosts. After a deadline the process is expected to end
-// (pjrt/deadline.h).
+// (trainer/xla/pjrt/plugin.h).
 //
 // EngineInfo::description names what decides the bits of results: "xla-cpu-fp32, PJRT 0.115, 2
 // devices", with ", Threefry" before PJRT where that draws the dropout. In the result of

@@ -285,10 +285,10 @@ std::string legend(const LinePlot& plot) {
 
 // The x of the table's rows: every point that has a dot, and of lines evenly spaced ones.
 std::vector<double> table_rows(const LinePlot& plot) {
-  constexpr size_t kMost = 40;
+  constexpr size_t kMostRows = 40;
   std::set<double> rows;
   for (const PlotSeries& series : plot.series) {
-    const size_t every = std::max<size_t>(1, series.points.size() / (kMost / 2));
+    const size_t every = std::max<size_t>(1, series.points.size() / (kMostRows / 2));
     for (size_t i = 0; i < series.points.size(); ++i) {
       if (i % every == 0 || i + 1 == series.points.size()) rows.insert(series.points[i].x);
     }

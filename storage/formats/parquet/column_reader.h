@@ -15,7 +15,7 @@
 namespace berth::parquet {
 
 // Reads one column of a row group, entry by entry. An entry is a value, or says at which level
-// there is none; schema_tree.h says what the levels mean. Holds one page in memory. Borrows the
+// there is none; parquet_metadata.h says what the levels mean. Holds one page in memory. Borrows the
 // file and the leaf. Every function throws kCorrupt where a page is damaged or ends too early, and
 // what decompress() throws.
 class ColumnReader {

@@ -21,7 +21,7 @@ struct Table {
 bool is_data_frame(const PickleGraph& graph, NodeId top);
 Table read_data_frame(const PickleGraph& graph, NodeId top);
 
-// Handle a list of dicts, or a dict of lists of equal length (plain_table.cpp).
+// Handle a list of dicts, or a dict of lists of equal length (table.cpp).
 bool is_plain_table(const PickleGraph& graph, NodeId top);
 Table read_plain_table(const PickleGraph& graph, NodeId top);
 

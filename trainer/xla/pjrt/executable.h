@@ -69,7 +69,7 @@ class PjrtExecutable {
  public:
   // Compiles. Throws kInternal, with the compiler's message, for a program or an option that the
   // plugin does not accept. Throws kMemory if the program does not fit, and kUsage if compiling
-  // takes longer than `deadline_s` seconds. deadline.h says what a plugin that hangs leaves behind.
+  // takes longer than `deadline_s` seconds. plugin.h says what a plugin that hangs leaves behind.
   static PjrtExecutable compile(const PjrtClient& client, std::string_view program,
                                 const PjrtCompileOptions& options = {},
                                 double deadline_s = kCompileDeadlineS);

@@ -69,8 +69,7 @@ class PjrtPlugin {
  public:
   // Loads the library at `path`, checks its version and initializes it. Throws kNotFound if there
   // is no such file, and kUsage if it is not a plugin or has another major version. Also throws
-  // kUsage if it does not initialize or takes longer than `deadline_s` seconds. deadline.h says
-  // what a plugin that hangs leaves behind.
+  // kUsage if it does not initialize or takes longer than `deadline_s` seconds.
   explicit PjrtPlugin(std::string path, double deadline_s = 60);
 
   const std::string& path() const { return path_; }

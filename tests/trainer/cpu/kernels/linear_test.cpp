@@ -119,9 +119,9 @@ TEST_P(Bf16Linear, ActivatesTheRoundedSums) {
 }
 
 TEST_P(Bf16Linear, KeepsTheNearestNumber) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const Vector x = {1 + 0x1p-8, 1 + 3 * 0x1p-8, -1 - 0x1.1p-8, kInfinity, 0x1.fffffep127, 0};
-  const Vector nearest = {1, 1 + 4 * 0x1p-8, -1 - 0x1p-7, kInfinity, kInfinity, 0};
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  const Vector x = {1 + 0x1p-8, 1 + 3 * 0x1p-8, -1 - 0x1.1p-8, kUnbounded, 0x1.fffffep127, 0};
+  const Vector nearest = {1, 1 + 4 * 0x1p-8, -1 - 0x1p-7, kUnbounded, kUnbounded, 0};
   const Tensor there = kept({6}), back = garbage({6});
   kernels().convert(tensor({6}, x), there);
   kernels().convert(there, back);
