@@ -220,6 +220,9 @@ bool CheckpointStore::save_state(const TrainingState& state) {
     if (error.code() != Code::kCorrupt) throw;
     return false;
   }
+  // A replacement that failed half-way may have left a manifest that names state.next.json.
+  std::vector<const char*> names = {kNextStateFile, kStateFile};
+  if (state_name(entries) == names.front()) names.erase(names.begin());
   std::erase_if(entries, is_state);
   outcome_.emplace();
   outcome_->report = {.step = state.step, .where = directory.to_string()};
@@ -228,8 +231,9 @@ bool CheckpointStore::save_state(const TrainingState& state) {
     Checksum checksum;
     checksum.add(as_bytes(text));
     // A manifest replaces the one before it at once, and the file that it names is there already.
+    // So a file that a manifest names must not be written again.
     entries.push_back({.name = "", .checksum = checksum});
-    for (const char* name : {kNextStateFile, kStateFile}) {
+    for (const char* name : names) {
       write_text(storage_, directory / name, text);
       entries.back().name = name;
       write_text(storage_, directory / kManifestFile, manifest_json(entries));

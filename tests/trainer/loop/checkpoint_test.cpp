@@ -366,6 +366,20 @@ TEST_F(CheckpointTest, OnlyAStateWithAManifestIsReplaced) {
   EXPECT_EQ(restore().value().evaluated_step, 3);
 }
 
+// A replacement writes four objects. The second one begins where the first one failed.
+TEST_F(CheckpointTest, AStateThatIsReplacedTwiceIsCompleteAtEveryMoment) {
+  const CapturedLog log;
+  for (int64_t step = 1; step <= 25; ++step) {
+    const Learned saved = save(step);
+    FailingStorage first(*storage_, static_cast<int>(step - 1) / 5);
+    FailingStorage second(*storage_, static_cast<int>(step - 1) % 5);
+    store_in(first).save_state({.step = step, .evaluated_step = 1});
+    store_in(second).save_state({.step = step, .evaluated_step = 2});
+    ASSERT_EQ(restore().value().step, step) << "the checkpoint is damaged";
+    EXPECT_EQ(tiny_.learned(), saved);
+  }
+}
+
 TEST_F(CheckpointTest, ALostUploadIsWrittenAgain) {
   LossyStorage storage(*storage_, 2);
   CheckpointStore checkpoints = store_in(storage);
