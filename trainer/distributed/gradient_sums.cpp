@@ -1,11 +1,13 @@
 #include "trainer/distributed/gradient_sums.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "storage/base/bytes.h"
 #include "storage/base/error.h"
 
 namespace berth {
@@ -34,9 +36,29 @@ void unite_marks(Communicator& ranks, std::span<const std::span<int32_t>> marks,
 
 namespace {
 
-// At least one element for each rank.
+// A multiple of the ranks, at least one element for each.
 size_t bucket_elements(int64_t most, int ranks) {
   return static_cast<size_t>(std::max<int64_t>(1, most / ranks) * ranks);
+}
+
+// Cuts the elements of some parts into a share for each rank. All shares but the last ones have the
+// same size.
+template <typename Number>
+SharesOf<Number> equal_shares(std::span<const std::span<Number>> parts, size_t elements,
+                              size_t ranks) {
+  const size_t size = (elements + ranks - 1) / ranks;
+  SharesOf<Number> shares(ranks);
+  size_t passed = 0;
+  for (std::span<Number> part : parts) {
+    while (!part.empty()) {
+      const size_t rank = passed / size;
+      const size_t count = std::min(part.size(), (rank + 1) * size - passed);
+      shares[rank].push_back(part.first(count));
+      part = part.subspan(count);
+      passed += count;
+    }
+  }
+  return shares;
 }
 
 }  // namespace
@@ -75,7 +97,37 @@ void GradientReducer::add(std::span<Bf16> part) {
 template <typename Number>
 void GradientReducer::close(Bucket<Number>& open) {
   if (open.elements == 0) return;
-  background_.submit([this, bucket = std::exchange(open, {})] { reduce(bucket); });
+  const Bucket<Number> bucket = std::exchange(open, {});
+  submit([this, shares = equal_shares<Number>(bucket.parts, bucket.elements,
+                                              static_cast<size_t>(ranks_.size()))] {
+    if (options_.wire_dtype == DType::kBF16) {
+      sum_on_all_ranks<Bf16>(shares);
+    } else if constexpr (std::is_same_v<Number, float>) {
+      sum_on_all_ranks<float>(shares);
+    }
+  });
+}
+
+void GradientReducer::add_shares(Shares shares) {
+  submit([this, shares = std::move(shares)] {
+    if (options_.wire_dtype == DType::kBF16) {
+      sum_on_owners<Bf16>(shares);
+    } else {
+      sum_on_owners<float>(shares);
+    }
+  });
+}
+
+void GradientReducer::submit(std::function<void()> reduction) {
+  background_.submit([this, reduction = std::move(reduction)] {
+    const int64_t begin_ns = profile_clock_ns();
+    const uint64_t sent_before = ranks_.sent_bytes();
+    reduction();
+    spans_.push_back({.name = "exchange of gradients",
+                      .begin_ns = begin_ns,
+                      .end_ns = profile_clock_ns(),
+                      .bytes = static_cast<double>(ranks_.sent_bytes() - sent_before)});
+  });
 }
 
 void GradientReducer::add_marked_rows(std::span<float> table, int64_t columns,
@@ -104,117 +156,129 @@ void GradientReducer::finish() {
   background_.wait();
 }
 
-template <typename Number>
-void GradientReducer::reduce(const Bucket<Number>& bucket) {
-  const int64_t begin_ns = profile_clock_ns();
-  const uint64_t sent_before = ranks_.sent_bytes();
-  if (options_.wire_dtype == DType::kBF16) {
-    reduce_as<Bf16>(bucket);
-  } else if constexpr (std::is_same_v<Number, float>) {
-    reduce_as<float>(bucket);
-  }
-  spans_.push_back({.name = "exchange of gradients",
-                    .begin_ns = begin_ns,
-                    .end_ns = profile_clock_ns(),
-                    .bytes = static_cast<double>(ranks_.sent_bytes() - sent_before)});
-}
-
-template <typename Element, typename Number>
-void GradientReducer::reduce_as(const Bucket<Number>& bucket) {
-  const auto ranks = static_cast<size_t>(ranks_.size());
-  const size_t share = (bucket.elements + ranks - 1) / ranks;  // the last one may be shorter
-  const bool is_in_place = std::is_same_v<Element, Number> && bucket.parts.size() == 1 &&
-                           bucket.elements == ranks * share;
-  if (!is_in_place) {
-    sent_.resize(ranks * share * sizeof(Element));
-    Element* out = numbers_of<Element>(sent_);
-    for (const std::span<Number> part : bucket.parts) {
-      encode(part, out);
-      out += part.size();
-    }
-    std::fill(out, numbers_of<Element>(sent_) + ranks * share, Element{});
-  }
-  share_.resize(share * sizeof(Element));
-  scatter_sums<Element>(ranks_, is_in_place ? std::as_bytes(bucket.parts[0]) : Bytes(sent_),
-                        received_, std::span(numbers_of<Element>(share_), share));
-  if (is_in_place) return ranks_.all_gather(share_, std::as_writable_bytes(bucket.parts[0]));
-  ranks_.all_gather(share_, received_);
-
-  const Element* in = numbers_of<Element>(received_);
-  for (const std::span<Number> part : bucket.parts) {
-    decode(in, part);
-    in += part.size();
-  }
-}
-
 namespace {
 
-using Share = std::vector<std::span<float>>;
-
-size_t elements_of(const Share& share) {
-  size_t elements = 0;
-  for (const std::span<float> part : share) elements += part.size();
-  return elements;
+// The numbers of a message. Memory that a vector allocates is aligned for them.
+template <typename Element>
+Element* numbers_of(std::vector<std::byte>& bytes) {
+  return reinterpret_cast<Element*>(bytes.data());
 }
 
-size_t largest_of(const Shares& shares) {
+template <typename Number>
+size_t largest_of(const SharesOf<Number>& shares) {
   size_t most = 0;
-  for (const Share& share : shares) most = std::max(most, elements_of(share));
+  for (const std::vector<std::span<Number>>& share : shares) {
+    size_t elements = 0;
+    for (const std::span<Number> part : share) elements += part.size();
+    most = std::max(most, elements);
+  }
   return most;
 }
 
+// The elements of all shares, where they are a message as they lie: end to end, in shares of the
+// same size, and in the type that travels. Else an empty span.
+template <typename Element, typename Number>
+std::span<Number> whole_message(const SharesOf<Number>& shares) {
+  if (!std::is_same_v<Element, Number> || shares[0].empty()) return {};
+  const std::span<Number> first = shares[0][0];
+  for (size_t r = 0; r < shares.size(); ++r) {
+    const bool follows = shares[r].size() == 1 && shares[r][0].size() == first.size() &&
+                         shares[r][0].data() == first.data() + r * first.size();
+    if (!follows) return {};
+  }
+  return {first.data(), shares.size() * first.size()};
+}
+
 // Writes the numbers of a share and zeros behind them, `count` in all.
-template <typename Element>
-void encode_share(const Share& share, Element* out, size_t count) {
+template <typename Element, typename Number>
+void pack(const std::vector<std::span<Number>>& share, Element* out, size_t count) {
   Element* const end = out + count;
-  for (const std::span<float> part : share) {
+  for (const std::span<Number> part : share) {
     encode(part, out);
     out += part.size();
   }
   std::fill(out, end, Element{});
 }
 
-void copy_to(const Share& share, const float* values) {
-  for (const std::span<float> part : share) {
-    std::copy_n(values, part.size(), part.begin());
-    values += part.size();
+template <typename Element, typename Number>
+void unpack(const Element* in, const std::vector<std::span<Number>>& share) {
+  for (const std::span<Number> part : share) {
+    decode(in, part);
+    in += part.size();
+  }
+}
+
+// sums[i] = the sum of element i over the shares [ranks][sums.size()] that the ranks have sent, in
+// fp32 and in the order of the ranks. Sums in another type than fp32 are rounded once.
+template <typename Element, typename Sum>
+void add_up(const Element* shares, size_t ranks, std::span<Sum> sums) {
+  constexpr size_t kBlock = 4096;  // whose sums stay in the first-level cache
+  std::array<float, kBlock> block;
+  for (size_t begin = 0; begin < sums.size(); begin += kBlock) {
+    const auto exact = std::span(block).first(std::min(kBlock, sums.size() - begin));
+    decode(shares + begin, exact);
+    for (size_t r = 1; r < ranks; ++r) {
+      const Element* const values = shares + r * sums.size() + begin;
+      for (size_t i = 0; i < exact.size(); ++i) exact[i] += decode(values[i]);
+    }
+    encode(exact, sums.data() + begin);
   }
 }
 
 }  // namespace
 
-void ShareExchange::scatter_sums(const Shares& gradients) {
-  if (wire_dtype_ == DType::kBF16) return scatter_sums_as<Bf16>(gradients);
-  scatter_sums_as<float>(gradients);
+template <typename Element, typename Sum, typename Number>
+void GradientReducer::scatter(const SharesOf<Number>& shares) {
+  const size_t ranks = shares.size(), most = largest_of(shares);
+  const std::span<Number> whole = whole_message<Element>(shares);
+  if (whole.empty()) {
+    sent_.resize(ranks * most * sizeof(Element));
+    for (size_t r = 0; r < ranks; ++r) {
+      pack(shares[r], numbers_of<Element>(sent_) + r * most, most);
+    }
+  }
+  received_.resize(ranks * most * sizeof(Element));
+  ranks_.all_to_all(whole.empty() ? Bytes(sent_) : std::as_bytes(whole), received_);
+  share_.resize(most * sizeof(Sum));
+  add_up(numbers_of<Element>(received_), ranks, std::span(numbers_of<Sum>(share_), most));
+}
+
+template <typename Element, typename Number>
+void GradientReducer::gather_into(const SharesOf<Number>& shares) {
+  const std::span<Number> whole = whole_message<Element>(shares);
+  if (!whole.empty()) return ranks_.all_gather(share_, std::as_writable_bytes(whole));
+  received_.resize(shares.size() * share_.size());
+  ranks_.all_gather(share_, received_);
+  for (size_t r = 0; r < shares.size(); ++r) {
+    unpack(numbers_of<Element>(received_) + r * share_.size() / sizeof(Element), shares[r]);
+  }
+}
+
+template <typename Element, typename Number>
+void GradientReducer::sum_on_all_ranks(const SharesOf<Number>& shares) {
+  scatter<Element, Element>(shares);
+  gather_into<Element>(shares);
 }
 
 template <typename Element>
-void ShareExchange::scatter_sums_as(const Shares& gradients) {
-  const size_t ranks = gradients.size(), most = largest_of(gradients);
-  if (most == 0) return;
-  const auto own = static_cast<size_t>(ranks_.rank());
-  sent_.resize(ranks * most * sizeof(Element));
-  for (size_t r = 0; r < ranks; ++r) {
-    encode_share(gradients[r], numbers_of<Element>(sent_) + r * most, most);
-    if (r == own) continue;
-    for (const std::span<float> part : gradients[r]) std::ranges::fill(part, 0.0f);
+void GradientReducer::sum_on_owners(const Shares& shares) {
+  if (largest_of(shares) == 0) return;
+  scatter<Element, float>(shares);
+  for (size_t r = 0; r < shares.size(); ++r) {
+    if (r == static_cast<size_t>(ranks_.rank())) {
+      unpack(numbers_of<float>(share_), shares[r]);
+    } else {
+      for (const std::span<float> part : shares[r]) std::ranges::fill(part, 0.0f);
+    }
   }
-  sums_.resize(most);
-  berth::scatter_sums<Element>(ranks_, sent_, received_, std::span(sums_));
-  copy_to(gradients[own], sums_.data());
 }
 
-void ShareExchange::gather(const Shares& values) {
-  const size_t ranks = values.size(), most = largest_of(values);
+void GradientReducer::gather(const Shares& values) {
+  const size_t most = largest_of(values);
   if (most == 0) return;
-  const auto own = static_cast<size_t>(ranks_.rank());
-  sent_.resize(most * sizeof(float));
-  received_.resize(ranks * sent_.size());
-  encode_share(values[own], numbers_of<float>(sent_), most);
-  ranks_.all_gather(sent_, received_);
-  for (size_t r = 0; r < ranks; ++r) {
-    if (r != own) copy_to(values[r], numbers_of<float>(received_) + r * most);
-  }
+  share_.resize(most * sizeof(float));
+  pack(values[static_cast<size_t>(ranks_.rank())], numbers_of<float>(share_), most);
+  gather_into<float>(values);
 }
 
 std::optional<SlowRank::Found> SlowRank::add(std::span<const double> seconds) {

@@ -176,7 +176,7 @@ struct ShareCase {
   DType wire;
 };
 
-class ShareExchangeTest : public testing::TestWithParam<ShareCase> {
+class OwnSharesTest : public testing::TestWithParam<ShareCase> {
  protected:
   static constexpr size_t kElements = 101;
 
@@ -202,17 +202,18 @@ class ShareExchangeTest : public testing::TestWithParam<ShareCase> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Cases, ShareExchangeTest,
+INSTANTIATE_TEST_SUITE_P(Cases, OwnSharesTest,
                          testing::Values(ShareCase{1, DType::kF32}, ShareCase{2, DType::kF32},
                                          ShareCase{3, DType::kF32}, ShareCase{7, DType::kF32},
                                          ShareCase{3, DType::kBF16}));
 
-TEST_P(ShareExchangeTest, GivesEachRankTheSumsOfItsShareAlone) {
+TEST_P(OwnSharesTest, GivesEachRankTheSumsOfItsShareAlone) {
   const auto [size, wire] = GetParam();
   run_ranks(size, [&, size = size, wire = wire](Communicator& ranks) {
-    ShareExchange exchange(ranks, wire);
+    GradientReducer reducer(ranks, {.wire_dtype = wire});
     std::vector<float> gradient = elements_of(ranks.rank());
-    exchange.scatter_sums(shares_of(gradient));
+    reducer.add_shares(shares_of(gradient));
+    reducer.finish();
     for (size_t i = 0; i < kElements; ++i) {
       float sum = 0, magnitude = 0;
       for (int r = 0; r < size; ++r) {
@@ -226,26 +227,27 @@ TEST_P(ShareExchangeTest, GivesEachRankTheSumsOfItsShareAlone) {
   });
 }
 
-TEST_P(ShareExchangeTest, GathersWhatTheOwnersHaveToTheBit) {
+TEST_P(OwnSharesTest, GathersWhatTheOwnersHaveToTheBit) {
   const auto [size, wire] = GetParam();
   run_ranks(size, [&, wire = wire](Communicator& ranks) {
-    ShareExchange exchange(ranks, wire);
+    GradientReducer reducer(ranks, {.wire_dtype = wire});
     std::vector<float> values = elements_of(ranks.rank());
-    exchange.gather(shares_of(values));
+    reducer.gather(shares_of(values));
     for (size_t i = 0; i < kElements; ++i) EXPECT_EQ(values[i], elements_of(owner_of(i))[i]) << i;
   });
 }
 
 // 2 + 4 bytes for each element, of which a rank keeps its share.
-TEST(ShareExchange, SendsNoMoreThanItMust) {
+TEST(OwnShares, TakeNoMoreBytesThanTheyMust) {
   constexpr int kRanks = 2;
   constexpr size_t kShare = 500;
   run_ranks(kRanks, [&](Communicator& ranks) {
     std::vector<float> values(kRanks * kShare);
     const Shares shares = {{std::span(values).first(kShare)}, {std::span(values).last(kShare)}};
-    ShareExchange exchange(ranks, DType::kBF16);
-    exchange.scatter_sums(shares);
-    exchange.gather(shares);
+    GradientReducer reducer(ranks, {.wire_dtype = DType::kBF16});
+    reducer.add_shares(shares);
+    reducer.finish();
+    reducer.gather(shares);
     EXPECT_EQ(ranks.sent_bytes(), (2 + 4) * kShare);
   });
 }

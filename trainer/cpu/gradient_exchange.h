@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "storage/base/dtype.h"
+#include "storage/base/profiler.h"
+#include "trainer/cpu/optimizer_shards.h"
+#include "trainer/cpu/parameters.h"
+#include "trainer/distributed/communicator.h"
+#include "trainer/distributed/gradient_sums.h"
+#include "trainer/model/update.h"
+
+namespace berth {
+
+// What the ranks of a job send each other in an update: gradients, beside the backward pass; sums
+// such as the loss; and, where the optimizer is sharded, the values that their owners have updated.
+// A GradientReducer gets the gradients of a layer as soon as the pass has left that layer. No
+// gradient may have the form of factors.
+//
+// Without shards every rank gets the sums of all gradients. With shards it gets the sums of what it
+// owns, and zeros in place of the others. Of a table only rows with a gradient travel, and only the
+// values of rows with a gradient or moments.
+//
+// Borrows all of its parts, and nobody else may use the communicator between the first are_final()
+// and the end of finish(). Not thread-safe.
+class GradientExchange {
+ public:
+  // `shards` is null where every rank keeps the whole optimizer, and so needs all sums.
+  GradientExchange(Communicator& ranks, DType wire_dtype, Parameters& parameters,
+                   const OptimizerShards* shards = nullptr);
+
+  // Begins an update: adds the other ranks' `weights` to this rank's. Returns false if one of the
+  // ranks stops, so that none computes the update. All ranks have the same number of weights.
+  bool begin_update(bool stops, std::span<double> weights);
+  // The gradients of parameters at `depth` and deeper are final. Depths of one update decrease.
+  void are_final(int64_t depth);
+  // All gradients are final. Returns when they are reduced. The marks of tables are united, and
+  // with shards then cleared in rows that other ranks own. Records the exchange where a profiler is
+  // on; null: there is none.
+  void finish(Profiler* profiler);
+  // After that: replaces the state's sums by the sums over all ranks, in the order of the ranks. If
+  // the optimizer is sharded, the squares are among them. Rank 0 logs the rank for which the others
+  // wait.
+  void sum(StepState& state);
+  // After the update: fetches the values that other ranks have updated, if there are shards.
+  void gather_values();
+
+ private:
+  // What is handed over at once: a parameter, or a bucket of the shards.
+  struct Part {
+    int64_t depth = 0;
+    size_t index = 0;
+  };
+  using Row = std::pair<const OptimizerShards::Table*, int64_t>;
+  using Rows = std::vector<std::vector<Row>>;  // by the rank that owns them
+
+  void hand_over(size_t index);
+  void hand_over_rows();
+  Shares shares_of(const OptimizerShards::Bucket& bucket, const Tensor& block) const;
+  // Calls fn(shares) with the elements of the rows, in parts of at most a bucket's size.
+  void for_each_part(const Rows& rows, const Tensor& block,
+                     const std::function<void(const Shares&)>& fn) const;
+  void notice_slow_rank(std::span<const double> seconds);
+
+  Communicator& ranks_;
+  Parameters& parameters_;
+  const OptimizerShards* const shards_;
+  GradientReducer reducer_;
+  std::vector<Part> deepest_first_;  // all that is handed over, except the shards' tables
+  size_t handed_over_ = 0;           // of them, in this update
+  Rows changed_rows_;      // shards: rows that their owners update by more than weight decay
+  double began_s_;         // when this rank began to compute the update
+  double computed_s_ = 0;  // how long it computed
+  SlowRank slow_;
+};
+
+}  // namespace berth
