@@ -131,6 +131,9 @@ void Pooler::backward(const StepContext& step, Tensor dpooled, Tensor dhidden) {
   }
 }
 
+// The head of tasks on sequences (classes, scores or sets of classes). It reads the first token of
+// each sequence: logits [B,C] = classifier(dropout(activation(dense(hidden[first])))). These are
+// BERT's pooler and classifier, or the layers that the architecture has in their place.
 class SequenceHead final : public Head {
  public:
   SequenceHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
@@ -164,6 +167,7 @@ class SequenceHead final : public Head {
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
     const int64_t sequences = step.batch.num_sequences;
+    // first_ [B,H]: the first tokens, dropped if the architecture does, or the means of all tokens.
     const Tensor pooled = pooled_.first(sequences), logits = logits_.first(sequences);
     first_ = hidden;
     if (config_.pools_mean) {
@@ -173,6 +177,7 @@ class SequenceHead final : public Head {
       first_ = dropped_.first(sequences);
       kernels_.dropout(hidden, before(step), step.state, first_);
     }
+    // pooled [B,H] = dropout(norm(activation(dense(first_)))); logits [B,C].
     const Tensor activated = norm_ ? activated_.first(sequences) : pooled;
     dense_.activation_forward(kernels_, first_, names_.activation, pre_.first(sequences),
                               activated);
@@ -193,6 +198,7 @@ class SequenceHead final : public Head {
     const Tensor dpooled = dpooled_.first(sequences);
     classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
                          Into::kOverwrite);
+    // dpooled [B,H], back through dropout, norm and dense layer.
     kernels_.dropout(dpooled, after(step), step.state, dpooled);
     if (norm_) {
       kernels_.layer_norm_backward(dpooled, norm_->normalized(activated_.first(sequences)),
@@ -244,15 +250,14 @@ class SequenceHead final : public Head {
   Tensor logits_, dlogits_;                  // [B,C]
 };
 
-}  // namespace
-
-std::unique_ptr<Head> make_sequence_head(const ModelConfig& config, Parameters& parameters,
-                                         Kernels& kernels) {
-  return std::make_unique<SequenceHead>(config, parameters, kernels);
-}
-
-namespace {
-
+// The head of tasks on tokens (classes, where answers start and end, or a teacher's hidden states):
+// logits [T,C] = classifier(dropout(hidden)). A teacher's states have no dropout: the classifier is
+// the linear map of TinyBERT (Jiao et al. 2020, arXiv:1909.10351, equation 8), with a bias as in
+// its code (fit_dense). The loss of a token is the squared error averaged over the teacher's hidden
+// size. The loss of an update is the mean over all tokens, special ones included. TinyBERT's code
+// (torch.nn.MSELoss) and MobileBERT's feature map transfer (Sun et al. 2020, arXiv:2004.02984) have
+// the same mean over tokens and dimensions: the loss then depends neither on the teacher's size nor
+// on the length of texts.
 class TokenHead final : public Head {
  public:
   TokenHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
@@ -330,18 +335,15 @@ class TokenHead final : public Head {
   Tensor logits_, dlogits_;  // [T,C]
 };
 
-}  // namespace
-
-std::unique_ptr<Head> make_token_head(const ModelConfig& config, Parameters& parameters,
-                                      Kernels& kernels) {
-  return std::make_unique<TokenHead>(config, parameters, kernels);
-}
-
-namespace {
-
 constexpr uint32_t kSamplingPurpose = 0x73616d70;  // no dropout site has these numbers
 constexpr uint32_t kEvaluationSamplingPurpose = 0x73616d71;
 
+// The head of masked language models. It reads the M masked tokens, whose logits [M,V] are
+// norm(activation(dense(hidden))) word^T + bias. `word` are the word embeddings of the encoder
+// (Press and Wolf 2017, arXiv:1608.05859). The logits exist in tiles only, so forward takes a
+// labelled batch and returns [M,2]: the loss of each token and the id that the model predicts. A
+// generator's head also draws an id for each token (samples()); the draws of evaluation are the
+// same whatever the seed.
 class MaskedLmHead final : public Head {
  public:
   MaskedLmHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
@@ -372,9 +374,11 @@ class MaskedLmHead final : public Head {
     const int64_t rows = step.batch.num_masked;
     const Tensor activated = activated_.first(rows);
     const Tensor normalized = normalized_.first(rows), predictions = predictions_.first(rows);
+    // normalized [M,E] = norm(activation(dense(hidden))).
     hidden_ = hidden;
     dense_.activation_forward(kernels_, hidden, names_.activation, pre_.first(rows), activated);
     kernels_.layer_norm_forward(activated, norm_.parameters(), normalized, norm_.statistics(rows));
+    // The loss over V logits. In training this also makes the gradients of all that is read here.
     VocabularyOutputs outputs{.tile = tile_, .predictions = predictions};
     if (step.training) {
       outputs.dx = dnormalized_.first(rows);
@@ -423,15 +427,9 @@ class MaskedLmHead final : public Head {
   Tensor all_samples_, samples_;  // int32 [M], of a generator; from the last forward pass
 };
 
-}  // namespace
-
-std::unique_ptr<Head> make_masked_lm_head(const ModelConfig& config, Parameters& parameters,
-                                          Kernels& kernels) {
-  return std::make_unique<MaskedLmHead>(config, parameters, kernels);
-}
-
-namespace {
-
+// The head of ELECTRA's discriminator (Clark et al. 2020, arXiv:2003.10555). It reads every token:
+// logits [T,1] = prediction(activation(dense(hidden))), which are positive if it predicts that the
+// token was replaced. It has no dropout.
 class DetectionHead final : public Head {
  public:
   DetectionHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
@@ -485,15 +483,8 @@ class DetectionHead final : public Head {
   Tensor logits_, dlogits_;              // [T,1]
 };
 
-}  // namespace
-
-std::unique_ptr<Head> make_detection_head(const ModelConfig& config, Parameters& parameters,
-                                          Kernels& kernels) {
-  return std::make_unique<DetectionHead>(config, parameters, kernels);
-}
-
-namespace {
-
+// The head of text embeddings. The logits [B,H] are the embedding of each sequence, by the config's
+// pooling. It has no parameters and no backward pass.
 class PooledHead final : public Head {
  public:
   PooledHead(const ModelConfig& config, Kernels& kernels) : pooler_(config, kernels) {}
@@ -517,14 +508,9 @@ class PooledHead final : public Head {
   Pooler pooler_;
 };
 
-}  // namespace
-
-std::unique_ptr<Head> make_pooled_head(const ModelConfig& config, Kernels& kernels) {
-  return std::make_unique<PooledHead>(config, kernels);
-}
-
-namespace {
-
+// The head of tasks that compare the embeddings of the texts of a row of data: G sequences of the
+// batch, which has B of such groups. The logits are values beside the loss: [B,1] or [B,2], as
+// Kernels::cosine_squared_error() and in_batch_negatives() say. It has no parameters.
 class GroupHead final : public Head {
  public:
   GroupHead(const ModelConfig& config, Kernels& kernels)
@@ -581,14 +567,8 @@ class GroupHead final : public Head {
   Tensor scores_;       // [B*(G-1)*B]; null where the loss compares no texts of different rows
 };
 
-}  // namespace
-
-std::unique_ptr<Head> make_group_head(const ModelConfig& config, Kernels& kernels) {
-  return std::make_unique<GroupHead>(config, kernels);
-}
-
-namespace {
-
+// The head of a teacher's hidden states. It reads every token: the logits [T,H] are the hidden
+// states themselves. It has no parameters and no backward pass.
 class StateHead final : public Head {
  public:
   Tensor selected(const BatchTensors&) const override { return {}; }
@@ -605,27 +585,25 @@ class StateHead final : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_state_head() { return std::make_unique<StateHead>(); }
-
 std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
                                 Kernels& kernels) {
   switch (traits(config.task).rows) {
     case HeadRows::kSequences:
-      return make_sequence_head(config, parameters, kernels);
+      return std::make_unique<SequenceHead>(config, parameters, kernels);
     case HeadRows::kTokens:
-      return make_token_head(config, parameters, kernels);
+      return std::make_unique<TokenHead>(config, parameters, kernels);
     case HeadRows::kPooled:
-      return make_pooled_head(config, kernels);
+      return std::make_unique<PooledHead>(config, kernels);
     case HeadRows::kGroups:
-      return make_group_head(config, kernels);
+      return std::make_unique<GroupHead>(config, kernels);
     case HeadRows::kStates:
-      return make_state_head();
+      return std::make_unique<StateHead>();
     case HeadRows::kReplaced:
-      return make_detection_head(config, parameters, kernels);
+      return std::make_unique<DetectionHead>(config, parameters, kernels);
     case HeadRows::kMasked:
       break;
   }
-  return make_masked_lm_head(config, parameters, kernels);
+  return std::make_unique<MaskedLmHead>(config, parameters, kernels);
 }
 
 }  // namespace berth

@@ -144,8 +144,7 @@ TEST(HiddenStates, TheHeadsGradientsAreSlopesOfItsLoss) {
   const int64_t hidden_size = states.config.hidden_size, width = states.config.vector_size;
   Memory memory(1 << 20);
   Arena arena(memory);
-  const std::unique_ptr<Head> head =
-      make_token_head(states.config, *states.parameters, *states.kernels);
+  const std::unique_ptr<Head> head = make_head(states.config, *states.parameters, *states.kernels);
   head->allocate(arena, {.tokens = kTokens, .sequences = 1});
   const auto fill = [&](int64_t columns, uint32_t number) {
     const Tensor tensor = arena.make(DType::kF32, {kTokens, columns});

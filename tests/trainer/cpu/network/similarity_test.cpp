@@ -141,7 +141,7 @@ TEST_P(SimilarityLosses, GradientsAreSlopes) {
   const int64_t sequences = kExamples * test.texts, tokens = kLength * sequences;
   Memory memory(1 << 20);
   Arena arena(memory);
-  const std::unique_ptr<Head> head = make_group_head(texts.config, *texts.kernels);
+  const std::unique_ptr<Head> head = make_head(texts.config, *texts.parameters, *texts.kernels);
   head->allocate(arena, {.tokens = tokens, .sequences = sequences});
   const auto fill = [&](std::initializer_list<int64_t> shape, uint32_t number) {
     const Tensor tensor = arena.make(DType::kF32, shape);
