@@ -1,13 +1,171 @@
-#include "trainer/cpu/kernels/attention.h"
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <vector>
 
+#include "trainer/cpu/kernels/arguments.h"
+#include "trainer/cpu/kernels/dropout.h"
+#include "trainer/cpu/kernels/gemm.h"
 #include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/kernels/loops.h"
 
 namespace berth {
+namespace {
+
+// The number of queries that a head handles at a time. Scratch memory thus grows with the length of
+// a sequence and not with its square.
+constexpr int64_t kQueries = 128;
+
+// The distance between rows of scores: whole vectors.
+int64_t score_stride(int64_t keys) {
+  return (keys + kScoreMultiple - 1) / kScoreMultiple * kScoreMultiple;
+}
+
+// The most keys that a block of queries meets in a sequence. A window is as AttentionInputs has it;
+// a block's first key is a multiple of kScoreMultiple.
+int64_t most_keys(int64_t length, int64_t window) {
+  return window < 0 ? length : std::min(length, kQueries + 2 * window + kScoreMultiple);
+}
+
+}  // namespace
+
+// One sequence as one head sees it.
+struct HeadView {
+  int64_t first, length;  // the sequence's rows of the packed batch
+  // Its rows of queries: the same rows, or only the rows of the selected tokens.
+  int64_t first_query, queries;
+  int64_t head;
+};
+
+// The (sequence, head) pairs of a batch, cut into one contiguous part for each thread. The parts
+// cost nearly the same. Borrows the inputs.
+class AttentionPairs {
+ public:
+  // kByHeads goes through all sequences of one head first, so that a part meets few heads.
+  enum class Order { kBySequences, kByHeads };
+
+  AttentionPairs(const AttentionInputs& inputs, int64_t hidden_size, int threads,
+                 Order order = Order::kBySequences);
+
+  // Part `part` is the pairs [begin_of(part), end_of(part)).
+  int64_t begin_of(int64_t part) const { return cuts_[static_cast<size_t>(part)]; }
+  int64_t end_of(int64_t part) const { return cuts_[static_cast<size_t>(part) + 1]; }
+  HeadView view(int64_t pair) const;
+  // Calls fn(view) for the pairs of a part, but not for pairs of empty sequences.
+  template <typename Fn>
+  void for_part(int64_t part, const Fn& fn) const {
+    for (int64_t i = begin_of(part); i < end_of(part); ++i) {
+      if (view(i).length > 0) fn(view(i));
+    }
+  }
+  // With the order kByHeads: the heads [first_head(part), end_head(part)) have pairs in the part.
+  int64_t first_head(int64_t part) const;
+  int64_t end_head(int64_t part) const;
+
+  const int64_t sequences, heads, hidden, head_size;
+
+ private:
+  double cost(int64_t pair) const;
+
+  const int32_t* cu_;
+  int64_t window_;
+  Order order_;
+  std::vector<int32_t> cu_queries_;  // as cu_seqlens, for the rows of queries
+  std::vector<int64_t> cuts_;
+};
+
+// Pointers to the first query, key and value of one head's sequence, or to their gradients.
+template <typename Float>
+struct AttentionRows {
+  Float *q, *k, *v;
+  int64_t q_stride, kv_stride;  // between rows
+};
+
+// The relative positions that a sequence of n tokens meets, as one head sees them: `count` rows of
+// the inputs' qk from row `low` on.
+struct RelativeView {
+  RelativeView(const AttentionInputs& inputs, const AttentionPairs& pairs, const HeadView& view);
+
+  const int32_t* row_of;  // by distance, query minus key
+  int64_t low, count, stride;
+  const float *queries, *keys;  // [count,D], `stride` apart
+};
+
+// Attention of one head inside one sequence, on the calling thread. Borrows what it is made from.
+class AttentionHead {
+ public:
+  using Multiply = std::function<void(const Product&)>;
+
+  // Products are made by `multiply`.
+  AttentionHead(const CpuLoops& loops, const Multiply& multiply, const AttentionInputs& inputs,
+                const AttentionPairs& pairs, const HeadView& view,
+                const std::optional<DropoutDraw>& draw);
+
+  // `scratch` grows to what is needed.
+  void forward(Tensor out, Tensor log_sum_exp, std::vector<float>& scratch) const;
+
+  struct Kept {
+    ConstTensor dout, out, log_sum_exp;
+  };
+  // Adds the gradient of this head's queries and keys of relative positions to sums [P,2D]. Or adds
+  // the gradient of the head's column of the position bias to sums [P]. `sums` is null if there are
+  // no positions, or if the gradient is not wanted. Overwrites the other gradients of its sequence.
+  void backward(const Kept& kept, const AttentionGradients& gradients, float* sums,
+                std::vector<float>& scratch) const;
+
+ private:
+  struct Block;  // of at most kQueries queries, and its scores
+
+  template <typename Float, typename View>
+  AttentionRows<Float> rows_of(View qkv, View q) const;
+  // Where the rows of queries from `begin` on begin: in out and dout, and in log_sum_exp.
+  int64_t at(int64_t begin) const;
+  int64_t log_at(int64_t begin) const;
+  // The keys that the queries of a block may see: all of the sequence, or those in their windows.
+  struct Keys {
+    int64_t first, count;
+  };
+  Keys keys_of(const Block& block) const;
+  ScoreBlock score_block(const Block& block) const;
+
+  // The biases by offset (key minus query) from 1 - length on, as unscaled scores need them:
+  // [2 length - 1].
+  void biases_by_offset(float* bias) const;
+  int64_t bias_row(int64_t offset) const;  // of an offset counted like that
+  // The place of the block's query i in its sequence.
+  int64_t place_of(const Block& block, int64_t i) const;
+  float scale() const;  // of scores
+  void position_to_content(float* p2c) const;
+  void compute_scores(const Block& block) const;
+  // Scores of keys beyond a query's window become minus infinity.
+  void close_windows(const Block& block) const;
+  void backward_of_block(const Block& block, const Kept& kept,
+                         const AttentionRows<float>& gradients, float* sums) const;
+  void backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
+                                  float* sums) const;
+  // c [m,n] = a [m,D] b [n,D]^T.
+  void dot_products(int64_t m, int64_t n, Factor a, Factor b, float* c, int64_t c_stride) const;
+  // c [m,D] = a [m,k] b [k,D], or that added to it.
+  void accumulate(int64_t m, int64_t k, Factor a, Factor b, float* c, int64_t c_stride,
+                  bool add) const;
+  // Calls fn(score, c2p, p2c) with the places of every (query, key) of a block.
+  template <typename Fn>
+  void for_pairs(const Block& block, const Fn& fn) const;
+
+  const CpuLoops& loops_;
+  const Multiply& multiply_;
+  const AttentionInputs& inputs_;
+  const AttentionPairs& pairs_;
+  const HeadView view_;
+  const std::optional<DropoutDraw>& draw_;
+  const std::optional<RelativeView> relative_;
+  const int64_t stride_;  // of scores
+  const AttentionRows<const float> rows_;
+};
 
 AttentionPairs::AttentionPairs(const AttentionInputs& inputs, int64_t hidden_size, int threads,
                                Order order)
@@ -20,6 +178,7 @@ AttentionPairs::AttentionPairs(const AttentionInputs& inputs, int64_t hidden_siz
       order_(order),
       cu_queries_(cu_, cu_ + sequences + 1) {
   assert(sequences >= 0 && head_size * heads == hidden);
+  // Selected rows increase, so the rows of queries of a sequence lie end to end, too.
   if (inputs.selected) {
     const int32_t* const begin = inputs.selected.i32();
     const int32_t* const end = begin + inputs.selected.rows();
@@ -196,6 +355,7 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t count = relative_ ? relative_->count : 0;
   const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
+  // scores [queries,keys]; c2p [queries,P] and p2c [n,P] of P relative positions; bias [2n-1].
   Scratch scratch(memory, (length + most) * count + most * stride_ + offsets);
   Block block{.begin = 0,
               .queries = 0,
@@ -205,12 +365,16 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
   block.scores = scratch.take(most * stride_);
   if (inputs_.bias) biases_by_offset(block.bias = scratch.take(offsets));
   if (relative_) position_to_content(block.p2c);
+  // Blocks of queries, each with all of its keys.
   for (; block.begin < view_.queries; block.begin += kQueries) {
     block.queries = std::min(kQueries, view_.queries - block.begin);
+    // 1. scores = q k^T [queries,keys] and what positions add to it.
     compute_scores(block);
+    // 2. In place: probabilities, scaled by dropout's factors. log_sum_exp is kept for backward.
     loops_.attention_softmax(block.scores, score_block(block),
                              RowDraw(draw_, view_.first_query + block.begin).get(),
                              log_sum_exp.f32() + log_at(block.begin), pairs_.heads);
+    // 3. out [queries,D] = probabilities v [keys,D].
     const Keys keys = keys_of(block);
     accumulate(block.queries, keys.count, {block.scores, stride_},
                {rows_.v + keys.first * rows_.kv_stride, rows_.kv_stride},
@@ -231,6 +395,7 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   }
   if (view_.queries == 0) return;
 
+  // The scratch of forward, and a gradient beside each part of it. delta [queries].
   const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
   Scratch scratch(memory, 2 * (length + most) * count + most * (2 * stride_ + 1) + 2 * offsets);
   Block block{.begin = 0,
@@ -250,14 +415,17 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   }
   if (relative_) position_to_content(block.p2c);
   std::fill_n(block.dp2c, length * count, 0.0f);
+  // Each block adds to the gradients of all keys and values that it meets.
   for (; block.begin < view_.queries; block.begin += kQueries) {
     block.queries = std::min(kQueries, view_.queries - block.begin);
     backward_of_block(block, kept, d, sums);
   }
+  // The scores had bias / scale added to them, and were scaled after that.
   if (sums != nullptr) {
     for (int64_t i = 0; i < offsets; ++i) sums[bias_row(i)] += block.dbias[i] / scale();
   }
   if (!relative_) return;
+  // dk [n,D] += dp2c [n,P] pq [P,D];  dpq [P,D] += dp2c^T k [n,D].
   accumulate(length, count, {block.dp2c, count}, {relative_->queries, relative_->stride}, d.k,
              d.kv_stride, true);
   accumulate(count, length, {block.dp2c, count, true}, {rows_.k, rows_.kv_stride},
@@ -272,17 +440,23 @@ void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
   const Factor q{rows_.q + begin * rows_.q_stride, rows_.q_stride};
   const Factor dout{kept.dout.f32() + at(begin), pairs_.hidden};
   const float* const out = kept.out.f32() + at(begin);
+  // 1. delta [queries] = the row sums of dout * out, which softmax's derivative needs.
   for (int64_t i = 0; i < queries; ++i) {
     block.delta[i] =
         loops_.dot(dout.data + i * pairs_.hidden, out + i * pairs_.hidden, pairs_.head_size);
   }
+  // 2. The scores again, and dprobabilities [queries,keys] = dout v^T in the place of dscores.
   compute_scores(block);
   dot_products(queries, count, dout, {rows_.v + first * kv_stride, kv_stride}, block.dscores,
                stride_);
+  // 3. In place: scores become the dropped probabilities, dprobabilities the gradient of q k^T.
   loops_.attention_softmax_backward(block.scores, block.dscores, score_block(block),
                                     RowDraw(draw_, view_.first_query + begin).get(),
                                     kept.log_sum_exp.f32() + log_at(begin), pairs_.heads,
                                     block.delta);
+  // 4. dv [keys,D] = probabilities^T dout;  dk [keys,D] = dscores^T q;  dq [queries,D] = dscores k.
+  // The first block overwrites dv and dk. Windows are zeroed before, because blocks meet other
+  // keys.
   float* const dq = d.q + begin * d.q_stride;
   const bool add = begin > 0 || inputs_.window >= 0;
   accumulate(count, queries, {block.scores, stride_, true}, dout, d.v + first * d.kv_stride,
@@ -291,6 +465,7 @@ void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
              d.kv_stride, add);
   accumulate(queries, count, {block.dscores, stride_}, {rows_.k + first * kv_stride, kv_stride}, dq,
              d.q_stride, false);
+  // 5. What positions added to the scores gets the same gradient.
   if (relative_) backward_through_positions(block, dq, d.q_stride, sums);
   for (int64_t i = 0; inputs_.bias && i < queries; ++i) {
     loops_.add(block.dscores + i * stride_, block.dbias + view_.length - 1 - place_of(block, i),
@@ -303,10 +478,12 @@ void AttentionHead::backward_through_positions(const Block& block, float* dq, in
   const int64_t count = relative_->count, size = pairs_.head_size;
   const Factor q{rows_.q + block.begin * rows_.q_stride, rows_.q_stride};
   std::fill_n(block.dc2p, block.queries * count, 0.0f);
+  // c2p and p2c were spread over the scores by distance, so their gradients are gathered by it.
   for_pairs(block, [&block](int64_t score, int64_t of_query, int64_t of_key) {
     block.dc2p[of_query] += block.dscores[score];
     block.dp2c[of_key] += block.dscores[score];
   });
+  // dq [queries,D] += dc2p [queries,P] pk [P,D];  dpk [P,D] += dc2p^T q [queries,D].
   accumulate(block.queries, count, {block.dc2p, count}, {relative_->keys, relative_->stride}, dq,
              dq_stride, true);
   accumulate(count, block.queries, {block.dc2p, count, true}, q,
@@ -336,10 +513,12 @@ void AttentionHead::compute_scores(const Block& block) const {
   dot_products(block.queries, keys.count, q,
                {rows_.k + keys.first * rows_.kv_stride, rows_.kv_stride}, block.scores, stride_);
   if (inputs_.window >= 0) close_windows(block);
+  // A row of biases is a window of the biases by offset, which moves by one with each query.
   for (int64_t i = 0; inputs_.bias && i < block.queries; ++i) {
     loops_.add(block.bias + view_.length - 1 - place_of(block, i), block.scores + i * stride_,
                view_.length);
   }
+  // c2p [queries,P] = q pk^T; p2c [n,P] = k pq^T is the same for all blocks.
   if (!relative_) return;
   dot_products(block.queries, relative_->count, q, {relative_->keys, relative_->stride}, block.c2p,
                relative_->count);
@@ -444,6 +623,7 @@ void Kernels::attention_backward(ConstTensor dout, const AttentionInputs& inputs
       relative_sums_[static_cast<size_t>(part)].assign(static_cast<size_t>(elements), 0.0f);
     }
   });
+  // Each head writes the gradients of its own columns, so threads share nothing but these sums.
   for_each_head(inputs, pairs, draw_of(inputs.dropout, state),
                 [&](const AttentionHead& head, const HeadView& view, int64_t part,
                     std::vector<float>& scratch) {
@@ -492,6 +672,7 @@ void Kernels::rotate_by(float direction, Tensor x, int64_t columns, ConstTensor 
   const int64_t half = angles.cosines.columns();
   assert(columns % (2 * half) == 0 && columns <= x.columns());
   parallel(x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
+    // Each pair (x_i, x_{i+D/2}) turns by the angle of its token's position.
     for (int64_t t = begin; t < end; ++t) {
       const int64_t position = positions.i32()[t];
       assert(position >= 0 && position < angles.cosines.rows());
