@@ -110,6 +110,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
       kernels_(kernels),
       shards_(shards),
       ranks_(ranks) {
+  // 1. What this rank updates, parameter by parameter, or piece by piece.
   if (shards_ == nullptr) {
     all_ = ranges_of(options, parameters);
   } else {
@@ -123,12 +124,15 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
       }
     }
   }
+  // 2. Neighbours are joined, so that the kernels get few long ranges. LAMB needs single
+  // parameters.
   const bool is_lamb = options.type == OptimizerType::kLamb;
   ranges_ = join(
       all_, [](const UpdateRange&) { return true; },
       [&](const UpdateRange& a, const UpdateRange& b) {
         return !is_lamb && are_treated_alike(a, b);
       });
+  // 3. The norm does not treat parameters differently, so it joins more of them.
   const std::vector<UpdateRange> without_marks = join(
       all_, [](const UpdateRange& range) { return !range.marks; },
       [](const UpdateRange&, const UpdateRange&) { return true; });
@@ -144,11 +148,16 @@ Optimizer::Optimizer(const OptimizerOptions& options, Parameters& parameters, Ke
   }
   if (is_lamb) {
     parameters.mark_all_rows();  // LAMB writes to all moments and keeps no marks
-    return;
+  } else {
+    expect_sparse_moments();
   }
+}
+
+// The moments of rows that no text contains are never written, and so take no memory.
+void Optimizer::expect_sparse_moments() const {
   if (shards_ != nullptr) {
-    for (const Tensor& block : {parameters.first_moments(), parameters.second_moments()}) {
-      const int64_t begin = shards_->table_begin(ranks_->rank());
+    const int64_t begin = shards_->table_begin(ranks_->rank());
+    for (const Tensor& block : {parameters_.first_moments(), parameters_.second_moments()}) {
       const Tensor tables = block.slice(begin, block.elements() - begin);
       expect_sparse(tables.data, tables.size_bytes());
     }

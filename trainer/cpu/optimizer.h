@@ -39,6 +39,7 @@ class Optimizer {
   void update(StepState& state);
 
  private:
+  void expect_sparse_moments() const;
   // Appends the ranges of gradients that are kept as products.
   void add_products(std::vector<UpdateRange>& ranges) const;
   void update_lamb_shares(const StepState& state);

@@ -117,6 +117,7 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
       moment_elements_(moment_elements),
       kept_dtype_(kept_gradient_dtype(kernels.product_dtype(), rule)),
       first_trained_(with_gradients ? first_that_trains(specs_) : specs_.size()) {
+  // 1. Offsets in the blocks: values of all, moments and summed gradients of what trains.
   std::map<int64_t, std::vector<size_t>, std::greater<>> by_depth;  // of the parameters that train
   for (size_t i = 0; i < specs_.size(); ++i) {
     Entry& entry = entries_[i];
@@ -131,6 +132,7 @@ Parameters::Parameters(Kernels& kernels, std::vector<ParameterSpec> specs, bool 
     if (entry.form == GradientForm::kSummed) summed_ += specs_[i].elements();
     by_depth[specs_[i].depth].push_back(i);
   }
+  // 2. Kept gradients lie in the order in which backward makes them, the deepest first.
   int64_t kept = 0;
   for (const auto& [depth, indices] : by_depth) {
     for (const size_t i : indices) {

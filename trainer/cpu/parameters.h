@@ -184,8 +184,8 @@ class Parameters {
   Tensor values() const;          // [size()]
   Tensor trained_values() const;  // of parameters that train
   Tensor gradients() const;       // of the summed ones
-  Tensor first_moments()
-      const;  // of parameters that train and have moments here, as second_moments()
+  // Of parameters that train, and have moments here.
+  Tensor first_moments() const;
   Tensor second_moments() const;
 
   // Sets all moments to zero. Rows without moments, according to their marks, are not written, so

@@ -107,6 +107,8 @@ void Kernels::gated_activation_backward(ConstTensor x, Activation activation, Co
         const float* const d = dy.f32() + row * width + c;
         float* const dinput = dx.f32() + at;
         float* const dgate = dinput + width;
+        // y = act(a) b:  db = dy act(a);  da = dy b act'(a), whose last factor apply_backward
+        // multiplies.
         apply(input, activated.data(), count);
         for (int64_t i = 0; i < count; ++i) {
           dgate[i] = d[i] * activated[static_cast<size_t>(i)];

@@ -248,11 +248,7 @@ struct StepState {
   float gradient_scale = 0;  // by which the optimizer multiplies the summed gradient
 };
 
-}  // namespace berth
-
-// The arguments of the optimizer's operations in kernels.h. All these structs are values that
-// borrow their tensors for one call.
-namespace berth {
+// ---- The optimizer ------------------------------------------------------------------------------
 
 // Facts about a row of an embedding table's gradient and moments, as bits of an int32 for each row.
 // A row without a bit holds zeros there, so an update need not read it: most rows are in no text. A

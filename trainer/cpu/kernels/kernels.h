@@ -189,9 +189,9 @@ class Kernels {
   // of query i and key j is q_i.k_j / sqrt(D). With relative positions, of which the distance i - j
   // selects row r, attention is disentangled (He et al. 2020, arXiv:2006.03654, equation 4), and
   // the score is (q_i.k_j + q_i.pk_r + k_j.pq_r) / sqrt(3D). With a position bias, row r of its
-  // table is added to the scaled score. out [R,H]; log_sum_exp [R,A], of the
-  // scaled scores. Dropout falls on the probabilities; its elements are counted by (query's token,
-  // head, place of the key in its sequence).
+  // table is added to the scaled score. out [R,H]; log_sum_exp [R,A], of the scaled scores. Dropout
+  // falls on the probabilities; its elements are counted by (query's token, head, place of the key
+  // in its sequence).
   void attention_forward(const AttentionInputs& inputs, const StepState& state, Tensor out,
                          Tensor log_sum_exp);
   // Computes the probabilities again from the inputs and log_sum_exp (Dao et al. 2022,

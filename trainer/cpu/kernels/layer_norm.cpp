@@ -81,6 +81,7 @@ void Kernels::backward_through_norm(ConstTensor dy, const NormalizedRows& rows,
   const int64_t columns = rows.x.columns();
   const Tensor dsum = gradients.dresidual ? gradients.dresidual : gradients.dx;
   std::vector<std::vector<double>> totals(static_cast<size_t>(pool_.size()));
+  // partial [2H]: dgamma and dbeta of these rows, summed in fp32.
   const auto backward_of_block = [&](int64_t row, int64_t count, std::vector<float>& partial) {
     const int64_t at = row * columns;
     float* const to = dsum ? dsum.f32() + at : nullptr;
@@ -88,6 +89,7 @@ void Kernels::backward_through_norm(ConstTensor dy, const NormalizedRows& rows,
     loops_.layer_norm_backward(dy.f32() + at, rows.x.f32() + at, parameters.gamma.f32(),
                                rows.mean.f32() + row, rows.rstd.f32() + row, count, columns, to,
                                partial.data(), partial.data() + columns);
+    // The sum's gradient also flows through dropout, to what was dropped.
     if (!gradients.dx) return;
     float* const dropped = gradients.dx.f32() + at;
     if (const RowDraw rows_draw(draw, row); rows_draw.get() != nullptr) {

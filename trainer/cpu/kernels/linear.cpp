@@ -99,8 +99,10 @@ void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTen
                                         Activation activation, Tensor pre, Tensor y) {
   const ProfileScope scope(pool_.profiler(), "linear_activation_forward",
                            bytes_of({x, w.values(), pre, y}));
+  // The sums are fp32. Where `pre` is bf16 they lie in y for the moment.
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
   multiply_by_layer(w, forward_product(x, w.values(), bias, sums), [&](const Tile& tile) {
+    // The tile's sums are still in a cache: they are kept, and activated as they were kept.
     for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
       const int64_t at = t * y.columns() + tile.column;
       keep_row(sums.f32() + at, pre, at, tile.columns);
@@ -116,6 +118,7 @@ void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Te
   const ConstTensor values = w.values();
   const int64_t tokens = dy.rows(), outputs = dy.columns(), inputs = values.columns();
   assert(values.rows() == outputs);
+  // dx [T,K] (+)= dy [T,N] w [N,K].
   if (dx) {
     assert(dx.columns() == inputs);
     const Product data_gradient{.m = tokens,
@@ -128,6 +131,7 @@ void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Te
                                 .add = into == Into::kAdd};
     multiply_by(w, whole(w.backward()), data_gradient);
   }
+  // dw [N,K] (+)= dy^T x [T,K].
   if (gradients.dw) {
     assert(x.columns() == inputs && x.rows() == tokens);
     weight_gradient(w, dy, x, gradients.dw, gradients.into_dw);
@@ -144,6 +148,7 @@ void Kernels::weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor 
                   .b = {x.f32(), x.columns()},
                   .c = nullptr,
                   .c_stride = x.columns()};
+  // Each tile is summed over all tokens in fp32, and rounded once when it is stored.
   if (dw.dtype == DType::kBF16) {
     assert(into == Into::kOverwrite);
     count(product);
@@ -195,6 +200,7 @@ void Kernels::low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Ten
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows();
   assert(a.columns() == inputs && b.columns() == rank && down.columns() == rank);
   assert(column + b.rows() <= y.columns());
+  // down [T,R] = x [T,K] a^T.
   multiply_narrow({.m = tokens,
                    .n = rank,
                    .k = inputs,
@@ -202,6 +208,7 @@ void Kernels::low_rank_forward(ConstTensor x, const LowRankFactors& adapter, Ten
                    .b = {a.f32(), inputs, true},
                    .c = down.f32(),
                    .c_stride = rank});
+  // y [T,N] += scale down b^T, in the adapter's columns.
   multiply_narrow({.m = tokens,
                    .n = b.rows(),
                    .k = rank,
@@ -221,6 +228,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
   const auto& [ddown, dx, into_dx, da, db] = gradients;
   const int64_t tokens = x.rows(), inputs = x.columns(), rank = a.rows(), outputs = b.rows();
   const float* const dout = dy.f32() + column;
+  // ddown [T,R] = scale dout [T,N] b.
   multiply_narrow({.m = tokens,
                    .n = rank,
                    .k = outputs,
@@ -229,6 +237,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                    .c = ddown.f32(),
                    .c_stride = rank,
                    .scale = scale});
+  // db [N,R] += scale dout^T down.
   if (db) {
     multiply_narrow({.m = outputs,
                      .n = rank,
@@ -240,6 +249,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                      .scale = scale,
                      .add = true});
   }
+  // da [R,K] += ddown^T x.
   if (da) {
     multiply_narrow({.m = rank,
                      .n = inputs,
@@ -250,6 +260,7 @@ void Kernels::low_rank_backward(ConstTensor dy, ConstTensor x, ConstTensor down,
                      .c_stride = inputs,
                      .add = true});
   }
+  // dx [T,K] (+)= ddown a.
   multiply_narrow({.m = tokens,
                    .n = inputs,
                    .k = rank,

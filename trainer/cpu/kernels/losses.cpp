@@ -125,16 +125,20 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
   const float share = smoothing / static_cast<float>(classes);
   RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(classes), [&](int64_t begin, int64_t end, int) {
+    // Of logits x [C] and the label l, with q = (1 - smoothing) [c = l] + share:
+    //   loss = log sum exp(x) - sum_c q_c x_c,  dx_c = weight (softmax(x)_c - q_c).
     for (int64_t b = begin; b < end; ++b) {
       const float* row = logits.f32() + b * classes;
       float* gradient = dlogits ? dlogits.f32() + b * classes : nullptr;
       const int64_t label = labels.i32()[b];
       assert(label < classes);
+      // A row without a label has no loss, no weight and no gradient.
       if (label < 0) {
         if (gradient != nullptr) std::fill_n(gradient, classes, 0.0f);
         continue;
       }
       const double log_sum = log_sum_exp(loops_, row, classes);
+      // sum_c q_c x_c is the label's logit, moved by `smoothing` towards the mean of all logits.
       double target_logit = static_cast<double>(row[label]);
       if (smoothing > 0) {
         const double mean = loops_.sum(row, classes) / static_cast<double>(classes);
@@ -142,6 +146,7 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
       }
       losses.set(b, log_sum - target_logit);
       if (gradient == nullptr) continue;
+      // Without smoothing and weights, only the label's element differs from the softmax.
       loops_.softmax(row, static_cast<float>(log_sum), classes, gradient);
       gradient[label] -= 1.0f - smoothing;
       if (smoothing == 0 && !inputs.weights) continue;
@@ -165,6 +170,7 @@ void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Ten
     for (int64_t b = begin; b < end; ++b) {
       const double weight = 2 * share * static_cast<double>(losses.weight(b));
       double sum = 0;
+      // loss = share sum (x - t)^2, so dx = 2 share weight (x - t).
       for (int64_t at = b * columns; at < (b + 1) * columns; ++at) {
         const double error =
             static_cast<double>(logits.f32()[at]) - static_cast<double>(targets.f32()[at]);
@@ -187,6 +193,8 @@ void Kernels::binary_cross_entropy(const LossInputs& inputs, StepState& state, T
     for (int64_t b = begin; b < end; ++b) {
       const double weight = static_cast<double>(losses.weight(b)) / static_cast<double>(classes);
       double sum = 0;
+      // With e = exp(-|x|): -log of the probability of target t is max(x, 0) - x t + log(1 + e),
+      // and its derivative is sigmoid(x) - t.
       for (int64_t at = b * classes; at < (b + 1) * classes; ++at) {
         const auto x = static_cast<double>(logits.f32()[at]);
         const auto target = static_cast<double>(targets.f32()[at]);
@@ -213,12 +221,14 @@ void Kernels::span_cross_entropy(const SpanLossInputs& inputs, StepState& state,
   const auto loss_of_end = [&](int64_t b, int column, int64_t place, std::vector<float>& scores) {
     const int64_t first = cu_seqlens.i32()[b], length = cu_seqlens.i32()[b + 1] - first;
     assert(place >= first && place < first + length);
+    // scores [n]: the logits of this column for the n tokens of the sequence.
     scores.resize(static_cast<size_t>(length));
     const float* from = logits.f32() + 2 * first + column;
     for (int64_t t = 0; t < length; ++t) scores[static_cast<size_t>(t)] = from[2 * t];
     const double log_sum = log_sum_exp(loops_, scores.data(), length);
     const double loss = log_sum - static_cast<double>(scores[static_cast<size_t>(place - first)]);
     if (!dlogits) return loss;
+    // dscores = softmax(scores) - [t = place]. Each end has half of the sequence's loss.
     loops_.softmax(scores.data(), static_cast<float>(log_sum), length, scores.data());
     scores[static_cast<size_t>(place - first)] -= 1.0f;
     float* to = dlogits.f32() + 2 * first + column;
@@ -270,6 +280,9 @@ void Kernels::distilled_cross_entropy(const LossInputs& inputs, ConstTensor teac
   RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(64 * classes), [&](int64_t begin, int64_t end, int) {
     std::vector<double> plain, student, wanted;  // logarithms of probabilities
+    // With the target q, the logits x, the teacher's logits z and the temperature T:
+    //   loss = hard CE(q, softmax(x)) + soft T^2 KL(softmax(z/T) | softmax(x/T))
+    // T^2 keeps the size of the second gradient when T changes (Hinton et al. 2015).
     for (int64_t b = begin; b < end; ++b) {
       const int64_t label = labels.i32()[b];
       assert(label < classes);
@@ -290,6 +303,7 @@ void Kernels::distilled_cross_entropy(const LossInputs& inputs, ConstTensor teac
         loss -= hard * target * plain[at];
         loss += soft * temperature * temperature * probability * (wanted[at] - student[at]);
         if (gradient == nullptr) continue;
+        // d/dx of the second term is T^2 (softmax(x/T) - softmax(z/T)) / T.
         gradient[c] = static_cast<float>(
             weight * (hard * (std::exp(plain[at]) - target) +
                       soft * temperature * (std::exp(student[at]) - probability)));
@@ -452,6 +466,7 @@ void Kernels::add_vocabulary_gradients(const VocabularyInputs& inputs, const Wei
                                        const VocabularyOutputs& outputs) {
   const int64_t inner = inputs.x.columns();
   const float* const x = inputs.x.f32() + tile.row * inner;
+  // dx [rows,E] (+)= dlogits [rows,columns] w [columns,E].
   std::optional<Bf16Part> packed;
   if (w.backward()) packed = w.backward()->depths_from(tile.column, tile.columns);
   multiply_by(w, packed,
@@ -463,6 +478,7 @@ void Kernels::add_vocabulary_gradients(const VocabularyInputs& inputs, const Wei
                .c = outputs.dx.f32() + tile.row * inner,
                .c_stride = inner,
                .add = tile.column > 0});
+  // dw [columns,E] += dlogits^T x [rows,E].
   if (outputs.dw) {
     multiply_by(w, std::nullopt,
                 {.m = tile.columns,
@@ -494,16 +510,22 @@ void Kernels::vocabulary_cross_entropy(const VocabularyInputs& inputs, const Wei
       for (int64_t r = begin; r < end; ++r) fn(tile.row + r, logits + r * tile.columns);
     });
   };
+  // A block is some rows with all their columns, and a tile is a part of its columns.
   for (Tile block{}; block.row < rows; block.row += most.rows) {
     block.rows = std::min(most.rows, rows - block.row);
+    // 1. logits [rows,columns] of each tile: the running maximum and sum of exponentials of each
+    // row.
     for_columns(block, most.columns, vocabulary, [&](const Tile& tile) {
       vocabulary_logits(inputs, w, tile, part_of(outputs.tile, tile));
       for_rows(tile, [&](int64_t row, float* logits) { softmaxes.add(tile, row, logits); });
     });
+    // 2. The loss and the most likely id of each row.
     for (int64_t row = block.row; row < block.row + block.rows; ++row) {
       softmaxes.finish(row, outputs.predictions.f32() + 2 * row);
     }
     if (!outputs.dx && !samples) continue;
+    // 3. The same tiles again, computed again unless the tile is the whole block: probabilities,
+    // then samples, then gradients. A row without a target has the gradient 0.
     for_columns(block, most.columns, vocabulary, [&](const Tile& tile) {
       const Tensor part = part_of(outputs.tile, tile);
       if (most.columns < vocabulary) vocabulary_logits(inputs, w, tile, part);
@@ -556,6 +578,7 @@ void Kernels::cosine_squared_error(const GroupInputs& inputs, StepState& state, 
   RowLosses losses(examples, inputs.weights);
   parallel(examples, row_grain(4 * hidden), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
+      // u, v [H]: the embeddings of the two texts.
       const float *u = x.f32() + 2 * b * hidden, *v = u + hidden;
       const double of_u = lengths[static_cast<size_t>(2 * b)],
                    of_v = lengths[static_cast<size_t>(2 * b + 1)];
@@ -565,6 +588,7 @@ void Kernels::cosine_squared_error(const GroupInputs& inputs, StepState& state, 
       const double error = cosine - static_cast<double>(inputs.targets.f32()[b]);
       losses.set(b, error * error);
       if (!dembeddings) continue;
+      // With u' = u / |u|: d cos / du = (v' - cos u') / |u|.
       const double dcosine = 2 * error * static_cast<double>(losses.weight(b));
       float *du = dembeddings.f32() + 2 * b * hidden, *dv = du + hidden;
       for (int64_t h = 0; h < hidden; ++h) {
@@ -594,6 +618,8 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Te
   };
   const auto length = [&](int64_t row) { return lengths[static_cast<size_t>(row)]; };
   RowLosses losses(examples, inputs.weights);
+  // 1. scores [B,(G-1)B]: the cosines of each first text with all other texts. The example's own
+  // second text is column b of row b.
   parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
       float* row = scores.f32() + b * others;
@@ -606,6 +632,7 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Te
       outputs.f32()[2 * b] = own;
       outputs.f32()[2 * b + 1] = own == largest ? 1.0f : 0.0f;
       if (!inputs.has_loss) continue;
+      // 2. loss_b = log sum_c exp(20 score_bc) - 20 score_bb.
       double sum = 0;
       for (int64_t c = 0; c < others; ++c) {
         sum += std::exp(kScale * (double{row[c]} - double{largest}));
@@ -613,6 +640,7 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Te
       const double log_sum = kScale * double{largest} + std::log(sum);
       losses.set(b, log_sum - kScale * double{own});
       if (!dembeddings) continue;
+      // 3. In place of the scores, their gradients: dscore_bc = 20 weight (softmax_bc - [c = b]).
       const double factor = kScale * static_cast<double>(losses.weight(b));
       for (int64_t c = 0; c < others; ++c) {
         const double share = std::exp(kScale * double{row[c]} - log_sum);
@@ -622,8 +650,8 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Te
   });
   losses.add_to(state);
   if (!dembeddings) return;
-  // The scores are now the gradients of the cosines. Each row of x gets a sum of unit vectors, less
-  // the part of it that lies along the row itself.
+  // 4. dx [B*G,H]. The scores are now the gradients of the cosines. Each row of x gets a sum of
+  // unit vectors, less the part of it that lies along the row itself.
   parallel(x.rows(), 1, [&](int64_t begin, int64_t end, int) {
     std::vector<double> sum(static_cast<size_t>(hidden));
     for (int64_t r = begin; r < end; ++r) {
@@ -635,6 +663,7 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Te
           sum[static_cast<size_t>(h)] += factor * double{from[h]};
         }
       };
+      // A first text occurs in all scores of its row, and another text in one column of all rows.
       const int64_t example = r / group, text = r % group;
       if (text == 0) {
         for (int64_t c = 0; c < others; ++c) {
@@ -646,6 +675,7 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, StepState& state, Te
           add(anchor(b), scores.f32()[b * others + column]);
         }
       }
+      // Of the unit vector x / |x|: dx = (s - x (s.x) / |x|^2) / |x|, where s is the sum.
       const float* own = x.f32() + r * hidden;
       double along = 0;
       for (int64_t h = 0; h < hidden; ++h) along += sum[static_cast<size_t>(h)] * double{own[h]};

@@ -124,6 +124,7 @@ void update_rows(const CpuLoops& loops, const UpdateRange& table, int64_t begin,
   float* const w = table.w.f32();
   const int64_t columns = table.w.elements() / table.marks.rows();
   for (int64_t r = begin; r < end;) {
+    // Runs of rows without a mark only decay; a row with a mark is updated as a whole.
     int64_t next = r;
     while (next < end && marks[next] == 0) ++next;
     loops.decay(w + r * columns, (next - r) * columns, factors.keep);
@@ -250,6 +251,8 @@ double Kernels::squares_of(const FactoredGradient& g, float* room, int thread) {
   float* const of_x = of_dy + kGramRows * tokens;
   const FactoredGradient single = in_fp32(g, room + gram_sums(tokens));
   double squares = 0;
+  // |dy^T x|^2 is the sum of dy dy^T * x x^T, which are [T,T] and symmetric. Rows [begin, end) are
+  // computed up to column `end`. Elements left of the diagonal block count twice.
   for (int64_t begin = 0; begin < tokens; begin += kGramRows) {
     const int64_t end = std::min(tokens, begin + kGramRows);
     multiply_alone(gram_rows(single.dy.f32(), g.dy.columns(), begin, end, of_dy), thread);
@@ -286,12 +289,14 @@ void Kernels::update_matrix(const UpdateRange& range, int64_t begin, int64_t end
   float* const m = range.m.f32();
   float* const v = range.v.f32();
   const int64_t outputs = g.dy.columns(), inputs = g.x.columns();
+  // Takes a tile of dw while it is in the cache, and never writes it to memory.
   const auto use = [&](const Tile& tile, float* sums) {
     for (int64_t row = 0; row < tile.rows; ++row) {
       const int64_t at = (begin + tile.row + row) * inputs + tile.column;
       loops_.adamw(w + at, sums + row * tile.columns, m + at, v + at, tile.columns, factors);
     }
   };
+  // dw [end - begin,K] = dy[:, begin:end]^T x [T,K].
   const Product product{.m = end - begin,
                         .n = inputs,
                         .k = g.dy.rows(),
@@ -365,6 +370,8 @@ LambSquares Kernels::lamb_direction(const UpdateRange& range, const AdamWOptions
       .weight_decay = range.weight_decay};
   const int64_t count = range.w.elements();
   const int64_t blocks = (count + kUpdateGrain - 1) / kUpdateGrain;
+  // In the place of g: the step u = m_hat / (sqrt(v_hat) + epsilon) + decay w. Then |w|^2 and
+  // |u|^2.
   std::vector<LambSquares> of_blocks(static_cast<size_t>(blocks));
   parallel(blocks, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t block = begin; block < end; ++block) {

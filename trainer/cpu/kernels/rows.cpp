@@ -42,6 +42,7 @@ void Kernels::embedding_backward(ConstTensor dy, const EmbeddingIds& ids, Paddin
   constexpr int64_t kCacheLine = 16;
   const int64_t lines = (hidden + kCacheLine - 1) / kCacheLine;
   const int64_t grain = std::max<int64_t>(1, 2 * row_grain(kCacheLine) / (tokens + 1));
+  // Marks first, on one thread: a row is marked if any token reads it.
   for (int64_t t = 0; gradients.word_marks && t < tokens; ++t) {
     const int64_t row = ids.words.i32()[t];
     if (row != padding.word) gradients.word_marks.i32()[row] |= kHasGradient;
@@ -131,6 +132,7 @@ void Kernels::sequence_maxima(ConstTensor x, ConstTensor cu_seqlens, Tensor maxi
       int32_t* place = places.i32() + b * hidden;
       std::copy_n(x.f32() + begin * hidden, hidden, most);
       std::fill_n(place, hidden, begin);
+      // The first token that has the maximum keeps it, and alone gets the gradient.
       for (int32_t t = begin + 1; t < end; ++t) {
         const float* row = x.f32() + t * hidden;
         for (int64_t h = 0; h < hidden; ++h) {

@@ -51,14 +51,17 @@ void SelectedAttention::backward(const StepContext& step, Dropout dropout, Tenso
   const Tensor kept = kv_.first(tokens);
   const Tensor kv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, kv_.columns());
   const Tensor dq = scratch.hidden.first(rows), dkv = scratch.wide_as(tokens, kv_.columns());
+  // 1. dq [R,H] and dkv [T,2H].
   if (!keeps_as_computed()) kernels_.convert(kept, kv);
   kernels_.attention_backward(
       dout, inputs(step, kv, selected, dropout), step.state, out, log_sum_exp_.first(rows),
       {.dqkv = dkv, .dq = dq, .dbias = bias_ ? bias_->gradient() : Tensor()});
+  // 2. Through the queries' product, to the selected rows of x. They are spread over dx [T,H].
   const Tensor selected_x = scratch.second_wide_as(rows, hidden);  // kv is no longer needed
   kernels_.gather_rows(x, selected, selected_x);
   q_linear_.backward(kernels_, dq, selected_x, dselected_x, Into::kAdd);
   kernels_.scatter_rows(dselected_x, selected, dx);
+  // 3. Through the product of keys and values, which reads all rows.
   kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
 }
 
@@ -124,6 +127,8 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
     auto adapter = make_adapter(config, lora, layer, part, parameters, kernels);
     if (adapter) adapters_.push_back({part, std::move(*adapter)});
   }
+  // The last layer may compute the queries of some tokens only, if its parts are separate matrices
+  // and nothing else needs all queries.
   const bool is_last = layer + 1 == config.num_hidden_layers;
   const LayerNames names = layer_names(config, layer);
   const bool shortens =
@@ -186,6 +191,7 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
   const int64_t tokens = step.batch.num_tokens;
   const Tensor kept = qkv_.first(tokens);
   const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
+  // qkv [T,3H] by one product, then what adapters and rotary positions do to it.
   qkv_linear_->forward(kernels_, x, qkv);
   for (Adapted& each : adapters_) {
     each.adapter.forward(step, adapter_dropout(each.part), x, qkv);
@@ -213,9 +219,11 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
     relative = disentangled_->inputs();
     gradients.drelative_qk = disentangled_->dqk();
   }
+  // dqkv [T,3H], of the qkv that attention read: after the rotation.
   kernels_.attention_backward(dattended, inputs(step, qkv, relative), step.state, attended,
                               log_sum_exp_.first(tokens), gradients);
   if (disentangled_) disentangled_->backward(step);
+  // Back through the rotation and the product to dx [T,H].
   if (rotary_) rotary_->rotate_backward(step, layer_, dqkv);
   qkv_linear_->backward(kernels_, dqkv, x, dx, into);
   for (Adapted& each : adapters_) {
@@ -236,6 +244,7 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor all_residu
     attend(step, x, context, scratch);
     context = select(context, selected, scratch.hidden);
   }
+  // The rest of the layer's half is computed for the R rows that are selected.
   output_linear_.forward(kernels_, context, sum);
   if (output_adapter_) {
     output_adapter_->forward(step, adapter_dropout(LayerPart::kAttentionOutput, selected), context,
@@ -265,8 +274,10 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
   const Tensor attended = attended_.first(selected_ ? rows : tokens);
   const Tensor dprojected = scratch.hidden.first(rows);
   const Dropout dropout = output_dropout(step, selected);
+  // 1. dprojected [R,H]: through the norm and the residual.
   const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
       dy, sum_.first(rows), dresidual.selected, dprojected);
+  // 2. dattended [R,H]: through the output's product.
   const Tensor context =
       selected_ ? attended
                 : select(attended, selected, scratch.wide_as(tokens, attended.columns()));
@@ -276,6 +287,8 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
     output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, selected), context,
                               dprojected, dattended);
   }
+  // 3. Through attention. Its queries were the selected rows only, or all rows: then the gradients
+  // of the others are zeros.
   if (selected_) {
     selected_->backward(step, probability_dropout(step, selected), dattended, x, selected, attended,
                         dy, d.all, scratch);

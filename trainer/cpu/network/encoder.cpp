@@ -64,6 +64,7 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
   kernels_.dropout(d, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, d);
   kernels_.layer_norm_backward(d, norm_.normalized(sum_.first(tokens)), norm_.parameters(), d,
                                norm_.gradients());
+  // Each token's gradient d [T,E] is added to the rows of the tables that it read.
   const PaddingRows padding{.word = config_.pad_token_id,
                             .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
   kernels_.embedding_backward(d, batch.embedding_ids(), padding, gradients());
@@ -172,9 +173,11 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, T
   const int64_t rows = x.rows(), width = config_.intermediate_size;
   const Tensor doutput = scratch.hidden.first(rows), pre = pre_.first(rows);
   const Dropout dropout = output_dropout(step, selected), inner = inner_dropout(step, selected);
+  // 1. doutput [R,H]: through the norm and the residual to the output of the second dense layer.
   const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
       d, sum_.first(rows), dresidual, doutput);
-  // A gated one needs the first buffer for the gradient of `pre`, twice as wide.
+  // 2. activated [R,F] again, where a gradient needs it, and room for dactivated [R,F]. A gated
+  // layer needs the first buffer for the gradient of `pre`, twice as wide.
   const Tensor halves = scratch.second_wide_as(2 * rows, width);
   const Tensor activated = halves.first(rows);
   const Tensor dactivated =
@@ -187,11 +190,13 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, T
       kernels_.activation_forward(pre, config_.hidden_act, activated);
     }
   }
+  // 3. dactivated [R,F] and the gradients of the second dense layer.
   output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
   if (output_adapter_) {
     output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, selected), activated,
                               doutput, dactivated);
   }
+  // 4. dpre [R,F], or [R,2F] of a gated layer, and through the first dense layer to dx in d [R,H].
   Tensor dpre = dactivated;
   if (config_.is_gated) {
     dpre = scratch.wide_as(rows, inner_size());
@@ -248,6 +253,7 @@ void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch
   const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
   const Tensor dactivated = scratch.hidden.first(tokens);
   const Tensor dwindows = scratch.wide_as(tokens, windows_.columns());
+  // In the order of forward, last call first: norm and sum, activation, dropout, product, windows.
   kernels_.add_layer_norm_backward(
       d, norm_.normalized(sum_.first(tokens)), /*dropout=*/{}, step.state, norm_.parameters(),
       {.dx = dactivated, .dresidual = d, .parameters = norm_.gradients()});
@@ -277,6 +283,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
   }
   const SharedPositions positions{
       .relative = positions_.get(), .rotary = rotary_.get(), .bias = bias_.get()};
+  // The layers. One that shares its parameters copies the handles, and has activations of its own.
   layers_.reserve(static_cast<size_t>(config.num_hidden_layers));
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     if (shares_parameters(config, i)) {
@@ -291,6 +298,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
            .shares = false});
     }
   }
+  // Backward stops above what does not train.
   const std::span<const ParameterSpec> trained =
       parameters.specs().subspan(parameters.first_trained());
   const auto shallowest = std::ranges::min_element(trained, {}, &ParameterSpec::depth);
@@ -306,6 +314,7 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_sel
   embeddings_.allocate(arena, limits);
   if (positions_) positions_->allocate(arena);
   if (bias_) bias_->allocate(arena);
+  // What all layers share: their input and output, if they are restored by normalizing again.
   embedded_ = arena.make(DType::kF32, {tokens, hidden});
   middle_ = arena.make(DType::kF32, {tokens, hidden});
   recomputes_ = limits.recomputes;
@@ -316,17 +325,20 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_sel
       layer.sum = arena.make(DType::kF32, {tokens, hidden});
     }
   }
+  // Gradients of all rows, where the last layer computes some rows only.
   if (most_selected > 0) spread_ = arena.make(DType::kF32, {tokens, hidden});
   if (config_.normalizes_first) {
     dresidual_.all = arena.make(DType::kF32, {tokens, hidden});
     dresidual_.selected = dresidual_.all;
     if (most_selected > 0) dresidual_.selected = arena.make(DType::kF32, {tokens, hidden});
   }
+  // The activations of the layers, and the gradients that take their place.
   allocate_layers(arena, limits, most_selected);
   if (convolution_) convolution_->allocate(arena, limits);
   for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
     *each = arena.make(DType::kF32, {tokens, hidden});
   }
+  // Scratch as wide as the widest of qkv [T,3H], the windows of a convolution and [T,F] or [T,2F].
   const int64_t wide = std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden,
                                 (config_.is_gated ? 2 : 1) * config_.intermediate_size);
   for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
@@ -427,6 +439,7 @@ Tensor Encoder::forward(const StepContext& step) {
 
 void Encoder::backward(const StepContext& step, Tensor d, const GradientsFinal& are_final) {
   const int64_t tokens = step.batch.num_tokens;
+  // Gradients of relative positions are sums over the layers.
   if (positions_) positions_->begin_backward();
   const bool is_apart = config_.normalizes_first;  // the gradient of the residual
   SelfAttention::SpreadGradient dresidual;
@@ -451,6 +464,7 @@ void Encoder::backward(const StepContext& step, Tensor d, const GradientsFinal& 
     if (are_final && !layer.shares) are_final(depth_of(i));
   }
   if (!embeddings_train_) return;
+  // The embeddings get what flows through the layers, the residual, the convolution and positions.
   if (is_apart) kernels_.add(dresidual.all, d);
   if (convolution_) convolution_->add_input_gradient(d);
   if (positions_) positions_->finish_backward();

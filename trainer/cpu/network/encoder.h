@@ -115,8 +115,8 @@ class Convolution {
 
 // The encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) and of the architectures that follow
 // it: embeddings and L layers, which are normalized behind each of their halves (see ResidualSum).
-// Layers may share their parameters (Lan et al. 2019,
-// arXiv:1909.11942). Borrows what it is made from. Not thread-safe.
+// Layers may share their parameters (Lan et al. 2019, arXiv:1909.11942). Borrows what it is made
+// from. Not thread-safe.
 class Encoder {
  public:
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
@@ -168,8 +168,8 @@ class Encoder {
   // Without recomputation, all layers write their outputs to the one `hidden_`, and their attention
   // writes to the one `middle_`. Backward normalizes the sums again to restore both.
   Tensor hidden_, middle_;  // [T,H]
-  Tensor spread_;           // [T,H], the gradient of the last layer's input, if the layer selects
-                            // tokens
+  // The gradient of the last layer's input, if the layer selects tokens.
+  Tensor spread_;  // [T,H]
   // Pre-normalized: the gradient of the residual, for all tokens and for the tokens that the last
   // layer selects.
   SelfAttention::SpreadGradient dresidual_;

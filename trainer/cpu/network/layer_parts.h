@@ -85,8 +85,8 @@ std::optional<LowRankAdapter> make_adapter(const ModelConfig& config, const Lora
                                            Kernels& kernels);
 
 // One layer normalization of the network: its parameters, and the statistics of the rows that the
-// last forward pass normalized. Copies share the parameters, and
-// each copy needs an allocate() of its own.
+// last forward pass normalized. Copies share the parameters, and each copy needs an allocate() of
+// its own.
 class LayerNorm {
  public:
   // The parameters `name`.weight and, if there is one, `name`.bias.

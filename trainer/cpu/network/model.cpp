@@ -66,6 +66,7 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
+  // Activations, and the gradient that flows from the head to the encoder.
   const int64_t most_selected = head_->most_selected(limits);
   encoder_.allocate(arena, limits, most_selected);
   head_->allocate(arena, limits);
@@ -274,6 +275,7 @@ void ReplacedTokenModel::replace(const PackedBatch& batch, double scale) {
   }
   replaced_.labels = PackedBatch::ClassSets{std::move(targets)};
   replaced_.weights = token_weights(batch);
+  // In training the two losses are one sum, so the tokens' weights take the factor between them.
   for (float& weight : replaced_.weights) {
     weight = static_cast<float>(scale * static_cast<double>(weight));
   }
@@ -282,12 +284,14 @@ void ReplacedTokenModel::replace(const PackedBatch& batch, double scale) {
 void ReplacedTokenModel::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   const bool trains = phase == Phase::kTraining;
   state.begin_micro_batch(batch.first_token, batch.first_sequence);
+  // 1. The generator, forward and backward, with dropout masks of its own.
   StepState of_generator = state;
   of_generator.inputs.step |= kGeneratorSteps;
   generator_.forward(batch, of_generator, phase);
   if (trains) generator_.backward(of_generator);
   state.loss_sum = of_generator.loss_sum;
   state.examples = of_generator.examples;
+  // 2. The discriminator reads the ids that the generator drew.
   predictions_ = generator_.logits();
   replace(batch, trains ? token_scale_ : 1);
   StepState of_discriminator = state;

@@ -45,6 +45,7 @@ void RelativePositions::allocate(Arena& arena) {
 
 void RelativePositions::forward(const StepContext& step) {
   const int64_t longest = std::max<int64_t>(1, step.batch.longest);
+  // The rows of the table that distances of this batch select, counted from the first of them.
   first_row_ = relative_row(config_, 1 - longest);
   host_rows_.clear();
   for (int64_t distance = 1 - longest; distance < longest; ++distance) {
@@ -53,6 +54,7 @@ void RelativePositions::forward(const StepContext& step) {
   num_rows_ = host_rows_.back() + 1;
   rows_ = all_rows_.first(2 * longest - 1);
   copy_in(rows_, host_rows_.data());
+  // normalized [P,H] for all layers.
   const Tensor table = table_.value().slice(first_row_, num_rows_);
   const Tensor normalized = normalized_.first(num_rows_);
   if (norm_) {

@@ -110,6 +110,7 @@ void multiply_rows(const uint16_t* a, const uint16_t* b, int64_t pairs, Columns 
     _mm_prefetch(c + r * c_stride, _MM_HINT_ET0);  // needed when the sums are done
     _mm_prefetch(c + r * c_stride + 16, _MM_HINT_ET0);
   }
+  // C [kRows,32] += A [kRows,pairs] B [pairs,32], a pair of depths at a time.
   for (int64_t p = 0; p < pairs; ++p) {
     const auto b_low = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b));
     const auto b_high = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + 32));

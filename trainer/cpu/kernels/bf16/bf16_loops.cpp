@@ -17,6 +17,8 @@ bool multiplies(const Bf16Loops& loops) {
   for (int64_t d = 0; d < kDepth; ++d) {
     for (int64_t column = 0; column < kPanelColumns; ++column) right.push_back(value(column, d));
   }
+  // left [rows,45], right [45,32], and sums that begin as 1. All numbers are small integers, so
+  // bf16 and fp32 hold them exactly.
   std::vector<uint16_t> row_panel(static_cast<size_t>(rows * depth));
   std::vector<uint16_t> column_panel(static_cast<size_t>(kPanelColumns * depth));
   loops.pack_rows({left.data(), kDepth, 1, rows, kDepth}, row_panel.data());

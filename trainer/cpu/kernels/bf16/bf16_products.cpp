@@ -175,7 +175,9 @@ void multiply_tile(const Bf16Loops& loops, const Product& p, const Block& block,
   for (int64_t d = 0; d < block.depth; d += slab) {
     const int64_t depth = std::min(slab, block.depth - d), first = block.first + d;
     const int64_t padded = loops.padded(depth);
+    // The rows of this slab are packed once for all columns of the tile.
     loops.pack_rows(rows_of(p.a, tile.row, tile.rows, depth, first), row_panels);
+    // Small blocks of C: `height` rows by a panel of columns. Later slabs add to the earlier ones.
     for (int64_t n = 0; n < tile.columns; n += kPanelColumns) {
       const uint16_t* const columns = block.panel(tile.column + n) + d * kPanelColumns;
       for (int64_t m = 0; m < tile.rows; m += height) {
@@ -260,6 +262,7 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* tra
     for (int64_t first = begin * kPanelColumns; first < end * kPanelColumns;
          first += kPanelColumns) {
       const int64_t lanes = std::min(kPanelColumns, packed.columns - first);
+      // The panel as depths by columns, and its transpose as columns by depths.
       pack_panel(columns_of(right, first, lanes, packed.depth, 0), packed.panel(first));
       if (transposed == nullptr) continue;
       for (int64_t row = 0; row < packed.depth; row += kPanelColumns) {
@@ -285,6 +288,7 @@ void Bf16Products::multiply(const Product& p, const Bf16Part* right, const TileF
                           if (is_last && after) after(tile);
                         });
   };
+  // The right factor is packed already: one block.
   if (right != nullptr) {
     multiply_block({.column = 0,
                     .columns = p.n,
@@ -294,6 +298,8 @@ void Bf16Products::multiply(const Product& p, const Bf16Part* right, const TileF
                     .panel_depth = right->panel_depth});
     return;
   }
+  // Few rows: packed columns would be used too seldom, so each thread packs a panel when it needs
+  // it.
   if (p.m <= kFewRows) {
     for_each_small_tile(pool_, p.m, p.n, p.k, {p.m, kPanelColumns}, {p.m, kColumnsOfFewRows},
                         [&](const Tile& tile, int thread) {
@@ -302,6 +308,7 @@ void Bf16Products::multiply(const Product& p, const Bf16Part* right, const TileF
                         });
     return;
   }
+  // Else all threads pack a block of columns, and then all multiply by it.
   for_each_block(loops_, p, kStripeColumns, column_panels(0),
                  columns_.size_bytes() / sizeof(uint16_t), [&](const Block& block) {
                    pack_block(pool_, loops_, p, block);
@@ -332,6 +339,7 @@ void Bf16Products::multiply_few_rows(const Product& p, int thread) {
     for (int64_t column = 0; column < p.n; column += kPanelColumns) {
       const Lanes columns = columns_at(column, first);
       loops_.pack_columns(columns, panel);
+      // Between two small products, some cache lines of the next panel are prefetched.
       Lanes following{};  // none after the last panel
       if (column + kPanelColumns < p.n) {
         following = columns_at(column + kPanelColumns, first);
@@ -371,6 +379,7 @@ void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* roo
 
 void Bf16Products::multiply_in_tiles(const Product& p, const SumsFunction& use) {
   assert(p.scale == 1);
+  // The columns of a stripe are packed with their whole depth, so that a tile's sums are complete.
   const int64_t slab = slab_depth(loops_, p.k), depth = pieces_of(p.k, slab) * slab;
   const size_t least_bytes = static_cast<size_t>(depth * kPanelColumns) * sizeof(uint16_t);
   if (columns_.size_bytes() < least_bytes) columns_ = Memory(least_bytes);

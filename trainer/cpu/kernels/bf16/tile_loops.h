@@ -28,6 +28,8 @@ void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t
   float* const sums = is_whole ? c : edge;
   const int64_t stride = is_whole ? c_stride : kColumns;
   const size_t stride_bytes = static_cast<size_t>(stride) * sizeof(float);
+  // The four tiles of sums begin as the addend, or as zeros. A block at the edge of C goes through
+  // `edge`, because tiles are read and written as a whole.
   if (addend.data != nullptr) {
     for (int64_t r = 0; !is_whole && r < rows; ++r) {
       std::copy_n(addend.data + r * addend.stride, columns, edge + r * kColumns);
@@ -44,6 +46,8 @@ void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t
     Tiles::template zero<2>();
     Tiles::template zero<3>();
   }
+  // Tiles:  0 1   +=   4   *  6 7
+  //         2 3        5
   for (int64_t d = 0; d < depth; d += kTileDepth) {
     Tiles::template load<4>(a, kRowBytes);
     Tiles::template load<6>(b, 2 * kRowBytes);

@@ -36,6 +36,8 @@ void multiply(const std::byte* rows_at, int64_t row_stride, const float* row_sca
   Amx::zero<3>();
   const std::byte* a = rows_at;
   const int8_t* b = panel.values;
+  // Tiles:  0 1   +=   4   *  6 7
+  //         2 3        5
   for (int64_t d = 0; d < depth; d += kDepth) {
     Amx::load<4>(a, stride);
     Amx::load<6>(b, kColumnStride);
@@ -54,6 +56,7 @@ void multiply(const std::byte* rows_at, int64_t row_stride, const float* row_sca
   Amx::store<1>(sums + kSide, kSumStride);
   Amx::store<2>(sums + kSide * kColumns, kSumStride);
   Amx::store<3>(sums + kSide * kColumns + kSide, kSumStride);
+  // c = addend + sums * (the row's scale * the column's scale).
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t first = 0; first < columns; first += kSide) {
       const float* const added = addend.data ? addend.data + r * addend.stride + first : nullptr;

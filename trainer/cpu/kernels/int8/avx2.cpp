@@ -91,6 +91,7 @@ void multiply_rows(const std::byte* rows_at, int64_t row_stride, const float* ro
     low[r] = _mm256_loadu_si256(begin);
     high[r] = _mm256_loadu_si256(begin + 1);
   }
+  // C [kCount,16] += A [kCount,4] B [4,16], four depths at a time.
   const std::byte* const second = rows_at + 3 * row_stride;
   const auto* b = reinterpret_cast<const __m256i*>(panel.values);
   for (int64_t d = 0; d < depth; d += kGroup) {
@@ -105,6 +106,7 @@ void multiply_rows(const std::byte* rows_at, int64_t row_stride, const float* ro
     }
     b += 2;
   }
+  // c = addend + sums * (the row's scale * the column's scale).
   const __m256 low_scales = _mm256_loadu_ps(panel.scales);
   const __m256 high_scales = _mm256_loadu_ps(panel.scales + 8);
 #pragma GCC unroll 6

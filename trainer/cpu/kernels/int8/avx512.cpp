@@ -36,6 +36,7 @@ void multiply_rows(const std::byte* rows_at, int64_t row_stride, const float* ro
   }
   const std::byte* thirds[3] = {rows_at, rows_at + 4 * row_stride, rows_at + 8 * row_stride};
   const int8_t* b = panel.values;
+  // C [kCount,32] += A [kCount,4] B [4,32], four depths at a time.
   for (int64_t d = 0; d < depth; d += 4) {
     const __m512i b_low = _mm512_loadu_si512(b), b_high = _mm512_loadu_si512(b + 64);
 #pragma GCC unroll 12
@@ -48,6 +49,7 @@ void multiply_rows(const std::byte* rows_at, int64_t row_stride, const float* ro
     }
     b += 4 * kColumns;
   }
+  // c = addend + sums * (the row's scale * the column's scale).
   const __m512 low_scales = _mm512_loadu_ps(panel.scales);
   const __m512 high_scales = _mm512_loadu_ps(panel.scales + 16);
   const __mmask16 low_columns = lanes_below(columns), high_columns = lanes_below(columns - 16);

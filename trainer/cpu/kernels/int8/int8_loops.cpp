@@ -18,6 +18,8 @@ void pack_int8_columns(const Int8Loops& loops, const float* w, int64_t columns, 
   std::fill_n(beginning, width, 0);
   for (int64_t column = 0; column < columns; ++column) {
     const float* const x = w + column * depth;
+    // 1. scale = the largest |w| of the output / the largest integer; NaN where a number is not
+    // finite.
     float largest = 0;
     bool is_finite = true;
     for (int64_t d = 0; d < depth; ++d) {
@@ -27,12 +29,14 @@ void pack_int8_columns(const Int8Loops& loops, const float* w, int64_t columns, 
     scales[column] = is_finite ? largest / loops.largest_column : NAN;
     const float factor = is_finite ? int8_factor(largest, loops.largest_column) : 0;
     if (factor == 0) continue;
+    // 2. Rounded to the nearest integer, in groups of `group` depths that lie side by side.
     int32_t sum = 0;
     for (int64_t d = 0; d < depth; ++d) {
       const auto number = static_cast<int8_t>(std::lrint(x[d] * factor));
       values[(d / group * width + column) * group + d % group] = number;
       sum += number;
     }
+    // Rows are stored with `row_offset` added, which adds row_offset * sum to every product.
     beginning[column] = -loops.row_offset * sum;
   }
 }
@@ -51,6 +55,7 @@ bool multiplies(const Int8Loops& loops) {
   const auto right_value = [&](int64_t column, int64_t d) {
     return number(column + 3, d, static_cast<int64_t>(loops.largest_column));
   };
+  // 1. Rows as the loops quantize them.
   std::vector<std::byte> left(static_cast<size_t>(rows * stride));
   std::vector<float> row_scales(static_cast<size_t>(rows)), right, x(kDepth);
   for (int64_t row = 0; row < rows; ++row) {
@@ -61,11 +66,13 @@ bool multiplies(const Int8Loops& loops) {
   for (int64_t column = 0; column < columns; ++column) {
     for (int64_t d = 0; d < kDepth; ++d) right.push_back(right_value(column, d));
   }
+  // 2. One packed panel of columns.
   std::vector<int8_t> values(static_cast<size_t>(depth * columns));
   std::vector<float> scales(static_cast<size_t>(columns)), c(static_cast<size_t>(rows * columns));
   std::vector<int32_t> beginning(static_cast<size_t>(columns));
   pack_int8_columns(loops, right.data(), columns, kDepth, values.data(), scales.data(),
                     beginning.data());
+  // 3. The product, against a plain sum.
   if (loops.begin != nullptr) loops.begin();
   loops.multiply(left.data(), stride, row_scales.data(),
                  {values.data(), scales.data(), beginning.data()}, depth, rows, columns, {},

@@ -96,6 +96,7 @@ void layer_norm_backward(const float* dy, const float* x, const float* gamma, co
     const float* dy_row = dy + r * columns;
     const float* x_row = x + r * columns;
     const float row_mean = mean[r], row_rstd = rstd[r];
+    // 1. The sums of a and of a x_hat over the row; the row's part of dgamma and dbeta.
     float sum = 0, dot_x = 0;
 #pragma omp simd reduction(+ : sum, dot_x)
     for (int64_t c = 0; c < columns; ++c) {
@@ -106,6 +107,7 @@ void layer_norm_backward(const float* dy, const float* x, const float* gamma, co
       dgamma[c] += dy_row[c] * x_hat;
       dbeta[c] += dy_row[c];
     }
+    // 2. dx of the row.
     if (dx == nullptr) continue;
     const float mean_a = sum * inverse, mean_ax = dot_x * inverse;
     float* dx_row = dx + r * columns;

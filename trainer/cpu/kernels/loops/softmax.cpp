@@ -49,14 +49,17 @@ void attention_softmax(float* scores, const ScoreBlock& block, const DropoutDraw
   const float scale = block.scale;
   for (int64_t r = 0; r < block.rows; ++r) {
     float* row = scores + r * block.stride;
+    // 1. The maximum of the scaled scores.
     fill(row + block.keys, padded - block.keys, kMinusInfinity);
     const float max = maximum(row, padded) * scale;
+    // 2. Exponentials and their sum.
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t k = 0; k < padded; ++k) {
       row[k] = exponential(row[k] * scale - max);
       sum += row[k];
     }
+    // 3. Probabilities: divided by the sum and, where there is dropout, times 0 or 1/(1-p).
     log_sum_exp[r * log_stride] = max + __builtin_logf(sum);
     const float inverse = 1.0f / sum;
     if (draw == nullptr) {
@@ -94,6 +97,7 @@ void attention_softmax_backward(float* scores, float* dprobabilities, const Scor
     if (draw == nullptr) {
 #pragma omp simd
       for (int64_t k = 0; k < padded; ++k) {
+        // Without dropout F is 1. `row` becomes P, and `drow` the gradient of the unscaled scores.
         const float p = exponential(row[k] * scale - log_sum);
         row[k] = p;
         drow[k] = p * (drow[k] - row_delta) * scale;
