@@ -20,14 +20,10 @@
 namespace berth {
 namespace {
 
-// How transformers' config.json describes a model's task: reading and writing it.
-
-// The name that transformers gives to an output without a name.
-std::string placeholder(int64_t output) { return cat("LABEL_", output); }
-
+// The names that transformers gives to outputs without names.
 std::vector<std::string> placeholders(int64_t outputs) {
   std::vector<std::string> names;
-  for (int64_t output = 0; output < outputs; ++output) names.push_back(placeholder(output));
+  for (int64_t output = 0; output < outputs; ++output) names.push_back(cat("LABEL_", output));
   return names;
 }
 
@@ -57,8 +53,6 @@ bool is_classifier(std::string_view class_name) {
   return class_name.ends_with("ForSequenceClassification") ||
          class_name.ends_with("ForTokenClassification");
 }
-
-std::vector<std::string> placeholder_labels(int64_t num_labels) { return placeholders(num_labels); }
 
 // Calls a regression's only output "score", unless the file gave it a name of its own. LABEL_0 is
 // the name that transformers gives to an output without one.
@@ -177,17 +171,36 @@ std::string_view torch_dtype_name(DType dtype) {
   return dtype == DType::kBF16 ? "bfloat16" : "float32";
 }
 
-ModelConfig parse_config(std::string_view json_text) {
-  const Json object = parse_json(json_text);
-  if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
+namespace {
 
-  const ConfigReader read(object);
-  check_keys(object, config_keys());
-  check_supported(read);
-  const Architecture& row = parse_type(read, object);
-  if (const auto text = row.translate ? row.translate(object) : std::nullopt) {
-    return parse_config(*text);
+// The two mappings between outputs and their names. A file without names has neither.
+void write_labels(const std::vector<std::string>& labels, OrderedJson& object) {
+  OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();
+  // operator[] would compare each key with all before it.
+  auto& ids_to_names = id2label.get_ref<OrderedJson::object_t&>();
+  auto& names_to_ids = label2id.get_ref<OrderedJson::object_t&>();
+  // The places of the names. The last id of a name counts.
+  std::unordered_map<std::string_view, size_t> places;
+  for (size_t id = 0; id < labels.size(); ++id) {
+    ids_to_names.emplace_back(std::to_string(id), labels[id]);
+    const auto [place, is_new] = places.try_emplace(labels[id], names_to_ids.size());
+    if (is_new) {
+      names_to_ids.emplace_back(labels[id], id);
+    } else {
+      names_to_ids.begin()[static_cast<std::ptrdiff_t>(place->second)].second = id;
+    }
   }
+  object["id2label"] = id2label;
+  object["label2id"] = label2id;
+  if (labels.empty()) {
+    object.erase("id2label");
+    object.erase("label2id");
+  }
+}
+
+// The sizes, the names of the labels and the text itself. All else has its default.
+ModelConfig parse_sizes(const ConfigReader& read, const Architecture& row, const Json& object,
+                        std::string_view json_text) {
   const ConfigKeys& keys = row.keys;
   const ConfigDefaults& defaults = row.defaults;
   constexpr int64_t kLargest = 1 << 24;
@@ -213,23 +226,45 @@ ModelConfig parse_config(std::string_view json_text) {
   if (keys.num_hidden_groups) {
     config.num_hidden_groups = read.integer(keys.num_hidden_groups, 1, 1024, 1);
   }
-  config.hidden_act = read.activation(keys.hidden_act, defaults.hidden_act);
-  config.hidden_dropout_prob =
-      read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(defaults.dropout);
-  config.attention_probs_dropout_prob =
-      read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(defaults.dropout);
+  return config;
+}
+
+// The task that the file was saved for, and the names of its outputs where id2label has none.
+void parse_saved_task(const ConfigReader& read, const Json& object, ModelConfig& config) {
   const std::string saved_class = class_of(object);
   const bool names_no_labels = config.labels.empty() && is_classifier(saved_class);
   const int64_t outputs = names_no_labels ? read.integer("num_labels", 1, 1 << 20, 2)
                                           : static_cast<int64_t>(config.labels.size());
   config.saved_task =
       saved_task(saved_class, read.text("problem_type", ""), static_cast<size_t>(outputs));
-  if (names_no_labels && config.saved_task && traits(*config.saved_task).has_classes) {
-    config.labels = placeholder_labels(outputs);
+  if (!config.saved_task) return;
+  const TaskTraits& task = traits(*config.saved_task);
+  if (names_no_labels && task.has_classes) config.labels = placeholders(outputs);
+  if (task.labels == LabelKind::kNumber) name_score(config.labels);
+}
+
+}  // namespace
+
+ModelConfig parse_config(std::string_view json_text) {
+  const Json object = parse_json(json_text);
+  if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
+
+  const ConfigReader read(object);
+  check_keys(object, config_keys());
+  check_supported(read);
+  const Architecture& row = parse_type(read, object);
+  if (const auto text = row.translate ? row.translate(object) : std::nullopt) {
+    return parse_config(*text);
   }
-  const bool is_score =
-      config.saved_task && traits(*config.saved_task).labels == LabelKind::kNumber;
-  if (is_score) name_score(config.labels);
+  const ConfigKeys& keys = row.keys;
+  const ConfigDefaults& defaults = row.defaults;
+  ModelConfig config = parse_sizes(read, row, object, json_text);
+  config.hidden_act = read.activation(keys.hidden_act, defaults.hidden_act);
+  config.hidden_dropout_prob =
+      read.number(keys.hidden_dropout_prob, 0, 0.99).value_or(defaults.dropout);
+  config.attention_probs_dropout_prob =
+      read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(defaults.dropout);
+  parse_saved_task(read, object, config);
   if (keys.qa_dropout) config.qa_dropout = read.number(keys.qa_dropout, 0, 0.99).value_or(0.1);
   config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
   if (!config.classifier_dropout) config.classifier_dropout = defaults.classifier_dropout;
@@ -255,10 +290,13 @@ ModelConfig parse_config(std::string_view json_text) {
 std::string to_config_json(const ModelConfig& config, DType dtype) {
   OrderedJson object = parse_ordered_json(config.source_json, {"id2label", "label2id"});
   if (!object.is_object()) object = OrderedJson::object();
+  // Keys of the base model's file that other programs read are kept. What does not hold any more
+  // goes.
   for (const char* stale :
        {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype"}) {
     object.erase(stale);
   }
+  // What the job decides, under the names of the architecture.
   const Architecture& row = architecture(config.type);
   const ConfigKeys& keys = row.keys;
   object["architectures"] = {cat(row.class_prefix, traits(config.task).class_suffix)};
@@ -288,28 +326,7 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   if (!config.ties_word_embeddings) object["tie_word_embeddings"] = false;
   object["initializer_range"] = config.initializer_range;
   object["dtype"] = torch_dtype_name(dtype);
-  OrderedJson id2label = OrderedJson::object(), label2id = OrderedJson::object();
-  const std::vector<std::string> labels = saved_labels(config.task, config.labels);
-  // operator[] would compare each key with all before it.
-  auto& ids_to_names = id2label.get_ref<OrderedJson::object_t&>();
-  auto& names_to_ids = label2id.get_ref<OrderedJson::object_t&>();
-  std::unordered_map<std::string_view, size_t>
-      places;  // of the names; the last id of a name counts
-  for (size_t id = 0; id < labels.size(); ++id) {
-    ids_to_names.emplace_back(std::to_string(id), labels[id]);
-    const auto [place, is_new] = places.try_emplace(labels[id], names_to_ids.size());
-    if (is_new) {
-      names_to_ids.emplace_back(labels[id], id);
-    } else {
-      names_to_ids.begin()[static_cast<std::ptrdiff_t>(place->second)].second = id;
-    }
-  }
-  object["id2label"] = id2label;
-  object["label2id"] = label2id;
-  if (labels.empty()) {
-    object.erase("id2label");
-    object.erase("label2id");
-  }
+  write_labels(saved_labels(config.task, config.labels), object);
   return to_text(object, 2) + "\n";
 }
 

@@ -50,6 +50,8 @@ class TableBuilder {
     // The gradients of layers that share parameters are sums of products. The gradients of queries
     // and keys that tokens and relative positions share are sums, too.
     const bool is_used_once = !shares_parameters(config, 1);
+    // Queries, keys and values. Weights stand side by side, so that one product can compute them
+    // all.
     if (!names.qkv.empty()) {
       dense(names.qkv, 3 * hidden, hidden, is_used_once, config.has_attention_bias);
     } else {
@@ -63,6 +65,7 @@ class TableBuilder {
     }
     dense(names.attention_output, hidden, hidden, is_used_once, config.has_attention_bias);
     layer_norm(names.attention_norm, hidden);
+    // The feed-forward part. A gate of its own stands before the other matrix for the same reason.
     if (names.gate.empty()) {
       dense(names.intermediate, config.is_gated ? 2 * intermediate : intermediate, hidden,
             is_used_once, config.has_mlp_bias);

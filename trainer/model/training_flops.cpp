@@ -18,6 +18,33 @@ double local_pairs(double n, int64_t window) {
   return n <= 0 ? 0 : n * (2 * w + 1) - w * (w + 1);
 }
 
+// The head, all of which trains.
+void add_head(const ModelConfig& config, TrainingFlops& flops) {
+  const auto hidden = static_cast<double>(config.hidden_size);
+  const auto embedding = static_cast<double>(config.embedding_width());
+  const auto vocabulary = static_cast<double>(config.vocab_size);
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+      flops.of_sequence =
+          kWithBothGradients * hidden * (hidden + static_cast<double>(config.num_outputs()));
+      break;
+    case HeadRows::kTokens:
+      if (config.transforms_tokens()) flops.of_token += kWithBothGradients * hidden * hidden;
+      flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
+      break;
+    case HeadRows::kPooled:
+    case HeadRows::kGroups:
+    case HeadRows::kStates:
+      break;
+    case HeadRows::kReplaced:
+      flops.of_token += kWithBothGradients * hidden * (hidden + 1);
+      break;
+    case HeadRows::kMasked:
+      flops.of_masked_token = kWithBothGradients * embedding * (hidden + vocabulary);
+      break;
+  }
+}
+
 }  // namespace
 
 double TrainingFlops::of(const PackedBatch& batch) const {
@@ -47,6 +74,7 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
   if (config.embedding_width() != config.hidden_size) {
     flops.of_token += flops_at(0) * embedding * hidden;
   }
+  // Layers: dense layers by token, attention by pairs of tokens.
   int64_t depth = 0;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     if (!shares_parameters(config, layer)) ++depth;
@@ -71,27 +99,7 @@ TrainingFlops training_flops(const ModelConfig& config, const LoraOptions& lora,
         (has_gradient ? kWithBothGradients : kForward) * products * hidden;
     if (is_local) flops.window = config.attention_window(layer);
   }
-  const auto vocabulary = static_cast<double>(config.vocab_size);
-  switch (traits(config.task).rows) {
-    case HeadRows::kSequences:
-      flops.of_sequence =
-          kWithBothGradients * hidden * (hidden + static_cast<double>(config.num_outputs()));
-      break;
-    case HeadRows::kTokens:
-      if (config.transforms_tokens()) flops.of_token += kWithBothGradients * hidden * hidden;
-      flops.of_token += kWithBothGradients * hidden * static_cast<double>(config.num_outputs());
-      break;
-    case HeadRows::kPooled:
-    case HeadRows::kGroups:
-    case HeadRows::kStates:
-      break;
-    case HeadRows::kReplaced:
-      flops.of_token += kWithBothGradients * hidden * (hidden + 1);
-      break;
-    case HeadRows::kMasked:
-      flops.of_masked_token = kWithBothGradients * embedding * (hidden + vocabulary);
-      break;
-  }
+  add_head(config, flops);
   if (config.generator) {
     const TrainingFlops generator = training_flops(generator_config(config), {}, 0);
     flops.of_token += generator.of_token;

@@ -188,6 +188,7 @@ void save_adapter(const ParameterTensors& values, DType dtype, ByteSink& sink) {
 LoadReport load_adapter(const TensorReader& file, ParameterTensors& values) {
   LoadReport report;
   std::set<std::string> known;
+  // Every adapter must be there. A head may be missing, and is new then.
   for (size_t i = 0; i < values.specs().size(); ++i) {
     const ParameterSpec& spec = values.specs()[i];
     if (!is_in_file(spec)) continue;
@@ -207,6 +208,7 @@ LoadReport load_adapter(const TensorReader& file, ParameterTensors& values) {
       values.write(i, 0, std::as_bytes(std::span<const float>(floats_of(source))));
     }
   }
+  // And nothing else may be there.
   for (const NamedTensor& tensor : file.tensors()) {
     if (known.count(tensor.name) == 0) {
       throw Error(Code::kBadData,
@@ -244,6 +246,7 @@ void merge_adapters(const LoraOptions& lora, const ParameterTensors& adapted,
   constexpr std::string_view kWeight = ".weight";
   std::map<std::string_view, size_t> index_of;
   for (size_t i = 0; i < adapted.specs().size(); ++i) index_of[adapted.specs()[i].name] = i;
+  // Each matrix W that has an adapter becomes W + scale B A.
   for (size_t i = 0; i < merged.specs().size(); ++i) {
     const std::string& name = merged.specs()[i].name;
     std::vector<float> values = adapted.read(index_of.at(name));

@@ -21,6 +21,7 @@ void fill_normal(std::span<float> values, double deviation, double cutoff, uint6
                  uint32_t stream, ThreadPool& pool) {
   const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
                                        static_cast<uint32_t>(seed >> 32)};
+  // Block `block` of the stream, attempt `attempt`: four normal numbers.
   const auto draw = [&](uint64_t block, uint32_t attempt, float* normal) {
     const std::array<uint32_t, 4> random =
         philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), stream,
@@ -34,6 +35,8 @@ void fill_normal(std::span<float> values, double deviation, double cutoff, uint6
       normal[2 * pair + 1] = static_cast<float>(radius * std::sin(angle));
     }
   };
+  // Numbers beyond the cutoff are replaced one by one, so that a cutoff leaves all others as they
+  // are.
   const auto most = static_cast<float>(cutoff * deviation);
   const auto fill_block = [&](uint64_t block) {
     const size_t begin = block * 4;

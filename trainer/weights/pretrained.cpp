@@ -266,6 +266,7 @@ class Lookup {
       for (const std::string& alias : spec.aliases) known.emplace(alias, needed);
       ++needed;
     }
+    // All ends of each name that are known. What stands before such an end may be the prefix.
     Found found;
     for (const NamedTensor& tensor : tensors) {
       const std::string name = plain_name(tensor.name);
@@ -276,6 +277,7 @@ class Lookup {
       }
     }
     if (found.contains("")) return "";
+    // A prefix with which no parameter of the encoder is missing.
     std::string whole;
     for (const auto& [prefix, parameters] : found) {
       if (parameters.size() < needed || names_architecture(prefix)) continue;
@@ -374,6 +376,7 @@ OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterS
   OwnDecoder own;
   const NamedTensor* decoder = lookup.find(names.own_decoder);
   const NamedTensor* bias = lookup.find(names.bias);
+  // Both are compared number by number, because files hold copies of tied tensors, too.
   for (const ParameterSpec& spec : specs) {
     const NamedTensor* words = spec.name == names.decoder ? lookup.take(spec) : nullptr;
     if (words != nullptr && decoder != nullptr) own.weight = differ(file, *decoder, *words);
@@ -385,31 +388,60 @@ OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterS
   return own;
 }
 
+namespace {
+
+// The tensor of a parameter; null: the file has none, or it belongs to other classes than the job's
+// and is left out.
+const NamedTensor* find_source(Lookup& lookup, const ParameterSpec& spec, const TensorRules& rules,
+                               LoadReport& report) {
+  const bool is_tied_bias = rules.tied != nullptr && spec.name == rules.tied->bias;
+  const NamedTensor* const source = is_tied_bias ? lookup.take_alias(spec) : lookup.take(spec);
+  const bool is_of_classes =
+      !rules.classifier.empty() && spec.is_head && spec.name.starts_with(rules.classifier + ".");
+  if (source == nullptr || !is_of_classes) return source;
+  const bool fits = source->shape == spec.shape;
+  if (!fits && !rules.classifier_is_new && !rules.ignores_mismatched_sizes) {
+    refuse_classifier(*source, spec);
+  }
+  if (fits && !rules.classifier_is_new) return source;
+  report.left_out_classifier = true;
+  return nullptr;
+}
+
+// Throws kBadData if any of the lists has an entry.
+void refuse_problems(const Lookup& lookup, const std::vector<std::string>& missing,
+                     const std::vector<std::string>& unfit,
+                     const std::vector<std::string>& unexpected) {
+  std::string problem;
+  const auto add = [&problem](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) problem += (problem.empty() ? "" : "; ") + (what + list_of(names));
+  };
+  add("parameters are missing: ", missing);
+  add("shapes differ: ", unfit);
+  add("tensors are unexpected: ", unexpected);
+  if (problem.empty()) return;
+  const auto& [prefix, count] = lookup.partial();
+  if (count > 0) {
+    problem += cat("; with the prefix ", quoted(prefix), ", ", counted(count, "parameter"),
+                   " would be known");
+  }
+  throw Error(Code::kBadData, problem);
+}
+
+}  // namespace
+
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
                            const TensorRules& rules) {
   Lookup lookup(file, values.specs());
   LoadReport report;
   report.prefix = lookup.prefix();
   report.without_prefix = lookup.without_prefix();
-  std::vector<const NamedTensor*> sources(values.specs().size());
+  // 1. The source of each parameter, and what is wrong with the file.
+  std::vector<TensorUpload> uploads;
   std::vector<std::string> missing, unfit, unexpected;
-  for (size_t i = 0; i < sources.size(); ++i) {
+  for (size_t i = 0; i < values.specs().size(); ++i) {
     const ParameterSpec& spec = values.specs()[i];
-    const NamedTensor* source = sources[i] = rules.tied != nullptr && spec.name == rules.tied->bias
-                                                 ? lookup.take_alias(spec)
-                                                 : lookup.take(spec);
-    const bool is_of_classes =
-        !rules.classifier.empty() && spec.is_head && spec.name.starts_with(rules.classifier + ".");
-    if (source != nullptr && is_of_classes) {
-      const bool fits = source->shape == spec.shape;
-      if (!fits && !rules.classifier_is_new && !rules.ignores_mismatched_sizes) {
-        refuse_classifier(*source, spec);
-      }
-      if (!fits || rules.classifier_is_new) {
-        source = sources[i] = nullptr;
-        report.left_out_classifier = true;
-      }
-    }
+    const NamedTensor* const source = find_source(lookup, spec, rules, report);
     if (source == nullptr) {
       if (spec.is_head || spec.is_adapter) {
         report.missing.push_back(i);
@@ -420,34 +452,18 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
       unfit.push_back(cat(source->name, " is ", name_of(source->dtype), " ",
                           shape_text(source->shape), " where the configuration wants ",
                           shape_text(spec.shape)));
+    } else {
+      uploads.push_back({*source, i});
     }
   }
   for (std::string& name : lookup.rest()) {
     (is_known_extra(name) ? report.ignored : unexpected).push_back(std::move(name));
   }
-
   refuse_tensorflow_names(unexpected);
   refuse_adapter_names(unexpected);
-  std::string problem;
-  const auto add = [&problem](const char* what, const std::vector<std::string>& names) {
-    if (!names.empty()) problem += (problem.empty() ? "" : "; ") + (what + list_of(names));
-  };
-  add("parameters are missing: ", missing);
-  add("shapes differ: ", unfit);
-  add("tensors are unexpected: ", unexpected);
-  if (!problem.empty()) {
-    const auto& [prefix, count] = lookup.partial();
-    if (count > 0) {
-      problem += cat("; with the prefix ", quoted(prefix), ", ", counted(count, "parameter"),
-                     " would be known");
-    }
-    throw Error(Code::kBadData, problem);
-  }
+  refuse_problems(lookup, missing, unfit, unexpected);
 
-  std::vector<TensorUpload> uploads;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (sources[i] != nullptr) uploads.push_back({*sources[i], i});
-  }
+  // 2. The numbers.
   upload_tensors(file, uploads, values, threads);
   file.verify();
   return report;
