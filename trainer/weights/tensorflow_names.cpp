@@ -12,131 +12,30 @@
 namespace berth {
 namespace {
 
-// One part of TF Model Garden's BERT (tensorflow/models, official/nlp/modeling) and its Hugging
-// Face name. "{}" stands for the same number in both.
-struct ModelGardenRow {
-  std::string key, hugging_face;
-  TensorflowLayout layout;
-};
-
 using Layout = TensorflowLayout;
 
-void add_dense(std::vector<ModelGardenRow>& rows, const std::string& key, const std::string& name,
-               Layout layout = Layout::kInputsFirst) {
-  rows.push_back({key + "/kernel", name + ".weight", layout});
-  rows.push_back({key + "/bias", name + ".bias", Layout::kVector});
-}
-
-void add_norm(std::vector<ModelGardenRow>& rows, const std::string& key, const std::string& name) {
-  rows.push_back({key + "/gamma", name + ".weight", Layout::kSame});
-  rows.push_back({key + "/beta", name + ".bias", Layout::kSame});
-}
-
-const std::string kLayer = "bert.encoder.layer.{}.";
-
-// By the attributes of BertEncoderV2 and of its TransformerEncoderBlock.
-std::vector<ModelGardenRow> attribute_rows() {
-  std::vector<ModelGardenRow> rows = {
-      {"_embedding_layer/embeddings", "bert.embeddings.word_embeddings.weight", Layout::kSame},
-      {"_position_embedding_layer/embeddings", "bert.embeddings.position_embeddings.weight",
-       Layout::kSame},
-      {"_type_embedding_layer/embeddings", "bert.embeddings.token_type_embeddings.weight",
-       Layout::kSame}};
-  add_norm(rows, "_embedding_norm_layer", "bert.embeddings.LayerNorm");
-  add_dense(rows, "_embedding_projection", "bert.embeddings_project");
-  const std::string block = "_transformer_layers/{}/";
-  for (const std::string part : {"query", "key", "value"}) {
-    add_dense(rows, block + "_attention_layer/_" + part + "_dense",
-              kLayer + "attention.self." + part);
-  }
-  for (const std::string key : {"_attention_layer/_output_dense", "_attention_output_dense"}) {
-    add_dense(rows, block + key, kLayer + "attention.output.dense", Layout::kOutputsLast);
-  }
-  add_norm(rows, block + "_attention_layer_norm", kLayer + "attention.output.LayerNorm");
-  add_dense(rows, block + "_intermediate_dense", kLayer + "intermediate.dense");
-  add_dense(rows, block + "_output_dense", kLayer + "output.dense");
-  add_norm(rows, block + "_output_layer_norm", kLayer + "output.LayerNorm");
-  add_dense(rows, "_pooler_layer", "bert.pooler.dense");
-  return rows;
-}
-
-// The names of layers and variables, whatever attributes hold them.
-std::vector<ModelGardenRow> full_name_rows() {
-  std::vector<ModelGardenRow> rows = {
-      {"word_embeddings/embeddings", "bert.embeddings.word_embeddings.weight", Layout::kSame},
-      {"position_embedding/embeddings", "bert.embeddings.position_embeddings.weight",
-       Layout::kSame},
-      {"type_embeddings/embeddings", "bert.embeddings.token_type_embeddings.weight",
-       Layout::kSame}};
-  add_norm(rows, "embeddings/layer_norm", "bert.embeddings.LayerNorm");
-  const std::string block = "transformer/layer_{}/";
-  for (const std::string part : {"query", "key", "value"}) {
-    add_dense(rows, block + "self_attention/" + part, kLayer + "attention.self." + part);
-  }
-  add_dense(rows, block + "self_attention/attention_output", kLayer + "attention.output.dense",
-            Layout::kOutputsLast);
-  add_norm(rows, block + "self_attention_layer_norm", kLayer + "attention.output.LayerNorm");
-  add_dense(rows, block + "intermediate", kLayer + "intermediate.dense");
-  add_dense(rows, block + "output", kLayer + "output.dense");
-  add_norm(rows, block + "output_layer_norm", kLayer + "output.LayerNorm");
-  add_dense(rows, "pooler_transform", "bert.pooler.dense");
-  add_dense(rows, "pooler_dense", "bert.pooler.dense");  // of a head
-  add_dense(rows, "next_sentence/logits", "cls.seq_relationship");
-  add_dense(rows, "logits", "classifier");
-  add_dense(rows, "cls/predictions/transform/dense", "cls.predictions.transform.dense");
-  add_norm(rows, "cls/predictions/transform/LayerNorm", "cls.predictions.transform.LayerNorm");
-  rows.push_back({"cls/predictions/output_bias/bias", "cls.predictions.bias", Layout::kSame});
-  return rows;
-}
-
-// Where a head's out_proj is, its dense is the pooler.
-std::vector<ModelGardenRow> head_rows() {
-  std::vector<ModelGardenRow> rows = {
-      {"masked_lm/embedding_table", "bert.embeddings.word_embeddings.weight", Layout::kSame},
-      {"masked_lm/output_bias.Sbias", "cls.predictions.bias", Layout::kSame},
-      {"masked_lm/bias", "cls.predictions.bias", Layout::kSame},
-  };
-  add_dense(rows, "masked_lm/dense", "cls.predictions.transform.dense");
-  add_norm(rows, "masked_lm/layer_norm", "cls.predictions.transform.LayerNorm");
-  add_dense(rows, "next_sentence/out_proj", "cls.seq_relationship");
-  add_dense(rows, "out_proj", "classifier");
-  return rows;
-}
-
-// Whole keys after the prefix of the encoder. They consist of the attributes of BertEncoderV2 and
-// its TransformerEncoderBlock.
-std::span<const ModelGardenRow> model_garden_attributes() {
-  static const std::vector<ModelGardenRow> rows = attribute_rows();
-  return rows;
-}
-
-// Ends of full names. They consist of the names of layers and variables, whatever attributes hold
-// them.
-std::span<const ModelGardenRow> model_garden_full_names() {
-  static const std::vector<ModelGardenRow> rows = full_name_rows();
-  return rows;
-}
-
-// Ends of the keys of heads. They consist of attributes.
-std::span<const ModelGardenRow> model_garden_heads() {
-  static const std::vector<ModelGardenRow> rows = head_rows();
-  return rows;
-}
-
+// One part of a model: TensorFlow's name and Hugging Face's name. "{}" stands for the same number
+// in both.
 struct Row {
   std::string tensorflow, hugging_face;
-  TensorflowLayout layout;
+  Layout layout;
 };
 
+// Collects the rows of one kind of checkpoint.
 class Rows {
  public:
   void same(const std::string& tensorflow, const std::string& hugging_face) {
-    rows_.push_back({tensorflow, hugging_face, TensorflowLayout::kSame});
+    rows_.push_back({tensorflow, hugging_face, Layout::kSame});
   }
   void dense(const std::string& tensorflow, const std::string& hugging_face) {
-    rows_.push_back(
-        {tensorflow + "/kernel", hugging_face + ".weight", TensorflowLayout::kInputsFirst});
+    rows_.push_back({tensorflow + "/kernel", hugging_face + ".weight", Layout::kInputsFirst});
     same(tensorflow + "/bias", hugging_face + ".bias");
+  }
+  // TF Model Garden's layers, whose parameters have a dimension for the heads.
+  void einsum_dense(const std::string& tensorflow, const std::string& hugging_face,
+                    Layout kernel = Layout::kInputsFirst) {
+    rows_.push_back({tensorflow + "/kernel", hugging_face + ".weight", kernel});
+    rows_.push_back({tensorflow + "/bias", hugging_face + ".bias", Layout::kVector});
   }
   void norm(const std::string& tensorflow, const std::string& hugging_face) {
     same(tensorflow + "/gamma", hugging_face + ".weight");
@@ -208,9 +107,88 @@ std::vector<Row> albert_rows() {
   return rows.take();
 }
 
+const std::string kLayer = "bert.encoder.layer.{}.";
+
+// Whole keys of TF Model Garden's BERT (tensorflow/models, official/nlp/modeling) after the prefix
+// of the encoder. They consist of the attributes of BertEncoderV2 and its TransformerEncoderBlock.
+std::vector<Row> attribute_rows() {
+  Rows rows;
+  rows.same("_embedding_layer/embeddings", "bert.embeddings.word_embeddings.weight");
+  rows.same("_position_embedding_layer/embeddings", "bert.embeddings.position_embeddings.weight");
+  rows.same("_type_embedding_layer/embeddings", "bert.embeddings.token_type_embeddings.weight");
+  rows.norm("_embedding_norm_layer", "bert.embeddings.LayerNorm");
+  rows.einsum_dense("_embedding_projection", "bert.embeddings_project");
+  const std::string block = "_transformer_layers/{}/";
+  for (const std::string part : {"query", "key", "value"}) {
+    rows.einsum_dense(block + "_attention_layer/_" + part + "_dense",
+                      kLayer + "attention.self." + part);
+  }
+  for (const std::string key : {"_attention_layer/_output_dense", "_attention_output_dense"}) {
+    rows.einsum_dense(block + key, kLayer + "attention.output.dense", Layout::kOutputsLast);
+  }
+  rows.norm(block + "_attention_layer_norm", kLayer + "attention.output.LayerNorm");
+  rows.einsum_dense(block + "_intermediate_dense", kLayer + "intermediate.dense");
+  rows.einsum_dense(block + "_output_dense", kLayer + "output.dense");
+  rows.norm(block + "_output_layer_norm", kLayer + "output.LayerNorm");
+  rows.einsum_dense("_pooler_layer", "bert.pooler.dense");
+  return rows.take();
+}
+
+// Ends of full names. They consist of the names of layers and variables, whatever attributes hold
+// them.
+std::vector<Row> full_name_rows() {
+  Rows rows;
+  rows.same("word_embeddings/embeddings", "bert.embeddings.word_embeddings.weight");
+  rows.same("position_embedding/embeddings", "bert.embeddings.position_embeddings.weight");
+  rows.same("type_embeddings/embeddings", "bert.embeddings.token_type_embeddings.weight");
+  rows.norm("embeddings/layer_norm", "bert.embeddings.LayerNorm");
+  const std::string block = "transformer/layer_{}/";
+  for (const std::string part : {"query", "key", "value"}) {
+    rows.einsum_dense(block + "self_attention/" + part, kLayer + "attention.self." + part);
+  }
+  rows.einsum_dense(block + "self_attention/attention_output", kLayer + "attention.output.dense",
+                    Layout::kOutputsLast);
+  rows.norm(block + "self_attention_layer_norm", kLayer + "attention.output.LayerNorm");
+  rows.einsum_dense(block + "intermediate", kLayer + "intermediate.dense");
+  rows.einsum_dense(block + "output", kLayer + "output.dense");
+  rows.norm(block + "output_layer_norm", kLayer + "output.LayerNorm");
+  rows.einsum_dense("pooler_transform", "bert.pooler.dense");
+  rows.einsum_dense("pooler_dense", "bert.pooler.dense");  // of a head
+  rows.einsum_dense("next_sentence/logits", "cls.seq_relationship");
+  rows.einsum_dense("logits", "classifier");
+  rows.einsum_dense("cls/predictions/transform/dense", "cls.predictions.transform.dense");
+  rows.norm("cls/predictions/transform/LayerNorm", "cls.predictions.transform.LayerNorm");
+  rows.same("cls/predictions/output_bias/bias", "cls.predictions.bias");
+  return rows.take();
+}
+
+// Ends of the keys of heads. They consist of attributes. The dense layer beside an out_proj is the
+// pooler: see find_pooler().
+std::vector<Row> head_rows() {
+  Rows rows;
+  rows.same("masked_lm/embedding_table", "bert.embeddings.word_embeddings.weight");
+  rows.same("masked_lm/output_bias.Sbias", "cls.predictions.bias");
+  rows.same("masked_lm/bias", "cls.predictions.bias");
+  rows.einsum_dense("masked_lm/dense", "cls.predictions.transform.dense");
+  rows.norm("masked_lm/layer_norm", "cls.predictions.transform.LayerNorm");
+  rows.einsum_dense("next_sentence/out_proj", "cls.seq_relationship");
+  rows.einsum_dense("out_proj", "classifier");
+  return rows.take();
+}
+
 const std::vector<Row>& rows_of(TensorflowDialect dialect) {
   static const std::vector<Row> bert = bert_rows(), albert = albert_rows();
   return dialect == TensorflowDialect::kBert ? bert : albert;
+}
+
+// The row whose TensorFlow name is `name`.
+std::optional<MappedName> find_whole(std::span<const Row> rows, std::string_view name) {
+  for (const Row& row : rows) {
+    if (const auto number = match_numbered(row.tensorflow, name)) {
+      return MappedName{with_number(row.hugging_face, *number), row.layout};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -242,12 +220,7 @@ std::string with_number(std::string_view pattern, std::string_view number) {
 std::optional<MappedName> from_tensorflow1(std::string_view name, TensorflowDialect dialect) {
   constexpr std::string_view kHub = "module/";
   if (name.starts_with(kHub)) name.remove_prefix(kHub.size());
-  for (const Row& row : rows_of(dialect)) {
-    if (const auto number = match_numbered(row.tensorflow, name)) {
-      return MappedName{with_number(row.hugging_face, *number), row.layout};
-    }
-  }
-  return std::nullopt;
+  return find_whole(rows_of(dialect), name);
 }
 
 std::optional<MappedName> to_tensorflow1(std::string_view name, TensorflowDialect dialect) {
@@ -261,17 +234,8 @@ std::optional<MappedName> to_tensorflow1(std::string_view name, TensorflowDialec
 
 namespace {
 
-std::optional<MappedName> find_whole(std::span<const ModelGardenRow> rows, std::string_view key) {
-  for (const ModelGardenRow& row : rows) {
-    if (const auto number = match_numbered(row.key, key)) {
-      return MappedName{with_number(row.hugging_face, *number), row.layout};
-    }
-  }
-  return std::nullopt;
-}
-
 // Finds the row for the longest part of the key that begins after a "/" and ends with the key.
-std::optional<MappedName> find_end(std::span<const ModelGardenRow> rows, std::string_view key) {
+std::optional<MappedName> find_end(std::span<const Row> rows, std::string_view key) {
   while (true) {
     if (auto found = find_whole(rows, key)) return found;
     const size_t slash = key.find('/');
@@ -345,8 +309,8 @@ class LayersByNumber {
 // out_proj, or is saved under the name that checkpoint_items gives it.
 std::optional<MappedName> find_pooler(const std::set<std::string>& keys, std::string_view key) {
   for (const auto& [end, name, layout] :
-       {std::tuple("/kernel", "bert.pooler.dense.weight", TensorflowLayout::kInputsFirst),
-        std::tuple("/bias", "bert.pooler.dense.bias", TensorflowLayout::kVector)}) {
+       {std::tuple("/kernel", "bert.pooler.dense.weight", Layout::kInputsFirst),
+        std::tuple("/bias", "bert.pooler.dense.bias", Layout::kVector)}) {
     if (key.ends_with(cat("..pooler_dense", end))) return MappedName{name, layout};
     const std::string dense = cat("/dense", end);
     if (!key.ends_with(dense)) continue;
@@ -372,24 +336,26 @@ class KeyNames {
     if (auto found = in_encoder(key)) return found;
     const auto full_name = full_names_.find(key);
     if (full_name != full_names_.end()) {
-      if (auto found = find_end(model_garden_full_names(), full_name->second)) return found;
+      if (auto found = find_end(full_name_rows_, full_name->second)) return found;
     }
     if (auto found = find_pooler(keys_, key)) return found;
-    return find_end(model_garden_heads(), key);
+    return find_end(head_rows_, key);
   }
 
  private:
   std::optional<MappedName> in_encoder(std::string_view key) const {
     if (layers_) {
       const auto attributes = layers_->attributes(key);
-      return attributes ? find_whole(model_garden_attributes(), *attributes) : std::nullopt;
+      return attributes ? find_whole(attribute_rows_, *attributes) : std::nullopt;
     }
     if (!attribute_prefix_ || !key.starts_with(*attribute_prefix_)) return std::nullopt;
-    return find_whole(model_garden_attributes(), key.substr(attribute_prefix_->size()));
+    return find_whole(attribute_rows_, key.substr(attribute_prefix_->size()));
   }
 
   const std::set<std::string>& keys_;
   const std::map<std::string, std::string, std::less<>>& full_names_;
+  const std::vector<Row> attribute_rows_ = attribute_rows(), full_name_rows_ = full_name_rows(),
+                         head_rows_ = head_rows();
   std::optional<std::string> attribute_prefix_;
   std::optional<LayersByNumber> layers_;
 };
