@@ -47,6 +47,7 @@ Outcome on_device(const PjrtClient& client, bool donated, const ExecutableCache&
   // The plugin would choose a device of the first host.
   if (client.is_on_several_hosts()) options.device_ids = {client.devices().front().id};
   const PjrtExecutable program = cache.compile(client, CheckProgram::text(donated), options);
+  // The state stays on the device from step to step, and only losses come back.
   Outcome outcome{CheckProgram::first_state(), {}};
   std::vector<PjrtBuffer> state;
   for (size_t i = 0; i < outcome.state.size(); ++i) {
@@ -127,11 +128,13 @@ std::string CheckProgram::text(bool donated) {
   const Value x = graph.parameter(ElementType::kF32, {kRows, kInner});
   const Value t = graph.parameter(ElementType::kF32, x.shape());
   const Value b = inputs[0], f = inputs[1], g = inputs[2];
+  // loss = |tanh((x + b) f^T) g^T - t|^2, with x, t [rows,inner], f [outer,inner], g [inner,outer].
   const DotDims columns{.contracted_x = {1}, .contracted_y = {1}};
   const Value h = tanh(dot(x + broadcast(b, x.shape(), {1}), f, columns));
   const Value e = dot(h, g, columns) - t;
   const Value loss = reduce_sum(e * e);
 
+  // One step of AdamW without bias correction, with the gradient scaled to the norm 1.
   const std::vector<Value> slopes = gradients(loss, std::span(inputs).first(kParameters));
   Value squares = constant(graph, 0);
   for (const Value& slope : slopes) squares = squares + reduce_sum(slope * slope);

@@ -277,6 +277,7 @@ Error with_batch_that_fits(const Error& error, const EngineOptions& options,
   if (error.code() != Code::kMemory) return error;
   const std::optional<DeviceMemory> device = replicas.memory();
   if (!device || !device->limit) return error;
+  // What a batch takes, by the plugin's own count if a program was compiled, else by the estimate.
   const EngineMemory memory = xla_memory(options, replicas.total(), /*on_host=*/false);
   const size_t state = memory.parameters + memory.gradients + memory.moments;
   auto for_batch = static_cast<double>(memory.activations);
@@ -288,6 +289,7 @@ Error with_batch_that_fits(const Error& error, const EngineOptions& options,
   // The gradients of a single micro-batch do not grow with it.
   const double fixed =
       memory.gradients > 0 ? 0 : std::min(static_cast<double>(memory.moments) / 2, for_batch / 2);
+  // The part that grows with the tokens must fit beside the state and the fixed part.
   const double room = static_cast<double>(*device->limit) - static_cast<double>(state) - fixed;
   auto fitting = static_cast<int64_t>(tokens * room / std::max(for_batch - fixed, 1.0));
   // Something else is in the device's memory if that much did not fit.
@@ -433,6 +435,7 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
   if (updates) state.insert(state.end(), {&*first_moments_, &*second_moments_});
   if (kind == Kind::kAccumulation || kind == Kind::kApplication) state.push_back(&*gradients_);
   const bool is_local = kind == Kind::kInference;
+  // 1. The batch in rows of fixed shapes, and the program for its shape.
   if (batch != nullptr) {
     const ProfileScope scope(profiler_, "laying out the batch");
     work.batches.push_back(
@@ -443,6 +446,7 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
     const ProfileScope scope(profiler_, "looking up the program, or compiling it");
     return programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
   }();
+  // 2. The arguments of each replica: the state, scalars, and its part of the batch.
   if (updates) before_change();  // the program takes the buffers of the state
   std::vector<PjrtArguments> arguments(replicas_.count());
   for (size_t r = 0; r < arguments.size(); ++r) {
@@ -455,6 +459,7 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
       arguments[r].push_back(upload(work.batches.back().replicas[number].at(input), r, work));
     }
   }
+  // 3. The program starts. Its outputs replace the state that they were computed from.
   PjrtResults results = [&] {
     const ProfileScope scope(profiler_, "starting the program");
     return program.executable.execute(arguments);
@@ -480,6 +485,7 @@ bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const U
   // Several hosts must all start the same programs, so they agree before the first one.
   const bool agrees = replicas_.is_on_several_hosts() && options_.ranks.communicator != nullptr;
   if (agrees && any_rank(*options_.ranks.communicator, stop)) return false;
+  // Programs are only started here. collect_update() waits for the outcome.
   std::unique_ptr<Work> work = begin_work(inputs);
   std::vector<std::vector<PjrtBuffer>> outputs;
   for (const PackedBatch& batch : micro_batches) {
@@ -516,6 +522,8 @@ std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) try
   std::vector<std::array<float, 2>> sums(replicas_.count());
   Work work;  // after what is downloaded to, because it waits for that
   const auto outputs = start(XlaPrograms::Kind::kInference, &batch, work);
+  // Replicas have parts of the rows: their logits one after the other, and then in the batch's
+  // order.
   const size_t bytes = outputs[0][0].size_bytes();
   const int64_t columns = outputs[0][0].dimensions().back();
   logits.resize(replicas_.count() * bytes / sizeof(float));

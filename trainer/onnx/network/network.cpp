@@ -124,11 +124,8 @@ Value excluding_scores(const Value& is_kept) {
          constant(graph, std::numeric_limits<float>::lowest() / 2);
 }
 
-}  // namespace berth::onnx
+// ---- Attention, and what it knows of the places of tokens ---------------------------------------
 
-// What attention knows of the places of tokens: relative positions, rotary positions, windows and
-// biases by distance.
-namespace berth::onnx {
 namespace {
 
 // The least distance from which on all distances have the last row of the table, and their
@@ -181,6 +178,7 @@ void Network::add_relative_positions() {
   const auto rows_of = [&](const Value& distances) {
     return gather(rows_by_distance, clip(distances, -farthest, farthest) + middle);
   };
+  // All in terms of the length S of the batch, which the graph learns when it is called.
   const Value one = constant(graph, std::vector<int64_t>{1});
   const Value tokens = length(), first = tokens - one, width = tokens + first;
   const Value offsets =
@@ -302,6 +300,7 @@ Value Network::attend(int64_t layer, const Value& x) {
     k = rotate(*this, layer, transpose(parts[1], {0, 2, 1, 3}));
     k_transposed = transpose(k, {0, 1, 3, 2});
   }
+  // scores [B,A,S,S], with padding and windows excluded by a large negative addend.
   Value scores = matmul(q, k_transposed);  // [B,A,S,S]
   if (relative.table) scores = scores + relative_scores(*this, layer, q, k);
   const double terms = relative.table ? 3 : 1;

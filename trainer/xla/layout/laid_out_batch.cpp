@@ -21,6 +21,7 @@ RowPacking pack_rows(std::span<const int32_t> cu_seqlens, int64_t row_length) {
   std::stable_sort(longest_first.begin(), longest_first.end(),
                    [&](size_t a, size_t b) { return length(a) > length(b); });
 
+  // Best fit: the longest sequence first, into the row with the least room that is enough.
   RowPacking packing{
       .rows = 0, .row = std::vector<int32_t>(sequences), .column = std::vector<int32_t>(sequences)};
   std::set<std::pair<int64_t, int64_t>> free_columns;  // of each row that has any: {columns, row}

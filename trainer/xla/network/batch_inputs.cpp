@@ -14,6 +14,7 @@ BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchSha
     member = graph.parameter(element, dims);
     inputs.in_order.push_back({name, member});
   };
+  // Of each token [R,S].
   add("input_ids", inputs.input_ids, ElementType::kS32, tokens);
   add("position_ids", inputs.position_ids, ElementType::kS32, tokens);
   if (config.type_vocab_size > 0) {
@@ -22,6 +23,7 @@ BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchSha
   add("segment", inputs.segment, ElementType::kS32, tokens);
   add("place", inputs.place, ElementType::kS32, tokens);
   add("token_number", inputs.token_number, ElementType::kU32, tokens);
+  // Of sequences [B], and of masked tokens [M].
   if (is_of_sequences) {
     add("sequence_number", inputs.sequence_number, ElementType::kU32, sequences);
   }
@@ -29,6 +31,7 @@ BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchSha
     add("first_token", inputs.first_token, ElementType::kS32, sequences);
   }
   if (is_masked) add("masked", inputs.masked, ElementType::kS32, masked);
+  // Labels, or targets with a number for each output, and their weights.
   const bool has_targets = task.loss == LossKind::kSquaredError ||
                            task.loss == LossKind::kMeanSquaredError ||
                            task.loss == LossKind::kBinaryCrossEntropy;

@@ -9,6 +9,9 @@
 
 namespace berth {
 
+using stablehlo::barrier;
+using stablehlo::Comparison;
+using stablehlo::Dims;
 using stablehlo::ElementType;
 using stablehlo::Graph;
 using stablehlo::Value;
@@ -80,10 +83,6 @@ RandomWords random_words(DropoutGenerator generator, const RandomWords& counter,
 
 namespace {
 
-using stablehlo::barrier;
-using stablehlo::Comparison;
-using stablehlo::Dims;
-
 // Bit i of a word is set where element i of a block is dropped: where half i % 2 of word i / 2 of
 // the draw is below the threshold.
 Value decide(const RandomWords& draw, uint32_t threshold) {
@@ -153,6 +152,7 @@ Value DropoutMasks::factors(double p, uint32_t site, const Blocks& blocks) {
   const bool joins = together_ && layer >= 0;
   const uint32_t kind = joins ? site - 4 * static_cast<uint32_t>(layer) : site;
   Draw& draw = draws_[{kind, threshold, blocks[0].index(), blocks[1].index(), blocks[2].index()}];
+  // One draw for this site, or for all layers from this one on: [layers,...].
   if (!draw.dropped) {
     Dims shape = blocks[0].shape(), of_blocks;
     shape.insert(shape.begin(), joins ? layers_ - layer : 1);
@@ -166,6 +166,7 @@ Value DropoutMasks::factors(double p, uint32_t site, const Blocks& blocks) {
     // Without the barrier, a compiler would draw a block again for each of its elements.
     draw = {site, barrier(decide(words, threshold), step_words_)};
   }
+  // This site's part of it.
   const int64_t at = (site - draw.first_site) / 4;
   const Value dropped = reshape(slice(draw.dropped, 0, at, at + 1), blocks[0].shape());
   const float scale = 65536.0f / static_cast<float>(65536u - threshold);

@@ -11,6 +11,9 @@
 #include "trainer/model/table_rows.h"
 
 namespace berth {
+
+using stablehlo::concatenate;
+
 namespace {
 
 // Products with fewer outputs are classifiers, and stay in fp32.
@@ -184,13 +187,7 @@ Value activate(Value x, Activation activation) {
 Value add_to_rows(Value x, Value offsets) { return x + broadcast(offsets, x.shape(), {1}); }
 Value multiply_rows(Value x, Value factors) { return x * broadcast(factors, x.shape(), {1}); }
 
-}  // namespace berth
-
-// What attention knows of the places of tokens: relative positions, rotary positions and biases by
-// distance.
-namespace berth {
-
-using stablehlo::concatenate;
+// ---- Attention, and what it knows of the places of tokens ---------------------------------------
 
 namespace {
 
@@ -355,6 +352,8 @@ Value first_blocks(const ForwardPass& pass) {
 Value ForwardPass::attend(int64_t layer, Value x) {
   const auto [q, k, v] = project(*this, layer, x);
   const Dims outer = {0, 1};
+  // scores [R,A,S,S] between all tokens of a row. Keys of other sequences get -1e30, and so 0 in
+  // softmax.
   Value scores = rounded_dot(
       q, k, {.contracted_x = {3}, .contracted_y = {3}, .batch_x = outer, .batch_y = outer});
   if (relative_table) scores = scores + relative_scores(*this, layer, q, k);
@@ -370,11 +369,14 @@ Value ForwardPass::attend(int64_t layer, Value x) {
                                              layer_site(layer, LayerSite::kAttentionProbabilities),
                                              batch.token_number, first_blocks(*this)));
   });
+  // attended [R,A,S,D] = probabilities v.
   const Value attended =
       rounded_dot(probabilities, v,
                   {.contracted_x = {3}, .contracted_y = {2}, .batch_x = outer, .batch_y = outer});
   return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
 }
+
+// ---- Losses -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -438,6 +440,8 @@ Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
   const BatchInputs& batch = pass.batch;
   const Value segment = batch.segment;  // [R,S]
   const int64_t rows = segment.size(0), length = segment.size(1);
+  // row [B]: the row in which each sequence lies. is_inside [B,S]: the columns of that row that are
+  // its.
   const Value row = batch.first_token / static_cast<double>(length);  // s32 [B]
   const Value of_sequence = gather_rows(reshape(segment, {rows * length}), batch.first_token);
   const Value of_tokens = gather_rows(segment, row);  // [B,S]
@@ -477,13 +481,14 @@ Value vocabulary_predictions(const ForwardPass& pass, Value logits) {
   const int64_t rows = logits.size(0);
   const Value labels = reshape(pass.batch.labels, {rows});
   const Value losses = weights_of(log_sum_exp(logits) - pick(logits, labels), labels);
+  // The first id that has the maximum: the largest of the negated ids.
   const Value most = broadcast(reduce_max(logits, {1}), logits.shape(), {0});
   const Value column = iota(logits.graph(), ElementType::kS32, logits.shape(), 1);
   const Value id = convert(column, ElementType::kF32);
   const double no_id = -static_cast<double>(logits.size(1));
   const Value is_best = compare(logits, Comparison::kEqual, most);
   const Value first_id = negate(reduce_max(select(is_best, negate(id), no_id), {1}));
-  return stablehlo::concatenate({reshape(losses, {rows, 1}), reshape(first_id, {rows, 1})}, 1);
+  return concatenate({reshape(losses, {rows, 1}), reshape(first_id, {rows, 1})}, 1);
 }
 
 Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {

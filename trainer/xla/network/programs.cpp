@@ -15,6 +15,9 @@
 #include "trainer/xla/stablehlo/text.h"
 
 namespace berth {
+
+using stablehlo::array_of;
+
 namespace {
 
 // What an update reads, and what it makes of that. Each vector has an entry for each parameter that
@@ -33,8 +36,6 @@ struct Update {
   OptimizerState state;
   Value outcome;  // f32 [3], as in programs.h
 };
-
-using stablehlo::array_of;
 
 Value sum_of_squares(Value x) { return reduce_sum(x * x); }
 
@@ -64,6 +65,8 @@ Moved move(const Factors& factors, const ParameterSpec& spec, double rate_scale,
            Value m, Value v) {
   const auto& [beta1, beta2, epsilon] = factors.options.adamw;
   const double decay = spec.decays ? factors.options.weight_decay : 0;
+  // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  both corrected where they are
+  // used.
   g = g * factors.gradient_scale;
   m = m * static_cast<double>(beta1) + g * static_cast<double>(1.0f - beta1);
   v = v * static_cast<double>(beta2) + g * g * static_cast<double>(1.0f - beta2);
@@ -97,6 +100,7 @@ Value inverse(Value x) {
 Update apply_gradients(const OptimizerOptions& options, std::span<const ParameterSpec> specs,
                        const OptimizerState& state, const SummedGradients& summed,
                        Value steps_before, Value learning_rate) {
+  // 1. The norm of the mean's gradient, and the scale that clips it.
   Value squares = constant(learning_rate.graph(), 0);
   for (const Value& gradient : summed.gradients) squares = squares + sum_of_squares(gradient);
   const Value mean = inverse(summed.examples);
@@ -106,6 +110,7 @@ Update apply_gradients(const OptimizerOptions& options, std::span<const Paramete
     const Value most = constant(norm.graph(), options.max_grad_norm);
     scale = select(compare(norm, Comparison::kGreater, most), mean * (most * inverse(norm)), mean);
   }
+  // 2. What all parameters share.
   const Value updates = convert(steps_before, ElementType::kF32) + 1;
   const Factors factors{.options = options,
                         .gradient_scale = scale,
@@ -114,6 +119,7 @@ Update apply_gradients(const OptimizerOptions& options, std::span<const Paramete
                         .second_correction = bias_correction(options.adamw.beta2, updates)};
   int64_t deepest = 0;
   for (const ParameterSpec& spec : specs) deepest = std::max(deepest, spec.depth);
+  // 3. Each parameter moves, or stays if a number is not finite.
   const Value is_sound = is_finite(summed.loss_sum) & is_finite(norm);
   Update update{.state = {}, .outcome = array_of({summed.loss_sum, summed.examples, norm})};
   size_t i = 0;
@@ -131,10 +137,6 @@ Update apply_gradients(const OptimizerOptions& options, std::span<const Paramete
   }
   return update;
 }
-
-}  // namespace
-
-namespace {
 
 // A program that is being built: its inputs in their order, then what it computes, then its
 // outputs.

@@ -19,6 +19,8 @@ std::string serialized(const PjrtCompileOptions& options) {
   if (is_assigned && options.device_ids.size() != static_cast<size_t>(options.replicas)) {
     throw Error(Code::kInternal, "not every replica of a program has a device");
   }
+  // ExecutableBuildOptions of xla/pjrt/proto/compile_options.proto: device_ordinal (-1: any),
+  // num_replicas, num_partitions and, if it is given, device_assignment.
   ProtoWriter build;
   build.int64(1, -1);
   build.int64(4, options.replicas);
@@ -31,6 +33,7 @@ std::string serialized(const PjrtCompileOptions& options) {
     assignment.message(3, ids);
     build.message(9, assignment);
   }
+  // CompileOptionsProto: executable_build_options and env_option_overrides.
   ProtoWriter all;
   all.message(3, build);
   for (const auto& [name, value] : options.flags) {
@@ -115,6 +118,7 @@ PjrtResults PjrtExecutable::execute(std::span<const PjrtArguments> arguments) co
         cat("a program of ", replicas_, " replicas was given arguments for ", arguments.size()),
         plugin_->path());
   }
+  // Lists of C pointers: [replica][argument] to read, [replica][output] to be filled.
   const size_t count = arguments[0].size();
   std::vector<PJRT_Buffer*> inputs, results(replicas_ * outputs_);
   for (const PjrtArguments& of_replica : arguments) {
@@ -131,6 +135,7 @@ PjrtResults PjrtExecutable::execute(std::span<const PjrtArguments> arguments) co
   }
   std::vector<PJRT_Event*> events(replicas_);
 
+  // The call returns when the program is queued. Events say when each replica is done.
   auto options = pjrt_args<PJRT_ExecuteOptions>(PJRT_ExecuteOptions_STRUCT_SIZE);
   auto execution = PJRT_ARGS(LoadedExecutable_Execute);
   execution.executable = loaded_.get();
@@ -142,6 +147,7 @@ PjrtResults PjrtExecutable::execute(std::span<const PjrtArguments> arguments) co
   execution.device_complete_events = events.data();
   PJRT_CALL(*plugin_, LoadedExecutable_Execute, args = execution);
 
+  // From here on the outputs are owned.
   PjrtResults out;
   out.outputs.resize(replicas_);
   for (size_t r = 0; r < replicas_; ++r) {

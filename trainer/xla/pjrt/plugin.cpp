@@ -49,20 +49,6 @@ void check_library_is_whole(const std::string& path) {
               path, "download it again");
 }
 
-}  // namespace
-
-void end_at_once_on_exit() {
-  // exit() calls this before the destructors of static objects, with the process's exit code.
-  ::on_exit(
-      [](int status, void*) {
-        std::fflush(nullptr);
-        ::_exit(status);
-      },
-      nullptr);
-}
-
-namespace {
-
 const char kNameAPlugin[] = "name the shared library of a PJRT plugin";
 
 const PJRT_Api* table_of(const std::string& path) {
@@ -138,6 +124,16 @@ PjrtPlugin::PjrtPlugin(std::string path, double deadline_s) : path_(std::move(pa
 
 std::string PjrtPlugin::api_version() const {
   return cat(table_->pjrt_api_version.major_version, ".", table_->pjrt_api_version.minor_version);
+}
+
+void end_at_once_on_exit() {
+  // exit() calls this before the destructors of static objects, with the process's exit code.
+  ::on_exit(
+      [](int status, void*) {
+        std::fflush(nullptr);
+        ::_exit(status);
+      },
+      nullptr);
 }
 
 }  // namespace berth

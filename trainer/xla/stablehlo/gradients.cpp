@@ -135,6 +135,7 @@ Derivatives both(Value of_first, Value of_second) { return {of_first, of_second}
 const auto& rules() {
   using A = const Applied&;
   using D = Derivatives;
+  // a.d is the derivative by the result, and the rules give the derivatives by the operands.
   static const std::map<Op, D (*)(A)> all = {
       {Op::kNegate, [](A a) { return D{negate(a.d)}; }},
       {Op::kExp, [](A a) { return D{a.d * a.y}; }},
@@ -256,6 +257,7 @@ std::vector<Value> gradients(Value loss, std::span<const Value> wrt) {
   std::vector<Value> derivative(loss.index() + 1);
   derivative[loss.index()] = constant(graph, 1);
   Recomputation values(graph);
+  // From the last node to the first: each node adds to the derivatives of its operands.
   for (uint32_t i = loss.index() + 1; i-- > 0;) {
     const Node& node = graph.node(i);
     if (!derivative[i] || !depends[i] || node.operands.empty()) continue;
@@ -269,6 +271,7 @@ std::vector<Value> gradients(Value loss, std::span<const Value> wrt) {
       sum = sum ? sum + all[k] : all[k];
     }
   }
+  // What the loss does not depend on has the derivative 0.
   std::vector<Value> results;
   for (const Value& value : wrt) {
     const bool reached = value.index() <= loss.index() && derivative[value.index()];

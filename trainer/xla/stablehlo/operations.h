@@ -9,8 +9,14 @@
 
 #include "trainer/xla/stablehlo/graph.h"
 
-// Lists of the numbers of dimensions.
+// The operations of a program, as functions of values. Each adds a node, or more, to the graph of
+// its operands and returns the result. The StableHLO specification defines what they compute.
+//
+// Operands must belong to one graph. Shapes and element types are checked at once: a mismatch is a
+// bug of the caller and throws Error{kInternal} with the operation and the types.
 namespace berth::stablehlo {
+
+// ---- Lists of the numbers of dimensions ---------------------------------------------------------
 
 // first, first + 1, ...
 inline Dims range(size_t first, size_t count) {
@@ -54,14 +60,7 @@ inline Dims inverse(const Dims& permutation) {
   return result;
 }
 
-}  // namespace berth::stablehlo
-
-// The operations of a program, as functions of values. Each adds a node, or more, to the graph of
-// its operands and returns the result. The StableHLO specification defines what they compute.
-//
-// Operands must belong to one graph. Shapes and element types are checked at once: a mismatch is a
-// bug of the caller and throws Error{kInternal} with the operation and the types.
-namespace berth::stablehlo {
+// ---- Operations ---------------------------------------------------------------------------------
 
 // Numbers. An array has one dimension.
 Value constant(Graph& graph, double number, ElementType element = ElementType::kF32,

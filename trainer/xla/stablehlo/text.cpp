@@ -108,6 +108,8 @@ std::string operation_text(const Graph& graph, const Node& node,
     operands += (i == 0 ? "" : ", ") + names[node.operands[i]];
     types += (i == 0 ? "" : ", ") + type_of(i).text();
   }
+  // Most operations are printed as "name %a, %b : types". The others have the general form
+  // "name"(%a, %b) <{...}> : types.
   const std::string name = std::string("stablehlo.") + name_of(node.op);
   const std::string type = node.type.text(), signature = cat(" : (", types, ") -> ", type);
   const std::string plain = name + " " + operands, quoted = cat("\"", name, "\"(", operands, ")");
@@ -127,6 +129,7 @@ std::string operation_text(const Graph& graph, const Node& node,
     case Op::kSelect:
       return cat(plain, " : ", type_of(0).text(), ", ", type);
     case Op::kIsFinite:
+    // Where the result has another type than the operands, the signature names both.
     case Op::kConvert:
     case Op::kReshape:
       return plain + signature;
@@ -140,6 +143,7 @@ std::string operation_text(const Graph& graph, const Node& node,
     case Op::kPad:
       return cat(plain, ", low = ", list(dims), ", high = ", list(node.attributes[1]),
                  ", interior = ", list(Dims(dims.size())), signature);
+    // Reductions, and what has a body or a list of dimension numbers.
     case Op::kReduceSum:
     case Op::kReduceMax:
       return cat(name, "(", names[node.operands[0]], " init: ", names[node.operands[1]],
@@ -208,6 +212,7 @@ std::string to_text(std::span<const Value> inputs, std::span<const Value> output
     if (inputs[i].node().op != Op::kParameter) fail("to_text", "no parameter", {inputs[i]});
     names[inputs[i].index()] = "%arg" + std::to_string(i);
   }
+  // The function with its arguments, then a line for each live node that computes something.
   std::string text = "module @berth {\nfunc.func public @main(" +
                      arguments(inputs, outputs, aliases) + ") -> (" + list_of_types(outputs) +
                      ") {\n";
@@ -217,6 +222,7 @@ std::string to_text(std::span<const Value> inputs, std::span<const Value> output
     const Node& node = graph.node(i);
     if (node.op == Op::kParameter) {
       if (names[i].empty()) throw Error(Code::kInternal, "an input is missing", "to_text");
+      // Marks for reverse mode compute nothing: they are their first operand.
     } else if (node.op >= Op::kSoftmax) {
       names[i] = names[node.operands[0]];
     } else {
