@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+// Base64 (RFC 4648). Thread-safe. Throws nothing.
 namespace berth {
 
 std::string base64(std::string_view bytes);     // RFC 4648, section 4

@@ -19,6 +19,16 @@ size_t MemorySource::read(std::span<std::byte> buffer) {
   return size;
 }
 
+size_t read_fully(ByteSource& source, std::span<std::byte> buffer) {
+  size_t filled = 0;
+  while (filled < buffer.size()) {
+    const size_t count = source.read(buffer.subspan(filled));
+    if (count == 0) break;
+    filled += count;
+  }
+  return filled;
+}
+
 std::vector<std::byte> read_all(ByteSource& source, uint64_t limit_bytes, const std::string& what) {
   constexpr size_t kStep = size_t{1} << 16;
   std::vector<std::byte> bytes;

@@ -101,6 +101,10 @@ class MemorySource final : public ByteSource {
   Bytes rest_;
 };
 
+// Fills `buffer` from `source`. Returns the number of bytes, which is less only at the end of the
+// source.
+size_t read_fully(ByteSource& source, std::span<std::byte> buffer);
+
 // Reads `source` to its end. Throws kMemory, naming `what`, if more than `limit_bytes` arrive.
 std::vector<std::byte> read_all(ByteSource& source, uint64_t limit_bytes, const std::string& what);
 

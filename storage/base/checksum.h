@@ -7,6 +7,8 @@
 
 #include "storage/base/bytes.h"
 
+// Checksums of bytes and of streams. The functions are thread-safe; Checksum and the streams around
+// others are not. A checksum throws nothing; a stream throws what the inner one throws.
 namespace berth {
 
 // CRC-32 as zip and gzip use it (reflected polynomial 0xEDB88320, APPNOTE 4.4.7). It uses

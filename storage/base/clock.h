@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+// Clocks and pauses, as functions that a test can replace. Thread-safe. Throws nothing.
 namespace berth {
 
 // Returns seconds since some fixed moment. Tests pass a clock of their own.

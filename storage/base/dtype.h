@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+// The types of tensors' elements. Thread-safe. Throws nothing.
 namespace berth {
 
 // Element types of tensors, on disk and in memory.

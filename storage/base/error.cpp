@@ -1,7 +1,26 @@
 #include "storage/base/error.h"
 
+#include <cstddef>
+#include <iterator>
+
 namespace berth {
 namespace {
+
+struct CodeRow {
+  int exit_code;
+  std::string_view reason;
+};
+
+// In the order of Code.
+constexpr CodeRow kCodes[] = {
+    {1, "internal"},     {2, "usage"},         {3, "bad_data"},     {3, "corrupt"},
+    {4, "not_found"},    {4, "not_permitted"}, {5, "incompatible"}, {6, "in_use"},
+    {10, "unavailable"}, {10, "no_space"},     {11, "peer_lost"},   {12, "hung"},
+    {13, "diverged"},    {14, "memory"},       {143, "stopped"},
+};
+static_assert(std::size(kCodes) == static_cast<size_t>(Code::kStopped) + 1);
+
+const CodeRow& row_of(Code code) { return kCodes[static_cast<size_t>(code)]; }
 
 std::string sentence(const std::string& what, const std::string& where, const std::string& hint) {
   std::string text = where.empty() ? what : where + ": " + what;
@@ -11,74 +30,9 @@ std::string sentence(const std::string& what, const std::string& where, const st
 
 }  // namespace
 
-int exit_code(Code code) {
-  switch (code) {
-    case Code::kInternal:
-      return 1;
-    case Code::kUsage:
-      return 2;
-    case Code::kBadData:
-    case Code::kCorrupt:
-      return 3;
-    case Code::kNotFound:
-    case Code::kNotPermitted:
-      return 4;
-    case Code::kIncompatible:
-      return 5;
-    case Code::kInUse:
-      return 6;
-    case Code::kUnavailable:
-    case Code::kNoSpace:
-      return 10;
-    case Code::kPeerLost:
-      return 11;
-    case Code::kHung:
-      return 12;
-    case Code::kDiverged:
-      return 13;
-    case Code::kMemory:
-      return 14;
-    case Code::kStopped:
-      return 143;
-  }
-  return 1;
-}
+int exit_code(Code code) { return row_of(code).exit_code; }
 
-std::string_view reason(Code code) {
-  switch (code) {
-    case Code::kInternal:
-      return "internal";
-    case Code::kUsage:
-      return "usage";
-    case Code::kBadData:
-      return "bad_data";
-    case Code::kCorrupt:
-      return "corrupt";
-    case Code::kNotFound:
-      return "not_found";
-    case Code::kNotPermitted:
-      return "not_permitted";
-    case Code::kIncompatible:
-      return "incompatible";
-    case Code::kInUse:
-      return "in_use";
-    case Code::kUnavailable:
-      return "unavailable";
-    case Code::kNoSpace:
-      return "no_space";
-    case Code::kPeerLost:
-      return "peer_lost";
-    case Code::kHung:
-      return "hung";
-    case Code::kDiverged:
-      return "diverged";
-    case Code::kMemory:
-      return "memory";
-    case Code::kStopped:
-      return "stopped";
-  }
-  return "internal";
-}
+std::string_view reason(Code code) { return row_of(code).reason; }
 
 Error::Error(Code code, const std::string& what, const std::string& where, const std::string& hint)
     : std::runtime_error(sentence(what, where, hint)),

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+// The program's errors: one exception type, whose code decides the exit code. Plain values. Throws
+// nothing itself.
 namespace berth {
 
 // The reasons for which a job stops. Each code maps to one process exit code, which tells a

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace berth {
 namespace {
@@ -14,16 +15,6 @@ Value parse_bounded(std::string_view text,
 }
 
 }  // namespace
-
-size_t nesting_depth(std::string_view json) {
-  JsonNesting nesting;
-  size_t deepest = 0;
-  for (const char next : json) {
-    nesting.add(next);
-    deepest = std::max(deepest, nesting.depth());
-  }
-  return deepest;
-}
 
 Json parse_json(std::string_view text) { return parse_bounded<Json>(text); }
 
@@ -52,6 +43,67 @@ std::string to_ascii_text(const Json& value) {
 
 std::string to_text(const OrderedJson& value, int indent) {
   return value.dump(indent, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
+}
+
+JsonObject::JsonObject(const Json* object, Refuse refuse)
+    : object_(object != nullptr && object->is_object() ? object : nullptr),
+      refuse_(std::move(refuse)) {}
+
+const Json* JsonObject::find(const std::string& name) const {
+  if (object_ == nullptr) return nullptr;
+  const auto found = object_->find(name);
+  return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+bool JsonObject::accept(bool fits, const std::string& name, const char* problem) const {
+  if (!fits && refuse_) refuse_(name, problem);
+  return fits;
+}
+
+const Json* JsonObject::object(const std::string& name) const {
+  const Json* value = find(name);
+  return value && accept(value->is_object(), name, "is not an object") ? value : nullptr;
+}
+
+const Json* JsonObject::list(const std::string& name) const {
+  const Json* value = find(name);
+  return value && accept(value->is_array(), name, "is not a list") ? value : nullptr;
+}
+
+std::optional<std::string> JsonObject::text(const std::string& name) const {
+  const Json* value = find(name);
+  if (!value || !accept(value->is_string(), name, "is not text")) return std::nullopt;
+  return value->get<std::string>();
+}
+
+std::optional<int64_t> JsonObject::integer(const std::string& name) const {
+  const Json* value = find(name);
+  if (!value || !accept(value->is_number_integer(), name, "is not an integer")) return std::nullopt;
+  return value->get<int64_t>();
+}
+
+std::optional<uint64_t> JsonObject::count(const std::string& name) const {
+  const Json* value = find(name);
+  if (!value || !accept(value->is_number_unsigned(), name, "is not a whole number of 0 or more")) {
+    return std::nullopt;
+  }
+  return value->get<uint64_t>();
+}
+
+std::optional<double> JsonObject::number(const std::string& name) const {
+  const Json* value = find(name);
+  if (!value || !accept(value->is_number(), name, "is not a number")) return std::nullopt;
+  return value->get<double>();
+}
+
+size_t nesting_depth(std::string_view json) {
+  JsonNesting nesting;
+  size_t deepest = 0;
+  for (const char next : json) {
+    nesting.add(next);
+    deepest = std::max(deepest, nesting.depth());
+  }
+  return deepest;
 }
 
 }  // namespace berth

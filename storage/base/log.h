@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+// The program's log. log() throws nothing of its own.
 namespace berth {
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+// What this process may use and has used, as the kernel says. Thread-safe. What cannot be read is
+// nullopt or 0, and nothing throws.
 namespace berth {
 
 // Returns the CPU quota of this process's cgroup, in CPUs: 1.5 means one and a half. The quota is

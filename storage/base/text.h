@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+// Small functions on texts: for messages, names, numbers and positions. Thread-safe. Malformed text
+// is no error: a function says what it makes of it.
 namespace berth {
 
 // Texts of data, names of files and answers of servers may contain characters that a terminal acts

@@ -81,5 +81,25 @@ TEST(ReadAll, NamesWhatIsTooLarge) {
               ThrowsCode(Code::kMemory, "vocabulary"));
 }
 
+// Gives one byte at a time.
+class SlowSource final : public ByteSource {
+ public:
+  explicit SlowSource(std::string_view text) : text_(as_bytes(text)) {}
+  size_t read(std::span<std::byte> buffer) override { return text_.read(buffer.first(1)); }
+
+ private:
+  MemorySource text_;
+};
+
+TEST(ReadFully, FillsTheBufferUnlessTheSourceEnds) {
+  SlowSource source("abcde");
+  std::array<std::byte, 3> buffer{};
+  EXPECT_EQ(read_fully(source, buffer), 3u);
+  EXPECT_EQ(as_text(buffer), "abc");
+  EXPECT_EQ(read_fully(source, buffer), 2u);
+  EXPECT_EQ(as_text(Bytes(buffer).first(2)), "de");
+  EXPECT_EQ(read_fully(source, buffer), 0u);
+}
+
 }  // namespace
 }  // namespace berth

@@ -4,6 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+#include "tests/support/throws_code.h"
+
 namespace berth {
 namespace {
 
@@ -52,6 +56,58 @@ TEST(Json, BytesThatAreNotUtf8AreReplaced) {
             "\"a\xEF\xBF\xBD"
             "b\"");
   EXPECT_EQ(to_text(OrderedJson("\xC3")), "\"\xEF\xBF\xBD\"");
+}
+
+TEST(JsonObject, GivesMembersOfTheirTypes) {
+  const Json object = parse_json(
+      R"({"text": "a", "none": null, "integer": -2, "count": 3, "real": 0.5, "list": [1],
+          "object": {"text": "b"}})");
+  const JsonObject members(&object);
+  EXPECT_EQ(members.text("text"), "a");
+  EXPECT_EQ(members.integer("integer"), -2);
+  EXPECT_EQ(members.integer("count"), 3);
+  EXPECT_EQ(members.count("count"), 3u);
+  EXPECT_EQ(members.number("integer"), -2);
+  EXPECT_EQ(members.number("real"), 0.5);
+  EXPECT_EQ(to_text(*members.list("list")), "[1]");
+  EXPECT_EQ(JsonObject(members.object("object")).text("text"), "b");
+}
+
+TEST(JsonObject, TakesOtherTypesForAbsentIfNothingRefusesThem) {
+  const Json object = parse_json(R"({"none": null, "text": "a", "integer": -2, "list": [1]})");
+  const JsonObject members(&object);
+  EXPECT_EQ(members.find("none"), nullptr);
+  EXPECT_EQ(members.find("other"), nullptr);
+  EXPECT_EQ(members.text("none"), std::nullopt);
+  EXPECT_EQ(members.text("integer"), std::nullopt);
+  EXPECT_EQ(members.integer("text"), std::nullopt);
+  EXPECT_EQ(members.count("integer"), std::nullopt);
+  EXPECT_EQ(members.number("text"), std::nullopt);
+  EXPECT_EQ(members.object("list"), nullptr);
+  EXPECT_EQ(members.list("text"), nullptr);
+  for (const char* text : {"[1]", "7", "null", "{"}) {
+    const Json value = parse_json(text);
+    EXPECT_EQ(JsonObject(&value).find("text"), nullptr) << text;
+  }
+  EXPECT_EQ(JsonObject(nullptr).find("text"), nullptr);
+}
+
+TEST(JsonObject, RefusesOtherTypesByName) {
+  const Json object = parse_json(R"({"none": null, "text": "a", "integer": -2})");
+  const JsonObject members(&object, [](const std::string& name, const std::string& problem) {
+    throw Error(Code::kBadData, cat(quoted(name), " ", problem));
+  });
+  EXPECT_EQ(members.text("none"), std::nullopt);
+  EXPECT_EQ(members.text("other"), std::nullopt);
+  const auto expect_refused = [](const auto& read, const char* message) {
+    EXPECT_THAT(read, ThrowsCode(Code::kBadData, message));
+  };
+  expect_refused([&] { members.text("integer"); }, R"("integer" is not text)");
+  expect_refused([&] { members.integer("text"); }, R"("text" is not an integer)");
+  expect_refused([&] { members.count("integer"); }, R"("integer" is not a whole number of 0 or)");
+  expect_refused([&] { members.number("text"); }, R"("text" is not a number)");
+  expect_refused([&] { members.object("text"); }, R"("text" is not an object)");
+  expect_refused([&] { members.list("text"); }, R"("text" is not a list)");
 }
 
 TEST(Json, NonAsciiCharactersCanBeEscaped) {
