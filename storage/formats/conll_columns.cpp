@@ -15,184 +15,6 @@
 namespace berth {
 namespace {
 
-// Finds the columns of words and of tags by what the first lines of a file show. Columns count
-// from 0; find_conll_layout() says which one is which.
-class ConllFinder {
- public:
-  // Each line of `sentences` has `fields` fields.
-  ConllFinder(const std::vector<ConllLines>& sentences, size_t fields);
-
-  const ColumnLook& look(size_t column) const { return looks_[column]; }
-  bool has_tags() const { return !tags_.empty(); }  // of entities
-  bool counts_words() const { return looks_[0].counts || looks_[0].may_count; }
-  bool is_conllu() const;
-  // Whether a column is a text, as words are: no tags, no numbers and not the same in a sentence.
-  bool is_text(size_t column) const;
-  // Whether a column, or one of those before it, may have tags.
-  bool may_be_tag(size_t column) const { return is_text(column) || is_taken(column); }
-  bool may_have_tag_before(size_t column) const;
-  // Whether a column has no tags of entities, and another one has.
-  bool is_worse_tag(size_t column) const { return has_tags() && !is_taken(column); }
-
-  // The word; `tag` is known not to be it.
-  size_t word(std::optional<size_t> tag, bool ignores_tags) const;
-  // The job's column of words, unless this file has numbers or tags there; then it is `seen`.
-  // Throws kBadData where an earlier column may have the words, too.
-  size_t usual_word(size_t usual, size_t seen) const;
-  // Throws kBadData where a column before the word says that a block of lines has many sentences.
-  void require_blank_lines(size_t word) const;
-  // The column of entities or phrases; nullopt: there is none. The tag where no column has tags of
-  // entities. `wanted` is what the tags say. Both throw kBadData where no column is better than
-  // another, unless "any" is wanted.
-  std::optional<size_t> iob_tag(size_t word, std::string_view wanted) const;
-  size_t other_tag(size_t word, std::string_view wanted) const;
-
- private:
-  bool is_taken(size_t column) const;  // by tags
-
-  const size_t fields_;
-  size_t sentences_ = 0;
-  std::vector<ColumnLook> looks_;
-  std::vector<size_t> tags_;  // the columns with tags of entities
-};
-
-constexpr size_t kConlluFields = 10;
-constexpr const char* kNameTags = "name the column of tags with --label-column N, counted from 1";
-
-// "2, 3 and 4", counted from 1.
-std::string numbers_of(const std::vector<size_t>& columns) {
-  std::string text;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    text += cat(i == 0 ? "" : i + 1 == columns.size() ? " and " : ", ", columns[i] + 1);
-  }
-  return text;
-}
-
-ConllFinder::ConllFinder(const std::vector<ConllLines>& sentences, size_t fields)
-    : fields_(fields) {
-  for (size_t i = 0; i < fields; ++i) looks_.push_back(look_at_column(sentences, i));
-  sentences_ = sentences.size();
-  for (size_t i = 0; fields > 1 && i < fields; ++i) {
-    if (looks_[i].is_tag()) tags_.push_back(i);
-  }
-  if (tags_.size() == fields) tags_.erase(tags_.begin());
-}
-
-bool ConllFinder::may_have_tag_before(size_t column) const {
-  for (size_t i = 0; i < column; ++i) {
-    if (may_be_tag(i)) return true;
-  }
-  return false;
-}
-
-bool ConllFinder::is_text(size_t column) const {
-  const ColumnLook& look = looks_[column];
-  return !is_taken(column) && !look.counts && !look.is_place && !look.is_constant &&
-         !look.is_number && !look.is_fraction && !look.is_filler;
-}
-
-size_t ConllFinder::word(std::optional<size_t> tag, bool ignores_tags) const {
-  std::vector<size_t> texts, open;
-  bool has_tag = ignores_tags || tag || has_tags();
-  for (size_t i = 0; i < fields_; ++i) {
-    has_tag = has_tag || is_taken(i);
-    if (is_taken(i) || i == tag) continue;
-    open.push_back(i);
-    if (is_text(i)) texts.push_back(i);
-  }
-  for (const size_t i : open) {
-    const ColumnLook& look = looks_[i];
-    if (is_text(i)) return i;
-    if (look.counts || look.is_place) continue;
-    // Numbers, and cells that are alike, are words where no other column is left for the words.
-    const bool has_needed_tag = has_tag || (look.may_count && sentences_ > 2);
-    const auto behind = std::ranges::count_if(texts, [&](size_t text) { return text > i; });
-    if (behind < (has_needed_tag ? 1 : 2)) return i;
-    if (ignores_tags && fields_ == 2 && looks_[1].has_outside) return i;
-  }
-  const auto last = std::ranges::find_if(
-      open, [&](size_t i) { return !looks_[i].counts && !looks_[i].is_place; });
-  if (last != open.end()) return *last;
-  if (!open.empty()) return open.back();
-  return tag == 0 && fields_ > 1 ? 1 : 0;
-}
-
-bool ConllFinder::is_conllu() const {
-  const bool counts = looks_[0].counts || looks_[0].may_count;
-  return counts && fields_ == kConlluFields;
-}
-
-size_t ConllFinder::usual_word(size_t usual, size_t seen) const {
-  if (usual == seen || !is_text(usual)) return seen;
-  for (size_t i = 0; i < usual; ++i) {
-    if (!is_text(i)) continue;
-    throw Error(Code::kBadData,
-                cat("the job's words were in column ", usual + 1, ", but here column ", i + 1,
-                    " may have them, too"),
-                "", "name the column of words with --text-column N, counted from 1");
-  }
-  return usual;
-}
-
-std::optional<size_t> ConllFinder::iob_tag(size_t word, std::string_view wanted) const {
-  if (tags_.size() < 2) return tags_.empty() ? std::nullopt : std::optional(tags_[0]);
-  std::vector<size_t> entities;
-  for (const size_t tag : tags_) {
-    if (!looks_[tag].is_chunk) entities.push_back(tag);
-  }
-  if (entities.size() == 1) return entities[0];
-  const std::vector<size_t>& found = entities.empty() ? tags_ : entities;
-  const bool is_next = std::ranges::find(found, word + 1) != found.end();
-  if (looks_[0].counts && is_next) return word + 1;
-  if (found.back() == fields_ - 1 && looks_[found.back()].is_iob) return found.back();
-  if (wanted == "any") return found.back();
-  throw Error(Code::kBadData, cat("columns ", numbers_of(found), " may hold the tags"), "",
-              kNameTags);
-}
-
-size_t ConllFinder::other_tag(size_t word, std::string_view wanted) const {
-  std::vector<size_t> others, outside, with_outside;
-  for (size_t i = 0; i < fields_; ++i) {
-    const ColumnLook& look = looks_[i];
-    if (look.is_outside && i != word) outside.push_back(i);
-    const bool is_number_before = i < word && !is_text(i);
-    if (i == word || look.is_filler || look.is_fraction || is_number_before) continue;
-    others.push_back(i);
-    if (look.has_outside) with_outside.push_back(i);
-  }
-  if (!outside.empty() && outside.back() + 1 == fields_) return outside.back();
-  if (wanted != "ner") {
-    if (is_conllu() && wanted != "any") {
-      throw Error(Code::kBadData, "is CoNLL-U, whose lines have several kinds of tags", "",
-                  "pass --task pos, or name a column with --label-column N, counted from 1");
-    }
-    if (others.empty() && !outside.empty()) return outside.back();
-    return others.empty() ? fields_ - 1 : others.back();
-  }
-  if (outside.size() == 1) return outside[0];
-  if (with_outside.size() == 1) return with_outside[0];
-  if (others.size() == 1) return others[0];
-  if (fields_ == 2) return 1 - word;
-  throw Error(Code::kBadData, "no column has the tags of entities (B-NAME, I-NAME, O)", "",
-              kNameTags);
-}
-
-void ConllFinder::require_blank_lines(size_t word) const {
-  for (size_t i = 0; i < word; ++i) {
-    if (!looks_[i].numbers_sentences || looks_[i].is_constant) continue;
-    throw Error(
-        Code::kBadData,
-        cat("column ", i + 1, " numbers the sentences, but no blank lines stand between them"), "",
-        "put a blank line after each sentence, or write a line sentence_id, word, tag "
-        "first and let the file's name end in .tsv");
-  }
-}
-
-bool ConllFinder::is_taken(size_t column) const {
-  if (has_tags()) return std::ranges::find(tags_, column) != tags_.end();
-  return looks_[column].is_outside && fields_ > 1;
-}
-
 constexpr std::array<std::string_view, 10> kPhrases = {"NP",   "VP",  "PP",   "ADVP",  "SBAR",
                                                        "ADJP", "PRT", "INTJ", "CONJP", "LST"};
 
@@ -329,6 +151,174 @@ ColumnLook look_at_column(const std::vector<ConllLines>& sentences, size_t colum
 }
 
 namespace {
+
+constexpr size_t kConlluFields = 10;
+constexpr const char* kNameTags = "name the column of tags with --label-column N, counted from 1";
+
+// "2, 3 and 4", counted from 1.
+std::string numbers_of(const std::vector<size_t>& columns) {
+  std::string text;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    text += cat(i == 0 ? "" : i + 1 == columns.size() ? " and " : ", ", columns[i] + 1);
+  }
+  return text;
+}
+
+// Finds the columns of words and of tags by what the first lines of a file show. Columns count
+// from 0; find_conll_layout() says which one is which.
+class ConllFinder {
+ public:
+  // Each line of `sentences` has `fields` fields.
+  ConllFinder(const std::vector<ConllLines>& sentences, size_t fields) : fields_(fields) {
+    for (size_t i = 0; i < fields; ++i) looks_.push_back(look_at_column(sentences, i));
+    sentences_ = sentences.size();
+    for (size_t i = 0; fields > 1 && i < fields; ++i) {
+      if (looks_[i].is_tag()) tags_.push_back(i);
+    }
+    if (tags_.size() == fields) tags_.erase(tags_.begin());
+  }
+
+  const ColumnLook& look(size_t column) const { return looks_[column]; }
+  bool has_tags() const { return !tags_.empty(); }  // of entities
+  bool counts_words() const { return looks_[0].counts || looks_[0].may_count; }
+
+  bool is_conllu() const {
+    const bool counts = looks_[0].counts || looks_[0].may_count;
+    return counts && fields_ == kConlluFields;
+  }
+
+  // Whether a column is a text, as words are: no tags, no numbers and not the same in a sentence.
+  bool is_text(size_t column) const {
+    const ColumnLook& look = looks_[column];
+    return !is_taken(column) && !look.counts && !look.is_place && !look.is_constant &&
+           !look.is_number && !look.is_fraction && !look.is_filler;
+  }
+
+  // Whether a column, or one of those before it, may have tags.
+  bool may_be_tag(size_t column) const { return is_text(column) || is_taken(column); }
+
+  bool may_have_tag_before(size_t column) const {
+    for (size_t i = 0; i < column; ++i) {
+      if (may_be_tag(i)) return true;
+    }
+    return false;
+  }
+
+  // Whether a column has no tags of entities, and another one has.
+  bool is_worse_tag(size_t column) const { return has_tags() && !is_taken(column); }
+
+  // The word; `tag` is known not to be it.
+  size_t word(std::optional<size_t> tag, bool ignores_tags) const {
+    std::vector<size_t> texts, open;
+    bool has_tag = ignores_tags || tag || has_tags();
+    for (size_t i = 0; i < fields_; ++i) {
+      has_tag = has_tag || is_taken(i);
+      if (is_taken(i) || i == tag) continue;
+      open.push_back(i);
+      if (is_text(i)) texts.push_back(i);
+    }
+    for (const size_t i : open) {
+      const ColumnLook& look = looks_[i];
+      if (is_text(i)) return i;
+      if (look.counts || look.is_place) continue;
+      // Numbers, and cells that are alike, are words where no other column is left for the words.
+      const bool has_needed_tag = has_tag || (look.may_count && sentences_ > 2);
+      const auto behind = std::ranges::count_if(texts, [&](size_t text) { return text > i; });
+      if (behind < (has_needed_tag ? 1 : 2)) return i;
+      if (ignores_tags && fields_ == 2 && looks_[1].has_outside) return i;
+    }
+    const auto last = std::ranges::find_if(
+        open, [&](size_t i) { return !looks_[i].counts && !looks_[i].is_place; });
+    if (last != open.end()) return *last;
+    if (!open.empty()) return open.back();
+    return tag == 0 && fields_ > 1 ? 1 : 0;
+  }
+
+  // The job's column of words, unless this file has numbers or tags there; then it is `seen`.
+  // Throws kBadData where an earlier column may have the words, too.
+  size_t usual_word(size_t usual, size_t seen) const {
+    if (usual == seen || !is_text(usual)) return seen;
+    for (size_t i = 0; i < usual; ++i) {
+      if (!is_text(i)) continue;
+      throw Error(Code::kBadData,
+                  cat("the job's words were in column ", usual + 1, ", but here column ", i + 1,
+                      " may have them, too"),
+                  "", "name the column of words with --text-column N, counted from 1");
+    }
+    return usual;
+  }
+
+  // Throws kBadData where a column before the word says that a block of lines has many sentences.
+  void require_blank_lines(size_t word) const {
+    for (size_t i = 0; i < word; ++i) {
+      if (!looks_[i].numbers_sentences || looks_[i].is_constant) continue;
+      throw Error(
+          Code::kBadData,
+          cat("column ", i + 1, " numbers the sentences, but no blank lines stand between them"),
+          "",
+          "put a blank line after each sentence, or write a line sentence_id, word, tag "
+          "first and let the file's name end in .tsv");
+    }
+  }
+
+  // The column of entities or phrases; nullopt: there is none. The tag where no column has tags of
+  // entities. `wanted` is what the tags say. Both throw kBadData where no column is better than
+  // another, unless "any" is wanted.
+  std::optional<size_t> iob_tag(size_t word, std::string_view wanted) const {
+    if (tags_.size() < 2) return tags_.empty() ? std::nullopt : std::optional(tags_[0]);
+    std::vector<size_t> entities;
+    for (const size_t tag : tags_) {
+      if (!looks_[tag].is_chunk) entities.push_back(tag);
+    }
+    if (entities.size() == 1) return entities[0];
+    const std::vector<size_t>& found = entities.empty() ? tags_ : entities;
+    const bool is_next = std::ranges::find(found, word + 1) != found.end();
+    if (looks_[0].counts && is_next) return word + 1;
+    if (found.back() == fields_ - 1 && looks_[found.back()].is_iob) return found.back();
+    if (wanted == "any") return found.back();
+    throw Error(Code::kBadData, cat("columns ", numbers_of(found), " may hold the tags"), "",
+                kNameTags);
+  }
+
+  size_t other_tag(size_t word, std::string_view wanted) const {
+    std::vector<size_t> others, outside, with_outside;
+    for (size_t i = 0; i < fields_; ++i) {
+      const ColumnLook& look = looks_[i];
+      if (look.is_outside && i != word) outside.push_back(i);
+      const bool is_number_before = i < word && !is_text(i);
+      if (i == word || look.is_filler || look.is_fraction || is_number_before) continue;
+      others.push_back(i);
+      if (look.has_outside) with_outside.push_back(i);
+    }
+    if (!outside.empty() && outside.back() + 1 == fields_) return outside.back();
+    if (wanted != "ner") {
+      if (is_conllu() && wanted != "any") {
+        throw Error(Code::kBadData, "is CoNLL-U, whose lines have several kinds of tags", "",
+                    "pass --task pos, or name a column with --label-column N, counted from 1");
+      }
+      if (others.empty() && !outside.empty()) return outside.back();
+      return others.empty() ? fields_ - 1 : others.back();
+    }
+    if (outside.size() == 1) return outside[0];
+    if (with_outside.size() == 1) return with_outside[0];
+    if (others.size() == 1) return others[0];
+    if (fields_ == 2) return 1 - word;
+    throw Error(Code::kBadData, "no column has the tags of entities (B-NAME, I-NAME, O)", "",
+                kNameTags);
+  }
+
+ private:
+  // By tags.
+  bool is_taken(size_t column) const {
+    if (has_tags()) return std::ranges::find(tags_, column) != tags_.end();
+    return looks_[column].is_outside && fields_ > 1;
+  }
+
+  const size_t fields_;
+  size_t sentences_ = 0;
+  std::vector<ColumnLook> looks_;
+  std::vector<size_t> tags_;  // the columns with tags of entities
+};
 
 constexpr size_t kMostTags = 10'000;
 constexpr size_t kConlluTag = 3;

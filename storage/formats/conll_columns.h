@@ -12,6 +12,8 @@
 #include "storage/formats/row_reader.h"
 #include "storage/formats/text_form.h"
 
+// Which columns of a file with a word on each line hold the words and the tags. The functions are
+// thread-safe; BracketTags is not.
 namespace berth {
 
 using ConllFields = std::vector<std::string_view>;

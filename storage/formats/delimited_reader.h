@@ -9,6 +9,8 @@
 #include "storage/formats/row_reader.h"
 #include "storage/formats/text_lines.h"
 
+// What CSV and TSV have in common. A reader belongs to one thread, and find_tsv_quotes() is thread-
+// safe. Malformed rows are kBadData.
 namespace berth {
 
 // Reads a text table with one record per line and a header. This is what CSV and TSV have in

@@ -7,27 +7,57 @@
 #include <initializer_list>
 
 #include "storage/base/protobuf_wire.h"
-#include "storage/formats/event_fields.h"
 #include "storage/formats/tfrecord.h"
 
 namespace berth {
 namespace {
 
-// Field numbers of event.proto, summary.proto and tensor.proto.
+// Field numbers of the messages in event files, as tensorboard/compat/proto defines them:
+// event.proto, summary.proto, tensor.proto, tensor_shape.proto.
+namespace fields {
+
+namespace event {
 constexpr uint32_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5;
-constexpr uint32_t kSummaryValue = 1;
-constexpr uint32_t kTag = 1, kSimpleValue = 2, kTensor = 8;
-constexpr uint32_t kDType = 1, kShape = 2, kContent = 4, kFloats = 5, kDoubles = 6;
-constexpr uint32_t kShapeDimension = 2, kDimensionSize = 1;
-constexpr uint64_t kFloat = 1, kDouble = 2;
+}
+namespace summary {
+constexpr uint32_t kValue = 1;
+}
+namespace value {
+constexpr uint32_t kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
+}
+namespace metadata {
+constexpr uint32_t kPluginData = 1, kDescription = 3, kDataClass = 4;
+constexpr uint32_t kPluginName = 1, kPluginContent = 2;       // of PluginData
+constexpr uint64_t kTensorClass = 2, kBlobSequenceClass = 3;  // of kDataClass
+}  // namespace metadata
+namespace tensor {
+constexpr uint32_t kDType = 1, kShape = 2, kContent = 4, kFloats = 5, kDoubles = 6, kTexts = 8;
+constexpr uint64_t kFloat = 1, kDouble = 2, kText = 7;  // of kDType
+constexpr uint32_t kShapeDim = 2, kDimSize = 1;         // of TensorShapeProto
+}  // namespace tensor
+
+// The messages of plugins/hparams/plugin_data.proto, and google.protobuf.Value.
+namespace hparams {
+constexpr uint32_t kSessionStart = 3, kSessionEnd = 4;
+constexpr uint32_t kParameters = 1, kStartTime = 5;    // of SessionStartInfo
+constexpr uint32_t kEntryKey = 1, kEntryValue = 2;     // of its map
+constexpr uint32_t kNumber = 2, kText = 3, kBool = 4;  // of Value
+constexpr uint32_t kStatus = 1, kEndTime = 2;          // of SessionEndInfo
+constexpr uint64_t kSuccess = 1;
+}  // namespace hparams
+
+}  // namespace fields
+
+constexpr size_t kPrCurveRows = 6;
+constexpr uint32_t kPrCurveThresholds = 2;  // of PrCurvePluginData, plugins/pr_curve
 
 uint64_t elements_of(Bytes shape) {
   uint64_t elements = 1;
   for_each_field(shape, [&](const ProtoField& dimension) {
-    if (dimension.number != kShapeDimension) return;
+    if (dimension.number != fields::tensor::kShapeDim) return;
     uint64_t size = 0;
     for_each_field(dimension.as_bytes(), [&](const ProtoField& field) {
-      if (field.number == kDimensionSize) size = field.as_varint();
+      if (field.number == fields::tensor::kDimSize) size = field.as_varint();
     });
     elements = size == 1 ? elements : 0;  // only whether the tensor has exactly one element matters
   });
@@ -49,28 +79,29 @@ std::optional<double> number_of(Bytes tensor) {
   Bytes content;
   for_each_field(tensor, [&](const ProtoField& field) {
     const bool packed = field.type == WireType::kLengthDelimited;
-    if (field.number == kDType) dtype = field.as_varint();
-    if (field.number == kShape) elements = elements_of(field.as_bytes());
-    if (field.number == kContent) content = field.as_bytes();
-    if (field.number == kFloats) {
+    if (field.number == fields::tensor::kDType) dtype = field.as_varint();
+    if (field.number == fields::tensor::kShape) elements = elements_of(field.as_bytes());
+    if (field.number == fields::tensor::kContent) content = field.as_bytes();
+    if (field.number == fields::tensor::kFloats) {
       number = packed ? first_of<float>(field.payload) : field.as_float32();
     }
-    if (field.number == kDoubles) {
+    if (field.number == fields::tensor::kDoubles) {
       number = packed ? first_of<double>(field.payload) : field.as_float64();
     }
   });
   if (elements != 1) return std::nullopt;
-  if (dtype == kFloat && !content.empty()) number = first_of<float>(content);
-  if (dtype == kDouble && !content.empty()) number = first_of<double>(content);
-  return dtype == kFloat || dtype == kDouble ? number : std::nullopt;
+  if (dtype == fields::tensor::kFloat && !content.empty()) number = first_of<float>(content);
+  if (dtype == fields::tensor::kDouble && !content.empty()) number = first_of<double>(content);
+  return dtype == fields::tensor::kFloat || dtype == fields::tensor::kDouble ? number
+                                                                             : std::nullopt;
 }
 
 SummaryValue parse_value(Bytes message) {
   SummaryValue value;
   for_each_field(message, [&](const ProtoField& field) {
-    if (field.number == kTag) value.tag = field.as_text();
-    if (field.number == kSimpleValue) value.scalar = field.as_float32();
-    if (field.number == kTensor) value.scalar = number_of(field.as_bytes());
+    if (field.number == fields::value::kTag) value.tag = field.as_text();
+    if (field.number == fields::value::kSimpleValue) value.scalar = field.as_float32();
+    if (field.number == fields::value::kTensor) value.scalar = number_of(field.as_bytes());
   });
   return value;
 }
@@ -80,12 +111,13 @@ SummaryValue parse_value(Bytes message) {
 Event parse_event(Bytes record) {
   Event event;
   for_each_field(record, [&](const ProtoField& field) {
-    if (field.number == kWallTime) event.wall_time_s = field.as_float64();
-    if (field.number == kStep) event.step = field.as_int64();
-    if (field.number == kFileVersion) event.file_version = field.as_text();
-    if (field.number != kSummary) return;
+    if (field.number == fields::event::kWallTime) event.wall_time_s = field.as_float64();
+    if (field.number == fields::event::kStep) event.step = field.as_int64();
+    if (field.number == fields::event::kFileVersion) event.file_version = field.as_text();
+    if (field.number != fields::event::kSummary) return;
     for_each_field(field.as_bytes(), [&](const ProtoField& value) {
-      if (value.number == kSummaryValue) event.values.push_back(parse_value(value.as_bytes()));
+      if (value.number == fields::summary::kValue)
+        event.values.push_back(parse_value(value.as_bytes()));
     });
   });
   return event;
@@ -93,14 +125,12 @@ Event parse_event(Bytes record) {
 
 namespace {
 
-using namespace event_fields;
-
 // Leaves out fields whose value is 0, as proto3 writers do.
 ProtoWriter event_at(double wall_time_s, int64_t step) {
-  ProtoWriter writer;
-  if (wall_time_s != 0) writer.float64(event::kWallTime, wall_time_s);
-  if (step != 0) writer.int64(event::kStep, step);
-  return writer;
+  ProtoWriter event;
+  if (wall_time_s != 0) event.float64(fields::event::kWallTime, wall_time_s);
+  if (step != 0) event.int64(fields::event::kStep, step);
+  return event;
 }
 
 std::vector<std::byte> record(const ProtoWriter& event) {
@@ -109,82 +139,16 @@ std::vector<std::byte> record(const ProtoWriter& event) {
   return framed;
 }
 
-}  // namespace
-
-std::vector<std::byte> event_file_header(double wall_time_s) {
-  ProtoWriter event = event_at(wall_time_s, 0);
-  event.text(event::kFileVersion, "brain.Event:2");
-  return record(event);
-}
-
-std::vector<std::byte> scalar_event(double wall_time_s, int64_t step,
-                                    std::span<const Scalar> scalars) {
-  ProtoWriter all;
-  for (const Scalar& scalar : scalars) {
-    ProtoWriter one;
-    one.text(value::kTag, scalar.tag);
-    one.float32(value::kSimpleValue, scalar.value);
-    all.message(summary::kValue, one);
-  }
-  ProtoWriter event = event_at(wall_time_s, step);
-  event.message(event::kSummary, all);
-  return record(event);
-}
-
-std::vector<std::byte> text_event(double wall_time_s, int64_t step, const std::string& tag,
-                                  const std::string& text) {
-  ProtoWriter plugin;
-  plugin.text(metadata::kPluginName, "text");
-  ProtoWriter described;
-  described.message(metadata::kPluginData, plugin);
-
-  ProtoWriter content;
-  content.varint(tensor::kDType, tensor::kDTypeString);
-  content.message(tensor::kShape, ProtoWriter());  // a scalar
-  content.text(tensor::kStringVal, text);
-
-  ProtoWriter one;
-  one.text(value::kTag, tag);
-  one.message(value::kTensor, content);
-  one.message(value::kMetadata, described);
-  ProtoWriter all;
-  all.message(summary::kValue, one);
-  ProtoWriter event = event_at(wall_time_s, step);
-  event.message(event::kSummary, all);
-  return record(event);
-}
-
-namespace {
-
-namespace fields = event_fields;
-
-// The messages of plugins/hparams/plugin_data.proto, and google.protobuf.Value.
-namespace hparams {
-constexpr uint32_t kSessionStart = 3, kSessionEnd = 4;
-constexpr uint32_t kParameters = 1, kStartTime = 5;    // of SessionStartInfo
-constexpr uint32_t kEntryKey = 1, kEntryValue = 2;     // of its map
-constexpr uint32_t kNumber = 2, kText = 3, kBool = 4;  // of Value
-constexpr uint32_t kStatus = 1, kEndTime = 2;          // of SessionEndInfo
-constexpr uint64_t kSuccess = 1;
-}  // namespace hparams
-
-constexpr size_t kPrCurveRows = 6;
-constexpr uint32_t kPrCurveThresholds = 2;  // of PrCurvePluginData, plugins/pr_curve
-
 // A record with one value that a plugin shows.
 std::vector<std::byte> plugin_event(double wall_time_s, int64_t step, const std::string& tag,
                                     const ProtoWriter& metadata, const ProtoWriter& tensor) {
-  ProtoWriter value, summary, event;
+  ProtoWriter value, summary, event = event_at(wall_time_s, step);
   value.text(fields::value::kTag, tag);
   value.message(fields::value::kTensor, tensor);
   value.message(fields::value::kMetadata, metadata);
   summary.message(fields::summary::kValue, value);
-  event.float64(fields::event::kWallTime, wall_time_s);
-  if (step != 0) event.int64(fields::event::kStep, step);
   event.message(fields::event::kSummary, summary);
-  std::vector<std::byte> framed;
-  append_tfrecord(framed, event.written());
-  return framed;
+  return record(event);
 }
 
 ProtoWriter plugin_metadata(std::string_view plugin, const ProtoWriter& content) {
@@ -214,7 +178,7 @@ std::vector<std::byte> session_event(double wall_time_s, const std::string& tag,
                                      const ProtoWriter& info) {
   ProtoWriter content, tensor;
   content.message(field, info);
-  tensor.varint(fields::tensor::kDType, fields::tensor::kDTypeFloat);
+  tensor.varint(fields::tensor::kDType, fields::tensor::kFloat);
   tensor.message(fields::tensor::kShape, ProtoWriter());
   return plugin_event(wall_time_s, 0, tag, plugin_metadata("hparams", content), tensor);
 }
@@ -222,41 +186,71 @@ std::vector<std::byte> session_event(double wall_time_s, const std::string& tag,
 ProtoWriter value_of(const HParam& hparam) {
   ProtoWriter value;
   if (const auto* number = std::get_if<double>(&hparam.second)) {
-    value.float64(hparams::kNumber, *number);
+    value.float64(fields::hparams::kNumber, *number);
   } else if (const auto* flag = std::get_if<bool>(&hparam.second)) {
-    value.varint(hparams::kBool, *flag ? 1 : 0);
+    value.varint(fields::hparams::kBool, *flag ? 1 : 0);
   } else {
-    value.text(hparams::kText, std::get<std::string>(hparam.second));
+    value.text(fields::hparams::kText, std::get<std::string>(hparam.second));
   }
   return value;
 }
 
 }  // namespace
 
+std::vector<std::byte> event_file_header(double wall_time_s) {
+  ProtoWriter event = event_at(wall_time_s, 0);
+  event.text(fields::event::kFileVersion, "brain.Event:2");
+  return record(event);
+}
+
+std::vector<std::byte> scalar_event(double wall_time_s, int64_t step,
+                                    std::span<const Scalar> scalars) {
+  ProtoWriter all, event = event_at(wall_time_s, step);
+  for (const Scalar& scalar : scalars) {
+    ProtoWriter one;
+    one.text(fields::value::kTag, scalar.tag);
+    one.float32(fields::value::kSimpleValue, scalar.value);
+    all.message(fields::summary::kValue, one);
+  }
+  event.message(fields::event::kSummary, all);
+  return record(event);
+}
+
+std::vector<std::byte> text_event(double wall_time_s, int64_t step, const std::string& tag,
+                                  const std::string& text) {
+  ProtoWriter tensor;
+  tensor.varint(fields::tensor::kDType, fields::tensor::kText);
+  tensor.message(fields::tensor::kShape, ProtoWriter());  // a scalar
+  tensor.text(fields::tensor::kTexts, text);
+  return plugin_event(wall_time_s, step, tag, plugin_metadata("text", ProtoWriter()), tensor);
+}
+
 std::vector<std::byte> hparams_event(double wall_time_s, std::span<const HParam> given) {
   ProtoWriter info;
   for (const HParam& hparam : given) {
     ProtoWriter entry;
-    entry.text(hparams::kEntryKey, hparam.first);
-    entry.message(hparams::kEntryValue, value_of(hparam));
-    info.message(hparams::kParameters, entry);
+    entry.text(fields::hparams::kEntryKey, hparam.first);
+    entry.message(fields::hparams::kEntryValue, value_of(hparam));
+    info.message(fields::hparams::kParameters, entry);
   }
-  info.float64(hparams::kStartTime, wall_time_s);
-  return session_event(wall_time_s, "_hparams_/session_start_info", hparams::kSessionStart, info);
+  info.float64(fields::hparams::kStartTime, wall_time_s);
+  return session_event(wall_time_s, "_hparams_/session_start_info", fields::hparams::kSessionStart,
+                       info);
 }
 
 std::vector<std::byte> hparams_end_event(double wall_time_s) {
   ProtoWriter info;
-  info.varint(hparams::kStatus, hparams::kSuccess);
-  info.float64(hparams::kEndTime, wall_time_s);
-  return session_event(wall_time_s, "_hparams_/session_end_info", hparams::kSessionEnd, info);
+  info.varint(fields::hparams::kStatus, fields::hparams::kSuccess);
+  info.float64(fields::hparams::kEndTime, wall_time_s);
+  return session_event(wall_time_s, "_hparams_/session_end_info", fields::hparams::kSessionEnd,
+                       info);
 }
 
 std::vector<std::byte> histogram_event(double wall_time_s, int64_t step, const std::string& tag,
                                        std::span<const HistogramBucket> buckets) {
   static_assert(sizeof(HistogramBucket) == 3 * sizeof(double));
   const ProtoWriter tensor =
-      tensor_of(fields::tensor::kDTypeDouble, {buckets.size(), 3}, std::as_bytes(buckets));
+      tensor_of(fields::tensor::kDouble, {buckets.size(), 3}, std::as_bytes(buckets));
   ProtoWriter metadata = plugin_metadata("histograms", ProtoWriter());
   metadata.varint(fields::metadata::kDataClass, fields::metadata::kTensorClass);
   return plugin_event(wall_time_s, step, tag, metadata, tensor);
@@ -266,7 +260,7 @@ std::vector<std::byte> pr_curve_event(double wall_time_s, int64_t step, const st
                                       std::span<const float> values) {
   const size_t thresholds = values.size() / kPrCurveRows;
   const ProtoWriter tensor =
-      tensor_of(fields::tensor::kDTypeFloat, {kPrCurveRows, thresholds}, std::as_bytes(values));
+      tensor_of(fields::tensor::kFloat, {kPrCurveRows, thresholds}, std::as_bytes(values));
   ProtoWriter content;
   content.varint(kPrCurveThresholds, thresholds);
   ProtoWriter metadata = plugin_metadata("pr_curves", content);
@@ -279,11 +273,11 @@ std::vector<std::byte> image_event(double wall_time_s, int64_t step, const std::
   ProtoWriter strings, shape, tensor;
   strings.varint(fields::tensor::kDimSize, 3);
   shape.message(fields::tensor::kShapeDim, strings);
-  tensor.varint(fields::tensor::kDType, fields::tensor::kDTypeString);
+  tensor.varint(fields::tensor::kDType, fields::tensor::kText);
   tensor.message(fields::tensor::kShape, shape);
-  tensor.text(fields::tensor::kStringVal, std::to_string(image.width));
-  tensor.text(fields::tensor::kStringVal, std::to_string(image.height));
-  tensor.bytes(fields::tensor::kStringVal, image.png);
+  tensor.text(fields::tensor::kTexts, std::to_string(image.width));
+  tensor.text(fields::tensor::kTexts, std::to_string(image.height));
+  tensor.bytes(fields::tensor::kTexts, image.png);
   ProtoWriter metadata = plugin_metadata("images", ProtoWriter());
   metadata.text(fields::metadata::kDescription, image.description);
   metadata.varint(fields::metadata::kDataClass, fields::metadata::kBlobSequenceClass);

@@ -11,15 +11,18 @@
 
 #include "storage/base/bytes.h"
 
+// TensorBoard's event files: records in TFRecord framing, each with one message Event
+// (tensorboard/compat/proto/event.proto). The first record has the version, and any number of
+// others follow. The functions are thread-safe, and only parse_event() throws.
 namespace berth {
 
-// One value of a TensorBoard summary.
+// One value of a summary.
 struct SummaryValue {
   std::string tag;
   std::optional<double> scalar{};  // from simple_value, or from a tensor with one element
 };
 
-// One record of an event file (tensorboard/compat/proto/event.proto).
+// One record.
 struct Event {
   double wall_time_s = 0;
   int64_t step = 0;
@@ -30,9 +33,6 @@ struct Event {
 // Parses the data of one TFRecord. Throws kCorrupt, naming the byte within the record.
 Event parse_event(Bytes record);
 
-// Writes TensorBoard event files: Event messages in TFRecord framing (tensorboard's
-// compat/proto/event.proto). A file consists of the version record and any number of other records.
-//
 // Returns the first record of every file, with wall_time and the file_version "brain.Event:2".
 std::vector<std::byte> event_file_header(double wall_time_s);
 
@@ -48,11 +48,6 @@ std::vector<std::byte> scalar_event(double wall_time_s, int64_t step,
 // Returns one record that shows the Markdown `text` under `tag` in TensorBoard's Text tab.
 std::vector<std::byte> text_event(double wall_time_s, int64_t step, const std::string& tag,
                                   const std::string& text);
-
-}  // namespace berth
-
-// Records of TensorBoard event files (event_file.h) that its plugins show.
-namespace berth {
 
 // A setting of a run: a number, a switch or a text.
 using HParam = std::pair<std::string, std::variant<double, bool, std::string>>;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+// Access to the members of a large JSON text without a tree. Thread-safe.
 namespace berth {
 
 // The members of a JSON object, or the elements of an array, found without building them: four

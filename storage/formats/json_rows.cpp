@@ -169,8 +169,6 @@ JsonTree parse_json_tree(std::string_view text) {
 
 namespace {
 
-constexpr size_t kDepthLimit = 256;
-
 // Receives the parser's events for one object and fills a row. Values of the outer object become
 // cells; deeper values become JSON text. Because no tree is built, nothing recurses and memory is
 // bounded by the length of the text.
@@ -243,8 +241,8 @@ class ObjectEvents {
 
   bool open(char bracket) {
     if (depth_ == 0 && bracket != '{') not_an_object();
-    if (++depth_ > kDepthLimit) {
-      throw Error(Code::kBadData, cat("nests deeper than ", kDepthLimit, " levels"));
+    if (++depth_ > kDeepest) {
+      throw Error(Code::kBadData, cat("nests deeper than ", kDeepest, " levels"));
     }
     if (depth_ == 2) nested_.clear(), first_ = true;
     if (depth_ >= 2) separate(), nested_ += bracket;

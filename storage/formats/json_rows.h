@@ -8,6 +8,8 @@
 #include "storage/base/bytes.h"
 #include "storage/formats/row_reader.h"
 
+// Rows from JSON texts, one text for each row. The functions are thread-safe, and the readers are
+// not.
 namespace berth {
 
 // What may stand between the tokens of JSON.

@@ -45,8 +45,7 @@ std::vector<std::string> take_labels(std::string_view line, std::string& text) {
 
 // Without the byte order mark of UTF-8.
 std::string_view without_mark(std::string_view line) {
-  constexpr std::string_view kByteOrder = "\xEF\xBB\xBF";
-  return line.starts_with(kByteOrder) ? line.substr(kByteOrder.size()) : line;
+  return line.starts_with(kByteOrderMark) ? line.substr(kByteOrderMark.size()) : line;
 }
 
 bool has_two_labels(std::string_view line) {

@@ -5,6 +5,7 @@
 
 #include "storage/formats/row_reader.h"
 
+// A bound on the text of rows. The reader belongs to one thread.
 namespace berth {
 
 // The rows of `rows`, which are read from a file of `file_bytes`. A small file can repeat one long

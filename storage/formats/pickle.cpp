@@ -14,16 +14,38 @@
 namespace berth {
 namespace {
 
-// Handle the opcodes that make Python run code, for the pickles of tables. They create inert nodes
-// and never call anything. They throw kBadData on arguments that no table has.
-
-// NEWOBJ: class.__new__(class, *arguments).
-NodeId new_in_table(PickleGraph& graph, NodeId cls, NodeId arguments);
+// new_in_table(), reduce_in_table() and build_in_table() handle the opcodes that make Python run
+// code, for the pickles of tables. They create inert nodes and never call anything. They throw
+// kBadData on arguments that no table has.
 
 [[noreturn]] void refuse(const PickleGraph& graph, NodeId callable) {
   const GlobalEntry& entry = graph.global(callable);
   throw Error(Code::kBadData, cat("calls ", entry.module, ".", entry.name,
                                   ", which no table needs; nothing was executed"));
+}
+
+// NEWOBJ: class.__new__(class, *arguments).
+NodeId new_in_table(PickleGraph& graph, NodeId cls, NodeId arguments) {
+  if (!graph.is(cls, NodeKind::kGlobal) || !graph.is(arguments, NodeKind::kTuple)) {
+    throw Error(Code::kCorrupt, cat("makes an instance of ", graph.describe(cls)));
+  }
+  switch (graph.global(cls).meaning) {
+    case Global::kDataFrame:
+    case Global::kSeries:
+    case Global::kBlockManager:
+    case Global::kSingleBlockManager:
+    case Global::kIndex:
+    case Global::kRangeIndex:
+    case Global::kCategorical:
+    case Global::kCategoricalDtype:
+    case Global::kStringArray:
+    case Global::kMaskedArray:
+    case Global::kArrowArray:
+    case Global::kOther:
+      return graph.add_object(cls, arguments);
+    default:
+      refuse(graph, cls);
+  }
 }
 
 // Does what _codecs.encode(text, "latin1") does: converts code points below 256 to bytes.
@@ -60,12 +82,6 @@ NodeId make_bytes(PickleGraph& graph, NodeId callable, std::span<const NodeId> a
                       graph.is(args[0], NodeKind::kBytes);
   if (!copies) refuse(graph, callable);
   return args[0];
-}
-
-// Handles copyreg._reconstructor(class, object, None), which protocols 0 and 1 use to make
-// instances.
-NodeId reconstruct(PickleGraph& graph, NodeId cls) {
-  return new_in_table(graph, cls, graph.add_items(NodeKind::kTuple, {}));
 }
 
 // Whether this is functools.partial(new_block) with a checked state. The state would replace the
@@ -106,7 +122,8 @@ NodeId reduce_in_table(PickleGraph& graph, NodeId callable, NodeId arguments) {
           !graph.is_global(args[1], Global::kObject) || args[2] != PickleGraph::kNone) {
         refuse(graph, callable);
       }
-      return reconstruct(graph, args[0]);
+      // Protocols 0 and 1 make instances by _reconstructor(class, object, None).
+      return new_in_table(graph, args[0], graph.add_items(NodeKind::kTuple, {}));
     case Global::kGetattr:
       if (args.size() != 2 || !graph.is_global(args[0], Global::kZoneInfo) ||
           !graph.is_text(args[1]) || graph.text(args[1]) != "_unpickle") {
@@ -125,29 +142,6 @@ NodeId reduce_in_table(PickleGraph& graph, NodeId callable, NodeId arguments) {
   }
 }
 
-NodeId new_in_table(PickleGraph& graph, NodeId cls, NodeId arguments) {
-  if (!graph.is(cls, NodeKind::kGlobal) || !graph.is(arguments, NodeKind::kTuple)) {
-    throw Error(Code::kCorrupt, cat("makes an instance of ", graph.describe(cls)));
-  }
-  switch (graph.global(cls).meaning) {
-    case Global::kDataFrame:
-    case Global::kSeries:
-    case Global::kBlockManager:
-    case Global::kSingleBlockManager:
-    case Global::kIndex:
-    case Global::kRangeIndex:
-    case Global::kCategorical:
-    case Global::kCategoricalDtype:
-    case Global::kStringArray:
-    case Global::kMaskedArray:
-    case Global::kArrowArray:
-    case Global::kOther:
-      return graph.add_object(cls, arguments);
-    default:
-      refuse(graph, cls);
-  }
-}
-
 // BUILD: gives `object` its state. An object can get its state only once.
 void build_in_table(PickleGraph& graph, NodeId object, NodeId state) {
   if (!graph.is(object, NodeKind::kObject)) {
@@ -162,35 +156,30 @@ void build_in_table(PickleGraph& graph, NodeId object, NodeId state) {
 }
 
 // The dialect of pickled DataFrames and plain tables. It allows the globals of pandas and numpy
-// (pickle_graph.h), the calls that tables need, and no objects outside the
-// pickle.
+// (find_table_global()), the calls that tables need, and no objects outside the pickle.
 class TableDialect final : public PickleDialect {
  public:
   std::string_view kind() const override { return "table"; }
+
   std::optional<GlobalEntry> find_global(std::string_view module,
-                                         std::string_view name) const override;
-  NodeId reduce(PickleGraph& graph, NodeId callable, NodeId arguments) override;
-  NodeId new_object(PickleGraph& graph, NodeId cls, NodeId arguments) override;
-  void build(PickleGraph& graph, NodeId object, NodeId state) override;
+                                         std::string_view name) const override {
+    return find_table_global(module, name);
+  }
+
+  NodeId reduce(PickleGraph& graph, NodeId callable, NodeId arguments) override {
+    return reduce_in_table(graph, callable, arguments);
+  }
+
+  NodeId new_object(PickleGraph& graph, NodeId cls, NodeId arguments) override {
+    return new_in_table(graph, cls, arguments);
+  }
+
+  void build(PickleGraph& graph, NodeId object, NodeId state) override {
+    build_in_table(graph, object, state);
+  }
+
   std::optional<NodeId> persistent(PickleGraph&, NodeId) override { return std::nullopt; }
 };
-
-std::optional<GlobalEntry> TableDialect::find_global(std::string_view module,
-                                                     std::string_view name) const {
-  return find_table_global(module, name);
-}
-
-NodeId TableDialect::reduce(PickleGraph& graph, NodeId callable, NodeId arguments) {
-  return reduce_in_table(graph, callable, arguments);
-}
-
-NodeId TableDialect::new_object(PickleGraph& graph, NodeId cls, NodeId arguments) {
-  return new_in_table(graph, cls, arguments);
-}
-
-void TableDialect::build(PickleGraph& graph, NodeId object, NodeId state) {
-  build_in_table(graph, object, state);
-}
 
 constexpr uint64_t kRowTextFactor = 16;  // text in one row, as a multiple of the pickle's size
 // Text in all rows. A label or category takes one byte in the pickle for each row that has it, and
@@ -258,13 +247,7 @@ LoadedPickle load(std::vector<std::byte> pickle) {
 // Reads `size` bytes, or fewer at the end of the source.
 std::vector<std::byte> read_part(ByteSource& source, size_t size) {
   std::vector<std::byte> part(size);
-  size_t filled = 0;
-  while (filled < size) {
-    const size_t count = source.read(std::span(part).subspan(filled));
-    if (count == 0) break;
-    filled += count;
-  }
-  part.resize(filled);
+  part.resize(read_fully(source, part));
   return part;
 }
 

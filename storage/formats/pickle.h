@@ -8,6 +8,7 @@
 #include "storage/base/bytes.h"
 #include "storage/formats/row_reader.h"
 
+// Pickled tables. The functions are thread-safe, and a reader belongs to one thread.
 namespace berth {
 
 // Reads a pandas DataFrame or Series that Python pickled (protocols 0 to 5, pandas 0.20 to 3.x). A

@@ -7,6 +7,7 @@
 
 #include "storage/base/bytes.h"
 
+// Pictures as PNG files. Thread-safe. Throws kMemory alone.
 namespace berth {
 
 struct Color {

@@ -7,6 +7,8 @@
 
 #include "storage/formats/row_reader.h"
 
+// The readers of each kind of table. A function throws what it finds wrong with the beginning of
+// the file. A reader belongs to one thread.
 namespace berth {
 
 // Reads comma-separated values as RFC 4180 and pandas.to_csv define them: a header line, fields, LF
@@ -111,7 +113,9 @@ std::unique_ptr<RowReader> make_arrow_reader(std::unique_ptr<RandomAccessSource>
 
 // Reads the files of numpy.save, numpy.savez and numpy.savez_compressed; the content shows which
 // one it is. Each array of an archive is a column that has the array's name, and all have the same
-// number of rows. storage/formats/numpy/numpy_reader.cpp says what else becomes of arrays.
+// number of rows. An array of one dimension has a cell for each row. In an array of two dimensions
+// each row is a list, as JSON text. An array of records has a column for each field. Python objects
+// are read from their pickle without running it.
 //
 // `file` must have a view(). Memory holds a block of rows of each selected array, and arrays of
 // Python objects as a whole. Throws kCorrupt if the file is damaged, at the latest after the last

@@ -5,6 +5,7 @@
 
 #include "storage/base/bytes.h"
 
+// Snappy's raw format. Thread-safe.
 namespace berth {
 
 // Decodes Snappy's raw format (github.com/google/snappy, format_description.txt) into `out`, which

@@ -19,7 +19,12 @@ namespace {
 // A slice with an explicit start and length for every dimension.
 struct SliceBox {
   std::vector<int64_t> start, length;
-  int64_t elements() const;
+
+  int64_t elements() const {
+    int64_t count = 1;
+    for (const int64_t size : length) count *= size;
+    return count;
+  }
 };
 
 SliceBox box_of(const TensorSlice& slice, const std::vector<int64_t>& shape) {
@@ -48,12 +53,6 @@ bool overlap(const SliceBox& a, const SliceBox& b) {
     }
   }
   return true;
-}
-
-int64_t SliceBox::elements() const {
-  int64_t count = 1;
-  for (const int64_t size : length) count *= size;
-  return count;
 }
 
 // Throws kCorrupt unless the variable's slices lie within its shape and cover it without holes or

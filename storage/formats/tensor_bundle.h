@@ -27,7 +27,7 @@ class TensorBundleIndex {
  public:
   // Throws kCorrupt, naming the byte or the tensor, on damage (every block has a checksum). Throws
   // kBadData if the checkpoint is big-endian or of a later version, and kMemory above the limits in
-  // table.h.
+  // tensor_bundle/table.h.
   explicit TensorBundleIndex(Bytes index_file);
 
   // Every variable, sorted by name. Strings and unsupported element types are included.

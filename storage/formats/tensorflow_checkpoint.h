@@ -7,6 +7,7 @@
 
 #include "storage/base/bytes.h"
 
+// The files beside a TensorFlow checkpoint's tensors. Thread-safe.
 namespace berth {
 
 // Reads the file named "checkpoint" beside a model's checkpoints. It is a CheckpointState message

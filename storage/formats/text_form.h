@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+// How the user says that text is laid out. Plain values.
 namespace berth {
 
 // The hint for text that is not UTF-8.

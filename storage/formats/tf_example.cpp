@@ -106,23 +106,21 @@ std::vector<TfFeature> parse_tf_example(Bytes record) {
 
 namespace {
 
-// Field numbers of example.proto and feature.proto. Like protobuf, the writer leaves out an empty
-// packed list.
-constexpr uint32_t kFeatureMap = 1, kMapEntry = 1, kKey = 1, kValue = 2, kItem = 1;
+// Like protobuf, the writers leave out an empty packed list.
 
 ProtoWriter feature_of(std::monostate) { return {}; }
 
 ProtoWriter feature_of(const std::vector<std::string>& texts) {
   ProtoWriter list, feature;
-  for (const std::string& text : texts) list.text(kItem, text);
-  feature.message(1, list);
+  for (const std::string& text : texts) list.text(kListValue, text);
+  feature.message(kBytesList, list);
   return feature;
 }
 
 ProtoWriter feature_of(const std::vector<float>& numbers) {
   ProtoWriter list, feature;
-  if (!numbers.empty()) list.bytes(kItem, std::as_bytes(std::span(numbers)));
-  feature.message(2, list);
+  if (!numbers.empty()) list.bytes(kListValue, std::as_bytes(std::span(numbers)));
+  feature.message(kFloatList, list);
   return feature;
 }
 
@@ -134,8 +132,8 @@ ProtoWriter feature_of(const std::vector<int64_t>& numbers) {
     packed.push_back(static_cast<std::byte>(rest));
   }
   ProtoWriter list, feature;
-  if (!packed.empty()) list.bytes(kItem, packed);
-  feature.message(3, list);
+  if (!packed.empty()) list.bytes(kListValue, packed);
+  feature.message(kInt64List, list);
   return feature;
 }
 
@@ -145,12 +143,12 @@ std::vector<std::byte> serialize_tf_example(std::span<const TfFeature> features)
   ProtoWriter map, example;
   for (const TfFeature& each : features) {
     ProtoWriter entry;
-    entry.text(kKey, each.name);
-    entry.message(kValue,
+    entry.text(kEntryName, each.name);
+    entry.message(kEntryFeature,
                   std::visit([](const auto& values) { return feature_of(values); }, each.values));
-    map.message(kMapEntry, entry);
+    map.message(kFeaturesEntry, entry);
   }
-  example.message(kFeatureMap, map);
+  example.message(kExampleFeatures, map);
   return example.take();
 }
 

@@ -8,6 +8,7 @@
 
 #include "storage/base/bytes.h"
 
+// The message tf.Example. Thread-safe.
 namespace berth {
 
 // One feature of a tf.Example. monostate means that the feature has no kind, and so no values.

@@ -79,12 +79,7 @@ bool TfRecordReader::next(std::vector<std::byte>& data) {
 }
 
 size_t TfRecordReader::fill(std::span<std::byte> buffer) {
-  size_t filled = 0;
-  while (filled < buffer.size()) {
-    const size_t count = source_->read(buffer.subspan(filled));
-    if (count == 0) break;
-    filled += count;
-  }
+  const size_t filled = read_fully(*source_, buffer);
   next_offset_ += filled;
   return filled;
 }

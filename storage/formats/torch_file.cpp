@@ -32,77 +32,68 @@ namespace {
 struct Strided {
   std::span<const int64_t> shape, stride;
 
-  bool is_empty() const;  // has no elements
+  // Has no elements.
+  bool is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
 
   // Computes the number of elements. Returns false if it exceeds 2^63 - 1.
-  bool counts(uint64_t& elements) const;
+  bool counts(uint64_t& elements) const {
+    int64_t count = is_empty() ? 0 : 1;
+    if (count != 0) {
+      for (const int64_t size : shape) {
+        if (__builtin_mul_overflow(count, size, &count)) return false;
+      }
+    }
+    elements = static_cast<uint64_t>(count);
+    return true;
+  }
 
   // Whether the view, starting at `offset`, lies within an array of `elements` elements.
-  bool fits(uint64_t offset, uint64_t elements) const;
+  bool fits(uint64_t offset, uint64_t elements) const {
+    if (is_empty()) return offset <= elements;
+    uint64_t last = offset;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      uint64_t reach;
+      if (__builtin_mul_overflow(static_cast<uint64_t>(shape[i] - 1),
+                                 static_cast<uint64_t>(stride[i]), &reach) ||
+          __builtin_add_overflow(last, reach, &last)) {
+        return false;
+      }
+    }
+    return last < elements;
+  }
 
   // Whether the elements are row-major without gaps, so that no copy is needed.
-  bool is_contiguous() const;
+  bool is_contiguous() const {
+    if (is_empty()) return true;
+    int64_t expected = 1;
+    for (size_t i = shape.size(); i-- > 0;) {
+      if (shape[i] != 1 && stride[i] != expected) return false;
+      expected *= shape[i];
+    }
+    return true;
+  }
 
   // Copies the elements, each of `element_size` bytes, in row-major order. `first` points to the
   // view's first element. Requires fits().
-  std::vector<std::byte> gather(const std::byte* first, size_t element_size) const;
+  std::vector<std::byte> gather(const std::byte* first, size_t element_size) const {
+    uint64_t elements = 0;
+    counts(elements);
+    std::vector<std::byte> gathered(elements * element_size);
+    std::vector<int64_t> index(shape.size());
+    uint64_t at = 0;  // may wrap around if a dimension of size 1 has an absurd stride
+    for (std::byte* out = gathered.data(); out != gathered.data() + gathered.size();
+         out += element_size) {
+      std::memcpy(out, first + at * element_size, element_size);
+      for (size_t i = shape.size(); i-- > 0;) {
+        at += static_cast<uint64_t>(stride[i]);
+        if (++index[i] < shape[i]) break;
+        at -= static_cast<uint64_t>(shape[i]) * static_cast<uint64_t>(stride[i]);
+        index[i] = 0;
+      }
+    }
+    return gathered;
+  }
 };
-
-bool Strided::is_empty() const { return std::find(shape.begin(), shape.end(), 0) != shape.end(); }
-
-bool Strided::counts(uint64_t& elements) const {
-  int64_t count = is_empty() ? 0 : 1;
-  if (count != 0) {
-    for (const int64_t size : shape) {
-      if (__builtin_mul_overflow(count, size, &count)) return false;
-    }
-  }
-  elements = static_cast<uint64_t>(count);
-  return true;
-}
-
-bool Strided::fits(uint64_t offset, uint64_t elements) const {
-  if (is_empty()) return offset <= elements;
-  uint64_t last = offset;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    uint64_t reach;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(shape[i] - 1),
-                               static_cast<uint64_t>(stride[i]), &reach) ||
-        __builtin_add_overflow(last, reach, &last)) {
-      return false;
-    }
-  }
-  return last < elements;
-}
-
-bool Strided::is_contiguous() const {
-  if (is_empty()) return true;
-  int64_t expected = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
-    if (shape[i] != 1 && stride[i] != expected) return false;
-    expected *= shape[i];
-  }
-  return true;
-}
-
-std::vector<std::byte> Strided::gather(const std::byte* first, size_t element_size) const {
-  uint64_t elements = 0;
-  counts(elements);
-  std::vector<std::byte> gathered(elements * element_size);
-  std::vector<int64_t> index(shape.size());
-  uint64_t at = 0;  // may wrap around if a dimension of size 1 has an absurd stride
-  for (std::byte* out = gathered.data(); out != gathered.data() + gathered.size();
-       out += element_size) {
-    std::memcpy(out, first + at * element_size, element_size);
-    for (size_t i = shape.size(); i-- > 0;) {
-      at += static_cast<uint64_t>(stride[i]);
-      if (++index[i] < shape[i]) break;
-      at -= static_cast<uint64_t>(shape[i]) * static_cast<uint64_t>(stride[i]);
-      index[i] = 0;
-    }
-  }
-  return gathered;
-}
 
 // A storage that a pickle refers to: the flat array that one or more tensors view.
 struct TorchStorage {
@@ -113,29 +104,6 @@ struct TorchStorage {
   uint32_t crc = 0;  // CRC-32 of `data`; 0 if the file has none
 };
 using TorchStorages = std::map<std::string, TorchStorage, std::less<>>;  // by key
-
-// The pickles of torch.save: dicts of tensors and plain values. The allowed globals are
-// collections.OrderedDict, torch._utils._rebuild_tensor, _rebuild_tensor_v2, _rebuild_parameter,
-// and the classes torch.<X>Storage. Everything else is refused, other names in torch included.
-// Records the storages that the pickle refers to.
-class TorchDialect final : public PickleDialect {
- public:
-  std::string_view kind() const override { return "state dict"; }
-  std::optional<GlobalEntry> find_global(std::string_view module,
-                                         std::string_view name) const override;
-  NodeId reduce(PickleGraph& graph, NodeId callable, NodeId arguments) override;
-  NodeId new_object(PickleGraph& graph, NodeId cls, NodeId arguments) override;
-  void build(PickleGraph& graph, NodeId object, NodeId state) override;
-  // Turns ('storage', torch.<X>Storage, key, device, elements[, None]) into an object of
-  // kTorchPersistent.
-  std::optional<NodeId> persistent(PickleGraph& graph, NodeId id) override;
-
-  // Returns all storages, without their data, including storages that no tensor uses.
-  TorchStorages take_storages() { return std::move(storages_); }
-
- private:
-  TorchStorages storages_;
-};
 
 constexpr GlobalEntry kTorchEntries[] = {
     {"collections", "OrderedDict", Global::kOrderedDict},
@@ -188,73 +156,90 @@ DType dtype_of_storage(std::string_view storage_class) {
                                   ", which no state dict needs; nothing was executed"));
 }
 
-std::optional<GlobalEntry> TorchDialect::find_global(std::string_view module,
-                                                     std::string_view name) const {
-  const auto* found =
-      std::find_if(std::begin(kTorchEntries), std::end(kTorchEntries),
-                   [&](const auto& e) { return e.name == name && e.module == module; });
-  if (found == std::end(kTorchEntries)) return std::nullopt;
-  return *found;
-}
+// The pickles of torch.save: dicts of tensors and plain values. The allowed globals are
+// collections.OrderedDict, torch._utils._rebuild_tensor, _rebuild_tensor_v2, _rebuild_parameter,
+// and the classes torch.<X>Storage. Everything else is refused, other names in torch included.
+// Records the storages that the pickle refers to.
+class TorchDialect final : public PickleDialect {
+ public:
+  std::string_view kind() const override { return "state dict"; }
 
-NodeId TorchDialect::reduce(PickleGraph& graph, NodeId callable, NodeId arguments) {
-  if (!graph.is(arguments, NodeKind::kTuple)) {
-    throw Error(Code::kCorrupt, cat("calls with ", graph.describe(arguments), ", not a tuple"));
+  std::optional<GlobalEntry> find_global(std::string_view module,
+                                         std::string_view name) const override {
+    const auto* found =
+        std::find_if(std::begin(kTorchEntries), std::end(kTorchEntries),
+                     [&](const auto& e) { return e.name == name && e.module == module; });
+    if (found == std::end(kTorchEntries)) return std::nullopt;
+    return *found;
   }
-  if (graph.is_global(callable, Global::kOrderedDict)) {
-    if (graph.items(arguments).empty()) return graph.add_items(NodeKind::kDict, {});
-    return graph.add_object(callable, arguments);  // Python 2 passes a list of pairs
-  }
-  if (graph.is_global(callable, Global::kRebuildTensor) ||
-      graph.is_global(callable, Global::kRebuildTensorV2) ||
-      graph.is_global(callable, Global::kRebuildParameter)) {
-    return graph.add_object(callable, arguments);
-  }
-  refuse(graph, "calls", callable);
-}
 
-NodeId TorchDialect::new_object(PickleGraph& graph, NodeId cls, NodeId) {
-  refuse(graph, "makes an instance of", cls);
-}
+  NodeId reduce(PickleGraph& graph, NodeId callable, NodeId arguments) override {
+    if (!graph.is(arguments, NodeKind::kTuple)) {
+      throw Error(Code::kCorrupt, cat("calls with ", graph.describe(arguments), ", not a tuple"));
+    }
+    if (graph.is_global(callable, Global::kOrderedDict)) {
+      if (graph.items(arguments).empty()) return graph.add_items(NodeKind::kDict, {});
+      return graph.add_object(callable, arguments);  // Python 2 passes a list of pairs
+    }
+    if (graph.is_global(callable, Global::kRebuildTensor) ||
+        graph.is_global(callable, Global::kRebuildTensorV2) ||
+        graph.is_global(callable, Global::kRebuildParameter)) {
+      return graph.add_object(callable, arguments);
+    }
+    refuse(graph, "calls", callable);
+  }
 
-void TorchDialect::build(PickleGraph& graph, NodeId object, NodeId state) {
-  // A module's state dict has the attribute {'_metadata': versions}, which is not needed here.
-  const bool is_dict =
-      graph.is(object, NodeKind::kDict) || graph.is_made_by(object, Global::kOrderedDict);
-  if (!is_dict || !graph.is(state, NodeKind::kDict)) refuse(graph, "gives state to", object);
-}
+  NodeId new_object(PickleGraph& graph, NodeId cls, NodeId) override {
+    refuse(graph, "makes an instance of", cls);
+  }
 
-std::optional<NodeId> TorchDialect::persistent(PickleGraph& graph, NodeId id) {
-  const bool has_view = graph.is_sequence(id) && graph.items(id).size() == 6;
-  const auto parts = graph.items_of(id, has_view ? 6 : 5, "a reference to a storage");
-  const auto is_text = [&](NodeId part) { return graph.is_text(part); };
-  if (!is_text(parts[0]) || graph.text(parts[0]) != "storage" ||
-      !graph.is_global(parts[1], Global::kTorchStorage) || !is_text(parts[2]) ||
-      !is_text(parts[3]) || !graph.is(parts[4], NodeKind::kInt)) {
-    throw Error(Code::kBadData, "refers to something that is not a storage");
+  void build(PickleGraph& graph, NodeId object, NodeId state) override {
+    // A module's state dict has the attribute {'_metadata': versions}, which is not needed here.
+    const bool is_dict =
+        graph.is(object, NodeKind::kDict) || graph.is_made_by(object, Global::kOrderedDict);
+    if (!is_dict || !graph.is(state, NodeKind::kDict)) refuse(graph, "gives state to", object);
   }
-  if (has_view && parts[5] != PickleGraph::kNone) {
-    throw Error(Code::kBadData, "holds a view of a storage, as PyTorch 0.1 wrote", "",
-                "save the model again with a newer PyTorch");
+
+  // Turns ('storage', torch.<X>Storage, key, device, elements[, None]) into an object of
+  // kTorchPersistent.
+  std::optional<NodeId> persistent(PickleGraph& graph, NodeId id) override {
+    const bool has_view = graph.is_sequence(id) && graph.items(id).size() == 6;
+    const auto parts = graph.items_of(id, has_view ? 6 : 5, "a reference to a storage");
+    const auto is_text = [&](NodeId part) { return graph.is_text(part); };
+    if (!is_text(parts[0]) || graph.text(parts[0]) != "storage" ||
+        !graph.is_global(parts[1], Global::kTorchStorage) || !is_text(parts[2]) ||
+        !is_text(parts[3]) || !graph.is(parts[4], NodeKind::kInt)) {
+      throw Error(Code::kBadData, "refers to something that is not a storage");
+    }
+    if (has_view && parts[5] != PickleGraph::kNone) {
+      throw Error(Code::kBadData, "holds a view of a storage, as PyTorch 0.1 wrote", "",
+                  "save the model again with a newer PyTorch");
+    }
+    const std::string_view key = graph.text(parts[2]);
+    if (key.empty() || key.size() > kLongestKey) {
+      throw Error(Code::kCorrupt, cat("a storage's key of ", key.size(), " bytes"));
+    }
+    TorchStorage storage{.dtype = dtype_of_storage(graph.global(parts[1]).name)};
+    const int64_t elements = graph.integer(parts[4]);
+    storage.elements = static_cast<uint64_t>(elements);
+    if (elements < 0 ||
+        __builtin_mul_overflow(storage.elements, size_of(storage.dtype), &storage.size_bytes)) {
+      throw Error(Code::kCorrupt, cat("storage ", quoted(key), " of ", elements, " elements"));
+    }
+    const auto [known, is_new] = storages_.try_emplace(std::string(key), storage);
+    if (!is_new &&
+        (known->second.dtype != storage.dtype || known->second.elements != storage.elements)) {
+      throw Error(Code::kCorrupt, cat("storage ", quoted(key), " has two types or sizes"));
+    }
+    return graph.add_object(graph.add_global(kPersistent), id);
   }
-  const std::string_view key = graph.text(parts[2]);
-  if (key.empty() || key.size() > kLongestKey) {
-    throw Error(Code::kCorrupt, cat("a storage's key of ", key.size(), " bytes"));
-  }
-  TorchStorage storage{.dtype = dtype_of_storage(graph.global(parts[1]).name)};
-  const int64_t elements = graph.integer(parts[4]);
-  storage.elements = static_cast<uint64_t>(elements);
-  if (elements < 0 ||
-      __builtin_mul_overflow(storage.elements, size_of(storage.dtype), &storage.size_bytes)) {
-    throw Error(Code::kCorrupt, cat("storage ", quoted(key), " of ", elements, " elements"));
-  }
-  const auto [known, is_new] = storages_.try_emplace(std::string(key), storage);
-  if (!is_new &&
-      (known->second.dtype != storage.dtype || known->second.elements != storage.elements)) {
-    throw Error(Code::kCorrupt, cat("storage ", quoted(key), " has two types or sizes"));
-  }
-  return graph.add_object(graph.add_global(kPersistent), id);
-}
+
+  // Returns all storages, without their data, including storages that no tensor uses.
+  TorchStorages take_storages() { return std::move(storages_); }
+
+ private:
+  TorchStorages storages_;
+};
 
 // Parses the pickle at the beginning of `file`. Reads at most 8 MiB, because no model needs more.
 LoadedPickle load_torch_pickle(Bytes file, TorchDialect& dialect) {
@@ -273,22 +258,9 @@ struct TorchContents {
   TorchStorages storages;  // their data are borrowed from the file
 };
 
-// Both functions throw kCorrupt, naming the byte, entry or storage, on damage. They throw kBadData
-// on files that are not supported (big-endian, compressed), and on pickles with anything but
-// tensors and plain values.
-
-// PyTorch 1.6 and later write a zip file:
-//
-//   <stem>/data.pkl | <stem>/data/<key>, one per storage | <stem>/version
-//   | [<stem>/byteorder] | ...
-TorchContents read_torch_zip(Bytes file);
-
-// Earlier versions write pickles one after the other:
-//
-//   magic | protocol 1001 | {"little_endian", ...} | object | [keys] | { i64 elements | data } ...
-//
-// There is one storage per key, in the order of the keys.
-TorchContents read_torch_legacy(Bytes file);
+// read_torch_legacy() and read_torch_zip() throw kCorrupt, naming the byte, entry or storage, on
+// damage. They throw kBadData on files that are not supported (big-endian, compressed), and on
+// pickles with anything but tensors and plain values.
 
 constexpr double kMagicNumber =
     119547037146038801333356.0;  // 0x1950a86a20f9469cfc6c, rounded to 53 bits
@@ -350,6 +322,11 @@ void read_storage(Cursor& cursor, const std::string& key, TorchStorage& storage)
   storage.data = cursor.take(storage.size_bytes);
 }
 
+// Earlier versions write pickles one after the other:
+//
+//   magic | protocol 1001 | {"little_endian", ...} | object | [keys] | { i64 elements | data } ...
+//
+// There is one storage per key, in the order of the keys.
 TorchContents read_torch_legacy(Bytes file) {
   Pickles pickles(file);
   TorchDialect dialect;
@@ -433,6 +410,10 @@ LoadedPickle load_object(const ZipFile::Entry& entry, TorchDialect& dialect) {
   }
 }
 
+// PyTorch 1.6 and later write a zip file:
+//
+//   <stem>/data.pkl | <stem>/data/<key>, one per storage | <stem>/version
+//   | [<stem>/byteorder] | ...
 TorchContents read_torch_zip(Bytes file) {
   const ZipFile zip(file);
   require_stored(zip);

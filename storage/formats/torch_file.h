@@ -8,10 +8,10 @@
 namespace berth {
 
 // Reads a state dict that torch.save wrote (pytorch_model.bin, .pt), either in the zip format of
-// PyTorch 1.6 and later or in the older sequence of pickles (both are drawn in
-// torch_file.cpp). The pickle is parsed without running any code. A file that refers
-// to anything but PyTorch's own tensor functions throws kBadData, which names the reference.
-// Element types are float32, float64, bfloat16, float16, integers and bool.
+// PyTorch 1.6 and later or in the older sequence of pickles (torch_file.cpp describes both). The
+// pickle is parsed without running any code. A file that refers to anything but PyTorch's own
+// tensor functions throws kBadData, which names the reference. Element types are float32, float64,
+// bfloat16, float16, integers and bool.
 //
 // Contiguous tensors borrow `file`, which must outlive the reader, and may be unaligned. Tensors
 // that share a storage share its bytes. Transposed and expanded tensors are copied; the copies

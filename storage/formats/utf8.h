@@ -9,6 +9,8 @@
 #include "storage/base/bytes.h"
 #include "storage/formats/text_form.h"
 
+// UTF-8, and its conversion from other encodings. The functions are thread-safe, and a source
+// belongs to one thread.
 namespace berth {
 
 // U+FEFF, with which some programs begin a text.

@@ -7,6 +7,7 @@
 
 #include "storage/base/bytes.h"
 
+// Files of vectors. A writer throws what its sink throws.
 namespace berth {
 
 // What a file of vectors holds, known before the first one is written.

@@ -9,6 +9,8 @@
 
 #include "storage/base/bytes.h"
 
+// Arrow's messages, and the FlatBuffers of which they are made. FlatTable and FlatVector are
+// thread-safe, and Messages is not.
 namespace berth::arrow {
 
 class FlatVector;

@@ -232,13 +232,46 @@ void set_fixed_list(const FlatTable& type, Field& field) {
   if (field.list_size < 0) fail_type(field, "lists of size", field.list_size);
 }
 
+// Types of values that hold other values. Returns false for any other type.
+bool set_nested(TypeId id, const FlatTable& type, Field& field) {
+  switch (id) {
+    case TypeId::kList:
+    case TypeId::kMap:
+      field.layout = Layout::kList32;
+      return true;
+    case TypeId::kLargeList:
+      field.layout = Layout::kList64;
+      return true;
+    case TypeId::kListView:
+      field.layout = Layout::kListView32;
+      return true;
+    case TypeId::kLargeListView:
+      field.layout = Layout::kListView64;
+      return true;
+    case TypeId::kFixedSizeList:
+      set_fixed_list(type, field);
+      return true;
+    case TypeId::kStruct:
+      field.layout = Layout::kStruct;
+      return true;
+    case TypeId::kUnion:
+      field.layout = type.number<int16_t>(0, 0) == 0 ? Layout::kUnion : Layout::kDenseUnion;
+      field.unreadable = "unions";
+      return true;
+    case TypeId::kRunEndEncoded:
+      field.layout = Layout::kRuns;
+      field.unreadable = "run-end encoded values";
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void set_type(TypeId id, const std::optional<FlatTable>& type, Field& field) {
   if (!type) fail_damaged(cat("a field ", quoted(field.name), " without a type"));
   switch (id) {
-    case TypeId::kNone:
-      break;
     case TypeId::kNull:
       return set_missing(Layout::kNothing, 0, field);
     case TypeId::kInt:
@@ -272,32 +305,9 @@ void set_type(TypeId id, const std::optional<FlatTable>& type, Field& field) {
       return set_integer(8, true, Meaning::kInteger, field);
     case TypeId::kFixedSizeBinary:
       return set_fixed_bytes(*type, field);
-    case TypeId::kList:
-    case TypeId::kMap:
-      field.layout = Layout::kList32;
-      return;
-    case TypeId::kLargeList:
-      field.layout = Layout::kList64;
-      return;
-    case TypeId::kListView:
-      field.layout = Layout::kListView32;
-      return;
-    case TypeId::kLargeListView:
-      field.layout = Layout::kListView64;
-      return;
-    case TypeId::kFixedSizeList:
-      return set_fixed_list(*type, field);
-    case TypeId::kStruct:
-      field.layout = Layout::kStruct;
-      return;
-    case TypeId::kUnion:
-      field.layout = type->number<int16_t>(0, 0) == 0 ? Layout::kUnion : Layout::kDenseUnion;
-      field.unreadable = "unions";
-      return;
-    case TypeId::kRunEndEncoded:
-      field.layout = Layout::kRuns;
-      field.unreadable = "run-end encoded values";
-      return;
+    default:
+      if (set_nested(id, *type, field)) return;
+      break;
   }
   throw Error(Code::kBadData,
               cat("the column ", quoted(field.name), " has type ", static_cast<int>(id),

@@ -10,7 +10,7 @@
 #include "storage/formats/arrow/arrow_messages.h"
 #include "storage/formats/columnar/cell_maker.h"
 
-// The schema of an Arrow file or stream (apache/arrow, format/Schema.fbs).
+// The schema of an Arrow file or stream (apache/arrow, format/Schema.fbs). Thread-safe once read.
 namespace berth::arrow {
 
 // The buffers that an array of a field has, besides the validity bits that most have.

@@ -5,6 +5,7 @@
 
 #include "storage/base/bytes.h"
 
+// The compression of blocks in columnar files. Thread-safe.
 namespace berth::columnar {
 
 // How a block of bytes is compressed. The numbers are Parquet's. Parquet has all codecs but the

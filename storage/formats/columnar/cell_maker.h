@@ -8,8 +8,8 @@
 
 #include "storage/formats/row_reader.h"
 
-// What the values of a column are, in Parquet's words, which are also enough for Arrow's types.
-// Both formats turn values into cells in the same way: cell_maker.h.
+// What the values of a column are, in Parquet's words, which are also enough for Arrow's types, and
+// the cells that both formats make of them. Thread-safe. Only CellMaker throws.
 namespace berth::columnar {
 
 // How a value is stored. The numbers are Parquet's.
@@ -62,12 +62,8 @@ struct Value {
   bool is_utf8 = false;    // whether `bytes` are known to be valid UTF-8
 };
 
-}  // namespace berth::columnar
-
 // Dates and times as pandas prints them, in the proleptic Gregorian calendar. Any number gives a
 // text. Fractions of a second have no zeros at their end, and a time of day always has seconds.
-namespace berth::columnar {
-
 std::string date_text(int64_t days);  // since 1970-01-01
 std::string time_text(int64_t ticks, TimeUnit unit);
 // Since 1970-01-01; with +00:00 if `is_utc`.

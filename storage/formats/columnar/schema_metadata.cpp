@@ -23,10 +23,10 @@ const Json& element_feature(const Json& feature) {
 
 std::vector<std::string> names_of(const Json& feature) {
   std::vector<std::string> names;
-  if (!feature.is_object() || feature.value("_type", Json()) != "ClassLabel") return names;
-  const Json given = feature.value("names", Json());
-  if (!given.is_array()) return names;
-  for (const Json& name : given) {
+  const JsonObject members(&feature);
+  const Json* given = members.list("names");
+  if (members.text("_type") != "ClassLabel" || given == nullptr) return names;
+  for (const Json& name : *given) {
     if (!name.is_string()) return {};
     names.push_back(name.get<std::string>());
   }
@@ -38,11 +38,9 @@ std::vector<std::string> names_of(const Json& feature) {
 std::map<std::string, std::vector<std::string>> class_names(const std::string& hugging_face) {
   std::map<std::string, std::vector<std::string>> result;
   const Json metadata = parse_json(hugging_face);
-  const Json::json_pointer features("/info/features");
-  if (!metadata.is_object() || !metadata.contains(features)) return result;
-  const Json& columns = metadata.at(features);
-  if (!columns.is_object()) return result;
-  for (const auto& [column, feature] : columns.items()) {
+  const Json* columns = JsonObject(JsonObject(&metadata).object("info")).object("features");
+  if (columns == nullptr) return result;
+  for (const auto& [column, feature] : columns->items()) {
     std::vector<std::string> names = names_of(element_feature(feature));
     if (!names.empty()) result.emplace(column, std::move(names));
   }
@@ -52,11 +50,12 @@ std::map<std::string, std::vector<std::string>> class_names(const std::string& h
 std::vector<std::string> categorical_columns(const std::string& pandas) {
   std::vector<std::string> names;
   const Json metadata = parse_json(pandas);
-  if (!metadata.is_object() || !metadata.value("columns", Json()).is_array()) return names;
-  for (const Json& column : metadata.at("columns")) {
-    if (!column.is_object() || column.value("pandas_type", Json()) != "categorical") continue;
-    const Json name = column.value("name", Json());
-    if (name.is_string()) names.push_back(name.get<std::string>());
+  const Json* columns = JsonObject(&metadata).list("columns");
+  if (columns == nullptr) return names;
+  for (const Json& column : *columns) {
+    const JsonObject members(&column);
+    if (members.text("pandas_type") != "categorical") continue;
+    if (auto name = members.text("name")) names.push_back(*std::move(name));
   }
   return names;
 }

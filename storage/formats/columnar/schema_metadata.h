@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+// What libraries of Python note about columns in a file's metadata. Thread-safe. Throws nothing:
+// malformed metadata says nothing.
 namespace berth::columnar {
 
 // The names of the classes for which the integers of a column stand, by the column's name. They

@@ -8,6 +8,7 @@
 
 #include "storage/formats/row_reader.h"
 
+// Elements of numpy's arrays as cells. Thread-safe.
 namespace berth {
 
 // The part of an array's element type that reading needs.

@@ -42,9 +42,9 @@ struct NpyHeader {
   uint64_t size_bytes = 0;  // of the header itself
 };
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr uint64_t kLargestLiteral = uint64_t{1} << 20;
-constexpr size_t kMostDimensions = 64;  // numpy's own limit
+constexpr size_t kMostNpyDimensions = 64;  // numpy's own limit
 
 // Parses the literal. Positions in messages count from the start of the file.
 class LiteralParser {
@@ -137,7 +137,7 @@ class LiteralParser {
       uint64_t size = 0;
       const char* const begin = text_.data() + at_;
       const auto [stopped, error] = std::from_chars(begin, text_.data() + text_.size(), size);
-      if (error != std::errc() || header.shape.size() == kMostDimensions) fail("no shape");
+      if (error != std::errc() || header.shape.size() == kMostNpyDimensions) fail("no shape");
       at_ += static_cast<size_t>(stopped - begin);
       accept('L');  // of Python 2
       header.shape.push_back(size);
@@ -198,21 +198,17 @@ class LiteralParser {
 };
 
 // Fills `buffer`. Throws kCorrupt where `file` ends before.
-void read_fully(ByteSource& file, std::span<std::byte> buffer) {
-  while (!buffer.empty()) {
-    const size_t count = file.read(buffer);
-    if (count == 0) fail_damaged("an array ends too early");
-    buffer = buffer.subspan(count);
-  }
+void fill_or_fail(ByteSource& file, std::span<std::byte> buffer) {
+  if (read_fully(file, buffer) < buffer.size()) fail_damaged("an array ends too early");
 }
 
 // Reads the header at the start of `file`. Throws kCorrupt, naming the byte, where it is damaged,
 // and kBadData where the elements are of a type that berth does not read.
 NpyHeader read_npy_header(ByteSource& file) {
   std::byte start[12];
-  read_fully(file, std::span(start).first(10));
+  fill_or_fail(file, std::span(start).first(10));
   Cursor cursor{Bytes(start)};
-  if (as_text(cursor.take(kMagic.size())) != kMagic) {
+  if (as_text(cursor.take(kNpyMagic.size())) != kNpyMagic) {
     throw Error(Code::kCorrupt, "does not begin as a .npy file does", "byte 0", kFetchAgain);
   }
   const uint8_t version = cursor.u8();
@@ -220,11 +216,11 @@ NpyHeader read_npy_header(ByteSource& file) {
   if (version < 1 || version > 3) {
     throw Error(Code::kBadData, cat("is of version ", version, " of numpy's format"));
   }
-  if (version > 1) read_fully(file, std::span(start).last(2));
+  if (version > 1) fill_or_fail(file, std::span(start).last(2));
   const uint64_t size = version == 1 ? cursor.u16() : cursor.u32();
   if (size > kLargestLiteral) fail_at_byte(cursor.offset(), cat("a header of ", size, " bytes"));
   std::vector<std::byte> literal(size);
-  read_fully(file, literal);
+  fill_or_fail(file, literal);
 
   NpyHeader header;
   header.size_bytes = cursor.offset() + size;
@@ -299,7 +295,7 @@ class PackedRows final : public RowReader {
       block_.resize(rows * row_bytes());
       place_ = 0;
       try {
-        read_fully(*file_, block_);
+        fill_or_fail(*file_, block_);
       } catch (const Error& error) {
         throw error.at(position());
       }

@@ -5,6 +5,7 @@
 
 #include "storage/base/bytes.h"
 
+// Thrift's compact protocol, in which Parquet writes its metadata. A reader belongs to one thread.
 namespace berth {
 
 // The signed number that a varint holds in zigzag form: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...

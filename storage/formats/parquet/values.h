@@ -8,6 +8,7 @@
 #include "storage/base/bytes.h"
 #include "storage/formats/parquet/parquet_metadata.h"
 
+// The encodings of Parquet's values and levels. A reader belongs to one thread. Damage is kCorrupt.
 namespace berth::parquet {
 
 // Reads unsigned numbers of `bit_width` bits, at most 64, least significant bit first.

@@ -28,7 +28,11 @@ class ThriftWriter {
   // One field of the struct at hand.
   void integer(int32_t id, int32_t value) { number(id, ThriftType::kInt32, value); }
   void integer(int32_t id, int64_t value) { number(id, ThriftType::kInt64, value); }
-  void text(int32_t id, std::string_view value);
+
+  void text(int32_t id, std::string_view value) {
+    field(id, ThriftType::kBinary);
+    element(value);
+  }
 
   // A struct: the outermost one (no field id), a field, or an element of a list.
   template <typename Fill>
@@ -48,7 +52,11 @@ class ThriftWriter {
     fill();
   }
   void element(int32_t value) { zigzag(value); }
-  void element(std::string_view value);
+
+  void element(std::string_view value) {
+    varint(value.size());
+    written_.append(value);
+  }
 
   const std::string& written() const { return written_; }
 
@@ -60,60 +68,45 @@ class ThriftWriter {
     written_.push_back('\0');
     last_ids_.pop_back();
   }
-  void field(int32_t id, ThriftType type);
-  void number(int32_t id, ThriftType type, int64_t value);
-  void list_header(ThriftType element, size_t count);
-  void varint(uint64_t value);
-  void zigzag(int64_t value);
+
+  void field(int32_t id, ThriftType type) {
+    const int32_t delta = id - last_ids_.back();
+    assert(delta >= 1 && delta <= 15);  // Parquet's structs need no other form
+    last_ids_.back() = id;
+    written_.push_back(static_cast<char>((delta << 4) | static_cast<int32_t>(type)));
+  }
+
+  void number(int32_t id, ThriftType type, int64_t value) {
+    field(id, type);
+    zigzag(value);
+  }
+
+  void list_header(ThriftType element, size_t count) {
+    const auto type = static_cast<size_t>(element);
+    if (count < 15) return written_.push_back(static_cast<char>((count << 4) | type));
+    written_.push_back(static_cast<char>(0xF0 | type));
+    varint(count);
+  }
+
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) written_.push_back(static_cast<char>(value | 0x80));
+    written_.push_back(static_cast<char>(value));
+  }
+
+  void zigzag(int64_t value) {
+    varint((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
+  }
 
   std::string written_;
   std::vector<int32_t> last_ids_;  // the field last written of each struct that is open
 };
-
-void ThriftWriter::varint(uint64_t value) {
-  for (; value >= 0x80; value >>= 7) written_.push_back(static_cast<char>(value | 0x80));
-  written_.push_back(static_cast<char>(value));
-}
-
-void ThriftWriter::zigzag(int64_t value) {
-  varint((static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63));
-}
-
-void ThriftWriter::field(int32_t id, ThriftType type) {
-  const int32_t delta = id - last_ids_.back();
-  assert(delta >= 1 && delta <= 15);  // Parquet's structs need no other form
-  last_ids_.back() = id;
-  written_.push_back(static_cast<char>((delta << 4) | static_cast<int32_t>(type)));
-}
-
-void ThriftWriter::number(int32_t id, ThriftType type, int64_t value) {
-  field(id, type);
-  zigzag(value);
-}
-
-void ThriftWriter::text(int32_t id, std::string_view value) {
-  field(id, ThriftType::kBinary);
-  element(value);
-}
-
-void ThriftWriter::element(std::string_view value) {
-  varint(value.size());
-  written_.append(value);
-}
-
-void ThriftWriter::list_header(ThriftType element, size_t count) {
-  const auto type = static_cast<size_t>(element);
-  if (count < 15) return written_.push_back(static_cast<char>((count << 4) | type));
-  written_.push_back(static_cast<char>(0xF0 | type));
-  varint(count);
-}
 
 using parquet::Encoding;
 using parquet::PageType;
 using parquet::Repetition;
 
 constexpr size_t kPageBytes = size_t{1} << 20, kGroupBytes = size_t{16} << 20;
-constexpr std::string_view kMagic = "PAR1";
+constexpr std::string_view kParquetMagic = "PAR1";
 constexpr int32_t kUncompressed = 0, kAnnotatedAsText = 0, kAnnotatedAsList = 3;
 
 enum PhysicalNumber : int32_t { kInt64Type = 2, kFloatType = 4, kByteArrayType = 6 };
@@ -247,7 +240,7 @@ class VectorTableWriter final : public VectorWriter {
  public:
   VectorTableWriter(ByteSink& sink, const VectorTable& table)
       : sink_(sink), table_(table), ids_(0), vectors_(table.width) {
-    write(kMagic);
+    write(kParquetMagic);
   }
 
   void add(const VectorRow& row) override {
@@ -265,7 +258,7 @@ class VectorTableWriter final : public VectorWriter {
     metadata.root([&] { write_metadata(metadata); });
     std::string end = metadata.written();
     append_u32(end, metadata.written().size());
-    write(end.append(kMagic));
+    write(end.append(kParquetMagic));
   }
 
  private:

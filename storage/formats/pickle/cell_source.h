@@ -6,6 +6,7 @@
 
 #include "storage/formats/row_reader.h"
 
+// The cells of a column of a pickled table. A CellSource is thread-safe, and a MemoryBudget is not.
 namespace berth {
 
 // The cells of one column. Each is converted when it is read.

@@ -166,17 +166,6 @@ std::vector<uint64_t> read_placement(const PickleGraph& graph, NodeId placement,
   return positions;
 }
 
-// Returns the labels of a pandas Index as cells; there are at most claim_limit() of them. The index
-// is _new_Index(class, {"data", "name"}), or for a RangeIndex {"start", "stop", "step"}. Throws
-// kBadData, naming the kind of index, if its labels are neither text nor numbers.
-std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, MemoryBudget& budget);
-
-// A level of the index of a table's rows, which pandas writes as a column in other formats.
-struct IndexLevel {
-  std::string name;
-  std::unique_ptr<CellSource> cells;
-};
-
 class RangeCells final : public CellSource {
  public:
   RangeCells(const PickleGraph& graph, NodeId range)
@@ -252,6 +241,21 @@ NodeId index_fields(const PickleGraph& graph, NodeId id, bool& is_range) {
   throw Error(Code::kBadData, cat("holds ", graph.describe(id), " in place of an index"));
 }
 
+// Returns the labels of a pandas Index as cells; there are at most claim_limit() of them. The index
+// is _new_Index(class, {"data", "name"}), or for a RangeIndex {"start", "stop", "step"}. Throws
+// kBadData, naming the kind of index, if its labels are neither text nor numbers.
+std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {
+  bool is_range = false;
+  const NodeId fields = index_fields(graph, id, is_range);
+  if (is_range) return std::make_unique<RangeCells>(graph, fields);
+  auto cells = read_plain_array(graph, graph.find(fields, "data"), budget);
+  if (!cells) throw Error(Code::kBadData, "labels by an index of neither text nor numbers");
+  if (cells->size() > graph.claim_limit()) {
+    throw Error(Code::kBadData, "an index of more labels than the file has bytes");
+  }
+  return cells;
+}
+
 // The labels of an index, each as a cell.
 std::vector<Cell> labels_of(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {
   const auto labels = read_index(graph, id, budget);
@@ -292,17 +296,11 @@ CategoricalParts categorical_parts(const PickleGraph& graph, NodeId id) {
   return {backed.array, graph.find(graph.state(backed.dtype), "categories")};
 }
 
-std::unique_ptr<CellSource> read_index(const PickleGraph& graph, NodeId id, MemoryBudget& budget) {
-  bool is_range = false;
-  const NodeId fields = index_fields(graph, id, is_range);
-  if (is_range) return std::make_unique<RangeCells>(graph, fields);
-  auto cells = read_plain_array(graph, graph.find(fields, "data"), budget);
-  if (!cells) throw Error(Code::kBadData, "labels by an index of neither text nor numbers");
-  if (cells->size() > graph.claim_limit()) {
-    throw Error(Code::kBadData, "an index of more labels than the file has bytes");
-  }
-  return cells;
-}
+// A level of the index of a table's rows, which pandas writes as a column in other formats.
+struct IndexLevel {
+  std::string name;
+  std::unique_ptr<CellSource> cells;
+};
 
 // Returns the levels that have names, of an Index or a MultiIndex. Leaves out levels that are
 // neither text nor numbers, and an index of another kind.

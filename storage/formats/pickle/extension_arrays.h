@@ -5,6 +5,8 @@
 #include "storage/formats/pickle/cell_source.h"
 #include "storage/formats/pickle/pickle_graph.h"
 
+// The arrays that pandas adds to numpy's. Thread-safe. Throws kBadData or kCorrupt where the nodes
+// have another form.
 namespace berth {
 
 // A pandas array that is stored through NDArrayBacked: __pyx_unpickle_NDArrayBacked(class,

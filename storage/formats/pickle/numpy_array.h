@@ -10,6 +10,7 @@
 #include "storage/formats/pickle/pickle_graph.h"
 #include "storage/formats/row_reader.h"
 
+// Numpy's arrays in a pickle. Thread-safe, as long as nobody changes the graph.
 namespace berth {
 
 // Sets `cell` to JSON text if the object is a list, tuple, set, one-dimensional array or dict. Each

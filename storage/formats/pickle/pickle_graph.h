@@ -9,6 +9,7 @@
 
 #include "storage/base/bytes.h"
 
+// The objects of a pickle, as inert nodes. A graph may be read by several threads once it is built.
 namespace berth {
 
 // What a global means to the reader. Several (module, name) pairs may mean the same, because pandas

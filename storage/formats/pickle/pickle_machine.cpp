@@ -64,15 +64,56 @@ class PickleInput {
   bool ran_out_ = false;
 };
 
-// Parse numbers and texts as the opcodes of protocols 0 to 2 write them. Return nullopt if the text
-// is malformed.
+// The functions below parse numbers and texts as the opcodes of protocols 0 to 2 write them. They
+// return nullopt if the text is malformed.
 
-// Decimal digits with an optional sign. A number that does not fit 64 bits becomes the nearest
-// double.
+// A number that does not fit 64 bits becomes the nearest double.
 using Integer = std::variant<int64_t, double>;
 
 // A float as Python's repr() writes it: "1.5", "inf", "nan".
-std::optional<double> parse_float(std::string_view text);
+std::optional<double> parse_float(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (stopped != end || text.empty() || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc::result_out_of_range) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return text.starts_with('-') ? -kInfinity : kInfinity;
+  }
+  return value;
+}
+
+// Decimal digits with an optional sign.
+std::optional<Integer> parse_integer(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  int64_t value = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (stopped != end || text.empty()) return std::nullopt;
+  if (error == std::errc()) return value;
+  if (error != std::errc::result_out_of_range) return std::nullopt;
+  const auto real = parse_float(text);
+  if (!real) return std::nullopt;
+  return *real;
+}
+
+// Two's complement, little-endian, of any length. An empty sequence is 0.
+Integer decode_integer(Bytes bytes) {
+  const bool negative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
+  if (bytes.size() <= 8) {
+    uint64_t value = negative ? ~uint64_t{0} : 0;
+    for (size_t i = bytes.size(); i > 0; --i) {
+      value = value << 8 | std::to_integer<uint64_t>(bytes[i - 1]);
+    }
+    return static_cast<int64_t>(value);
+  }
+  double value = std::to_integer<int>(bytes.back()) - (negative ? 256 : 0);
+  for (size_t i = bytes.size() - 1; i > 0 && std::isfinite(value); --i) {
+    value = value * 256 + std::to_integer<int>(bytes[i - 1]);
+  }
+  return value;
+}
 
 // Parses exactly `digits` hexadecimal digits at the start of `text`.
 std::optional<uint32_t> parse_hex(std::string_view text, size_t digits) {
@@ -111,49 +152,6 @@ bool append_escape(std::string_view text, size_t& at, std::string& out) {
     out += '\\';
   }
   return true;
-}
-
-std::optional<Integer> parse_integer(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const char* end = text.data() + text.size();
-  int64_t value = 0;
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (stopped != end || text.empty()) return std::nullopt;
-  if (error == std::errc()) return value;
-  if (error != std::errc::result_out_of_range) return std::nullopt;
-  const auto real = parse_float(text);
-  if (!real) return std::nullopt;
-  return *real;
-}
-
-// Two's complement, little-endian, of any length. An empty sequence is 0.
-Integer decode_integer(Bytes bytes) {
-  const bool negative = !bytes.empty() && (bytes.back() & std::byte{0x80}) != std::byte{0};
-  if (bytes.size() <= 8) {
-    uint64_t value = negative ? ~uint64_t{0} : 0;
-    for (size_t i = bytes.size(); i > 0; --i) {
-      value = value << 8 | std::to_integer<uint64_t>(bytes[i - 1]);
-    }
-    return static_cast<int64_t>(value);
-  }
-  double value = std::to_integer<int>(bytes.back()) - (negative ? 256 : 0);
-  for (size_t i = bytes.size() - 1; i > 0 && std::isfinite(value); --i) {
-    value = value * 256 + std::to_integer<int>(bytes[i - 1]);
-  }
-  return value;
-}
-
-std::optional<double> parse_float(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  if (stopped != end || text.empty() || error == std::errc::invalid_argument) return std::nullopt;
-  if (error == std::errc::result_out_of_range) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    return text.starts_with('-') ? -kInfinity : kInfinity;
-  }
-  return value;
 }
 
 // The bytes of a quoted literal with Python's escapes, such as 'a\\n'.
@@ -231,13 +229,207 @@ class PickleMachine {
   }
 
  private:
-  // Each of these handles the opcodes of one kind and returns false for any other opcode.
-  bool step(uint8_t opcode);  // returns false at STOP
-  bool literal(uint8_t opcode);
-  bool text(uint8_t opcode);
-  bool container(uint8_t opcode);
-  bool stack_or_memo(uint8_t opcode);
-  bool object(uint8_t opcode);
+  // Returns false at STOP.
+  bool step(uint8_t opcode) {
+    if (opcode == '.') return false;
+    if (literal(opcode) || text(opcode) || container(opcode) || stack_or_memo(opcode) ||
+        object(opcode)) {
+      return true;
+    }
+    switch (opcode) {
+      case 0x80: {  // PROTO
+        const int version = input_.u8();
+        if (version > 5) corrupt(cat("pickle protocol ", version, "; 0 to 5 are known"));
+        return true;
+      }
+      case 0x95: {  // FRAME
+        const uint64_t size = input_.u64();
+        if (is_whole_ && size > input_.remaining()) corrupt(cat("a frame of ", size, " bytes"));
+        return true;
+      }
+      default:
+        refuse_opcode(opcode);
+    }
+  }
+
+  // Each of the next functions handles the opcodes of one kind and returns false for any other
+  // opcode.
+  bool literal(uint8_t opcode) {
+    switch (opcode) {
+      case 'N':
+        return push(PickleGraph::kNone), true;
+      case 0x88:
+        return push(PickleGraph::kTrue), true;
+      case 0x89:
+        return push(PickleGraph::kFalse), true;
+      case 'I': {
+        const std::string_view digits = input_.line();
+        if (digits == "01" || digits == "00") {
+          push(digits == "01" ? PickleGraph::kTrue : PickleGraph::kFalse);
+        } else {
+          push_parsed(parse_integer(digits), digits);
+        }
+        return true;
+      }
+      case 'L': {
+        std::string_view digits = input_.line();
+        if (digits.ends_with('L')) digits.remove_suffix(1);
+        return push_parsed(parse_integer(digits), digits), true;
+      }
+      case 'J':
+        return push(graph_.add_int(static_cast<int32_t>(input_.u32()))), true;
+      case 'K':
+        return push(graph_.add_int(input_.u8())), true;
+      case 'M':
+        return push(graph_.add_int(input_.u16())), true;
+      case 0x8a:
+        return push(decode_integer(input_.take(input_.u8()))), true;
+      case 0x8b:
+        return push(decode_integer(input_.take(input_.size32()))), true;
+      case 'F': {
+        const std::string_view digits = input_.line();
+        return push_parsed(parse_float(digits), digits), true;
+      }
+      case 'G':
+        return push(graph_.add_float(std::bit_cast<double>(__builtin_bswap64(input_.u64())))), true;
+      default:
+        return false;
+    }
+  }
+
+  bool text(uint8_t opcode) {
+    switch (opcode) {
+      case 'S':
+        return push_decoded(NodeKind::kOldText, unquote(input_.line())), true;
+      case 'T':
+        return push_slice(NodeKind::kOldText, input_.take(input_.size32())), true;
+      case 'U':
+        return push_slice(NodeKind::kOldText, input_.take(input_.u8())), true;
+      case 'V':
+        return push_decoded(NodeKind::kText, decode_raw_unicode(input_.line())), true;
+      case 'X':
+        return push_slice(NodeKind::kText, input_.take(input_.u32())), true;
+      case 0x8c:
+        return push_slice(NodeKind::kText, input_.take(input_.u8())), true;
+      case 0x8d:
+        return push_slice(NodeKind::kText, input_.take(input_.u64())), true;
+      case 'B':
+        return push_slice(NodeKind::kBytes, input_.take(input_.u32())), true;
+      case 'C':
+        return push_slice(NodeKind::kBytes, input_.take(input_.u8())), true;
+      case 0x8e:  // BINBYTES8
+      case 0x96:  // BYTEARRAY8
+        return push_slice(NodeKind::kBytes, input_.take(input_.u64())), true;
+      default:
+        return false;
+    }
+  }
+
+  bool container(uint8_t opcode) {
+    switch (opcode) {
+      case ')':
+        return collect_tuple(0), true;
+      case 0x85:
+      case 0x86:
+      case 0x87:
+        return collect_tuple(opcode - 0x84), true;
+      case 't':
+        return collect(NodeKind::kTuple), true;
+      case ']':
+        return push(graph_.add_items(NodeKind::kList, {})), true;
+      case 'l':
+        return collect(NodeKind::kList), true;
+      case '}':
+        return push(graph_.add_items(NodeKind::kDict, {})), true;
+      case 'd':
+        return collect(NodeKind::kDict), true;
+      case 0x8f:
+        return push(graph_.add_items(NodeKind::kSet, {})), true;
+      case 0x91:
+        return collect(NodeKind::kSet), true;
+      case 'a':
+        return append(NodeKind::kList, 1), true;
+      case 'e':
+        return append_marked(NodeKind::kList), true;
+      case 's':
+        return append(NodeKind::kDict, 2), true;
+      case 'u':
+        return append_marked(NodeKind::kDict), true;
+      case 0x90:
+        return append_marked(NodeKind::kSet), true;
+      default:
+        return false;
+    }
+  }
+
+  bool stack_or_memo(uint8_t opcode) {
+    switch (opcode) {
+      case '(':
+        if (marks_.size() == kMostItems)
+          corrupt(cat("nests more than ", kMostItems, " containers"));
+        return marks_.push_back(stack_.size()), true;
+      case '0':
+        if (!marks_.empty() && marks_.back() == stack_.size()) {
+          marks_.pop_back();
+        } else {
+          pop();
+        }
+        return true;
+      case '1':
+        marked();
+        return drop_to_mark(), true;
+      case '2':
+        return push(NodeId{top()}), true;
+      case 'p':
+        return put(memo_index()), true;
+      case 'q':
+        return put(input_.u8()), true;
+      case 'r':
+        return put(input_.u32()), true;
+      case 0x94:
+        return put(memo_used_), true;
+      case 'g':
+        return get(memo_index()), true;
+      case 'h':
+        return get(input_.u8()), true;
+      case 'j':
+        return get(input_.u32()), true;
+      default:
+        return false;
+    }
+  }
+
+  bool object(uint8_t opcode) {
+    switch (opcode) {
+      case 'c': {
+        const std::string_view module = input_.line(), name = input_.line();
+        return push_global(module, name), true;
+      }
+      case 0x93: {
+        const NodeId name = pop(), module = pop();
+        if (!graph_.is_text(name) || !graph_.is_text(module)) corrupt("a global without a name");
+        return push_global(graph_.text(module), graph_.text(name)), true;
+      }
+      case 'R':
+      case 0x81: {
+        const NodeId arguments = pop(), callable = pop();
+        push(opcode == 'R' ? dialect_.reduce(graph_, callable, arguments)
+                           : dialect_.new_object(graph_, callable, arguments));
+        return true;
+      }
+      case 'Q': {
+        const std::optional<NodeId> outside = dialect_.persistent(graph_, pop());
+        if (!outside) refuse_opcode(opcode);
+        return push(*outside), true;
+      }
+      case 'b': {
+        const NodeId state = pop();
+        return dialect_.build(graph_, top(), state), true;
+      }
+      default:
+        return false;
+    }
+  }
 
   [[noreturn]] static void corrupt(const std::string& what) { throw Error(Code::kCorrupt, what); }
 
@@ -367,204 +559,6 @@ class PickleMachine {
   std::vector<size_t> marks_;  // stack heights
   size_t memo_used_ = 0;
 };
-
-bool PickleMachine::step(uint8_t opcode) {
-  if (opcode == '.') return false;
-  if (literal(opcode) || text(opcode) || container(opcode) || stack_or_memo(opcode) ||
-      object(opcode)) {
-    return true;
-  }
-  switch (opcode) {
-    case 0x80: {  // PROTO
-      const int version = input_.u8();
-      if (version > 5) corrupt(cat("pickle protocol ", version, "; 0 to 5 are known"));
-      return true;
-    }
-    case 0x95: {  // FRAME
-      const uint64_t size = input_.u64();
-      if (is_whole_ && size > input_.remaining()) corrupt(cat("a frame of ", size, " bytes"));
-      return true;
-    }
-    default:
-      refuse_opcode(opcode);
-  }
-}
-
-bool PickleMachine::literal(uint8_t opcode) {
-  switch (opcode) {
-    case 'N':
-      return push(PickleGraph::kNone), true;
-    case 0x88:
-      return push(PickleGraph::kTrue), true;
-    case 0x89:
-      return push(PickleGraph::kFalse), true;
-    case 'I': {
-      const std::string_view digits = input_.line();
-      if (digits == "01" || digits == "00") {
-        push(digits == "01" ? PickleGraph::kTrue : PickleGraph::kFalse);
-      } else {
-        push_parsed(parse_integer(digits), digits);
-      }
-      return true;
-    }
-    case 'L': {
-      std::string_view digits = input_.line();
-      if (digits.ends_with('L')) digits.remove_suffix(1);
-      return push_parsed(parse_integer(digits), digits), true;
-    }
-    case 'J':
-      return push(graph_.add_int(static_cast<int32_t>(input_.u32()))), true;
-    case 'K':
-      return push(graph_.add_int(input_.u8())), true;
-    case 'M':
-      return push(graph_.add_int(input_.u16())), true;
-    case 0x8a:
-      return push(decode_integer(input_.take(input_.u8()))), true;
-    case 0x8b:
-      return push(decode_integer(input_.take(input_.size32()))), true;
-    case 'F': {
-      const std::string_view digits = input_.line();
-      return push_parsed(parse_float(digits), digits), true;
-    }
-    case 'G':
-      return push(graph_.add_float(std::bit_cast<double>(__builtin_bswap64(input_.u64())))), true;
-    default:
-      return false;
-  }
-}
-
-bool PickleMachine::text(uint8_t opcode) {
-  switch (opcode) {
-    case 'S':
-      return push_decoded(NodeKind::kOldText, unquote(input_.line())), true;
-    case 'T':
-      return push_slice(NodeKind::kOldText, input_.take(input_.size32())), true;
-    case 'U':
-      return push_slice(NodeKind::kOldText, input_.take(input_.u8())), true;
-    case 'V':
-      return push_decoded(NodeKind::kText, decode_raw_unicode(input_.line())), true;
-    case 'X':
-      return push_slice(NodeKind::kText, input_.take(input_.u32())), true;
-    case 0x8c:
-      return push_slice(NodeKind::kText, input_.take(input_.u8())), true;
-    case 0x8d:
-      return push_slice(NodeKind::kText, input_.take(input_.u64())), true;
-    case 'B':
-      return push_slice(NodeKind::kBytes, input_.take(input_.u32())), true;
-    case 'C':
-      return push_slice(NodeKind::kBytes, input_.take(input_.u8())), true;
-    case 0x8e:  // BINBYTES8
-    case 0x96:  // BYTEARRAY8
-      return push_slice(NodeKind::kBytes, input_.take(input_.u64())), true;
-    default:
-      return false;
-  }
-}
-
-bool PickleMachine::container(uint8_t opcode) {
-  switch (opcode) {
-    case ')':
-      return collect_tuple(0), true;
-    case 0x85:
-    case 0x86:
-    case 0x87:
-      return collect_tuple(opcode - 0x84), true;
-    case 't':
-      return collect(NodeKind::kTuple), true;
-    case ']':
-      return push(graph_.add_items(NodeKind::kList, {})), true;
-    case 'l':
-      return collect(NodeKind::kList), true;
-    case '}':
-      return push(graph_.add_items(NodeKind::kDict, {})), true;
-    case 'd':
-      return collect(NodeKind::kDict), true;
-    case 0x8f:
-      return push(graph_.add_items(NodeKind::kSet, {})), true;
-    case 0x91:
-      return collect(NodeKind::kSet), true;
-    case 'a':
-      return append(NodeKind::kList, 1), true;
-    case 'e':
-      return append_marked(NodeKind::kList), true;
-    case 's':
-      return append(NodeKind::kDict, 2), true;
-    case 'u':
-      return append_marked(NodeKind::kDict), true;
-    case 0x90:
-      return append_marked(NodeKind::kSet), true;
-    default:
-      return false;
-  }
-}
-
-bool PickleMachine::stack_or_memo(uint8_t opcode) {
-  switch (opcode) {
-    case '(':
-      if (marks_.size() == kMostItems) corrupt(cat("nests more than ", kMostItems, " containers"));
-      return marks_.push_back(stack_.size()), true;
-    case '0':
-      if (!marks_.empty() && marks_.back() == stack_.size()) {
-        marks_.pop_back();
-      } else {
-        pop();
-      }
-      return true;
-    case '1':
-      marked();
-      return drop_to_mark(), true;
-    case '2':
-      return push(NodeId{top()}), true;
-    case 'p':
-      return put(memo_index()), true;
-    case 'q':
-      return put(input_.u8()), true;
-    case 'r':
-      return put(input_.u32()), true;
-    case 0x94:
-      return put(memo_used_), true;
-    case 'g':
-      return get(memo_index()), true;
-    case 'h':
-      return get(input_.u8()), true;
-    case 'j':
-      return get(input_.u32()), true;
-    default:
-      return false;
-  }
-}
-
-bool PickleMachine::object(uint8_t opcode) {
-  switch (opcode) {
-    case 'c': {
-      const std::string_view module = input_.line(), name = input_.line();
-      return push_global(module, name), true;
-    }
-    case 0x93: {
-      const NodeId name = pop(), module = pop();
-      if (!graph_.is_text(name) || !graph_.is_text(module)) corrupt("a global without a name");
-      return push_global(graph_.text(module), graph_.text(name)), true;
-    }
-    case 'R':
-    case 0x81: {
-      const NodeId arguments = pop(), callable = pop();
-      push(opcode == 'R' ? dialect_.reduce(graph_, callable, arguments)
-                         : dialect_.new_object(graph_, callable, arguments));
-      return true;
-    }
-    case 'Q': {
-      const std::optional<NodeId> outside = dialect_.persistent(graph_, pop());
-      if (!outside) refuse_opcode(opcode);
-      return push(*outside), true;
-    }
-    case 'b': {
-      const NodeId state = pop();
-      return dialect_.build(graph_, top(), state), true;
-    }
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 

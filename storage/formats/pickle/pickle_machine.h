@@ -6,6 +6,8 @@
 
 #include "storage/formats/pickle/pickle_graph.h"
 
+// From a pickle's opcodes to its graph. The functions are thread-safe where the dialects are
+// different objects.
 namespace berth {
 
 // Decides, for one kind of file, which globals a pickle may name and what the opcodes that would

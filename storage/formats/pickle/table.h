@@ -7,6 +7,8 @@
 #include "storage/formats/pickle/pickle_graph.h"
 #include "storage/formats/row_reader.h"
 
+// The tables that a pickle may hold. Thread-safe, as long as nobody changes the graph. Throws
+// kBadData or kCorrupt where the nodes are no such table.
 namespace berth {
 
 // A table stored by columns. Each element of `values` has `rows` cells. Borrows the graph that it

@@ -10,6 +10,7 @@
 #include "storage/base/dtype.h"
 #include "storage/base/protobuf_wire.h"
 
+// The messages in a checkpoint's index, and string tensors. Thread-safe.
 namespace berth {
 
 // The range of a slice in one dimension. Without a length it is the whole dimension.

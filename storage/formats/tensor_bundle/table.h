@@ -7,6 +7,7 @@
 
 #include "storage/base/bytes.h"
 
+// LevelDB's sorted tables. The functions are thread-safe; a builder belongs to one thread.
 namespace berth {
 
 // A sorted table in LevelDB's format, which TensorFlow uses for a checkpoint's index
