@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "storage/base/json.h"
 #include "storage/google/token_request.h"
 
+// The kinds of credential files. CredentialFields may be read by several threads, and a TokenSource
+// belongs to one.
 namespace berth {
 
 // The fields of a credential file, or of an object within it. Every error is kUsage and names the
@@ -44,6 +47,8 @@ class CredentialFields {
  private:
   struct Tree;
   CredentialFields(std::unique_ptr<Tree> tree, std::string file, std::string prefix);
+
+  JsonObject read() const;
 
   std::unique_ptr<Tree> tree_;
   std::string file_, prefix_;  // prefix_ of an inner object: "credential_source."

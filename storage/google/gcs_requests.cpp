@@ -16,27 +16,17 @@ constexpr std::string_view kBase64 =
 constexpr size_t kLongestMessage = 300;
 
 // Google's JSON writes 64-bit numbers as strings.
-std::optional<uint64_t> number(const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) return std::nullopt;
-  const Json& value = object.at(name);
-  if (value.is_number_unsigned()) return value.get<uint64_t>();
-  if (!value.is_string()) return std::nullopt;
-  return parse_number(value.get_ref<const std::string&>());
-}
-
-std::string text(const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) return "";
-  const Json& value = object.at(name);
-  return value.is_string() ? value.get<std::string>() : "";
+std::optional<uint64_t> number(const JsonObject& object, const char* name) {
+  if (const std::optional<uint64_t> value = object.count(name)) return value;
+  return parse_number(object.text(name).value_or(""));
 }
 
 // Returns error.message of an answer, or else the beginning of its body.
 std::string message_of(std::string_view body) {
   const Json answer = parse_json(body);
-  if (answer.is_object() && answer.contains("error")) {
-    const std::string message = text(answer.at("error"), "message");
-    if (!message.empty()) return quoted(message, kLongestMessage);
-  }
+  const JsonObject error(JsonObject(&answer).object("error"));
+  const std::string message = error.text("message").value_or("");
+  if (!message.empty()) return quoted(message, kLongestMessage);
   return body.empty() ? "no reason given" : quoted(body, 100);
 }
 
@@ -153,9 +143,7 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
     default:
       break;
   }
-  const bool is_transient =
-      status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
-  if (is_transient) {
+  if (is_transient(status)) {
     return Error(Code::kUnavailable, "storage is temporarily unavailable" + said, where)
         .after(headers.retry_after_s());
   }
@@ -163,8 +151,9 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
 }
 
 Stat parse_gcs_object(std::string_view json, const Uri& bucket) {
-  const Json object = parse_json(json);
-  const std::string name = text(object, "name");
+  const Json parsed = parse_json(json);
+  const JsonObject object(&parsed);
+  const std::string name = object.text("name").value_or("");
   const std::optional<uint64_t> generation = number(object, "generation");
   if (name.empty() || !generation) {
     throw Error(Code::kUnavailable, "an answer that does not describe an object",
@@ -174,9 +163,9 @@ Stat parse_gcs_object(std::string_view json, const Uri& bucket) {
   return {.name = (root / name).to_string(),
           .size = number(object, "size").value_or(0),
           .generation = *generation,
-          .crc32c = parse_gcs_crc(text(object, "crc32c")),
-          .content_encoding = text(object, "contentEncoding"),
-          .updated_s = parse_timestamp(text(object, "updated"))};
+          .crc32c = parse_gcs_crc(object.text("crc32c").value_or("")),
+          .content_encoding = object.text("contentEncoding").value_or(""),
+          .updated_s = parse_timestamp(object.text("updated").value_or(""))};
 }
 
 std::optional<uint32_t> parse_gcs_crc(std::string_view base64) {

@@ -122,13 +122,7 @@ class GcsStorage final : public JoiningStorage {
  private:
   static Error error_of(HttpStream& stream, const Uri& uri, const ReadOptions& options) {
     std::string body(4096, '\0');
-    size_t size = 0;
-    while (size < body.size()) {
-      const size_t count = stream.read(std::as_writable_bytes(std::span(body)).subspan(size));
-      if (count == 0) break;
-      size += count;
-    }
-    body.resize(size);
+    body.resize(read_fully(stream, std::as_writable_bytes(std::span(body))));
     const Error error =
         gcs_error(stream.status(), stream.headers(), body, uri, "storage.objects.get");
     if (stream.status() != 404 || !options.generation || error.problem() == "no such bucket") {
@@ -140,17 +134,15 @@ class GcsStorage final : public JoiningStorage {
 
   static std::string add_page(const std::string& body, const Uri& bucket,
                               std::vector<Stat>& found) {
-    const auto page = parse_json(body);
+    const Json page = parse_json(body);
     if (!page.is_object()) {
       throw Error(Code::kUnavailable, "an answer that is not a listing", bucket.to_string());
     }
-    if (page.contains("items") && page.at("items").is_array()) {
-      for (const auto& item : page.at("items")) {
-        found.push_back(parse_gcs_object(to_text(item), bucket));
-      }
+    const JsonObject members(&page);
+    if (const Json* items = members.list("items")) {
+      for (const Json& item : *items) found.push_back(parse_gcs_object(to_text(item), bucket));
     }
-    const auto token = page.find("nextPageToken");
-    return token != page.end() && token->is_string() ? token->get<std::string>() : "";
+    return members.text("nextPageToken").value_or("");
   }
 
   GcsRequests requests_;

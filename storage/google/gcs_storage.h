@@ -11,6 +11,7 @@
 #include "storage/http/http_client.h"
 #include "storage/storage.h"
 
+// Cloud Storage as a Storage. The storage is thread-safe, and a PageGuard belongs to one listing.
 namespace berth {
 
 // Ends a listing whose pages would never end.

@@ -18,95 +18,84 @@
 namespace berth {
 namespace {
 
+constexpr const char* kMarkName = "berth-upload";  // name of the custom metadata field
+constexpr const char* kPermission = "storage.objects.create (and .delete, to replace)";
+
 // The common part of all ways to write an object: the object's metadata, which contain a mark
 // unique to this writer, and the interpretation of answers. `requests` must outlive it.
 class GcsNewObject {
  public:
   // Writes the object `uri` if its current version is `if_generation`; 0 means that it must not
   // exist.
-  GcsNewObject(GcsRequests& requests, const Uri& uri, Generation if_generation);
+  GcsNewObject(GcsRequests& requests, const Uri& uri, Generation if_generation)
+      : requests_(requests), uri_(uri), if_generation_(if_generation), mark_(random_letters(24)) {}
 
   GcsRequests& requests() const { return requests_; }
   const Uri& uri() const { return uri_; }
   const std::string& mark() const { return mark_; }
-  std::string precondition() const;                              // "ifGenerationMatch=N"
-  std::string metadata(std::optional<uint32_t> crc = {}) const;  // the object's metadata, as JSON
+  std::string precondition() const { return cat("ifGenerationMatch=", if_generation_); }
+
+  // The object's metadata, as JSON.
+  std::string metadata(std::optional<uint32_t> crc = {}) const {
+    Json resource = {{"name", uri_.path()},
+                     {"contentType", "application/octet-stream"},
+                     {"cacheControl", "no-store"},
+                     {"metadata", {{kMarkName, mark_}}}};
+    if (crc) resource["crc32c"] = gcs_crc(*crc);
+    return to_text(resource);
+  }
 
   // Returns the object that an answer to a write describes. If the answer is 412 (precondition
   // failed), returns the object if it carries this writer's mark: then an earlier attempt of the
   // same write succeeded, and only its answer was lost. Throws the error that any other answer
   // means, and UploadLost if the bytes arrived damaged.
-  Stat published(const HttpAnswer& answer) const;
+  Stat published(const HttpAnswer& answer) const {
+    if (answer.ok()) return parse_gcs_object(answer.body, uri_);
+    const std::optional<Stat> found = answer.status == 412 ? find() : std::nullopt;
+    if (!found) fail(answer);
+    return *found;
+  }
 
   // Returns the object if it carries this writer's mark.
-  std::optional<Stat> find() const;
+  std::optional<Stat> find() const {
+    const HttpAnswer answer = requests_.send({.url = requests_.object(uri_)});
+    if (!answer.ok()) {
+      if (answer.status != 404) fail(answer);
+      return std::nullopt;
+    }
+    const Json object = parse_json(answer.body);
+    const JsonObject marks(JsonObject(&object).object("metadata"));
+    if (marks.text(kMarkName) != mark_) return std::nullopt;
+    return parse_gcs_object(answer.body, uri_);
+  }
 
   // Returns `published` with its checksum. If size or checksum differ from what was sent, removes
   // the object and throws UploadLost.
-  Stat intact(Stat published, uint64_t size, uint32_t crc) const;
+  Stat intact(Stat published, uint64_t size, uint32_t crc) const {
+    if (published.size == size && published.crc32c.value_or(crc) == crc) {
+      published.crc32c = crc;
+      return published;
+    }
+    requests_.send(
+        {.method = "DELETE",
+         .url = cat(requests_.object(uri_), "?ifGenerationMatch=", published.generation)});
+    throw UploadLost(uri_.to_string());
+  }
 
  private:
-  [[noreturn]] void fail(const HttpAnswer& answer) const;
+  [[noreturn]] void fail(const HttpAnswer& answer) const {
+    const bool damaged =
+        answer.status == 400 && lower_ascii(answer.body).find("crc32c") != std::string::npos;
+    // The server refused bytes that were damaged on their way.
+    if (damaged) throw UploadLost(uri_.to_string());
+    throw gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
+  }
 
   GcsRequests& requests_;
   Uri uri_;
   Generation if_generation_;
   std::string mark_;
 };
-
-constexpr const char* kMarkName = "berth-upload";  // name of the custom metadata field
-constexpr const char* kPermission = "storage.objects.create (and .delete, to replace)";
-
-GcsNewObject::GcsNewObject(GcsRequests& requests, const Uri& uri, Generation if_generation)
-    : requests_(requests), uri_(uri), if_generation_(if_generation), mark_(random_letters(24)) {}
-
-std::string GcsNewObject::precondition() const { return cat("ifGenerationMatch=", if_generation_); }
-
-std::string GcsNewObject::metadata(std::optional<uint32_t> crc) const {
-  Json resource = {{"name", uri_.path()},
-                   {"contentType", "application/octet-stream"},
-                   {"cacheControl", "no-store"},
-                   {"metadata", {{kMarkName, mark_}}}};
-  if (crc) resource["crc32c"] = gcs_crc(*crc);
-  return to_text(resource);
-}
-
-Stat GcsNewObject::published(const HttpAnswer& answer) const {
-  if (answer.ok()) return parse_gcs_object(answer.body, uri_);
-  const std::optional<Stat> found = answer.status == 412 ? find() : std::nullopt;
-  if (!found) fail(answer);
-  return *found;
-}
-
-std::optional<Stat> GcsNewObject::find() const {
-  const HttpAnswer answer = requests_.send({.url = requests_.object(uri_)});
-  if (!answer.ok()) {
-    if (answer.status != 404) fail(answer);
-    return std::nullopt;
-  }
-  const Json object = parse_json(answer.body);
-  const Json::json_pointer mark(cat("/metadata/", kMarkName));
-  if (!object.contains(mark) || object.at(mark) != mark_) return std::nullopt;
-  return parse_gcs_object(answer.body, uri_);
-}
-
-void GcsNewObject::fail(const HttpAnswer& answer) const {
-  const bool damaged =
-      answer.status == 400 && lower_ascii(answer.body).find("crc32c") != std::string::npos;
-  if (damaged)
-    throw UploadLost(uri_.to_string());  // the server refused bytes that were damaged on their way
-  throw gcs_error(answer.status, answer.headers, answer.body, uri_, kPermission);
-}
-
-Stat GcsNewObject::intact(Stat published, uint64_t size, uint32_t crc) const {
-  if (published.size == size && published.crc32c.value_or(crc) == crc) {
-    published.crc32c = crc;
-    return published;
-  }
-  requests_.send({.method = "DELETE",
-                  .url = cat(requests_.object(uri_), "?ifGenerationMatch=", published.generation)});
-  throw UploadLost(uri_.to_string());
-}
 
 }  // namespace
 

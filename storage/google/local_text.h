@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+// Small local files that may hold secrets. Thread-safe.
 namespace berth {
 
 struct LocalText {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+// Texts that hold secrets, or may. Thread-safe. Throws nothing.
 namespace berth {
 
 // Overwrites the characters, then empties the string.

@@ -74,19 +74,14 @@ struct Reason {
   std::string name, description;
 };
 
-std::string text_of(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 Reason reason_in(const std::string& body) {
   const Json answer = parse_json(body);
-  if (!answer.is_object()) return {};
-  const auto error = answer.find("error");
-  if (error != answer.end() && error->is_object()) {
-    return {text_of(*error, "status"), text_of(*error, "message")};
+  const JsonObject members(&answer);
+  if (const Json* object = members.object("error")) {
+    const JsonObject error(object);
+    return {error.text("status").value_or(""), error.text("message").value_or("")};
   }
-  return {text_of(answer, "error"), text_of(answer, "error_description")};
+  return {members.text("error").value_or(""), members.text("error_description").value_or("")};
 }
 
 bool may_pass(int status, const std::string& name) {
@@ -163,27 +158,21 @@ Json object_in(const HttpAnswer& answer, const TokenRequest& request) {
 }
 
 // Checks the token's characters, because it becomes part of a header field.
-std::string token_in(const Json& answer, const char* name, const TokenRequest& request) {
-  const auto found = answer.find(name);
-  if (found == answer.end() || !found->is_string()) {
-    throw not_a_token(cat("without ", name), request);
-  }
-  const auto& token = found->get_ref<const std::string&>();
+std::string token_in(const JsonObject& answer, const char* name, const TokenRequest& request) {
+  std::optional<std::string> token = answer.text(name);
+  if (!token) throw not_a_token(cat("without ", name), request);
   const bool is_printable =
-      std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (token.empty() || token.size() > kLongestToken || !is_printable) {
+      std::all_of(token->begin(), token->end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (token->empty() || token->size() > kLongestToken || !is_printable) {
     throw not_a_token(cat("with an invalid ", name), request);
   }
-  return token;
+  return *std::move(token);
 }
 
 // Returns the number, which may be written as a string; NaN if it is neither.
-double number_in(const Json& answer, const char* name) {
-  const auto found = answer.find(name);
-  if (found == answer.end()) return NAN;
-  if (found->is_number()) return found->get<double>();
-  if (!found->is_string()) return NAN;
-  const auto& text = found->get_ref<const std::string&>();
+double number_in(const JsonObject& answer, const char* name) {
+  if (const std::optional<double> value = answer.number(name)) return *value;
+  const std::string text = answer.text(name).value_or("");
   double number = NAN;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : NAN;
@@ -193,7 +182,8 @@ double number_in(const Json& answer, const char* name) {
 
 AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
                                const TokenRequest& request) {
-  const Json object = object_in(answer, request);
+  const Json parsed = object_in(answer, request);
+  const JsonObject object(&parsed);
   const double life_s = number_in(object, "expires_in");
   if (!(life_s >= 0 && life_s <= kLongestLife_s)) {
     throw not_a_token("without a proper expires_in", request);
@@ -202,12 +192,10 @@ AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
 }
 
 AccessToken parse_iam_answer(const HttpAnswer& answer, const TokenRequest& request) {
-  const Json object = object_in(answer, request);
-  const auto time = object.find("expireTime");
-  std::optional<double> expires_at_s;
-  if (time != object.end() && time->is_string()) {
-    expires_at_s = parse_timestamp(time->get_ref<const std::string&>());
-  }
+  const Json parsed = object_in(answer, request);
+  const JsonObject object(&parsed);
+  const std::optional<double> expires_at_s =
+      parse_timestamp(object.text("expireTime").value_or(""));
   if (!expires_at_s) throw not_a_token("without a proper expireTime", request);
   return {.value = token_in(object, "accessToken", request), .expires_at_s = *expires_at_s};
 }

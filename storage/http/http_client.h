@@ -61,6 +61,12 @@ struct HttpAnswer {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
+// Whether a server that answers with this status may answer otherwise soon (RFC 9110, 15.5
+// and 15.6). It will not implement a method (501) or another version of HTTP (505).
+constexpr bool is_transient(int status) {
+  return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
+}
+
 // An answer whose body is still arriving. read() returns 0 only at the true end of the body, as
 // given by Content-Length or the last chunk. Destroying the stream earlier closes the connection.
 class HttpStream : public ByteSource {

@@ -93,7 +93,7 @@ Error error_of(int status, const HttpHeaders& headers, const Uri& uri) {
     return Error(Code::kNotPermitted, cat("the server refuses it (", said, ")"), where,
                  "only public and signed URLs can be read");
   }
-  if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505)) {
+  if (is_transient(status)) {
     return Error(Code::kUnavailable, cat("the server is temporarily unavailable (", said, ")"),
                  where)
         .after(headers.retry_after_s());

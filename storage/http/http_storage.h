@@ -7,6 +7,8 @@
 #include "storage/http/http_client.h"
 #include "storage/storage.h"
 
+// Ranges of bytes over HTTP, and web servers as a Storage. All of it is thread-safe but the
+// sources.
 namespace berth {
 
 // The value of a Content-Range field: "bytes 10-19/100" or "bytes */100" (RFC 9110 section 14.4).

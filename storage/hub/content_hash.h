@@ -7,6 +7,7 @@
 
 struct evp_md_ctx_st;
 
+// The hashes of the hub. Throws std::bad_alloc alone.
 namespace berth {
 
 // The hash by which the hub names the content of a file: SHA-256 of the bytes for large files, and

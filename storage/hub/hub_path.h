@@ -6,6 +6,7 @@
 
 #include "storage/storage.h"
 
+// Names of the hub's repositories and files. Thread-safe.
 namespace berth {
 
 // A file, or with an empty `path` the root, of a repository of the Hugging Face hub. Its URI is

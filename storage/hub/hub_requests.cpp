@@ -75,26 +75,19 @@ std::vector<std::byte> whole_list(HttpStream& answer, const HubPath& path) {
   }
 }
 
-std::string text_member(const Json& object, const char* name) {
-  const auto member = object.find(name);
-  return member != object.end() && member->is_string() ? member->get<std::string>() : "";
-}
-
 HubFile file_of(const Json& sibling, const HubPath& path) {
   if (!sibling.is_object()) throw bad_answer(path, "has an entry that is no object");
-  HubFile file{
-      .path = text_member(sibling, "rfilename"), .size = 0, .hash = text_member(sibling, "blobId")};
-  const Json* sized = &sibling;
-  const auto lfs = sibling.find("lfs");
-  if (lfs != sibling.end() && lfs->is_object()) {
-    file.hash = text_member(*lfs, "sha256");
-    sized = &*lfs;
-  }
-  const auto size = sized->find("size");
-  if (size == sized->end() || !size->is_number_unsigned() || !ContentHash::is_one(file.hash)) {
+  const JsonObject members(&sibling);
+  const Json* const large = members.object("lfs");
+  const JsonObject content(large != nullptr ? large : &sibling);
+  HubFile file{.path = members.text("rfilename").value_or(""),
+               .size = 0,
+               .hash = content.text(large != nullptr ? "sha256" : "blobId").value_or("")};
+  const std::optional<uint64_t> size = content.count("size");
+  if (!size || !ContentHash::is_one(file.hash)) {
     throw bad_answer(path, cat("does not send the size and hash of ", quoted(file.path)));
   }
-  file.size = size->get<uint64_t>();
+  file.size = *size;
   return file;
 }
 
@@ -184,10 +177,11 @@ HubSnapshot HubRequests::snapshot(const HubPath& path) {
   const std::vector<std::byte> body = whole_list(*answer, path);
   const Json info = parse_json(as_text(body));
   if (!info.is_object()) throw bad_answer(path, "is not JSON");
-  HubSnapshot snapshot{.commit = text_member(info, "sha"), .files = {}};
+  const JsonObject members(&info);
+  HubSnapshot snapshot{.commit = members.text("sha").value_or(""), .files = {}};
   if (!is_commit(snapshot.commit)) throw bad_answer(path, "names no commit");
-  const auto siblings = info.find("siblings");
-  if (siblings == info.end() || !siblings->is_array()) throw bad_answer(path, "has no files");
+  const Json* const siblings = members.list("siblings");
+  if (siblings == nullptr) throw bad_answer(path, "has no files");
   EntryPaths paths;
   for (const Json& sibling : *siblings) {
     HubFile file = file_of(sibling, path);

@@ -31,48 +31,6 @@
 namespace berth {
 namespace {
 
-// The cache of the huggingface_hub package, so that each program finds what the other one fetched:
-//
-//   models--ORG--NAME/refs/REVISION             the commit of a branch or tag, as text
-//   models--ORG--NAME/snapshots/COMMIT/PATH     a link to
-//   models--ORG--NAME/blobs/HASH                the content
-//   models--ORG--NAME/blobs/HASH.incomplete     the beginning of the content
-//   .locks/models--ORG--NAME/HASH.lock          held by who writes HASH.incomplete
-//
-// Thread-safe. Several processes may use a cache at the same time.
-class HubCache {
- public:
-  explicit HubCache(std::filesystem::path root) : root_(std::move(root)) {}
-
-  const std::filesystem::path& root() const { return root_; }
-  bool can_be_written() const;  // makes the folder if it is absent
-
-  // What the cache knows of the repository at `path.revision`, with the files that it holds and
-  // without their hashes. nullopt if it knows no commit of that revision.
-  std::optional<HubSnapshot> snapshot(const HubPath& path) const;
-
-  // The local file of `file`; nullopt if the cache does not hold it in its full size.
-  std::optional<std::string> find(const HubPath& path, const std::string& commit,
-                                  const HubFile& file) const;
-
-  // Records that `path.revision` is `commit` now.
-  void remember(const HubPath& path, const std::string& commit) const;
-
-  // Makes a file appear in the snapshot of `commit`. Its blob is complete.
-  void link(const HubPath& path, const std::string& commit, const HubFile& file) const;
-
-  std::string blob(const HubPath& path, const HubFile& file) const;
-  std::string lock_file(const HubPath& path, const HubFile& file) const;
-
- private:
-  std::filesystem::path folder(const HubPath& path) const { return root_ / path.cache_folder(); }
-  std::filesystem::path snapshot_folder(const HubPath& path, const std::string& commit) const {
-    return folder(path) / "snapshots" / commit;
-  }
-
-  const std::filesystem::path root_;
-};
-
 namespace fs = std::filesystem;
 
 // Empty where there is none. A named pipe would wait for a writer.
@@ -96,80 +54,108 @@ std::string beside(const fs::path& path) {
   return (path.parent_path() / cat(".", path.filename().string(), ".", random_letters(8))).string();
 }
 
-bool HubCache::can_be_written() const {
-  if (root_.empty()) return false;
-  try {
-    make_directories(root_.string());
-  } catch (const Error&) {
-    return false;
+// The cache of the huggingface_hub package, so that each program finds what the other one fetched:
+//
+//   models--ORG--NAME/refs/REVISION             the commit of a branch or tag, as text
+//   models--ORG--NAME/snapshots/COMMIT/PATH     a link to
+//   models--ORG--NAME/blobs/HASH                the content
+//   models--ORG--NAME/blobs/HASH.incomplete     the beginning of the content
+//   .locks/models--ORG--NAME/HASH.lock          held by who writes HASH.incomplete
+//
+// Thread-safe. Several processes may use a cache at the same time.
+class HubCache {
+ public:
+  explicit HubCache(fs::path root) : root_(std::move(root)) {}
+
+  // Makes the folder if it is absent.
+  bool can_be_written() const {
+    if (root_.empty()) return false;
+    try {
+      make_directories(root_.string());
+    } catch (const Error&) {
+      return false;
+    }
+    return ::access(root_.c_str(), W_OK | X_OK) == 0;
   }
-  return ::access(root_.c_str(), W_OK | X_OK) == 0;
-}
 
-std::optional<HubSnapshot> HubCache::snapshot(const HubPath& path) const {
-  if (root_.empty()) return std::nullopt;
-  HubSnapshot snapshot{.commit = read_line(folder(path) / "refs" / path.revision), .files = {}};
-  if (!is_commit(snapshot.commit)) snapshot.commit = path.revision;
-  if (!is_commit(snapshot.commit)) return std::nullopt;
-  const fs::path root = snapshot_folder(path, snapshot.commit);
-  std::error_code error;
-  if (!fs::is_directory(root, error)) return std::nullopt;
-  for (fs::recursive_directory_iterator entry(root, error), end; entry != end && !error;
-       entry.increment(error)) {
-    std::error_code unreadable;  // a link to a blob that is gone
-    if (!entry->is_regular_file(unreadable) || unreadable) continue;
-    snapshot.files.push_back({.path = entry->path().lexically_relative(root).generic_string(),
-                              .size = entry->file_size(unreadable),
-                              .hash = ""});
+  // What the cache knows of the repository at `path.revision`, with the files that it holds and
+  // without their hashes. nullopt if it knows no commit of that revision.
+  std::optional<HubSnapshot> snapshot(const HubPath& path) const {
+    if (root_.empty()) return std::nullopt;
+    HubSnapshot snapshot{.commit = read_line(folder(path) / "refs" / path.revision), .files = {}};
+    if (!is_commit(snapshot.commit)) snapshot.commit = path.revision;
+    if (!is_commit(snapshot.commit)) return std::nullopt;
+    const fs::path root = snapshot_folder(path, snapshot.commit);
+    std::error_code error;
+    if (!fs::is_directory(root, error)) return std::nullopt;
+    for (fs::recursive_directory_iterator entry(root, error), end; entry != end && !error;
+         entry.increment(error)) {
+      std::error_code unreadable;  // a link to a blob that is gone
+      if (!entry->is_regular_file(unreadable) || unreadable) continue;
+      snapshot.files.push_back({.path = entry->path().lexically_relative(root).generic_string(),
+                                .size = entry->file_size(unreadable),
+                                .hash = ""});
+    }
+    std::ranges::sort(snapshot.files, {}, &HubFile::path);
+    return snapshot;
   }
-  std::ranges::sort(snapshot.files, {}, &HubFile::path);
-  return snapshot;
-}
 
-std::optional<std::string> HubCache::find(const HubPath& path, const std::string& commit,
-                                          const HubFile& file) const {
-  if (root_.empty()) return std::nullopt;
-  const fs::path place = snapshot_folder(path, commit) / file.path;
-  std::error_code error;
-  if (!fs::is_regular_file(place, error) || fs::file_size(place, error) != file.size || error) {
-    return std::nullopt;
+  // The local file of `file`; nullopt if the cache does not hold it in its full size.
+  std::optional<std::string> find(const HubPath& path, const std::string& commit,
+                                  const HubFile& file) const {
+    if (root_.empty()) return std::nullopt;
+    const fs::path place = snapshot_folder(path, commit) / file.path;
+    std::error_code error;
+    if (!fs::is_regular_file(place, error) || fs::file_size(place, error) != file.size || error) {
+      return std::nullopt;
+    }
+    return place.string();
   }
-  return place.string();
-}
 
-void HubCache::remember(const HubPath& path, const std::string& commit) const {
-  if (path.revision == commit) return;
-  const fs::path place = folder(path) / "refs" / path.revision;
-  if (read_line(place) == commit) return;
-  make_directories(place.parent_path().string());
-  const std::string temporary = beside(place);
-  std::ofstream out(temporary, std::ios::binary);
-  out << commit;
-  out.close();
-  if (!out) throw file_error(errno, "write", place.string());
-  rename_to(temporary, place);
-}
-
-void HubCache::link(const HubPath& path, const std::string& commit, const HubFile& file) const {
-  const fs::path place = snapshot_folder(path, commit) / file.path;
-  make_directories(place.parent_path().string());
-  std::string target = "../../";
-  for (const char c : file.path) target += c == '/' ? "../" : "";
-  target += cat("blobs/", file.hash);
-  const std::string temporary = beside(place);
-  if (::symlink(target.c_str(), temporary.c_str()) != 0) {
-    throw file_error(errno, "make a link", place.string());
+  // Records that `path.revision` is `commit` now.
+  void remember(const HubPath& path, const std::string& commit) const {
+    if (path.revision == commit) return;
+    const fs::path place = folder(path) / "refs" / path.revision;
+    if (read_line(place) == commit) return;
+    make_directories(place.parent_path().string());
+    const std::string temporary = beside(place);
+    std::ofstream out(temporary, std::ios::binary);
+    out << commit;
+    out.close();
+    if (!out) throw file_error(errno, "write", place.string());
+    rename_to(temporary, place);
   }
-  rename_to(temporary, place);
-}
 
-std::string HubCache::blob(const HubPath& path, const HubFile& file) const {
-  return (folder(path) / "blobs" / file.hash).string();
-}
+  // Makes a file appear in the snapshot of `commit`. Its blob is complete.
+  void link(const HubPath& path, const std::string& commit, const HubFile& file) const {
+    const fs::path place = snapshot_folder(path, commit) / file.path;
+    make_directories(place.parent_path().string());
+    std::string target = "../../";
+    for (const char c : file.path) target += c == '/' ? "../" : "";
+    target += cat("blobs/", file.hash);
+    const std::string temporary = beside(place);
+    if (::symlink(target.c_str(), temporary.c_str()) != 0) {
+      throw file_error(errno, "make a link", place.string());
+    }
+    rename_to(temporary, place);
+  }
 
-std::string HubCache::lock_file(const HubPath& path, const HubFile& file) const {
-  return (root_ / ".locks" / path.cache_folder() / cat(file.hash, ".lock")).string();
-}
+  std::string blob(const HubPath& path, const HubFile& file) const {
+    return (folder(path) / "blobs" / file.hash).string();
+  }
+
+  std::string lock_file(const HubPath& path, const HubFile& file) const {
+    return (root_ / ".locks" / path.cache_folder() / cat(file.hash, ".lock")).string();
+  }
+
+ private:
+  fs::path folder(const HubPath& path) const { return root_ / path.cache_folder(); }
+  fs::path snapshot_folder(const HubPath& path, const std::string& commit) const {
+    return folder(path) / "snapshots" / commit;
+  }
+
+  const fs::path root_;
+};
 
 constexpr size_t kStep = size_t{1} << 20;
 constexpr int kMostDownloads = 2;  // of a file whose bytes have another hash

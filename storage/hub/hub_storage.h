@@ -7,6 +7,7 @@
 #include "storage/retry.h"
 #include "storage/storage.h"
 
+// The Hugging Face hub as a Storage. Thread-safe. Errors name the repository or the file.
 namespace berth {
 
 // A read-only Storage for models and data sets of the Hugging Face hub, by hf:// URIs (HubPath). A
