@@ -22,94 +22,7 @@
 namespace berth {
 namespace {
 
-// A directory that appears all at once. Its files are written to a new 0700 directory beside the
-// target, which publish() renames to the target. If publish() is never called, the destructor
-// removes everything.
-class Staging {
- public:
-  // Creates missing parents of `target`.
-  explicit Staging(const std::filesystem::path& target);
-  ~Staging();
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-
-  // The directory to fill, and a path for a temporary file that is not published.
-  std::filesystem::path content() const { return path_ / "content"; }
-  std::filesystem::path scratch_file() const { return path_ / "scratch"; }
-
-  // Creates a file and writes to it whatever `read` returns, until `read` returns 0. Returns the
-  // number of bytes. The file is not synced yet.
-  static uint64_t write(const std::filesystem::path& path,
-                        const std::function<size_t(std::span<std::byte>)>& read);
-
-  // Syncs content() and renames it to the target.
-  void publish();
-
- private:
-  const std::filesystem::path target_;
-  std::filesystem::path path_;
-};
-
 namespace fs = std::filesystem;
-
-constexpr size_t kWriteStep = size_t{1} << 16;
-
-void sync_file(const fs::path& path) {
-  const FileDescriptor fd(
-      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
-  if (!fd || uninterrupted([&] { return ::fsync(fd.get()); }) != 0) {
-    throw file_error(errno, "write to disk", path.string());
-  }
-}
-
-Staging::Staging(const fs::path& target) : target_(target) {
-  const std::string parent = directory_of(target_.string());
-  make_directories(parent);
-  path_ = fs::path(parent) / cat(temporary_prefix(target_.string()), random_letters(6), ".part");
-  if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
-    const int number = errno;
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    throw file_error(number, "make the directory", target_.string());
-  }
-}
-
-Staging::~Staging() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-uint64_t Staging::write(const fs::path& path,
-                        const std::function<size_t(std::span<std::byte>)>& read) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) throw file_error(error.value(), "make the directory", path.parent_path().string());
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const FileDescriptor fd(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
-  if (!fd) throw file_error(errno, "write", path.string());
-  std::array<std::byte, kWriteStep> buffer;
-  uint64_t total = 0;
-  while (const size_t size = read(buffer)) {
-    write_all(fd.get(), Bytes(buffer).first(size), path.string());
-    total += size;
-  }
-  return total;
-}
-
-void Staging::publish() {
-  for (const auto& entry : fs::recursive_directory_iterator(content())) {
-    if (entry.is_directory()) {
-      sync_directory(entry.path().string());
-    } else {
-      sync_file(entry.path());
-    }
-  }
-  sync_directory(content().string());
-  if (std::rename(content().c_str(), target_.c_str()) != 0) {
-    throw file_error(errno, "make the directory", target_.string());
-  }
-  sync_directory(directory_of(target_.string()));
-}
 
 constexpr size_t kLongestPart = 255, kLongestPath = 1024;
 
@@ -180,6 +93,14 @@ const Suffix* find_suffix(std::string_view file_name) {
       std::find_if(std::begin(kCompressed), std::end(kCompressed),
                    [&](const Suffix& suffix) { return name.ends_with(suffix.text); });
   return found == std::end(kCompressed) ? nullptr : found;
+}
+
+// Throws kCorrupt if `unpacked` bytes are above 64 MiB and above `ratio` times `packed`.
+void require_ratio(uint64_t packed, uint64_t unpacked, uint64_t ratio) {
+  constexpr uint64_t kMattersFrom = uint64_t{64} << 20;
+  if (unpacked <= kMattersFrom || unpacked / ratio <= packed) return;
+  throw Error(Code::kCorrupt, cat("unpacks to more than ", ratio, " times its size"), "",
+              "if it is meant to be like this, unpack it by hand");
 }
 
 // Counts the bytes that pass through.
@@ -253,13 +174,6 @@ std::string_view without_compression_suffix(std::string_view file_name) {
   return file_name;
 }
 
-void require_ratio(uint64_t packed, uint64_t unpacked, uint64_t ratio) {
-  constexpr uint64_t kMattersFrom = uint64_t{64} << 20;
-  if (unpacked <= kMattersFrom || unpacked / ratio <= packed) return;
-  throw Error(Code::kCorrupt, cat("unpacks to more than ", ratio, " times its size"), "",
-              "if it is meant to be like this, unpack it by hand");
-}
-
 std::unique_ptr<ByteSource> decompress(std::unique_ptr<ByteSource> source, Compression compression,
                                        uint64_t ratio) {
   if (compression == Compression::kNone) return source;
@@ -267,6 +181,84 @@ std::unique_ptr<ByteSource> decompress(std::unique_ptr<ByteSource> source, Compr
 }
 
 namespace {
+
+constexpr size_t kWriteStep = size_t{1} << 16;
+
+void sync_file(const fs::path& path) {
+  const FileDescriptor fd(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
+  if (!fd || uninterrupted([&] { return ::fsync(fd.get()); }) != 0) {
+    throw file_error(errno, "write to disk", path.string());
+  }
+}
+
+// A directory that appears all at once. Its files are written to a new 0700 directory beside the
+// target, which publish() renames to the target. If publish() is never called, the destructor
+// removes everything.
+class Staging {
+ public:
+  // Creates missing parents of `target`.
+  explicit Staging(const fs::path& target) : target_(target) {
+    const std::string parent = directory_of(target_.string());
+    make_directories(parent);
+    path_ = fs::path(parent) / cat(temporary_prefix(target_.string()), random_letters(6), ".part");
+    if (::mkdir(path_.c_str(), 0700) != 0 || ::mkdir(content().c_str(), 0700) != 0) {
+      const int number = errno;
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+      throw file_error(number, "make the directory", target_.string());
+    }
+  }
+  ~Staging() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // The directory to fill, and a path for a temporary file that is not published.
+  fs::path content() const { return path_ / "content"; }
+  fs::path scratch_file() const { return path_ / "scratch"; }
+
+  // Creates a file and writes to it whatever `read` returns, until `read` returns 0. Returns the
+  // number of bytes. The file is not synced yet.
+  static uint64_t write(const fs::path& path,
+                        const std::function<size_t(std::span<std::byte>)>& read) {
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) throw file_error(error.value(), "make the directory", path.parent_path().string());
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    const FileDescriptor fd(uninterrupted([&] { return ::open(path.c_str(), flags, 0666); }));
+    if (!fd) throw file_error(errno, "write", path.string());
+    std::array<std::byte, kWriteStep> buffer;
+    uint64_t total = 0;
+    while (const size_t size = read(buffer)) {
+      write_all(fd.get(), Bytes(buffer).first(size), path.string());
+      total += size;
+    }
+    return total;
+  }
+
+  // Syncs content() and renames it to the target.
+  void publish() {
+    for (const auto& entry : fs::recursive_directory_iterator(content())) {
+      if (entry.is_directory()) {
+        sync_directory(entry.path().string());
+      } else {
+        sync_file(entry.path());
+      }
+    }
+    sync_directory(content().string());
+    if (std::rename(content().c_str(), target_.c_str()) != 0) {
+      throw file_error(errno, "make the directory", target_.string());
+    }
+    sync_directory(directory_of(target_.string()));
+  }
+
+ private:
+  const fs::path target_;
+  fs::path path_;
+};
 
 // Counts the bytes read and the bytes unpacked so far, and compares them with the limits.
 struct Flow {

@@ -9,6 +9,9 @@
 
 #include "storage/base/bytes.h"
 
+// Compressed files and archives: their names, the safety of their entries, decompression and
+// unpacking. The functions are thread-safe; EntryPaths and the sources are not. Damage, and what is
+// unsafe or too large, is kCorrupt.
 namespace berth {
 
 // Checks the names of an archive's entries. No entry may leave the directory that the archive is
@@ -38,15 +41,12 @@ Compression compression_of(std::string_view file_name);
 // Returns `file_name` without the suffix that compression_of() recognized.
 std::string_view without_compression_suffix(std::string_view file_name);
 
-// The default of how many times its size a file may unpack to.
+// The default of how many times its size a file may unpack to. Up to 64 MiB any file may.
 constexpr uint64_t kMostUnpacked = 200;
 
-// Throws kCorrupt if `unpacked` bytes are above 64 MiB and above `ratio` times `packed`.
-void require_ratio(uint64_t packed, uint64_t unpacked, uint64_t ratio);
-
 // Returns the decompressed bytes of `source`. Concatenated members are joined. Throws kCorrupt on
-// damage, and where require_ratio() does. For gzip the CRC-32 and the length at
-// the end are compared, which libarchive would not do.
+// damage, and on more than `ratio` times as many bytes. For gzip the CRC-32 and the length at the
+// end are compared, which libarchive would not do.
 std::unique_ptr<ByteSource> decompress(std::unique_ptr<ByteSource> source, Compression compression,
                                        uint64_t ratio = kMostUnpacked);
 

@@ -71,14 +71,14 @@ class UnpackedArchives {
   std::map<std::string, Uri> directories_;
 };
 
-class ArchivedStorage final : public Storage {
+class ArchivedStorage final : public StorageLayer {
  public:
   ArchivedStorage(std::unique_ptr<Storage> inner, const UnpackLimits& limits)
-      : inner_(std::move(inner)), archives_(limits) {}
+      : StorageLayer(std::move(inner)), archives_(limits) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    const auto found = find(*inner_, uri, /*as_whole=*/false);
-    if (!found) return inner_->open(uri, options);
+    const auto found = find(inner(), uri, /*as_whole=*/false);
+    if (!found) return inner().open(uri, options);
     try {
       return files_->open(unpacked(*found), options);
     } catch (const Error& error) {
@@ -87,29 +87,21 @@ class ArchivedStorage final : public Storage {
     }
   }
 
-  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return inner_->create(uri, options);
-  }
-
   std::optional<Stat> stat(const Uri& uri) override {
-    const auto found = find(*inner_, uri, /*as_whole=*/false);
-    if (!found) return inner_->stat(uri);
+    const auto found = find(inner(), uri, /*as_whole=*/false);
+    if (!found) return inner().stat(uri);
     std::optional<Stat> stat = files_->stat(unpacked(*found));
     if (stat) stat->name = uri.to_string();
     return stat;
   }
 
   std::vector<Stat> list(const Uri& prefix, size_t enough) override {
-    const auto found = find(*inner_, prefix, /*as_whole=*/true);
-    if (!found) return inner_->list(prefix, enough);
+    const auto found = find(inner(), prefix, /*as_whole=*/true);
+    if (!found) return inner().list(prefix, enough);
     std::vector<Stat> stats = files_->list(unpacked(*found), enough);
     const size_t skipped = unpacked({found->archive, ""}).to_string().size() + 1;
     for (Stat& stat : stats) stat.name = (found->archive / stat.name.substr(skipped)).to_string();
     return stats;
-  }
-
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-    inner_->remove(uri, if_generation);
   }
 
  private:
@@ -119,10 +111,9 @@ class ArchivedStorage final : public Storage {
       throw Error(Code::kUsage, "a path out of an archive",
                   (place.archive / place.path).to_string(), "write it without \"..\"");
     }
-    return archives_.directory_of(*inner_, place.archive) / place.path;
+    return archives_.directory_of(inner(), place.archive) / place.path;
   }
 
-  const std::unique_ptr<Storage> inner_;
   const std::unique_ptr<Storage> files_ = make_local_storage();
   UnpackedArchives archives_;
 };

@@ -6,6 +6,8 @@
 #include "storage/archive.h"
 #include "storage/storage.h"
 
+// Paths that lead into archives. The functions and the storage are thread-safe. Errors name the
+// archive.
 namespace berth {
 
 // A path that leads into an archive. "gs://b/corpus.tar.gz/part/a.csv" means the file "part/a.csv"

@@ -48,17 +48,17 @@ bool fits(const Checksum& checksum, const Stat& stat) {
   return checksum.size == stat.size && (!stat.crc32c || checksum.crc == *stat.crc32c);
 }
 
-class CachedStorage final : public Storage {
+class CachedStorage final : public StorageLayer {
  public:
   CachedStorage(std::unique_ptr<Storage> inner, Storage& local, const std::filesystem::path& dir)
-      : inner_(std::move(inner)), local_(local), directory_(Uri::parse(dir.string())) {}
+      : StorageLayer(std::move(inner)), local_(local), directory_(Uri::parse(dir.string())) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    if (options.offset != 0 || options.length) return inner_->open(uri, options);
-    const std::optional<Stat> stat = inner_->stat(uri);
+    if (options.offset != 0 || options.length) return inner().open(uri, options);
+    const std::optional<Stat> stat = inner().stat(uri);
     if (!stat || (options.generation && *options.generation != stat->generation) ||
         (stat->generation == 0 && !stat->crc32c)) {
-      return inner_->open(uri, options);
+      return inner().open(uri, options);
     }
     const Uri file = directory_ / (prefix_for(uri) + version_of(*stat));
     if (auto source = open_hit(file, *stat)) return source;
@@ -73,18 +73,7 @@ class CachedStorage final : public Storage {
         log_debug(cat("reading without the cache: ", error.what()));
       }
     }
-    return inner_->open(uri, pinned);
-  }
-
-  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return inner_->create(uri, options);
-  }
-  std::optional<Stat> stat(const Uri& uri) override { return inner_->stat(uri); }
-  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
-    return inner_->list(prefix, enough);
-  }
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-    inner_->remove(uri, if_generation);
+    return inner().open(uri, pinned);
   }
 
  private:
@@ -146,7 +135,7 @@ class CachedStorage final : public Storage {
     };
     if (!try_writing([&] { sink = local_.create(file, {.size_hint = stat.size}); })) return false;
     Checksum checksum;
-    ChecksumSource source(inner_->open(uri, pinned), checksum);
+    ChecksumSource source(inner().open(uri, pinned), checksum);
     std::vector<std::byte> buffer(kCopyStep);
     while (const size_t count = source.read(buffer)) {
       if (!try_writing([&] { sink->write(Bytes(buffer).first(count)); })) return false;
@@ -177,7 +166,6 @@ class CachedStorage final : public Storage {
     }
   }
 
-  const std::unique_ptr<Storage> inner_;
   Storage& local_;
   const Uri directory_;
   std::atomic<bool> cannot_write_ = false;
@@ -200,17 +188,13 @@ std::unique_ptr<ByteSource> RememberedLookups::open(const Uri& uri, const ReadOp
   ReadOptions completed = options;
   const std::optional<Stat> stat = remembered(uri);
   if (stat && options.known == nullptr) completed.known = &*stat;
-  return inner_.open(uri, completed);
-}
-
-std::unique_ptr<ByteSink> RememberedLookups::create(const Uri& uri, const WriteOptions& options) {
-  return inner_.create(uri, options);
+  return inner().open(uri, completed);
 }
 
 std::optional<Stat> RememberedLookups::stat(const Uri& uri) {
-  if (uri.is_local()) return inner_.stat(uri);
+  if (uri.is_local()) return inner().stat(uri);
   if (auto known = remembered(uri)) return known;
-  std::optional<Stat> stat = inner_.stat(uri);
+  std::optional<Stat> stat = inner().stat(uri);
   if (stat) {
     const std::lock_guard lock(mutex_);
     objects_.emplace(uri.url(), *stat);
@@ -219,17 +203,13 @@ std::optional<Stat> RememberedLookups::stat(const Uri& uri) {
 }
 
 std::vector<Stat> RememberedLookups::list(const Uri& prefix, size_t enough) {
-  if (prefix.is_local() || enough != SIZE_MAX) return inner_.list(prefix, enough);
+  if (prefix.is_local() || enough != SIZE_MAX) return inner().list(prefix, enough);
   const std::lock_guard lock(mutex_);
   // A directory with and without "/" at its end is the same, but the answer's names may differ.
   const std::string key = prefix.url();
   const auto known = lists_.find(key);
   if (known != lists_.end()) return known->second;
-  return lists_.emplace(key, inner_.list(prefix, enough)).first->second;
-}
-
-void RememberedLookups::remove(const Uri& uri, std::optional<Generation> if_generation) {
-  inner_.remove(uri, if_generation);
+  return lists_.emplace(key, inner().list(prefix, enough)).first->second;
 }
 
 }  // namespace berth

@@ -9,6 +9,8 @@
 
 #include "storage/storage.h"
 
+// Two layers that keep what a Storage answered: copies of objects on disk, and lookups in memory.
+// Both are thread-safe. They throw what the inner storage throws.
 namespace berth {
 
 // Keeps a copy of every whole object that is read from `inner` in `cache_dir`, a directory of
@@ -30,20 +32,17 @@ std::unique_ptr<Storage> make_cached_storage(std::unique_ptr<Storage> inner, Sto
 // found. This is for the start of a job, which looks at the same data several times and writes
 // nothing to them. Local paths, and lists that may end early, are looked up each time. The other
 // calls pass through. `inner` must outlive this. Thread-safe.
-class RememberedLookups final : public Storage {
+class RememberedLookups final : public StorageLayer {
  public:
-  explicit RememberedLookups(Storage& inner) : inner_(inner) {}
+  explicit RememberedLookups(Storage& inner) : StorageLayer(inner) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override;
-  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override;
   std::optional<Stat> stat(const Uri& uri) override;
   std::vector<Stat> list(const Uri& prefix, size_t enough) override;
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override;
 
  private:
   std::optional<Stat> remembered(const Uri& uri);
 
-  Storage& inner_;
   std::mutex mutex_;  // guards the members below; held while a list is fetched
   std::map<std::string, std::vector<Stat>> lists_;
   std::map<std::string, Stat> objects_;

@@ -7,6 +7,8 @@
 
 #include "storage/storage.h"
 
+// From a pattern, a directory or an archive to the objects that it names. Thread-safe. The
+// functions that list objects throw what the storage throws.
 namespace berth {
 
 // Whether `text` contains "*", "?" or "[".
@@ -47,11 +49,12 @@ class Glob {
 
 // Returns the objects that `uri` names, sorted by name; there is at least one. `uri` may be
 //  - an object with exactly this name, whatever characters it contains, unless it is an archive;
-//  - a pattern (storage/expand.h), which is matched against one list() of its literal prefix;
-// - a directory or an archive: every object below it whose file name `is_wanted` accepts. Patterns
-// and directories skip names that begin with ".", "_" or "~$", and names in such a directory,
-// unless the pattern spells that character out. Throws kNotFound if nothing matches, with a similar
-// name as a hint if there is one. Throws kBadData if a directory has no file that is wanted.
+//  - a pattern, which is matched against one list() of its literal prefix;
+//  - a directory or an archive: every object below it whose file name `is_wanted` accepts.
+// Patterns and directories skip names that begin with ".", "_" or "~$", and names in such a
+// directory, unless the pattern spells that character out. Throws kNotFound if nothing matches,
+// with a similar name as a hint if there is one. Throws kBadData if a directory has no file that is
+// wanted.
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view file_name)>& is_wanted);
 

@@ -33,14 +33,10 @@ void pause(double seconds, const std::atomic<bool>& stop) {
 std::optional<LeaseText> parse_lease(const std::string& text) {
   const Json object = parse_json(text);
   if (!object.is_object() || !object.contains("holder")) return std::nullopt;
-  LeaseText parsed;
-  for (const auto& [key, value] :
-       {std::pair("holder", &parsed.holder), std::pair("process", &parsed.process)}) {
-    if (const auto found = object.find(key); found != object.end() && found->is_string()) {
-      *value = found->get<std::string>();
-    }
-  }
-  return parsed;
+  const JsonObject members(&object);
+  const LeaseText unnamed;
+  return LeaseText{.holder = members.text("holder").value_or(unnamed.holder),
+                   .process = members.text("process").value_or(unnamed.process)};
 }
 
 RemoteLease::RemoteLease(Storage& storage, Uri object, LeaseHolder holder,
@@ -265,7 +261,7 @@ FencedStorage::Fence::Fence(FencedStorage& storage, const Uri& directory,
                             std::string_view lease_name, LeaseHolder holder,
                             const std::atomic<bool>& stop, const LeaseTimes& times)
     : storage_(storage), directories_{directory} {
-  lease_.emplace(storage_.inner_, directory / lease_name, std::move(holder), stop, times);
+  lease_.emplace(storage_.inner(), directory / lease_name, std::move(holder), stop, times);
   begin();
 }
 
@@ -320,24 +316,14 @@ void FencedStorage::require_held(const Uri& uri) {
   }
 }
 
-std::unique_ptr<ByteSource> FencedStorage::open(const Uri& uri, const ReadOptions& options) {
-  return inner_.open(uri, options);
-}
-
 std::unique_ptr<ByteSink> FencedStorage::create(const Uri& uri, const WriteOptions& options) {
   require_held(uri);
-  return std::make_unique<Sink>(*this, uri, inner_.create(uri, options));
-}
-
-std::optional<Stat> FencedStorage::stat(const Uri& uri) { return inner_.stat(uri); }
-
-std::vector<Stat> FencedStorage::list(const Uri& prefix, size_t enough) {
-  return inner_.list(prefix, enough);
+  return std::make_unique<Sink>(*this, uri, inner().create(uri, options));
 }
 
 void FencedStorage::remove(const Uri& uri, std::optional<Generation> if_generation) {
   require_held(uri);
-  inner_.remove(uri, if_generation);
+  inner().remove(uri, if_generation);
 }
 
 }  // namespace berth

@@ -111,9 +111,9 @@ class RemoteLease {
 // Each write and removal there first checks that the process still holds it. The close of a sink,
 // which publishes an object, checks it, too. So a process that lost its directory writes nothing
 // more there, and does not create a removed directory again. Thread-safe. Borrows `inner`.
-class FencedStorage final : public Storage {
+class FencedStorage final : public StorageLayer {
  public:
-  explicit FencedStorage(Storage& inner) : inner_(inner) {}
+  explicit FencedStorage(Storage& inner) : StorageLayer(inner) {}
 
   class Fence;
 
@@ -124,10 +124,7 @@ class FencedStorage final : public Storage {
   // of that time should not give up because the job was stopped.
   bool gives_back() const { return giving_back_ > 0; }
 
-  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override;
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override;
-  std::optional<Stat> stat(const Uri& uri) override;
-  std::vector<Stat> list(const Uri& prefix, size_t enough) override;
   void remove(const Uri& uri, std::optional<Generation> if_generation) override;
 
  private:
@@ -135,7 +132,6 @@ class FencedStorage final : public Storage {
   // Throws what require_held() of RemoteLease and FileLock throws, for each fence above `uri`.
   void require_held(const Uri& uri);
 
-  Storage& inner_;
   std::atomic<int> giving_back_ = 0;
   std::shared_mutex mutex_;
   std::vector<Fence*> fences_;

@@ -10,6 +10,9 @@
 
 #include "storage/base/error.h"
 
+// System calls on files: an owner of a descriptor, calls that signals interrupt, and Errors from
+// errno. A FileDescriptor belongs to one thread; the functions are thread-safe. Only what Call
+// throws is thrown.
 namespace berth {
 
 // Owns an open file descriptor, or -1.

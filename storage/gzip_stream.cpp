@@ -12,8 +12,8 @@
 namespace berth {
 namespace {
 
-constexpr int kGzipOnly =
-    16 + MAX_WBITS;  // inflate itself compares the CRC and length of a gzip member
+// Gzip and no other wrapper. zlib writes and compares the CRC and the length of a member by itself.
+constexpr int kGzipOnly = 16 + MAX_WBITS;
 
 class GzipSource final : public ByteSource {
  public:
@@ -93,15 +93,10 @@ std::unique_ptr<ByteSource> gunzip(std::unique_ptr<ByteSource> compressed) {
   return std::make_unique<GzipSource>(std::move(compressed));
 }
 
-namespace {
-
-constexpr int kGzipWrapper = 16 + MAX_WBITS, kMemoryLevel = 8;
-
-}  // namespace
-
 struct GzipWriter::Stream {
   Stream() {
-    if (deflateInit2(&zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWrapper, kMemoryLevel,
+    constexpr int kMemoryLevel = 8;
+    if (deflateInit2(&zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipOnly, kMemoryLevel,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
       throw Error(Code::kMemory, "no memory for gzip");
     }

@@ -136,12 +136,7 @@ struct LibarchiveReader::Input {
   explicit Input(ByteSource& from) : source(from) {}
 
   size_t fill() {
-    block_size = 0;
-    while (block_size < buffer.size()) {
-      const size_t count = source.read(std::span(buffer).subspan(block_size));
-      if (count == 0) break;
-      block_size += count;
-    }
+    block_size = read_fully(source, buffer);
     delivered += block_size;
     return block_size;
   }

@@ -9,16 +9,6 @@
 #include "storage/archive.h"
 #include "storage/base/bytes.h"
 
-namespace berth {
-
-// Checks the consistency of a zip file, which libarchive does not do. Compares the end record with
-// the table of contents, and both with the size of the file. Throws kCorrupt if there are bytes
-// before or after the archive. Also throws it if the table has another number of entries or another
-// size than the end record says.
-void require_whole_zip(std::string_view file);
-
-}  // namespace berth
-
 struct archive;  // libarchive's type
 
 namespace berth {
@@ -73,5 +63,11 @@ class LibarchiveReader {
   uint64_t entry_offset_ = 0;  // the number of bytes that libarchive delivered of this entry
   Bytes block_;                // the bytes of the blocks that read() has not returned yet
 };
+
+// Checks the consistency of a zip file, which libarchive does not do. Compares the end record with
+// the table of contents, and both with the size of the file. Throws kCorrupt if there are bytes
+// before or after the archive. Also throws it if the table has another number of entries or another
+// size than the end record says.
+void require_whole_zip(std::string_view file);
 
 }  // namespace berth

@@ -21,44 +21,6 @@
 #include "storage/file_descriptor.h"
 
 namespace berth {
-namespace {
-
-// splitmix64's finalizer (Steele, Lea and Flood 2014).
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
-Generation generation_of(const struct ::stat& status) {
-  uint64_t hash = mix(static_cast<uint64_t>(status.st_ino));
-  hash = mix(hash ^ static_cast<uint64_t>(status.st_size));
-  hash = mix(hash ^ static_cast<uint64_t>(status.st_mtim.tv_sec));
-  hash = mix(hash ^ static_cast<uint64_t>(status.st_mtim.tv_nsec));
-  return hash == 0 ? 1 : hash;
-}
-
-void require_generation(const std::string& path, Generation expected) {
-  struct ::stat status;
-  const bool present = ::stat(path.c_str(), &status) == 0;
-  if (!present && errno != ENOENT) throw file_error(errno, "look it up", path);
-  const Generation actual = present ? generation_of(status) : 0;
-  if (actual == expected) return;
-  throw Error(Code::kInUse, expected == 0 ? "exists already" : "was replaced or removed meanwhile",
-              path, "another process writes here; stop one of them or name another directory");
-}
-
-DirectoryLock::DirectoryLock(const std::string& path)
-    : fd_(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (fd_ < 0) return;
-  uninterrupted([this] { return ::flock(fd_, LOCK_EX); });
-}
-
-DirectoryLock::~DirectoryLock() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 void write_all(int fd, Bytes bytes, const std::string& path) {
   while (!bytes.empty()) {
@@ -103,6 +65,204 @@ std::string directory_of(const std::string& path) {
 }
 
 namespace {
+
+class MappedFile final : public RandomAccessSource {
+ public:
+  MappedFile(int fd, size_t size, const std::string& path) : path_(path) {
+    if (size == 0) return;  // mmap refuses an empty range
+    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (address == MAP_FAILED) throw file_error(errno, "map", path);
+    bytes_ = {static_cast<const std::byte*>(address), size};
+  }
+
+  ~MappedFile() override {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  uint64_t size() const override { return bytes_.size(); }
+
+  void read_at(uint64_t offset, std::span<std::byte> buffer) override {
+    if (offset > bytes_.size() || buffer.size() > bytes_.size() - offset) {
+      throw Error(Code::kCorrupt,
+                  cat("ends at byte ", bytes_.size(), ", before ", offset, " + ", buffer.size()),
+                  path_, "fetch it again");
+    }
+    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), buffer.size(), buffer.begin());
+  }
+
+  std::optional<Bytes> view() const override { return bytes_; }
+
+  void release(uint64_t offset, uint64_t size) override { release_pages(bytes_, offset, size); }
+
+ private:
+  const std::string path_;
+  Bytes bytes_;
+};
+
+// Maps the file that `fd` has open into memory, read-only. Returns null if it is not a regular
+// file.
+std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& path) {
+  struct ::stat status;
+  if (::fstat(fd, &status) != 0) throw file_error(errno, "look it up", path);
+  if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path);
+  if (!S_ISREG(status.st_mode)) return nullptr;
+  return std::make_unique<MappedFile>(fd, static_cast<size_t>(status.st_size), path);
+}
+
+}  // namespace
+
+std::unique_ptr<RandomAccessSource> map_file(const std::filesystem::path& path) {
+  const FileDescriptor fd(
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
+  if (!fd) throw file_error(errno, "read", path.string());
+  auto mapped = map_open_file(fd.get(), path.string());
+  if (mapped == nullptr) {
+    throw Error(Code::kBadData, "is a device or a pipe, which cannot be mapped", path.string(),
+                "name a regular file");
+  }
+  return mapped;
+}
+
+namespace {
+
+// Memory, lengths and places in the file are multiples of it. It is at least the logical block of
+// every common disk.
+constexpr size_t kBlock = 4096;
+constexpr size_t kBuffer = size_t{1} << 20;
+
+bool set_direct(int fd, bool is_direct) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  const int wanted = is_direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+  return flags >= 0 && ::fcntl(fd, F_SETFL, wanted) == 0;
+}
+
+}  // namespace
+
+UncachedWriter::UncachedWriter(int fd, std::string path)
+    : fd_(fd),
+      path_(std::move(path)),
+      buffer_(static_cast<std::byte*>(std::aligned_alloc(kBlock, kBuffer))),
+      is_direct_(set_direct(fd, true)) {
+  if (!buffer_) throw std::bad_alloc();
+}
+
+void UncachedWriter::write(Bytes bytes) {
+  while (!bytes.empty()) {
+    const size_t count = std::min(bytes.size(), kBuffer - filled_);
+    std::memcpy(buffer_.get() + filled_, bytes.data(), count);
+    filled_ += count;
+    bytes = bytes.subspan(count);
+    if (filled_ == kBuffer) write_blocks(kBuffer);
+  }
+}
+
+void UncachedWriter::finish() {
+  write_blocks(filled_ - filled_ % kBlock);
+  use_page_cache();
+  write_blocks(filled_);
+}
+
+// Writes the first `size` bytes of the buffer and moves the others to its beginning.
+void UncachedWriter::write_blocks(size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t count =
+        uninterrupted([&] { return ::write(fd_, buffer_.get() + done, size - done); });
+    if (count < 0 && errno == EINVAL && is_direct_) {
+      use_page_cache();  // the file system asks for other multiples
+      continue;
+    }
+    if (count < 0) throw file_error(errno, "write", path_);
+    done += static_cast<size_t>(count);
+    if (done % kBlock != 0) use_page_cache();  // a full disk, perhaps, has cut a block
+  }
+  filled_ -= size;
+  std::memmove(buffer_.get(), buffer_.get() + size, filled_);
+}
+
+void UncachedWriter::use_page_cache() {
+  if (std::exchange(is_direct_, false)) set_direct(fd_, false);
+}
+
+namespace {
+
+constexpr std::string_view kSuffix = ".part";
+constexpr size_t kRandomLetters = 6;
+
+// Whether this is the name of a temporary file that a sink is writing, or that a killed process
+// left.
+bool is_unfinished(std::string_view file_name) {
+  constexpr size_t kTail = 1 + kRandomLetters + kSuffix.size();
+  return file_name.size() > 1 + kTail && file_name.front() == '.' && file_name.ends_with(kSuffix) &&
+         file_name[file_name.size() - kTail] == '.';
+}
+
+// Removes abandoned files in `directory` whose names begin with `prefix`.
+void remove_abandoned(const std::string& directory, std::string_view prefix) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry = entries_of(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !is_unfinished(name)) continue;
+    const FileDescriptor fd(
+        ::open(entry->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+  }
+}
+
+}  // namespace
+
+std::string temporary_prefix(const std::string& path) {
+  constexpr size_t kLongestName = 200;  // bytes of NAME: a file name has at most 255 bytes
+  return cat(".", std::filesystem::path(path).filename().string().substr(0, kLongestName), ".");
+}
+
+void remove_unfinished(const std::string& directory) { remove_abandoned(directory, "."); }
+
+namespace {
+
+// splitmix64's finalizer (Steele, Lea and Flood 2014).
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+// A hash of (inode, size, mtime in ns). Never 0, because 0 means "absent" in a precondition.
+Generation generation_of(const struct ::stat& status) {
+  uint64_t hash = mix(static_cast<uint64_t>(status.st_ino));
+  hash = mix(hash ^ static_cast<uint64_t>(status.st_size));
+  hash = mix(hash ^ static_cast<uint64_t>(status.st_mtim.tv_sec));
+  hash = mix(hash ^ static_cast<uint64_t>(status.st_mtim.tv_nsec));
+  return hash == 0 ? 1 : hash;
+}
+
+// Throws kInUse unless the file at `path` has generation `expected` now. 0 means that it is absent.
+void require_generation(const std::string& path, Generation expected) {
+  struct ::stat status;
+  const bool present = ::stat(path.c_str(), &status) == 0;
+  if (!present && errno != ENOENT) throw file_error(errno, "look it up", path);
+  const Generation actual = present ? generation_of(status) : 0;
+  if (actual == expected) return;
+  throw Error(Code::kInUse, expected == 0 ? "exists already" : "was replaced or removed meanwhile",
+              path, "another process writes here; stop one of them or name another directory");
+}
+
+// An advisory lock on the directory of `path`. It is held while a precondition is checked and acted
+// upon, so that two processes of this program on this machine cannot both succeed. On a file system
+// without locks, another process may still write between the check and the rename.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::string& path)
+      : fd_(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_) uninterrupted([this] { return ::flock(fd_.get(), LOCK_EX); });
+  }
+
+ private:
+  const FileDescriptor fd_;
+};
 
 // A file, whatever its name: its device and number.
 using FileId = std::pair<dev_t, ino_t>;
@@ -193,89 +353,6 @@ const std::string& local_path(const Uri& uri) {
   return uri.path();
 }
 
-class LocalStorage final : public Storage {
- public:
-  explicit LocalStorage(const std::vector<std::string>& pipes) {
-    struct ::stat status;
-    for (const std::string& path : pipes) {
-      if (::stat(path.c_str(), &status) == 0) pipes_.insert(id_of(status));
-    }
-  }
-
-  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    return std::make_unique<LocalSource>(local_path(uri), options, pipes_);
-  }
-
-  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return make_local_sink(local_path(uri), options);
-  }
-
-  std::optional<Stat> stat(const Uri& uri) override { return stat_of(local_path(uri)); }
-
-  // Links to files are followed. Links to directories are not, because they may form loops.
-  std::vector<Stat> list(const Uri& prefix, size_t /*enough*/) override {
-    std::vector<Stat> found;
-    std::vector<Uri> directories{prefix};
-    while (!directories.empty()) {
-      const Uri directory = directories.back();
-      directories.pop_back();
-      std::error_code error;
-      std::filesystem::directory_iterator entry = entries_of(local_path(directory), error);
-      for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
-        std::error_code ignored;  // an entry that vanished meanwhile is left out
-        if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
-          directories.push_back(directory / name);
-        } else if (entry->is_regular_file(ignored) && !is_unfinished(name)) {
-          if (auto stat = stat_of((directory / name).path())) found.push_back(std::move(*stat));
-        }
-      }
-      if (error && !is_absence(error.value())) {
-        throw file_error(error.value(), "list", directory.to_string());
-      }
-    }
-    std::sort(found.begin(), found.end(),
-              [](const Stat& a, const Stat& b) { return a.name < b.name; });
-    return found;
-  }
-
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-    const std::string& path = local_path(uri);
-    if (path.ends_with('/')) return remove_directory(path);
-    std::optional<DirectoryLock> lock;
-    if (if_generation) {
-      lock.emplace(path);
-      if (!stat_of(path)) return;
-      require_generation(path, *if_generation);
-    }
-    if (::unlink(path.c_str()) == 0 || is_absence(errno)) return;
-    const int number = errno;
-    struct ::stat status;
-    const bool directory = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    throw file_error(directory ? EISDIR : number, "remove", path);
-  }
-
- private:
-  static void remove_directory(const std::string& path) {
-    if (::rmdir(path.c_str()) == 0 || is_absence(errno) || errno == ENOTEMPTY || errno == EEXIST) {
-      return;
-    }
-    throw file_error(errno, "remove", path);
-  }
-
-  std::set<FileId> pipes_;
-};
-
-}  // namespace
-
-std::unique_ptr<Storage> make_local_storage(const std::vector<std::string>& pipes) {
-  return std::make_unique<LocalStorage>(pipes);
-}
-
-namespace {
-
-constexpr std::string_view kSuffix = ".part";
-constexpr size_t kRandomLetters = 6;
 // A file from this size on is written past the page cache if it is not read soon.
 constexpr uint64_t kLarge = uint64_t{1} << 18;
 
@@ -286,19 +363,6 @@ void require_replaceable(const std::string& path) {
   if (!S_ISREG(status.st_mode)) {
     throw Error(Code::kBadData, "is a device or a pipe, which cannot be replaced", path,
                 "name a regular file");
-  }
-}
-
-// Removes abandoned files in `directory` whose names begin with `prefix`.
-void remove_abandoned(const std::string& directory, std::string_view prefix) {
-  std::error_code error;
-  std::filesystem::directory_iterator entry = entries_of(directory, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(prefix) || !is_unfinished(name)) continue;
-    const FileDescriptor fd(
-        ::open(entry->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
   }
 }
 
@@ -431,143 +495,83 @@ class LocalSink final : public ByteSink {
   uint32_t crc_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<ByteSink> make_local_sink(const std::string& path, const WriteOptions& options) {
-  return std::make_unique<LocalSink>(path, options);
-}
-
-std::string temporary_prefix(const std::string& path) {
-  constexpr size_t kLongestName = 200;  // bytes of NAME: a file name has at most 255 bytes
-  return cat(".", std::filesystem::path(path).filename().string().substr(0, kLongestName), ".");
-}
-
-void remove_unfinished(const std::string& directory) { remove_abandoned(directory, "."); }
-
-bool is_unfinished(std::string_view file_name) {
-  constexpr size_t kTail = 1 + kRandomLetters + kSuffix.size();
-  return file_name.size() > 1 + kTail && file_name.front() == '.' && file_name.ends_with(kSuffix) &&
-         file_name[file_name.size() - kTail] == '.';
-}
-
-namespace {
-
-// Memory, lengths and places in the file are multiples of it. It is at least the logical block of
-// every common disk.
-constexpr size_t kBlock = 4096;
-constexpr size_t kBuffer = size_t{1} << 20;
-
-bool set_direct(int fd, bool is_direct) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  const int wanted = is_direct ? flags | O_DIRECT : flags & ~O_DIRECT;
-  return flags >= 0 && ::fcntl(fd, F_SETFL, wanted) == 0;
-}
-
-}  // namespace
-
-UncachedWriter::UncachedWriter(int fd, std::string path)
-    : fd_(fd),
-      path_(std::move(path)),
-      buffer_(static_cast<std::byte*>(std::aligned_alloc(kBlock, kBuffer))),
-      is_direct_(set_direct(fd, true)) {
-  if (!buffer_) throw std::bad_alloc();
-}
-
-void UncachedWriter::write(Bytes bytes) {
-  while (!bytes.empty()) {
-    const size_t count = std::min(bytes.size(), kBuffer - filled_);
-    std::memcpy(buffer_.get() + filled_, bytes.data(), count);
-    filled_ += count;
-    bytes = bytes.subspan(count);
-    if (filled_ == kBuffer) write_blocks(kBuffer);
-  }
-}
-
-void UncachedWriter::finish() {
-  write_blocks(filled_ - filled_ % kBlock);
-  use_page_cache();
-  write_blocks(filled_);
-}
-
-// Writes the first `size` bytes of the buffer and moves the others to its beginning.
-void UncachedWriter::write_blocks(size_t size) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t count =
-        uninterrupted([&] { return ::write(fd_, buffer_.get() + done, size - done); });
-    if (count < 0 && errno == EINVAL && is_direct_) {
-      use_page_cache();  // the file system asks for other multiples
-      continue;
-    }
-    if (count < 0) throw file_error(errno, "write", path_);
-    done += static_cast<size_t>(count);
-    if (done % kBlock != 0) use_page_cache();  // a full disk, perhaps, has cut a block
-  }
-  filled_ -= size;
-  std::memmove(buffer_.get(), buffer_.get() + size, filled_);
-}
-
-void UncachedWriter::use_page_cache() {
-  if (std::exchange(is_direct_, false)) set_direct(fd_, false);
-}
-
-namespace {
-
-class MappedFile final : public RandomAccessSource {
+class LocalStorage final : public Storage {
  public:
-  MappedFile(int fd, size_t size, const std::string& path) : path_(path) {
-    if (size == 0) return;  // mmap refuses an empty range
-    void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (address == MAP_FAILED) throw file_error(errno, "map", path);
-    bytes_ = {static_cast<const std::byte*>(address), size};
-  }
-
-  ~MappedFile() override {
-    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  }
-
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  uint64_t size() const override { return bytes_.size(); }
-
-  void read_at(uint64_t offset, std::span<std::byte> buffer) override {
-    if (offset > bytes_.size() || buffer.size() > bytes_.size() - offset) {
-      throw Error(Code::kCorrupt,
-                  cat("ends at byte ", bytes_.size(), ", before ", offset, " + ", buffer.size()),
-                  path_, "fetch it again");
+  explicit LocalStorage(const std::vector<std::string>& pipes) {
+    struct ::stat status;
+    for (const std::string& path : pipes) {
+      if (::stat(path.c_str(), &status) == 0) pipes_.insert(id_of(status));
     }
-    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), buffer.size(), buffer.begin());
   }
 
-  std::optional<Bytes> view() const override { return bytes_; }
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    return std::make_unique<LocalSource>(local_path(uri), options, pipes_);
+  }
 
-  void release(uint64_t offset, uint64_t size) override { release_pages(bytes_, offset, size); }
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    return std::make_unique<LocalSink>(local_path(uri), options);
+  }
+
+  std::optional<Stat> stat(const Uri& uri) override { return stat_of(local_path(uri)); }
+
+  // Links to files are followed. Links to directories are not, because they may form loops.
+  std::vector<Stat> list(const Uri& prefix, size_t /*enough*/) override {
+    std::vector<Stat> found;
+    std::vector<Uri> directories{prefix};
+    while (!directories.empty()) {
+      const Uri directory = directories.back();
+      directories.pop_back();
+      std::error_code error;
+      std::filesystem::directory_iterator entry = entries_of(local_path(directory), error);
+      for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        std::error_code ignored;  // an entry that vanished meanwhile is left out
+        if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) {
+          directories.push_back(directory / name);
+        } else if (entry->is_regular_file(ignored) && !is_unfinished(name)) {
+          if (auto stat = stat_of((directory / name).path())) found.push_back(std::move(*stat));
+        }
+      }
+      if (error && !is_absence(error.value())) {
+        throw file_error(error.value(), "list", directory.to_string());
+      }
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Stat& a, const Stat& b) { return a.name < b.name; });
+    return found;
+  }
+
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    const std::string& path = local_path(uri);
+    if (path.ends_with('/')) return remove_directory(path);
+    std::optional<DirectoryLock> lock;
+    if (if_generation) {
+      lock.emplace(path);
+      if (!stat_of(path)) return;
+      require_generation(path, *if_generation);
+    }
+    if (::unlink(path.c_str()) == 0 || is_absence(errno)) return;
+    const int number = errno;
+    struct ::stat status;
+    const bool directory = ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    throw file_error(directory ? EISDIR : number, "remove", path);
+  }
 
  private:
-  const std::string path_;
-  Bytes bytes_;
+  static void remove_directory(const std::string& path) {
+    if (::rmdir(path.c_str()) == 0 || is_absence(errno) || errno == ENOTEMPTY || errno == EEXIST) {
+      return;
+    }
+    throw file_error(errno, "remove", path);
+  }
+
+  std::set<FileId> pipes_;
 };
 
 }  // namespace
 
-std::unique_ptr<RandomAccessSource> map_open_file(int fd, const std::string& path) {
-  struct ::stat status;
-  if (::fstat(fd, &status) != 0) throw file_error(errno, "look it up", path);
-  if (S_ISDIR(status.st_mode)) throw file_error(EISDIR, "read", path);
-  if (!S_ISREG(status.st_mode)) return nullptr;
-  return std::make_unique<MappedFile>(fd, static_cast<size_t>(status.st_size), path);
-}
-
-std::unique_ptr<RandomAccessSource> map_file(const std::filesystem::path& path) {
-  const FileDescriptor fd(
-      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
-  if (!fd) throw file_error(errno, "read", path.string());
-  auto mapped = map_open_file(fd.get(), path.string());
-  if (mapped == nullptr) {
-    throw Error(Code::kBadData, "is a device or a pipe, which cannot be mapped", path.string(),
-                "name a regular file");
-  }
-  return mapped;
+std::unique_ptr<Storage> make_local_storage(const std::vector<std::string>& pipes) {
+  return std::make_unique<LocalStorage>(pipes);
 }
 
 }  // namespace berth

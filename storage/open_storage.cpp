@@ -30,28 +30,14 @@ std::string normalized(std::string endpoint, std::string_view default_scheme) {
   return endpoint;
 }
 
-class StorageByScheme final : public Storage {
+class StorageByScheme final : public StorageLayer {
  public:
   explicit StorageByScheme(const StorageOptions& options)
-      : options_(options), local_(make_local_storage(options.pipes)) {}
-
-  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    return of(uri).open(uri, options);
-  }
-  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return of(uri).create(uri, options);
-  }
-  std::optional<Stat> stat(const Uri& uri) override { return of(uri).stat(uri); }
-  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
-    return of(prefix).list(prefix, enough);
-  }
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-    of(uri).remove(uri, if_generation);
-  }
+      : StorageLayer(make_local_storage(options.pipes)), options_(options) {}
 
  private:
-  Storage& of(const Uri& uri) {
-    if (uri.is_local()) return *local_;
+  Storage& inner_for(const Uri& uri) override {
+    if (uri.is_local()) return inner();
     const std::lock_guard lock(mutex_);
     if (!http_client_) http_client_ = make_http_client(options_.http);
     if (uri.scheme() == "gs") {
@@ -59,7 +45,7 @@ class StorageByScheme final : public Storage {
       return *google_;
     }
     if (uri.scheme() == "hf") {
-      if (!hub_) hub_ = make_hub_storage(*http_client_, *local_, options_.hub, options_.retry);
+      if (!hub_) hub_ = make_hub_storage(*http_client_, inner(), options_.hub, options_.retry);
       return *hub_;
     }
     if (!http_) {
@@ -95,11 +81,10 @@ class StorageByScheme final : public Storage {
     auto storage = make_verified_storage(
         make_retrying_storage(std::move(transport), options_.retry), transfer);
     if (options_.cache_dir.empty()) return storage;
-    return make_cached_storage(std::move(storage), *local_, options_.cache_dir);
+    return make_cached_storage(std::move(storage), inner(), options_.cache_dir);
   }
 
   const StorageOptions options_;
-  const std::unique_ptr<Storage> local_;
   std::mutex mutex_;  // guards the creation of the members below
   std::unique_ptr<HttpClient> http_client_;
   std::unique_ptr<Credentials> credentials_;

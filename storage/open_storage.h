@@ -12,6 +12,7 @@
 #include "storage/storage.h"
 #include "storage/verified_storage.h"
 
+// The program's storage, built from its layers. Thread-safe.
 namespace berth {
 
 struct StorageOptions {

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -98,6 +99,38 @@ class Storage {
   // An absent object is no error. Throws kInUse if the version is not `if_generation`. A path with
   // a trailing "/" removes a local directory if it is empty.
   virtual void remove(const Uri& uri, std::optional<Generation> if_generation = {}) = 0;
+};
+
+// A Storage above another one. It forwards the five verbs, so a layer overrides only what it
+// changes. Thread-safe where the overrides are.
+class StorageLayer : public Storage {
+ public:
+  explicit StorageLayer(Storage& inner) : inner_(inner) {}  // borrows it
+  explicit StorageLayer(std::unique_ptr<Storage> inner)
+      : owned_(std::move(inner)), inner_(*owned_) {}
+
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    return inner_for(uri).open(uri, options);
+  }
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    return inner_for(uri).create(uri, options);
+  }
+  std::optional<Stat> stat(const Uri& uri) override { return inner_for(uri).stat(uri); }
+  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
+    return inner_for(prefix).list(prefix, enough);
+  }
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    inner_for(uri).remove(uri, if_generation);
+  }
+
+ protected:
+  Storage& inner() const { return inner_; }
+  // The storage that a call about `uri` goes to.
+  virtual Storage& inner_for(const Uri& /*uri*/) { return inner_; }
+
+ private:
+  const std::unique_ptr<Storage> owned_;  // null: borrowed
+  Storage& inner_;
 };
 
 // Storage that makes one object of several without receiving their bytes again. Google Cloud

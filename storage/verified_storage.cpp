@@ -22,9 +22,49 @@
 namespace berth {
 namespace {
 
-// Throws kUnavailable unless size and CRC-32C of the bytes that arrived match `stat`.
-void require_intact(const Stat& stat, uint64_t size, uint32_t crc, const Uri& uri);
+constexpr double kFirst_s = 2, kPause_s = 5;
 
+}  // namespace
+
+TransferMeter::TransferMeter(const TellProgress& tell, TransferProgress about, Clock now)
+    : tell_(tell), now_(std::move(now)), began_s_(now_()), progress_(std::move(about)) {}
+
+void TransferMeter::add(uint64_t bytes) {
+  if (!tell_) return;
+  const double now_s = now_();
+  const std::lock_guard lock(mutex_);
+  progress_.bytes += bytes;
+  if (progress_.finished) return;
+  if (now_s >= (reported_s_ ? *reported_s_ + kPause_s : began_s_ + kFirst_s)) tell(now_s);
+}
+
+void TransferMeter::finish() {
+  const std::lock_guard lock(mutex_);
+  if (!reported_s_ || std::exchange(progress_.finished, true)) return;
+  tell(now_());
+}
+
+void TransferMeter::tell(double now_s) {
+  reported_s_ = now_s;
+  progress_.seconds = now_s - began_s_;
+  tell_(progress_);
+}
+
+namespace {
+
+// Throws kUnavailable unless size and CRC-32C of the bytes that arrived match `stat`.
+void require_intact(const Stat& stat, uint64_t size, uint32_t crc, const Uri& uri) {
+  if (size == stat.size && stat.crc32c.value_or(crc) == crc) return;
+  throw Error(Code::kUnavailable,
+              size == stat.size ? "arrived damaged: its CRC-32C differs from the stored object's"
+                                : cat(size, " bytes arrived of ", stat.size),
+              uri.to_string(), "start again");
+}
+
+// Reads the object that `stat` describes, in order. `options.connections` threads fetch parts ahead
+// of the reader and report progress. The last part is returned only if the parts' checksums combine
+// to the object's CRC-32C; otherwise read() throws kUnavailable. The destructor stops the threads
+// and waits for them. `inner` and `options` must outlive the source.
 class ParallelSource final : public ByteSource {
  public:
   ParallelSource(Storage& inner, const Uri& uri, const Stat& stat, const TransferOptions& options)
@@ -153,29 +193,21 @@ class ParallelSource final : public ByteSource {
   std::vector<std::jthread> threads_;  // declared last: the threads use the members above
 };
 
-// Reads the object that `stat` describes, in order. `options.connections` threads fetch parts ahead
-// of the reader and report progress. The last part is returned only if the parts' checksums combine
-// to the object's CRC-32C; otherwise read() throws kUnavailable. The destructor stops the threads
-// and waits for them. `inner` and `options` must outlive the source.
-std::unique_ptr<ByteSource> make_parallel_source(Storage& inner, const Uri& uri, const Stat& stat,
-                                                 const TransferOptions& options) {
-  return std::make_unique<ParallelSource>(inner, uri, stat, options);
-}
-
-void require_intact(const Stat& stat, uint64_t size, uint32_t crc, const Uri& uri) {
-  if (size == stat.size && stat.crc32c.value_or(crc) == crc) return;
-  throw Error(Code::kUnavailable,
-              size == stat.size ? "arrived damaged: its CRC-32C differs from the stored object's"
-                                : cat(size, " bytes arrived of ", stat.size),
-              uri.to_string(), "start again");
-}
-
 // The sink starts with kFastConnections connections. If that many parts in a row take longer than
 // this, the network is the limit and all connections are used. If parts are faster, the machine
 // itself is the limit, and more connections would only compete for its caches.
 constexpr std::chrono::milliseconds kFastPart{50};
 constexpr size_t kFastConnections = 3;
 
+// Writes a large object of Google Cloud Storage in parts. Several threads each upload a part, and
+// the storage then joins the parts on its side ("parallel composite upload"). There are
+// `options.connections` threads, or a few if the network is so fast that more would not help.
+// Memory: one part per connection.
+//
+// The parts are stored below "<uri>.parts/" until they are joined. At the end, all parts there are
+// removed, including the parts that a killed upload of the same object left. If the storage lost
+// the parts, close() throws UploadLost. `inner` retries each part by itself and must outlive the
+// sink.
 class ParallelSink final : public ByteSink {
  public:
   ParallelSink(JoiningStorage& inner, const Uri& uri, const WriteOptions& write,
@@ -344,53 +376,6 @@ class ParallelSink final : public ByteSink {
   std::vector<std::jthread> threads_;  // declared last: the threads use the members above
 };
 
-// Writes a large object of Google Cloud Storage in parts. Several threads each upload a part, and
-// the storage then joins the parts on its side ("parallel composite upload"). There are
-// `options.connections` threads, or a few if the network is so fast that more would not help.
-// Memory: one part per connection.
-//
-// The parts are stored below "<uri>.parts/" until they are joined. At the end, all parts there are
-// removed, including the parts that a killed upload of the same object left. If the storage lost
-// the parts, close() throws UploadLost. `inner` retries each part by itself and must outlive the
-// sink.
-std::unique_ptr<ByteSink> make_parallel_sink(JoiningStorage& inner, const Uri& uri,
-                                             const WriteOptions& write,
-                                             const TransferOptions& options) {
-  return std::make_unique<ParallelSink>(inner, uri, write, options);
-}
-
-constexpr double kFirst_s = 2, kPause_s = 5;
-
-}  // namespace
-
-TransferMeter::TransferMeter(const TellProgress& tell, TransferProgress about, Clock now)
-    : tell_(tell), now_(std::move(now)), began_s_(now_()), progress_(std::move(about)) {}
-
-void TransferMeter::add(uint64_t bytes) {
-  if (!tell_) return;
-  const double now_s = now_();
-  const std::lock_guard lock(mutex_);
-  progress_.bytes += bytes;
-  if (progress_.finished) return;
-  if (now_s >= (reported_s_ ? *reported_s_ + kPause_s : began_s_ + kFirst_s)) tell(now_s);
-}
-
-void TransferMeter::finish() {
-  const std::lock_guard lock(mutex_);
-  if (!reported_s_ || std::exchange(progress_.finished, true)) return;
-  tell(now_());
-}
-
-void TransferMeter::tell(double now_s) {
-  reported_s_ = now_s;
-  progress_.seconds = now_s - began_s_;
-  tell_(progress_);
-}
-
-namespace {
-
-constexpr int kMostReads = 3;  // of a small object, if it arrives damaged
-
 class MeteredSource final : public ByteSource {
  public:
   MeteredSource(std::unique_ptr<ByteSource> inner, const TellProgress& tell,
@@ -475,13 +460,8 @@ class CheckedSource final : public ByteSource {
 // A source whose first two bytes can be inspected before it is read.
 class PeekedSource final : public ByteSource {
  public:
-  explicit PeekedSource(std::unique_ptr<ByteSource> rest) : rest_(std::move(rest)) {
-    while (size_ < head_.size()) {
-      const size_t count = rest_->read(std::span(head_).subspan(size_));
-      if (count == 0) break;
-      size_ += count;
-    }
-  }
+  explicit PeekedSource(std::unique_ptr<ByteSource> rest)
+      : rest_(std::move(rest)), size_(read_fully(*rest_, head_)) {}
 
   bool is_gzip() const {
     return size_ == 2 && head_[0] == std::byte{0x1f} && head_[1] == std::byte{0x8b};
@@ -498,19 +478,22 @@ class PeekedSource final : public ByteSource {
  private:
   const std::unique_ptr<ByteSource> rest_;
   std::array<std::byte, 2> head_{};
-  size_t size_ = 0, given_ = 0;
+  const size_t size_;  // of head_
+  size_t given_ = 0;
 };
 
-class VerifiedStorage final : public Storage {
+constexpr int kMostReads = 3;  // of a small object, if it arrives damaged
+
+class VerifiedStorage final : public StorageLayer {
  public:
   // `joining` is `inner` where it can join parts, else null.
   VerifiedStorage(std::unique_ptr<Storage> inner, JoiningStorage* joining,
                   const TransferOptions& options)
-      : options_(options), inner_(std::move(inner)), joining_(joining) {}
+      : StorageLayer(std::move(inner)), options_(options), joining_(joining) {}
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    if (options.offset > 0 || options.length) return inner_->open(uri, options);
-    const std::optional<Stat> stat = options.known ? *options.known : inner_->stat(uri);
+    if (options.offset > 0 || options.length) return inner().open(uri, options);
+    const std::optional<Stat> stat = options.known ? *options.known : inner().stat(uri);
     if (!stat)
       throw Error(Code::kNotFound, "no such object", uri.to_string(), "check the spelling");
     if (options.generation.value_or(stat->generation) != stat->generation) {
@@ -522,26 +505,22 @@ class VerifiedStorage final : public Storage {
     if (stat->generation != 0) pinned.generation = stat->generation;
     if (stat->content_encoding == "gzip") return open_encoded(uri, *stat, pinned);
     if (stat->size <= options_.part_bytes) return open_small(uri, *stat, pinned);
-    return make_parallel_source(*inner_, uri, *stat, options_);
+    return std::make_unique<ParallelSource>(inner(), uri, *stat, options_);
   }
 
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
     const bool in_parts = options_.joins_parts && joining_ != nullptr &&
                           options.size_hint.value_or(0) >= 8 * options_.upload_part_bytes;
+    std::unique_ptr<ByteSink> sink;
+    if (in_parts) {
+      sink = std::make_unique<ParallelSink>(*joining_, uri, options, options_);
+    } else {
+      sink = inner().create(uri, options);
+    }
     return std::make_unique<MeteredSink>(
-        in_parts ? make_parallel_sink(*joining_, uri, options, options_)
-                 : inner_->create(uri, options),
-        options_.on_progress,
+        std::move(sink), options_.on_progress,
         TransferProgress{
             .uri = uri.to_string(), .is_upload = true, .total = options.size_hint.value_or(0)});
-  }
-
-  std::optional<Stat> stat(const Uri& uri) override { return inner_->stat(uri); }
-  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
-    return inner_->list(prefix, enough);
-  }
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-    inner_->remove(uri, if_generation);
   }
 
  private:
@@ -556,7 +535,9 @@ class VerifiedStorage final : public Storage {
                                          const ReadOptions& options) const {
     std::vector<std::byte> bytes(stat.size);
     for (int attempt = 1;; ++attempt) {
-      const size_t filled = stat.size > 0 ? fill(bytes, uri, options) : 0;
+      const size_t filled =
+          stat.size > 0 ? read_fully(*metered(inner().open(uri, options), uri, stat.size), bytes)
+                        : 0;
       try {
         require_intact(stat, filled, crc32c(Bytes(bytes).first(filled)), uri);
         return std::make_unique<OwnedBytes>(std::move(bytes));
@@ -567,22 +548,11 @@ class VerifiedStorage final : public Storage {
     }
   }
 
-  size_t fill(std::span<std::byte> bytes, const Uri& uri, const ReadOptions& options) const {
-    const auto source = metered(inner_->open(uri, options), uri, bytes.size());
-    size_t filled = 0;
-    while (filled < bytes.size()) {
-      const size_t count = source->read(bytes.subspan(filled));
-      if (count == 0) break;
-      filled += count;
-    }
-    return filled;
-  }
-
   // Opens an object that is stored compressed although its name does not say so.
   std::unique_ptr<ByteSource> open_encoded(const Uri& uri, const Stat& stat,
                                            const ReadOptions& options) const {
     auto source =
-        std::make_unique<PeekedSource>(metered(inner_->open(uri, options), uri, stat.size));
+        std::make_unique<PeekedSource>(metered(inner().open(uri, options), uri, stat.size));
     if (!source->is_gzip()) {
       log_warning(
           cat(uri.to_string(),
@@ -596,7 +566,6 @@ class VerifiedStorage final : public Storage {
   }
 
   const TransferOptions options_;
-  const std::unique_ptr<Storage> inner_;
   JoiningStorage* const joining_;
 };
 

@@ -52,8 +52,8 @@ struct TransferOptions {
   int connections = 12;  // parallel requests, each with a part in memory; 1: one request per object
 
   // Whether uploads to a JoiningStorage with a size_hint of at least eight times upload_part_bytes
-  // are split into parts that the storage joins; see verified_storage.cpp. upload_part_bytes must be at
-  // most 8 MiB, which gcs_upload.h sends in a single request.
+  // are split into parts that the storage joins. upload_part_bytes must be at most 8 MiB, which
+  // gcs_upload.h sends in a single request.
   bool joins_parts = false;
   uint64_t upload_part_bytes = uint64_t{8} << 20;
 

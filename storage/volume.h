@@ -5,6 +5,8 @@
 
 #include "storage/storage.h"
 
+// The disks behind local paths. Thread-safe. Throws nothing: what cannot be found out is nullopt or
+// 0.
 namespace berth {
 
 // The file system that holds a local path, as it is now.

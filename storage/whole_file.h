@@ -9,6 +9,8 @@
 
 #include "storage/storage.h"
 
+// Whole objects at once. The functions are thread-safe, and a WholeFile may be read by several
+// threads. They throw what the storage throws.
 namespace berth {
 
 // Writes one object: `fill` writes its bytes to a sink, which is then closed. If the storage loses

@@ -42,7 +42,7 @@ TEST(UnfinishedFilesTest, ThoseOfALiveWriterStay) {
   const ScratchDirectory scratch;
   write_text(scratch / ".model.safetensors.abcdef.part", "left by a killed process");
   write_text(scratch / "model.safetensors", "complete");
-  const auto sink = make_local_sink(scratch / "other", {});
+  const auto sink = make_local_storage()->create(Uri::parse(scratch / "other"));
   remove_unfinished(scratch.path().string());
   remove_unfinished(scratch / "absent");
   EXPECT_FALSE(std::filesystem::exists(scratch / ".model.safetensors.abcdef.part"));

@@ -12,23 +12,16 @@ namespace berth {
 
 // A storage that works until `left` objects have been published and then fails every write. This
 // simulates a process that is killed at that point. Borrows `inner`.
-class FailingStorage final : public Storage {
+class FailingStorage final : public StorageLayer {
  public:
-  explicit FailingStorage(Storage& inner, int left = 1 << 30) : inner_(inner), left_(left) {}
+  explicit FailingStorage(Storage& inner, int left = 1 << 30) : StorageLayer(inner), left_(left) {}
 
-  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    return inner_.open(uri, options);
-  }
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return std::make_unique<Sink>(*this, uri.file_name(), inner_.create(uri, options));
-  }
-  std::optional<Stat> stat(const Uri& uri) override { return inner_.stat(uri); }
-  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
-    return inner_.list(prefix, enough);
+    return std::make_unique<Sink>(*this, uri.file_name(), inner().create(uri, options));
   }
   void remove(const Uri& uri, std::optional<Generation> if_generation) override {
     if (left_ <= 0) throw Error(Code::kUnavailable, "killed");
-    inner_.remove(uri, if_generation);
+    inner().remove(uri, if_generation);
   }
 
   const std::vector<std::string>& published() const { return published_; }  // file names, in order
@@ -51,7 +44,6 @@ class FailingStorage final : public Storage {
     std::unique_ptr<ByteSink> inner_;
   };
 
-  Storage& inner_;
   int left_;
   std::vector<std::string> published_;
 };

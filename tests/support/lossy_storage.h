@@ -9,22 +9,12 @@ namespace berth {
 
 // A storage that loses the first `uploads` uploads: closing their sinks throws UploadLost. Borrows
 // `inner`.
-class LossyStorage final : public Storage {
+class LossyStorage final : public StorageLayer {
  public:
-  LossyStorage(Storage& inner, int uploads) : inner_(inner), left_(uploads) {}
+  LossyStorage(Storage& inner, int uploads) : StorageLayer(inner), left_(uploads) {}
 
-  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
-    return inner_.open(uri, options);
-  }
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
-    return std::make_unique<Sink>(*this, uri.to_string(), inner_.create(uri, options));
-  }
-  std::optional<Stat> stat(const Uri& uri) override { return inner_.stat(uri); }
-  std::vector<Stat> list(const Uri& prefix, size_t enough) override {
-    return inner_.list(prefix, enough);
-  }
-  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
-    inner_.remove(uri, if_generation);
+    return std::make_unique<Sink>(*this, uri.to_string(), inner().create(uri, options));
   }
 
  private:
@@ -44,7 +34,6 @@ class LossyStorage final : public Storage {
     std::unique_ptr<ByteSink> inner_;
   };
 
-  Storage& inner_;
   int left_;
 };
 
