@@ -171,12 +171,12 @@ void run_evaluation(Job& job) {
   FinishedModel finished(job);
   const ModelConfig& config = finished.config();
   const EvaluationResult evaluation = evaluate_rows(job, finished, finished.sources().eval);
-  job.output.on_evaluation({.examples = evaluation.examples,
-                            .loss = evaluation.loss,
-                            .seconds = evaluation.seconds,
-                            .metrics = evaluation.scores.metrics,
-                            .majority_rate = evaluation.scores.majority_rate,
-                            .split = "eval"});
+  job.output.on(EvaluationReport{.examples = evaluation.examples,
+                                 .loss = evaluation.loss,
+                                 .seconds = evaluation.seconds,
+                                 .metrics = evaluation.scores.metrics,
+                                 .majority_rate = evaluation.scores.majority_rate,
+                                 .split = "eval"});
   JobMetrics metrics{.result = std::nullopt,
                      .evaluation = evaluation,
                      .task = config.task,
@@ -188,7 +188,7 @@ void run_evaluation(Job& job) {
   if (metrics.precision == Precision::kInt8) {
     metrics.in_fp32 = tell_cost_of_int8(job, finished, evaluation);
   }
-  job.output.on_finish();
+  job.output.on(JobFinished{});
   if (!job.leads()) return;
   StandardOutput standard_output;
   standard_output.write(as_bytes(printable_json(printed(job, metrics))));
@@ -302,7 +302,7 @@ void run_prediction(Job& job) {
   } else {
     write_to_file(job, JobDirectory(settings.output).predictions(), predictions);
   }
-  job.output.on_finish();
+  job.output.on(JobFinished{});
   log_info("predicted " + counted(data.rows(), "row"));
   if (finished.engine_info().precision != Precision::kInt8) return;
   if (finished.sources().eval.path.empty()) {
@@ -383,7 +383,7 @@ void run_embedding(Job& job) {
     store_results(job, place, write);
     job.progress.set_results(embedding_results(place, settings.embedding.format));
   }
-  job.output.on_finish();
+  job.output.on(JobFinished{});
   int64_t empty = 0;
   const InputKind inputs = traits(data.task()).inputs;
   for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i), inputs);

@@ -181,6 +181,11 @@ std::string Heartbeat::text(const State& state) {
   return to_text(file) + "\n";
 }
 
+void Heartbeat::on(const JobEvent& event) {
+  Observer::on(event);
+  inner_.on(event);
+}
+
 void Heartbeat::on_start(const JobReport& report) {
   began_s_ = options_.steady_clock();
   first_step_ = report.first_step;
@@ -190,7 +195,6 @@ void Heartbeat::on_start(const JobReport& report) {
     state_.max_steps = report.total_steps;
   }
   sign(JobPhase::kTraining);
-  inner_.on_start(report);
 }
 
 void Heartbeat::on_step(const StepReport& report) {
@@ -206,32 +210,6 @@ void Heartbeat::on_step(const StepReport& report) {
     if (done > 0 && std::isfinite(eta_s) && eta_s < 1e15) state_.eta_s = eta_s;
   }
   sign(JobPhase::kTraining);
-  inner_.on_step(report);
-}
-
-void Heartbeat::on_evaluating(int64_t done, int64_t total) {
-  sign(JobPhase::kEvaluating);
-  inner_.on_evaluating(done, total);
-}
-
-void Heartbeat::on_evaluation(const EvaluationReport& report) {
-  sign(JobPhase::kTraining);
-  inner_.on_evaluation(report);
-}
-
-void Heartbeat::on_probing(const std::string& name) {
-  sign(JobPhase::kProbing);
-  inner_.on_probing(name);
-}
-
-void Heartbeat::on_probes(const std::vector<ProbeReport>& reports) {
-  sign(JobPhase::kTraining);
-  inner_.on_probes(reports);
-}
-
-void Heartbeat::on_saving(int64_t step) {
-  sign(JobPhase::kSaving);
-  inner_.on_saving(step);
 }
 
 void Heartbeat::on_checkpoint(const CheckpointReport& report) {
@@ -244,10 +222,7 @@ void Heartbeat::on_checkpoint(const CheckpointReport& report) {
   }
   // Training goes on where it waited for this checkpoint.
   sign(phase == JobPhase::kSaving ? JobPhase::kTraining : phase);
-  inner_.on_checkpoint(report);
 }
-
-void Heartbeat::on_finish() { inner_.on_finish(); }
 
 Watchdog::Watchdog(Observer& inner, double timeout_s, std::function<void(double)> on_hang)
     : inner_(inner),
@@ -256,49 +231,9 @@ Watchdog::Watchdog(Observer& inner, double timeout_s, std::function<void(double)
       on_hang_(std::move(on_hang)),
       thread_([this](const std::stop_token& ends) { watch(ends); }) {}
 
-void Watchdog::on_start(const JobReport& report) {
-  sign();
-  inner_.on_start(report);
-}
-
-void Watchdog::on_step(const StepReport& report) {
-  sign();
-  inner_.on_step(report);
-}
-
-void Watchdog::on_evaluating(int64_t done, int64_t total) {
-  sign();
-  inner_.on_evaluating(done, total);
-}
-
-void Watchdog::on_evaluation(const EvaluationReport& report) {
-  sign();
-  inner_.on_evaluation(report);
-}
-
-void Watchdog::on_probing(const std::string& name) {
-  sign(/*is_watched=*/false);
-  inner_.on_probing(name);
-}
-
-void Watchdog::on_probes(const std::vector<ProbeReport>& reports) {
-  sign();
-  inner_.on_probes(reports);
-}
-
-void Watchdog::on_saving(int64_t step) {
-  sign();
-  inner_.on_saving(step);
-}
-
-void Watchdog::on_checkpoint(const CheckpointReport& report) {
-  sign();
-  inner_.on_checkpoint(report);
-}
-
-void Watchdog::on_finish() {
-  sign();
-  inner_.on_finish();
+void Watchdog::on(const JobEvent& event) {
+  sign(/*is_watched=*/!std::holds_alternative<ProbeBegins>(event));
+  inner_.on(event);
 }
 
 void Watchdog::sign(bool is_watched) {

@@ -87,15 +87,7 @@ class Heartbeat final : public Observer {
   // The job goes on from this checkpoint of an earlier process.
   void set_checkpoint(int64_t step, const std::string& where);
 
-  void on_start(const JobReport& report) override;
-  void on_step(const StepReport& report) override;
-  void on_evaluating(int64_t done, int64_t total) override;
-  void on_evaluation(const EvaluationReport& report) override;
-  void on_probing(const std::string& name) override;
-  void on_probes(const std::vector<ProbeReport>& reports) override;
-  void on_saving(int64_t step) override;
-  void on_checkpoint(const CheckpointReport& report) override;
-  void on_finish() override;
+  void on(const JobEvent& event) override;
 
   // Waits until nothing is left to write.
   void wait() { background_.wait(); }
@@ -110,6 +102,15 @@ class Heartbeat final : public Observer {
     std::string checkpoint{};          // empty: there is none
     int64_t checkpoint_step = 0;
   };
+
+  void on_start(const JobReport& report) override;
+  void on_step(const StepReport& report) override;
+  void on_evaluating(int64_t, int64_t) override { sign(JobPhase::kEvaluating); }
+  void on_evaluation(const EvaluationReport&) override { sign(JobPhase::kTraining); }
+  void on_probing(const std::string&) override { sign(JobPhase::kProbing); }
+  void on_probes(const std::vector<ProbeReport>&) override { sign(JobPhase::kTraining); }
+  void on_saving(int64_t) override { sign(JobPhase::kSaving); }
+  void on_checkpoint(const CheckpointReport& report) override;
 
   void sign(JobPhase phase);  // a sign of life in this phase
   void submit();
@@ -146,20 +147,12 @@ class Watchdog final : public Observer {
   // `inner`.
   Watchdog(Observer& inner, double timeout_s, std::function<void(double silent_s)> on_hang);
 
-  void on_start(const JobReport& report) override;
-  void on_step(const StepReport& report) override;
-  void on_evaluating(int64_t done, int64_t total) override;
-  void on_evaluation(const EvaluationReport& report) override;
-  void on_probing(const std::string& name) override;
-  void on_probes(const std::vector<ProbeReport>& reports) override;
-  void on_saving(int64_t step) override;
-  void on_checkpoint(const CheckpointReport& report) override;
-  void on_finish() override;
+  void on(const JobEvent& event) override;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void sign(bool is_watched = true);
+  void sign(bool is_watched);
   void watch(const std::stop_token& ends);
 
   Observer& inner_;

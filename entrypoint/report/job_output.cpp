@@ -47,47 +47,13 @@ JobOutput::JobOutput(const CommandLine& command_line, const Platform& platform,
   }
 }
 
-void JobOutput::on_start(const JobReport& report) {
-  progress_.set_step(report.first_step);
-  for (const auto& observer : observers_) observer->on_start(report);
-}
-
-void JobOutput::on_step(const StepReport& report) {
-  progress_.set_step(report.step);
-  for (const auto& observer : observers_) observer->on_step(report);
-}
-
-void JobOutput::on_evaluating(int64_t done, int64_t total) {
-  for (const auto& observer : observers_) observer->on_evaluating(done, total);
-}
-
-void JobOutput::on_evaluation(const EvaluationReport& report) {
-  for (const auto& observer : observers_) observer->on_evaluation(report);
-}
-
-void JobOutput::on_second_evaluation(const EvaluationReport& report) {
-  for (const auto& observer : observers_) observer->on_second_evaluation(report);
-}
-
-void JobOutput::on_probing(const std::string& name) {
-  for (const auto& observer : observers_) observer->on_probing(name);
-}
-
-void JobOutput::on_probes(const std::vector<ProbeReport>& reports) {
-  for (const auto& observer : observers_) observer->on_probes(reports);
-}
-
-void JobOutput::on_saving(int64_t step) {
-  for (const auto& observer : observers_) observer->on_saving(step);
-}
-
-void JobOutput::on_checkpoint(const CheckpointReport& report) {
-  progress_.set_checkpoint(report.where);
-  for (const auto& observer : observers_) observer->on_checkpoint(report);
-}
-
-void JobOutput::on_finish() {
-  for (const auto& observer : observers_) observer->on_finish();
+void JobOutput::on(const JobEvent& event) {
+  if (const auto* job = std::get_if<JobReport>(&event)) progress_.set_step(job->first_step);
+  if (const auto* update = std::get_if<StepReport>(&event)) progress_.set_step(update->step);
+  if (const auto* save = std::get_if<CheckpointReport>(&event)) {
+    progress_.set_checkpoint(save->where);
+  }
+  for (const auto& observer : observers_) observer->on(event);
 }
 
 }  // namespace berth

@@ -23,16 +23,7 @@ class JobOutput final : public Observer {
   // Removes all observers but the `first` ones. There are at least `first`.
   void keep_observers(size_t first) { observers_.resize(first); }
 
-  void on_start(const JobReport& report) override;
-  void on_step(const StepReport& report) override;
-  void on_evaluating(int64_t done, int64_t total) override;
-  void on_evaluation(const EvaluationReport& report) override;
-  void on_second_evaluation(const EvaluationReport& report) override;
-  void on_probing(const std::string& name) override;
-  void on_probes(const std::vector<ProbeReport>& reports) override;
-  void on_saving(int64_t step) override;
-  void on_checkpoint(const CheckpointReport& report) override;
-  void on_finish() override;
+  void on(const JobEvent& event) override;
 
  private:
   JobProgress& progress_;

@@ -199,7 +199,7 @@ std::optional<std::vector<ProbeReport>> JobProbes::run(const Engine& engine, int
   try {
     export_encoder(engine);
     for (const ProbePlan& plan : plans_) {
-      job_.output.on_probing(plan.facts.name);
+      job_.output.on(ProbeBegins{plan.facts.name});
       if (auto report = run(plan, step)) reports.push_back(std::move(*report));
       if (job_.stop) return std::nullopt;
     }

@@ -402,7 +402,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
   add_observers();
   JobReport report = plan_.report;
   report.first_step = state_.step;
-  heartbeat_.on_start(report);
+  heartbeat_.on(report);
   job_.saves_on_stop = true;
   begin_probes();
   std::optional<Watchdog> watchdog;
@@ -527,13 +527,14 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                      .base_model = local_or_hub_name(job.command_line.settings.model.model)};
   if (inputs.rows.mismatched) {
     metrics.mismatched = evaluate_mismatched(job, inputs, engine);
-    job.output.on_second_evaluation({.step = result.state.step,
-                                     .examples = metrics.mismatched->examples,
-                                     .loss = metrics.mismatched->loss,
-                                     .seconds = metrics.mismatched->seconds,
-                                     .metrics = metrics.mismatched->scores.metrics,
-                                     .majority_rate = metrics.mismatched->scores.majority_rate,
-                                     .scores = &metrics.mismatched->scores});
+    job.output.on(
+        SecondEvaluation{EvaluationReport{.step = result.state.step,
+                                          .examples = metrics.mismatched->examples,
+                                          .loss = metrics.mismatched->loss,
+                                          .seconds = metrics.mismatched->seconds,
+                                          .metrics = metrics.mismatched->scores.metrics,
+                                          .majority_rate = metrics.mismatched->scores.majority_rate,
+                                          .scores = &metrics.mismatched->scores}});
   }
   if (plan.options.keeps_weights) {
     run.room().write(directory.model(), plan.disk.use.model_bytes, result.state.step, [&] {
@@ -542,7 +543,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
     });
     metrics.model_bytes = model_bytes(job.storage, directory.model());
   }
-  job.output.on_finish();
+  job.output.on(JobFinished{});
   if (result.evaluation) {
     log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
   }

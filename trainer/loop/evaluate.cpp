@@ -219,7 +219,7 @@ std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t 
       engine, data, batch_size, stop,
       [&](int64_t index, std::span<const float> logits) {
         evaluator->add(index, logits);
-        observer.on_evaluating(index + 1, data.size());
+        observer.on(Evaluating{.done = index + 1, .total = data.size()});
       },
       ranks);
   if (!loss) return std::nullopt;
@@ -245,7 +245,7 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
     for (const PredictionFile& file : files) {
       file.sink.write(as_bytes(file.lines.add(index, logits)));
     }
-    observer.on_evaluating(index + 1, data.size());
+    observer.on(Evaluating{.done = index + 1, .total = data.size()});
   };
   const bool finished = run_forward(engine, data, batch_size, stop, write, ranks).has_value();
   for (const PredictionFile& file : files) {
@@ -289,7 +289,7 @@ bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const E
       const std::string id = data.id(index);
       writer->add({.number = data.source_row(index), .id = id, .vector = embedding});
     }
-    observer.on_evaluating(index + 1, data.size());
+    observer.on(Evaluating{.done = index + 1, .total = data.size()});
   };
   if (!run_forward(engine, data, batch_size, stop, write, ranks)) return false;
   if (writer != nullptr) writer->finish();

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "trainer/engine/device.h"
@@ -89,27 +90,68 @@ struct CheckpointReport {
   double seconds = 0;
 };
 
-// Receives reports from the training loop: for progress, event files and the like. The training
-// thread calls it between updates, so a call should take only microseconds. An observer that throws
-// ends the job.
+// An evaluation has done `done` of `total` examples.
+struct Evaluating {
+  int64_t done = 0, total = 0;
+};
+// The finished model was evaluated on MNLI's second set.
+struct SecondEvaluation {
+  EvaluationReport report{};
+};
+struct ProbeBegins {
+  std::string name{};
+};
+// All probes of a step are done. `reports` holds the results of the probes that succeeded, and may
+// be empty.
+struct ProbesDone {
+  std::vector<ProbeReport> reports{};
+};
+// Training waits until the checkpoint of this step is written.
+struct SaveBegins {
+  int64_t step = 0;
+};
+struct JobFinished {};
+
+// What can happen in a job.
+using JobEvent = std::variant<JobReport, StepReport, Evaluating, EvaluationReport, SecondEvaluation,
+                              ProbeBegins, ProbesDone, SaveBegins, CheckpointReport, JobFinished>;
+
+// Receives the events of a job: for progress, event files and the like. The training thread calls
+// it between updates, so a call should take only microseconds. An observer that throws ends the
+// job.
 class Observer {
  public:
   virtual ~Observer() = default;
+  // Calls the function below for the event. An observer that passes all events on overrides this
+  // function; others override the functions of the events that they need.
+  virtual void on(const JobEvent& event) { std::visit(Call{*this}, event); }
+
+ protected:
   virtual void on_start(const JobReport&) {}
   virtual void on_step(const StepReport&) {}
-  // An evaluation has done `done` of `total` examples.
-  virtual void on_evaluating(int64_t done, int64_t total) { (void)done, (void)total; }
+  virtual void on_evaluating(int64_t /*done*/, int64_t /*total*/) {}
   virtual void on_evaluation(const EvaluationReport&) {}
-  // The finished model was evaluated on MNLI's second set.
   virtual void on_second_evaluation(const EvaluationReport&) {}
-  virtual void on_probing(const std::string& name) { (void)name; }  // a probe begins
-  // All probes of a step are done. `reports` holds the results of the probes that succeeded, and
-  // may be empty.
-  virtual void on_probes(const std::vector<ProbeReport>& reports) { (void)reports; }
-  // Training waits until the checkpoint of this step is written.
-  virtual void on_saving(int64_t step) { (void)step; }
+  virtual void on_probing(const std::string& /*name*/) {}
+  virtual void on_probes(const std::vector<ProbeReport>&) {}
+  virtual void on_saving(int64_t /*step*/) {}
   virtual void on_checkpoint(const CheckpointReport&) {}
   virtual void on_finish() {}
+
+ private:
+  struct Call {
+    void operator()(const JobReport& event) const { to.on_start(event); }
+    void operator()(const StepReport& event) const { to.on_step(event); }
+    void operator()(const Evaluating& event) const { to.on_evaluating(event.done, event.total); }
+    void operator()(const EvaluationReport& event) const { to.on_evaluation(event); }
+    void operator()(const SecondEvaluation& event) const { to.on_second_evaluation(event.report); }
+    void operator()(const ProbeBegins& event) const { to.on_probing(event.name); }
+    void operator()(const ProbesDone& event) const { to.on_probes(event.reports); }
+    void operator()(const SaveBegins& event) const { to.on_saving(event.step); }
+    void operator()(const CheckpointReport& event) const { to.on_checkpoint(event); }
+    void operator()(const JobFinished&) const { to.on_finish(); }
+    Observer& to;
+  };
 };
 
 }  // namespace berth

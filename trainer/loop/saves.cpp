@@ -130,11 +130,11 @@ void Saves::start(bool is_interim) {
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {
     log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
-    observer_.on_saving(saved_step_);
+    observer_.on(SaveBegins{saved_step_});
     before = checkpoints_.wait();
   }
   take_outcome(before);
-  if (checkpoints_.saves_while_training_waits()) observer_.on_saving(state_.step);
+  if (checkpoints_.saves_while_training_waits()) observer_.on(SaveBegins{state_.step});
   pace_.restart();
   state_.is_interim = is_interim;
   state_.replaces.reset();
@@ -174,7 +174,7 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
       pace_.took(outcome->report.seconds);
     }
     say_interval(outcome->report);
-    observer_.on_checkpoint(outcome->report);
+    observer_.on(outcome->report);
     return;
   }
   saved_step_ = -1;
@@ -193,7 +193,7 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
 }
 
 void Saves::finish() {
-  if (saving_) observer_.on_saving(saved_step_);
+  if (saving_) observer_.on(SaveBegins{saved_step_});
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
   if (outcome && outcome->failure) throw_last_failure(outcome->failure);
   take_outcome(outcome);

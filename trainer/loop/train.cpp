@@ -312,7 +312,7 @@ class Training {
       report.peak_flops_per_second = parts_.device->peak_flops();
       if (report.log) report.device_memory = parts_.device->memory();
     }
-    parts_.observer.on_step(report);
+    parts_.observer.on(report);
     if (report.log) interval_loss_ = interval_examples_ = 0;
   }
 
@@ -348,7 +348,7 @@ class Training {
     result_.probe_seconds += steady_clock_s() - began_s;
     state.probed_step = state.step;
     state.probes.insert(state.probes.end(), reports->begin(), reports->end());
-    parts_.observer.on_probes(*reports);
+    parts_.observer.on(ProbesDone{*reports});
   }
 
   std::optional<EvaluationResult> run_evaluation() {
@@ -365,15 +365,15 @@ class Training {
     if (!evaluation) stop();
     state.evaluated_step = state.step;
     result_.evaluation = evaluation;
-    parts_.observer.on_evaluation({.step = state.step,
-                                   .epoch = epoch(),
-                                   .examples = evaluation->examples,
-                                   .loss = evaluation->loss,
-                                   .seconds = evaluation->seconds,
-                                   .metrics = evaluation->scores.metrics,
-                                   .majority_rate = evaluation->scores.majority_rate,
-                                   .split = parts_.eval_split,
-                                   .scores = &evaluation->scores});
+    parts_.observer.on(EvaluationReport{.step = state.step,
+                                        .epoch = epoch(),
+                                        .examples = evaluation->examples,
+                                        .loss = evaluation->loss,
+                                        .seconds = evaluation->seconds,
+                                        .metrics = evaluation->scores.metrics,
+                                        .majority_rate = evaluation->scores.majority_rate,
+                                        .split = parts_.eval_split,
+                                        .scores = &evaluation->scores});
     if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
       state.best = std::move(better);
       saves_.save();  // The best checkpoint must exist.

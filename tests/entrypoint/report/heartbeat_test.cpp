@@ -72,13 +72,13 @@ class HeartbeatTest : public testing::Test {
   Heartbeat& begin_local() { return begin(scratch_ / "heartbeat.json"); }
   void step_at(double now_s, int64_t step) {
     now_s_ = now_s;
-    heartbeat_->on_step({.step = step,
-                         .total_steps = 100,
-                         .epoch = 0.25,
-                         .loss = 9,
-                         .interval_loss = 0.5,
-                         .examples_per_second = 16,
-                         .tokens_per_second = 512.25});
+    heartbeat_->on(StepReport{.step = step,
+                              .total_steps = 100,
+                              .epoch = 0.25,
+                              .loss = 9,
+                              .interval_loss = 0.5,
+                              .examples_per_second = 16,
+                              .tokens_per_second = 512.25});
     heartbeat_->wait();
   }
   std::string text() { return read_text(scratch_.path() / "heartbeat.json"); }
@@ -102,7 +102,7 @@ TEST_F(HeartbeatTest, SaysWhatTheJobIsDoing) {
                     R"("process":"boot pid:[1] 12 34","attempt":1,"phase":"building","step":0})"
                     "\n");
   heartbeat.set_checkpoint(20, "runs/a/checkpoints/step-00000020");
-  heartbeat.on_start({.first_step = 20, .total_steps = 100});
+  heartbeat.on(JobReport{.first_step = 20, .total_steps = 100});
   heartbeat.wait();
   step_at(40, 40);
   EXPECT_EQ(text(), R"({"time":"2025-06-15T15:07:20.000Z","host":"pod-7","pid":12,)"
@@ -118,11 +118,11 @@ TEST_F(HeartbeatTest, SaysWhatTheProcessUses) {
   used_ = {.cpu_s = 5, .resident_bytes = 1000, .throttled_s = 2};
   usage_ = {.usage = [this] { return used_; }, .cpus = 4, .memory_limit_bytes = 8000};
   Heartbeat& heartbeat = begin_local();
-  heartbeat.on_start({.total_steps = 100});
+  heartbeat.on(JobReport{.total_steps = 100});
   heartbeat.wait();
   used_ = {.cpu_s = 35, .resident_bytes = 3000, .throttled_s = 2.5};
   now_s_ = 10;
-  heartbeat.on_step({.step = 1, .flops_per_second = 3e9, .peak_flops_per_second = 4e9});
+  heartbeat.on(StepReport{.step = 1, .flops_per_second = 3e9, .peak_flops_per_second = 4e9});
   heartbeat.wait();
   const Json says = file();
   EXPECT_EQ(says["cpu_percent"], 75);  // 30 s of the 40 that 4 CPUs had
@@ -139,15 +139,19 @@ TEST_F(HeartbeatTest, FollowsThePhases) {
     heartbeat.wait();
     return file()["phase"];
   };
-  heartbeat.on_start({.total_steps = 100});
+  heartbeat.on(JobReport{.total_steps = 100});
   EXPECT_EQ(phase(), "training");
-  heartbeat.on_evaluating(0, 8);
+  heartbeat.on(Evaluating{0, 8});
   EXPECT_EQ(phase(), "evaluating");
-  heartbeat.on_evaluation({.step = 10});
+  heartbeat.on(EvaluationReport{.step = 10});
   EXPECT_EQ(phase(), "training");
-  heartbeat.on_saving(10);
+  heartbeat.on(ProbeBegins{"topics"});
+  EXPECT_EQ(phase(), "probing");
+  heartbeat.on(ProbesDone{});
+  EXPECT_EQ(phase(), "training");
+  heartbeat.on(SaveBegins{10});
   EXPECT_EQ(phase(), "saving");
-  heartbeat.on_checkpoint({.step = 10, .where = "step-00000010"});
+  heartbeat.on(CheckpointReport{.step = 10, .where = "step-00000010"});
   EXPECT_EQ(phase(), "training");
   EXPECT_EQ(file()["checkpoint_step"], 10);
   heartbeat.enter(JobPhase::kExporting);
@@ -158,7 +162,7 @@ TEST_F(HeartbeatTest, FollowsThePhases) {
 }
 
 TEST_F(HeartbeatTest, IsWrittenEveryTenSecondsWhereAPhaseLasts) {
-  begin_local().on_start({.total_steps = 100});
+  begin_local().on(JobReport{.total_steps = 100});
   heartbeat_->wait();
   step_at(9, 1);
   EXPECT_FALSE(file().contains("loss"));
@@ -173,7 +177,7 @@ TEST_F(HeartbeatTest, IsWrittenEveryTenSecondsWhereAPhaseLasts) {
 TEST_F(HeartbeatTest, IsWrittenEveryThirtySecondsInRemoteStorageWithPauses) {
   begin("gs://bucket/job/heartbeat.json").wait();
   now_s_ = 0.25;
-  heartbeat_->on_start({.total_steps = 100});
+  heartbeat_->on(JobReport{.total_steps = 100});
   heartbeat_->wait();
   step_at(29, 1);
   EXPECT_EQ(file()["step"], 0);
@@ -188,8 +192,8 @@ TEST_F(HeartbeatTest, CollectsChangesWhileTheStorageIsSlow) {
   storage_.released = may.get_future().share();
   Heartbeat& heartbeat = begin_local();
   for (int i = 0; i < 50; ++i) {
-    heartbeat.on_evaluating(i, 50);
-    heartbeat.on_evaluation({.step = i});
+    heartbeat.on(Evaluating{i, 50});
+    heartbeat.on(EvaluationReport{.step = i});
   }
   heartbeat.enter(JobPhase::kFinished);
   may.set_value();
@@ -200,7 +204,7 @@ TEST_F(HeartbeatTest, CollectsChangesWhileTheStorageIsSlow) {
 
 TEST_F(HeartbeatTest, AFailureIsOneWarning) {
   storage_.fails = true;
-  begin_local().on_start({.total_steps = 100});
+  begin_local().on(JobReport{.total_steps = 100});
   heartbeat_->wait();
   step_at(10, 1);
   step_at(20, 2);
@@ -229,10 +233,10 @@ TEST_F(HeartbeatTest, SaysThatTheProcessEndedAndCountsTheNextOne) {
 
 // Going back to the beginning leaves fewer updates than the process began with.
 TEST_F(HeartbeatTest, HasNoNumbersThatAreNone) {
-  begin_local().on_start({.first_step = 20, .total_steps = 100});
+  begin_local().on(JobReport{.first_step = 20, .total_steps = 100});
   heartbeat_->wait();
   now_s_ = 10;
-  heartbeat_->on_step({.step = 3, .total_steps = 100, .interval_loss = 0.0 / 0.0});
+  heartbeat_->on(StepReport{.step = 3, .total_steps = 100, .interval_loss = 0.0 / 0.0});
   heartbeat_->wait();
   EXPECT_TRUE(file()["loss"].is_null());
   EXPECT_FALSE(file().contains("eta_seconds"));
@@ -241,7 +245,7 @@ TEST_F(HeartbeatTest, HasNoNumbersThatAreNone) {
 TEST_F(HeartbeatTest, ContainsNoSecret) {
   const std::string secret = "s3cr3t-t0ken-of-the-heartbeat";
   remember_secret(secret);
-  begin_local().on_checkpoint({.step = 1, .where = "gs://bucket/" + secret});
+  begin_local().on(CheckpointReport{.step = 1, .where = "gs://bucket/" + secret});
   heartbeat_.reset();
   EXPECT_EQ(text().find(secret), std::string::npos);
   EXPECT_EQ(file()["checkpoint"], "gs://bucket/...");
@@ -249,13 +253,8 @@ TEST_F(HeartbeatTest, ContainsNoSecret) {
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-struct CountingObserver : Observer {
-  void on_step(const StepReport&) override { ++steps; }
-  int steps = 0;
-};
-
 TEST(Watchdog, CallsWhereNoSignComes) {
-  CountingObserver inner;
+  CountedSteps inner;
   std::atomic<int> calls = 0;
   std::atomic<double> silent_s = 0;
   Watchdog watchdog(inner, 0.1, [&](double seconds) {
@@ -268,23 +267,23 @@ TEST(Watchdog, CallsWhereNoSignComes) {
 }
 
 TEST(Watchdog, IsQuietWhileSignsCome) {
-  CountingObserver inner;
+  CountedSteps inner;
   std::atomic<int> calls = 0;
   Watchdog watchdog(inner, 60, [&](double) { ++calls; });
-  watchdog.on_step({});
-  watchdog.on_evaluating(1, 2);
+  watchdog.on(StepReport{});
+  watchdog.on(Evaluating{1, 2});
   EXPECT_EQ(inner.steps, 1);
   EXPECT_EQ(calls, 0);
 }
 
 TEST(Watchdog, DoesNotCountProbes) {
-  CountingObserver inner;
+  CountedSteps inner;
   std::atomic<int> calls = 0;
   Watchdog watchdog(inner, 1, [&](double) { ++calls; });
-  watchdog.on_probing("a");
+  watchdog.on(ProbeBegins{"a"});
   sleep(2);
   EXPECT_EQ(calls, 0);
-  watchdog.on_probes({});
+  watchdog.on(ProbesDone{});
   for (int i = 0; i < 500 && calls == 0; ++i) sleep(0.02);
   EXPECT_EQ(calls, 1);
 }
