@@ -188,8 +188,10 @@ size_t JobProbes::memory_bytes(size_t program_bytes, Device& device) const {
   return most;
 }
 
-void JobProbes::begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs) {
+void JobProbes::begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs,
+                      Observer& observer) {
   model_ = &model;
+  observer_ = &observer;
   logs_ = logs;
   for (ProbePlan& plan : plans_) plan.command.memory_limit = static_cast<int64_t>(memory_bytes);
 }
@@ -199,7 +201,7 @@ std::optional<std::vector<ProbeReport>> JobProbes::run(const Engine& engine, int
   try {
     export_encoder(engine);
     for (const ProbePlan& plan : plans_) {
-      job_.output.on(ProbeBegins{plan.facts.name});
+      observer_->on(ProbeBegins{plan.facts.name});
       if (auto report = run(plan, step)) reports.push_back(std::move(*report));
       if (job_.stop) return std::nullopt;
     }

@@ -73,9 +73,11 @@ class JobProbes final : public Probes {
   // The most memory that a probe needs beside the training; see probe_memory().
   size_t memory_bytes(size_t program_bytes, Device& device) const;
 
-  // To be called before run(). `model` is the job's model and is borrowed. Probes may use
-  // `memory_bytes`; 0: there is no limit. The output of a failed probe is stored below `logs`.
-  void begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs);
+  // To be called before run(). Borrows `model`, which is the job's, and `observer`, which hears
+  // of each probe that begins. Probes may use `memory_bytes`; 0: there is no limit. The output of a
+  // failed probe is stored below `logs`.
+  void begin(const ModelDescription& model, uint64_t memory_bytes, const Uri& logs,
+             Observer& observer);
 
   std::optional<std::vector<ProbeReport>> run(const Engine& engine, int64_t step) override;
 
@@ -92,6 +94,7 @@ class JobProbes final : public Probes {
   const std::unique_ptr<Storage> storage_;  // keeps remote files in the directory
   std::vector<ProbePlan> plans_;
   const ModelDescription* model_ = nullptr;
+  Observer* observer_ = nullptr;
   Uri logs_;
 };
 

@@ -391,11 +391,12 @@ void TrainingRun::end_hung(double silent_s) const {
 }
 
 // Probes may use what the training leaves of the host's memory.
-void TrainingRun::begin_probes() {
+void TrainingRun::begin_probes(Observer& observer) {
   if (!inputs_.probes) return;
   const std::optional<MemoryLimit>& limit = plan_.limits.host;
   const size_t others = plan_.memory.on_host_yet() - plan_.memory.probe;
-  inputs_.probes->begin(inputs_.model, limit ? limit->size_bytes - others : 0, directory_.probes());
+  inputs_.probes->begin(inputs_.model, limit ? limit->size_bytes - others : 0, directory_.probes(),
+                        observer);
 }
 
 TrainResult TrainingRun::train(TrainingData& data) {
@@ -404,12 +405,13 @@ TrainResult TrainingRun::train(TrainingData& data) {
   report.first_step = state_.step;
   heartbeat_.on(report);
   job_.saves_on_stop = true;
-  begin_probes();
   std::optional<Watchdog> watchdog;
   if (plan_.options.step_timeout_s > 0) {
     watchdog.emplace(heartbeat_, static_cast<double>(plan_.options.step_timeout_s),
                      [this](double silent_s) { end_hung(silent_s); });
   }
+  Observer& observer = watchdog ? static_cast<Observer&>(*watchdog) : heartbeat_;
+  begin_probes(observer);
   std::optional<UpdateProfile> profile;
   const int64_t left = plan_.updates.total_steps - state_.step;
   if (job_.command_line.profiled_updates > 0 && left > 0) {
@@ -426,7 +428,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .metrics = plan_.metrics,
       .eval_split = inputs_.eval_split(),
       .checkpoints = checkpoints_,
-      .observer = watchdog ? static_cast<Observer&>(*watchdog) : heartbeat_,
+      .observer = observer,
       .stop = job_.stop,
       .since_stop = job_.since_stop,
       .fill_parameters = [this](ParameterTensors& values) { fill(values); },

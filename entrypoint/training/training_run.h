@@ -58,7 +58,7 @@ class TrainingRun {
   void add_mlflow();
   void add_report();
   void end_hung(double silent_s) const;
-  void begin_probes();
+  void begin_probes(Observer& observer);
 
   Job& job_;
   const size_t observers_before_ = job_.output.observers();
