@@ -41,11 +41,6 @@ constexpr std::array<std::string_view, 13> kFilters = {"cat",   "cut",   "grep",
 constexpr std::array<std::string_view, 7> kInterpreters = {"bash", "sh",      "zsh", "perl",
                                                            "make", "Rscript", "java"};
 
-template <size_t N>
-bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 // Whether a script of this name prepares files for a training, and trains nothing itself:
 // "preprocess.py", "convert_to_conll.py".
 bool prepares_files(std::string_view script) {
@@ -61,8 +56,8 @@ std::string preparation_in(const ShellCommand& command) {
   const std::string_view name = last_part(program);
   const bool has_script = command.words.size() > 1;
   const bool is_filter =
-      is_among(kFilters, name) && command.redirections.find('>') != std::string::npos;
-  const bool is_script = name.ends_with(".sh") || (has_script && is_among(kInterpreters, name));
+      is_one_of(kFilters, name) && command.redirections.find('>') != std::string::npos;
+  const bool is_script = name.ends_with(".sh") || (has_script && is_one_of(kInterpreters, name));
   if (!is_filter && !is_script) return "";
   return has_script ? cat(program, " ", command.words[1]) : program;
 }
@@ -134,7 +129,7 @@ class Explainer {
         "holds",   "is",    "are",     "has",   "names",  "takes", "leaves",
         "divides", "joins", "changes", "makes", "counts", "needs"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
-    return std::ranges::find(kVerbsOfSentences, first) != kVerbsOfSentences.end();
+    return is_one_of(kVerbsOfSentences, first);
   }
 
   bool note_refused_script() {
@@ -155,7 +150,7 @@ class Explainer {
           "pre-trains on the text itself";
     }
     if (refused.empty()) return false;
-    remarks_.push_back({launch_.script, std::string(refused), true});
+    remarks_.refuse(launch_.script, refused);
     return true;
   }
 
@@ -163,31 +158,27 @@ class Explainer {
     const bool is_foreign = std::ranges::any_of(
         typed_.arguments(), [](const TypedArgument& row) { return row.foreign != nullptr; });
     if (!launch_.script.empty() && script_ == nullptr) {
-      remarks_.push_back({launch_.script,
-                          "is unknown here, and so is the task that it trains. Its flags are read "
-                          "like Trainer's; compare the line with what the script does",
-                          true});
+      remarks_.refuse(launch_.script,
+                      "is unknown here, and so is the task that it trains. Its flags are read "
+                      "like Trainer's; compare the line with what the script does");
     } else if (launch_.script.empty() && !launch_.is_berth && is_foreign) {
-      remarks_.push_back({"the script",
-                          "is not in the line, and its defaults are not known; put its name in "
-                          "front of the flags: berth explain 'run_glue.py ...'",
-                          true});
+      remarks_.refuse("the script",
+                      "is not in the line, and its defaults are not known; put its name in "
+                      "front of the flags: berth explain 'run_glue.py ...'");
     }
     const bool is_trainer = script_ != nullptr && script_->devices == ScriptDevices::kAllGpus;
     if (is_trainer && !typed_.value("do_train") && !typed_.value("do_eval") &&
         !typed_.value("do_predict")) {
-      remarks_.push_back(
-          {launch_.script,
-           "has no --do_train, --do_eval or --do_predict in this line, without which the script of "
-           "transformers does nothing; add the one that is meant",
-           true});
+      remarks_.refuse(
+          launch_.script,
+          "has no --do_train, --do_eval or --do_predict in this line, without which the script of "
+          "transformers does nothing; add the one that is meant");
     }
-    for (const LaunchRemark& remark : launch_.remarks) {
-      remarks_.push_back({remark.word, remark.text, remark.refused});
+    for (const Remarks* found : {&launch_.remarks, &devices_.remarks}) {
+      remarks_.insert(remarks_.end(), found->begin(), found->end());
     }
-    for (const Remark& remark : devices_.remarks) remarks_.push_back(remark);
     if (!launch_.precision.empty() && launch_.precision != "no") {
-      remarks_.push_back({launch_.precision_word, std::string(kCountsAsAuto), false});
+      remarks_.note(launch_.precision_word, kCountsAsAuto);
       asks_for_precision_ = true;
     }
   }
@@ -195,7 +186,7 @@ class Explainer {
   void translate_flags() {
     Translation translation = translate(typed_);
     for (Remark& remark : translation.remarks) {
-      if (std::ranges::find(kBesidesTheJob, remark.flag) != kBesidesTheJob.end()) {
+      if (is_one_of(kBesidesTheJob, remark.flag)) {
         remark.refused = false;
         remark.text = cat("is left out: ", remark.text);
       }
@@ -218,7 +209,7 @@ class Explainer {
     if (!typed_.is_on("bf16") && !is_short) return;
     own_.remove("precision");
     asks_for_precision_ = true;
-    remarks_.push_back({is_short ? "--dtype" : "--bf16", std::string(kCountsAsAuto), false});
+    remarks_.note(is_short ? "--dtype" : "--bf16", kCountsAsAuto);
   }
 
   void take(const TypedArgument& argument) {
@@ -229,9 +220,9 @@ class Explainer {
     } else if (argument.own == nullptr) {
       refuse(first);
     } else if (argument.values.empty()) {
-      remarks_.push_back({argument.typed, "the flag needs a value", true});
+      remarks_.refuse(argument.typed, "the flag needs a value");
     } else if (argument.own->name == "threads" && script_ != nullptr && !script_->threads.empty()) {
-      remarks_.push_back({argument.typed, std::string(script_->threads), false});
+      remarks_.note(argument.typed, script_->threads);
     } else {
       own_.set(argument.own->name, argument.values[0]);
     }
@@ -246,7 +237,7 @@ class Explainer {
           is_options    ? "there is no such file here; write its options as flags"
           : is_variable ? "the text does not set this variable; write the flags that it holds"
                         : "berth names every input by a flag";
-      if (!follows_unknown_) remarks_.push_back({word, advice, true});
+      if (!follows_unknown_) remarks_.refuse(word, advice);
       return;
     }
     const std::string flag = word.substr(0, word.find('='));
@@ -254,7 +245,7 @@ class Explainer {
     try {
       look_up_flag(std::string_view(flag).substr(2));
     } catch (const Error& error) {
-      remarks_.push_back({flag, cat(error.problem(), "; ", error.hint()), true});
+      remarks_.refuse(flag, cat(error.problem(), "; ", error.hint()));
     }
   }
 
@@ -262,7 +253,7 @@ class Explainer {
   void score_dev_file() {
     if (script_ == nullptr || script_->dev_file.empty()) return;
     const std::optional<std::string> file = typed_.value(script_->dev_file);
-    const std::string mode = own_.value("mode").value_or("train_and_eval");
+    const std::string mode = own_.mode();
     if (!file || mode == "predict") return;
     if (!predicts_afterwards_) own_.remove("predict-data-file");
     if (mode != "train" && !own_.has("eval-data-file")) own_.set("eval-data-file", *file);
@@ -297,23 +288,21 @@ class Explainer {
       add(row.flag, row.value.empty() ? "true" : std::string(row.value));
     }
     if (!added.empty()) {
-      remarks_.push_back(
-          {"added:",
-           cat(added.substr(1), ", which is what ", script_->name, " does without a flag"), false});
+      remarks_.note("added:", cat(added.substr(1), ", which is what ", script_->name,
+                                  " does without a flag"));
     }
     if (is_trainer && own_.trains() && lacks("precision") && !asks_for_precision_) {
-      remarks_.push_back({"--precision",
-                          cat("is auto without the flag: berth multiplies in bf16 where the device "
-                              "can, and ",
-                              script_->name, " in fp32, as --precision fp32 does"),
-                          false});
+      remarks_.note("--precision",
+                    cat("is auto without the flag: berth multiplies in bf16 where the device "
+                        "can, and ",
+                        script_->name, " in fp32, as --precision fp32 does"));
     }
     if (!script_->note.empty() && own_.trains()) {
-      remarks_.push_back({std::string(script_->name), std::string(script_->note), false});
+      remarks_.note(script_->name, script_->note);
     }
     const bool has_stride = own_.has("doc-stride") || script_->name == "run_squad.py";
     if (!script_->doc_stride.empty() && has_stride) {
-      remarks_.push_back({"--doc_stride", std::string(script_->doc_stride), false});
+      remarks_.note("--doc_stride", script_->doc_stride);
     }
   }
 
@@ -337,9 +326,8 @@ class Explainer {
     third_run.remove("predict-data-file");
     third_run.set("eval-data-file", scored);
     text_ += third_run.line(typed, expands_);
-    remarks_.push_back({"--mode eval",
-                        "scores the answers, which another script does for these predictions",
-                        false});
+    remarks_.note("--mode eval",
+                  "scores the answers, which another script does for these predictions");
   }
 
   OwnCommand prediction() const {
@@ -362,7 +350,7 @@ class Explainer {
   OwnCommand own_;
   bool predicts_afterwards_ = false, follows_unknown_ = false, takes_inputs_ = false;
   bool asks_for_precision_ = false;
-  std::vector<Remark> remarks_;
+  Remarks remarks_;
   std::string text_;
 };
 
@@ -424,8 +412,8 @@ void append(Explanation part, Explanation& whole) {
 
 // Whether the line has the flag that the remark is about, or one that its sentence asks for: "add
 // --model NAME to the line".
-bool is_answered(const LaunchRemark& remark, const std::vector<std::string>& flags) {
-  std::string name = remark.word;
+bool is_answered(const Remark& remark, const std::vector<std::string>& flags) {
+  std::string name = remark.flag;
   std::ranges::replace(name, '_', '-');
   const std::string sentence = cat("--", name, " ", remark.text);
   return std::ranges::any_of(flags, [&](const std::string& word) {
@@ -452,7 +440,7 @@ void read_program(const ExplainOptions& options, Launch& launch) {
                                               typed.value("model").value_or(""));
   if (!job) return;
   launch.script = job->script;
-  for (LaunchRemark& remark : job->remarks) {
+  for (Remark& remark : job->remarks) {
     if (!is_answered(remark, launch.flags)) launch.remarks.push_back(std::move(remark));
   }
   std::vector<std::string> flags = std::move(job->flags);

@@ -458,8 +458,7 @@ class ExperimentReader {
         if (!is_off(value)) launch_.add_flag(option->text, "true");
         return;
       case OptionFate::kIgnored:
-        if (!option->text.empty() && !is_off(value))
-          launch_.remark(path, std::string(option->text));
+        if (!option->text.empty() && !is_off(value)) launch_.remark(path, option->text);
         return;
       case OptionFate::kRefused:
         if (is_off(value)) return;

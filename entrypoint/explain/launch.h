@@ -7,17 +7,12 @@
 #include <vector>
 
 #include "entrypoint/explain/shell_text.h"
+#include "entrypoint/flags/foreign/translation.h"
 
 namespace berth {
 
 // The kind of device that a command line asks for.
 enum class AskedDevice { kNotSaid, kCpu, kGpu, kTpu };
-
-// A setting of a launcher for which berth has no flag: a word of the line, and a sentence.
-struct LaunchRemark {
-  std::string word, text;
-  bool refused;
-};
 
 // How a command starts a training script, and on which devices.
 struct Launch {
@@ -36,11 +31,11 @@ struct Launch {
   std::string config_file{};  // of accelerate launch, as typed
   std::string precision{};    // "fp16", "bf16" or "no", as `precision_word` says
   std::string precision_word = "--mixed_precision";  // of accelerate, or a variable
-  std::vector<LaunchRemark> remarks{};
+  Remarks remarks{};  // settings of the launcher for which berth has no flag
 
   void add_flag(std::string_view name, std::string_view value);  // without its dashes
-  void remark(std::string word, std::string text);
-  void refuse(std::string word, std::string text);
+  void remark(std::string_view word, std::string_view text) { remarks.note(word, text); }
+  void refuse(std::string_view word, std::string_view text) { remarks.refuse(word, text); }
 };
 
 // Finds the script behind python, torchrun, accelerate launch, deepspeed, `python -m
@@ -52,27 +47,5 @@ std::optional<Launch> find_launch(std::span<const std::string> words);
 // The same for a command of a text, with further facts from the text: the variables in front of it
 // and before it, and the options of its batch job.
 std::optional<Launch> launch_of(const ShellCommand& command);
-
-// Reads the setting of a variable in front of a command, such as CUDA_VISIBLE_DEVICES=0,1.
-void read_environment(std::span<const std::string> environment, Launch& launch);
-
-// Whether a file of this name is a Python script: "a/run_glue.py".
-bool is_script_name(std::string_view word);
-
-// Remarks about launchers for devices that berth does not drive.
-constexpr std::string_view kOtherDevices =
-    "has no counterpart; berth trains on CPUs, TPUs and GPUs of NVIDIA";
-
-// Reads the words before the interpreter: `docker run --gpus 2 IMAGE`, `mpirun -np 8`, `srun -n 4
-// --gres=gpu:4`, `horovodrun -np 4`, `singularity exec --nv IMAGE`, `bsub -gpu num=2`. It says how
-// many processes run, on how many machines, and with which GPUs.
-void read_prefix(std::span<const std::string> words, Launch& launch);
-
-// The words behind the image of a `docker run`, where no interpreter is named and the image's own
-// program takes them. Empty: the words start no container.
-std::span<const std::string> container_arguments(std::span<const std::string> words);
-
-// The number of items in a list of devices such as "0,1,3" or "device=0,1"; "" where it has none.
-std::string counted_devices(std::string_view list);
 
 }  // namespace berth

@@ -15,6 +15,12 @@ bool is_manifest_name(std::string_view word) {
   return word.ends_with(".yaml") || word.ends_with(".yml");
 }
 
+// How many replicas run; 1 where the text is no number.
+int64_t replicas_in(std::string_view text) {
+  constexpr uint64_t kMost = 100'000;
+  return static_cast<int64_t>(std::min(parse_number(text).value_or(1), kMost));
+}
+
 const OrderedJson* member_of(const OrderedJson& object, const char* key) {
   return object.is_object() && object.contains(key) ? &object.at(key) : nullptr;
 }
@@ -191,8 +197,7 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
       if (key == "accelerator-count") around.gpus = value;
       if (key == "accelerator-type" && around.gpus.empty()) around.gpus = "1";
       if (key == "replica-count") {
-        around.replicas =
-            static_cast<int64_t>(std::min<uint64_t>(parse_number(value).value_or(1), 100'000));
+        around.replicas = replicas_in(value);
       }
       if (key == "script") line = {"python", value};
       if (key == "python-module") line = {"python", "-m", value};
@@ -204,13 +209,9 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
   }
 }
 
-bool has_word(std::span<const std::string> words, std::string_view name) {
-  return std::ranges::find(words, name) != words.end();
-}
-
 bool starts_job(std::span<const std::string> words) {
   return !words.empty() && words[0] == "gcloud" &&
-         (has_word(words, "ai") || has_word(words, "ai-platform"));
+         (is_one_of(words, "ai") || is_one_of(words, "ai-platform"));
 }
 
 // gcloud ai-platform jobs submit training JOB [--module-name M] -- FLAGS
@@ -256,7 +257,7 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
     for (const OrderedJson& document : parse_yaml(*text)) reader.read(document, {});
   } else if (!starts_job(line)) {
     return {};
-  } else if (has_word(line, "ai")) {
+  } else if (is_one_of(line, "ai")) {
     read_gcloud(line, options, reader);
   } else {
     read_ai_platform(line, reader);

@@ -82,7 +82,7 @@ HubSplits splits_of(const KnownDataSet& known, std::string_view config) {
   return known.splits;
 }
 
-// Whether load_dataset() would find files here, and nothing on the hub.
+// Whether this is a place of files, and nothing on the hub.
 bool is_local(std::string_view name) {
   return name.starts_with('.') || name.starts_with('/') || name.starts_with('~') ||
          name.starts_with('$') || name.find("://") != std::string_view::npos;
@@ -157,20 +157,19 @@ std::optional<WantedDataSet> wanted_data_set(std::string_view script, const Type
 }
 
 // Takes back that the flags of a data set are refused.
-void accept_data_set(const TypedCommand& typed, std::vector<Remark>& remarks) {
+void accept_data_set(const TypedCommand& typed, Remarks& remarks) {
   std::vector<std::string> names;
   for (const char* flag : {"dataset_name", "dataset_config_name", "language", "train_language"}) {
     names.push_back(typed.typed_name(flag));
   }
   std::erase_if(remarks, [&](const Remark& remark) {
-    return remark.refused && !remark.flag.empty() &&
-           std::ranges::find(names, remark.flag) != names.end();
+    return remark.refused && !remark.flag.empty() && is_one_of(names, remark.flag);
   });
 }
 
 // With a data set, or run_glue.py with a task, a script reads no other files.
 void note_unread_files(std::string_view script, const TypedCommand& typed, const OwnCommand& own,
-                       std::vector<Remark>& remarks) {
+                       Remarks& remarks) {
   const bool is_task =
       script.starts_with("run_glue") && find_glue_task(own.value("task").value_or("")) != nullptr;
   const std::string data_set = typed.typed_name("dataset_name");
@@ -179,44 +178,46 @@ void note_unread_files(std::string_view script, const TypedCommand& typed, const
     const std::string name = typed.typed_name(flag);
     if (name.empty()) continue;
     accept_data_set(typed, remarks);
-    remarks.push_back({is_task ? typed.typed_name("task") : data_set,
-                       cat("makes ", script, " read ", is_task ? "the task's rows" : "its rows",
-                           " from the hub, and not ", name, "; leave one of the two flags out"),
-                       true});
+    remarks.refuse(is_task ? typed.typed_name("task") : data_set,
+                   cat("makes ", script, " read ", is_task ? "the task's rows" : "its rows",
+                       " from the hub, and not ", name, "; leave one of the two flags out"));
     return;
   }
 }
 
-// The folder of run_ner.py in early transformers holds train.txt, dev.txt and test.txt.
-void name_early_files(bool predicts_afterwards, OwnCommand& own, std::vector<Remark>& remarks) {
+// The value of --data-dir, which is taken off, with a slash at its end.
+std::string take_folder(OwnCommand& own) {
   std::string folder = *own.value("data-dir");
   if (!folder.ends_with('/')) folder += '/';
   own.remove("data-dir");
-  const std::string mode = own.value("mode").value_or("train_and_eval");
+  return folder;
+}
+
+// The folder of run_ner.py in early transformers holds train.txt, dev.txt and test.txt.
+void name_early_files(bool predicts_afterwards, OwnCommand& own, Remarks& remarks) {
+  const std::string folder = take_folder(own);
+  const std::string mode = own.mode();
   if (own.trains()) own.set("train-data-file", folder + "train.txt");
   if (mode == "eval" || mode == "train_and_eval") own.set("eval-data-file", folder + "dev.txt");
   if (mode == "predict" || predicts_afterwards) own.set("predict-data-file", folder + "test.txt");
-  remarks.push_back({"--data_dir",
-                     "holds train.txt, dev.txt and test.txt there, which berth reads as CoNLL",
-                     false});
+  remarks.note("--data_dir",
+               "holds train.txt, dev.txt and test.txt there, which berth reads as CoNLL");
 }
 
 // The files of run_squad.py in early transformers are in the folder, if their names do not say
 // more.
 void name_files_in_folder(OwnCommand& own) {
-  std::string folder = *own.value("data-dir");
-  if (!folder.ends_with('/')) folder += '/';
+  const std::string folder = take_folder(own);
   for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
     const std::optional<std::string> name = own.value(flag);
     const bool is_whole = name && (name->starts_with('/') || name->starts_with('$') ||
                                    name->find("://") != std::string::npos);
     if (name && !is_whole) own.set(flag, folder + *name);
   }
-  own.remove("data-dir");
 }
 
 void name_places(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
-                 OwnCommand& own, std::vector<Remark>& remarks) {
+                 OwnCommand& own, Remarks& remarks) {
   if (script == "run_ner.py" && own.has("data-dir")) {
     return name_early_files(predicts_afterwards, own, remarks);
   }
@@ -226,17 +227,16 @@ void name_places(std::string_view script, const TypedCommand& typed, bool predic
   }
   if (script == "run_xnli.py" && own.has("data-dir")) {
     own.remove("data-dir");
-    remarks.push_back({"--data_dir",
-                       "holds the rows of XNLI, of which the early run_xnli.py scores those for "
-                       "tests; leave it out, and berth reads the rows from the hub",
-                       true});
+    remarks.refuse("--data_dir",
+                   "holds the rows of XNLI, of which the early run_xnli.py scores those for "
+                   "tests; leave it out, and berth reads the rows from the hub");
   }
   if (names_files(own)) return;
   const std::optional<WantedDataSet> wanted = wanted_data_set(script, typed, own);
   if (!wanted) return;
   const std::string& place = wanted->rows.place;
   const std::string& scored = wanted->other_rows.empty() ? place : wanted->other_rows;
-  const std::string mode = own.value("mode").value_or("train_and_eval");
+  const std::string mode = own.mode();
   // Training evaluates on the data set's own split.
   if (own.trains()) own.set("train-data-file", place);
   if (mode == "eval" || (mode == "train_and_eval" && !wanted->other_rows.empty())) {
@@ -245,14 +245,14 @@ void name_places(std::string_view script, const TypedCommand& typed, bool predic
   if (mode == "predict" || predicts_afterwards) own.set("predict-data-file", scored);
   accept_data_set(typed, remarks);
   if (!wanted->rows.remark.empty()) {
-    remarks.push_back({wanted->flag, wanted->rows.remark, false});
+    remarks.note(wanted->flag, wanted->rows.remark);
   }
 }
 
 }  // namespace
 
 void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
-                     OwnCommand& own, std::vector<Remark>& remarks) {
+                     OwnCommand& own, Remarks& remarks) {
   name_places(script, typed, predicts_afterwards, own, remarks);
   note_unread_files(script, typed, own, remarks);
 }
@@ -262,9 +262,7 @@ namespace {
 // The configuration in a folder, or in a repository of the hub.
 std::string config_in(const std::string& place) {
   if (place.ends_with(".json")) return place;
-  const bool is_folder = place.starts_with('.') || place.starts_with('/') ||
-                         place.starts_with('~') || place.starts_with('$') ||
-                         place.find("://") != std::string::npos;
+  const bool is_folder = is_local(place);
   const bool is_alone = !is_folder && place.find('/') == std::string::npos;
   // A path may follow a name without an organisation behind its revision only.
   return cat(is_folder ? "" : "hf://", place, is_alone ? "@main" : "",
@@ -282,7 +280,7 @@ std::string without_slash(std::string place) {
 
 }  // namespace
 
-void name_configuration(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks) {
+void name_configuration(const TypedCommand& typed, OwnCommand& own, Remarks& remarks) {
   const std::optional<std::string> model = own.value("model");
   const std::optional<std::string> config = own.value("model-config");
   const bool is_name = std::ranges::any_of(typed.arguments(), [](const TypedArgument& argument) {
@@ -293,10 +291,10 @@ void name_configuration(const TypedCommand& typed, OwnCommand& own, std::vector<
     return own.set("model-config", config_in(*config));
   }
   own.remove("model-config");
-  remarks.push_back({"--config_name", "has no effect: the configuration is the model's", false});
+  remarks.note("--config_name", "has no effect: the configuration is the model's");
 }
 
-void name_scratch_model(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks) {
+void name_scratch_model(const TypedCommand& typed, OwnCommand& own, Remarks& remarks) {
   const std::optional<std::string> tokenizer = typed.value("tokenizer_name");
   if (own.has("model") || !tokenizer) return;
   const std::optional<std::string> config = own.value("model-config");
@@ -305,21 +303,18 @@ void name_scratch_model(const TypedCommand& typed, OwnCommand& own, std::vector<
   own.set("init", "random");
   if (config && without_slash(*config) == without_slash(*tokenizer)) {
     own.remove("model-config");
-    remarks.push_back({"--tokenizer_name",
-                       "names the folder of tokenizer and config.json: --model with --init random "
-                       "takes both from there, and no parameters",
-                       false});
+    remarks.note("--tokenizer_name",
+                 "names the folder of tokenizer and config.json: --model with --init random "
+                 "takes both from there, and no parameters");
   } else if (config) {
     own.set("model-config", config_in(*config));
-    remarks.push_back({"--tokenizer_name",
-                       "names the tokenizer: --model takes it from there, and the sizes from "
-                       "--model-config",
-                       false});
+    remarks.note("--tokenizer_name",
+                 "names the tokenizer: --model takes it from there, and the sizes from "
+                 "--model-config");
   } else if (!typed.value("config_overrides")) {
-    remarks.push_back({"--model_type",
-                       "without --config_name takes the sizes that transformers has for this type: "
-                       "write them into a config.json and name it with --model-config",
-                       true});
+    remarks.refuse("--model_type",
+                   "without --config_name takes the sizes that transformers has for this type: "
+                   "write them into a config.json and name it with --model-config");
   }
 }
 

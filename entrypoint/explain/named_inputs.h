@@ -27,15 +27,15 @@ HubDataSet find_hub_data_set(std::string_view name, std::string_view config);
 // a data set and no flag names files, names it in `own` by its address on the hub, which berth
 // reads itself. Says so in `remarks`, and removes the remarks that refuse the name.
 void name_data_files(std::string_view script, const TypedCommand& typed, bool predicts_afterwards,
-                     OwnCommand& own, std::vector<Remark>& remarks);
+                     OwnCommand& own, Remarks& remarks);
 
 // Trainer's --config_name names a model of the hub, a folder or a file. Names it in `own` as
 // --model-config does, which is a file. Leaves it out where it is the model's own.
-void name_configuration(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks);
+void name_configuration(const TypedCommand& typed, OwnCommand& own, Remarks& remarks);
 
 // A pre-training from scratch names no model, but a tokenizer, a configuration or both. Names them
 // in `own` as berth does: --model with the tokenizer's files and --init random. Removes the remarks
 // that refuse their flags.
-void name_scratch_model(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks);
+void name_scratch_model(const TypedCommand& typed, OwnCommand& own, Remarks& remarks);
 
 }  // namespace berth

@@ -27,11 +27,6 @@ std::optional<std::string> OwnCommand::value(std::string_view flag) const {
   return std::nullopt;
 }
 
-bool OwnCommand::trains() const {
-  const std::string mode = value("mode").value_or("train_and_eval");
-  return mode == "train" || mode == "train_and_eval";
-}
-
 std::string OwnCommand::line(const ShellCommand& typed, bool expands) const {
   constexpr size_t kColumns = 100;
   std::string text;
@@ -83,7 +78,7 @@ void check_address(const std::string& value) {
 
 }  // namespace
 
-void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks) {
+void check_line(OwnCommand& own, bool expands, Remarks& remarks) {
   std::vector<std::string> arguments;
   Platform platform;
   platform.home = "~";
@@ -92,7 +87,7 @@ void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks) {
   const std::vector<OwnCommand::Setting> settings = own.settings();
   for (auto [flag, value] : settings) {
     if (flag->name == "flagfile") {
-      remarks.push_back({"--flagfile", "is not read here: name its flags instead", false});
+      remarks.note("--flagfile", "is not read here: name its flags instead");
       continue;
     }
     const std::string& hint = flag->value.hint;
@@ -104,7 +99,7 @@ void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks) {
       flag->value.set(scratch, value);
       arguments.push_back(cat("--", flag->name, "=", value));
     } catch (const Error& error) {
-      remarks.push_back({"--" + flag->name, error.what(), true});
+      remarks.refuse("--" + flag->name, error.what());
       own.remove(flag->name);
     }
   }
@@ -119,7 +114,7 @@ void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks) {
   try {
     parse_flags(pointers, platform);
   } catch (const Error& error) {
-    remarks.push_back({"this line", error.what(), true});
+    remarks.refuse("this line", error.what());
   }
 }
 

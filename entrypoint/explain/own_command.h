@@ -25,8 +25,8 @@ class OwnCommand {
   // Adds an argument that belongs to no flag: an input of some modes.
   void add_input(std::string input) { inputs_.push_back(std::move(input)); }
   const std::vector<std::string>& inputs() const { return inputs_; }
-  // Whether it trains, as it does without --mode.
-  bool trains() const;
+  std::string mode() const { return value("mode").value_or("train_and_eval"); }
+  bool trains() const { return mode() == "train" || mode() == "train_and_eval"; }
   const std::vector<Setting>& settings() const { return settings_; }
 
   // The line as someone types it, cut by backslashes into lines of at most 100 columns, with the
@@ -44,6 +44,6 @@ std::string flag_text(const OwnCommand::Setting& setting, bool expands);
 // Parses the line as berth would, and adds to `remarks` what it refuses. A flag whose value it
 // refuses is removed. Where the line `expands`, values that a shell has yet to fill in are not
 // checked. A file of flags is not read.
-void check_line(OwnCommand& own, bool expands, std::vector<Remark>& remarks);
+void check_line(OwnCommand& own, bool expands, Remarks& remarks);
 
 }  // namespace berth

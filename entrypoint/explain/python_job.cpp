@@ -12,11 +12,11 @@
 namespace berth {
 namespace {
 
-struct Loss {
+struct NamedText {
   std::string_view name, text;
 };
 
-constexpr Loss kLosses[] = {
+constexpr NamedText kLosses[] = {
     {"MultipleNegativesRankingLoss", "in_batch_negatives"},
     {"CosineSimilarityLoss", "cosine"},
 };
@@ -72,7 +72,7 @@ constexpr std::string_view kPlainOrganizations[] = {
     "google-bert/", "FacebookAI/", "distilbert/", "albert/", "microsoft/mpnet-base", "nreimers/"};
 
 bool is_plain(const std::string& model) {
-  return std::ranges::find(kPlainModels, lower_ascii(model)) != std::end(kPlainModels) ||
+  return is_one_of(kPlainModels, lower_ascii(model)) ||
          std::ranges::any_of(kPlainOrganizations, [&](std::string_view beginning) {
            return model.starts_with(beginning);
          });
@@ -102,7 +102,7 @@ void take_argument(const PythonCall& fit, const std::string& name, const PythonV
   if (name == "output_path") {
     return launch.add_flag("output_dir", value.is_known() ? text : "model");
   }
-  if (std::ranges::find(kHarmless, name) != std::end(kHarmless) || is_default(name, value)) return;
+  if (is_one_of(kHarmless, name) || is_default(name, value)) return;
   if (name == "save_best_model") return;  // of the models that an evaluator finds
   const std::string line = cat(" (line ", fit.line, ")");
   if (name == "optimizer_params") {
@@ -168,9 +168,9 @@ void read_similarity_loss(const PythonProgram& program, Launch& launch) {
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);
     if (!name.ends_with("Loss")) continue;
-    const auto known = std::ranges::find(kLosses, name, &Loss::name);
+    const auto known = std::ranges::find(kLosses, name, &NamedText::name);
     if (known == std::end(kLosses)) {
-      return launch.refuse(std::string(name),
+      return launch.refuse(name,
                            "is a loss that berth does not have: --similarity-loss is cosine or "
                            "in_batch_negatives");
     }
@@ -220,7 +220,7 @@ void refuse_all_tokens(const PythonProgram& program, Launch& launch) {
   const bool is_default = std::ranges::any_of(
       program.calls, [&](const PythonCall& call) { return is_on(call.find(kSwitch)); });
   if (!is_default && !is_on(program.assigned(kSwitch))) return;
-  launch.refuse(std::string(kSwitch),
+  launch.refuse(kSwitch,
                 "is on, so that all tokens of a word count; in berth the first one carries its "
                 "tag. Turn it off, or accept other scores");
 }
@@ -239,7 +239,7 @@ void take_adapters(const PythonCall& call, Launch& launch) {
     } else if (value->is_known()) {
       launch.add_flag(flag, joined(*value));
     } else {
-      launch.refuse(std::string(keyword), cat("is computed in the program; add --", flag));
+      launch.refuse(keyword, cat("is computed in the program; add --", flag));
     }
   };
   take("r", "lora-rank", "8");
@@ -272,7 +272,7 @@ void read_own_code(const PythonProgram& program, bool is_similarity, Launch& lau
     if (name.starts_with(kDefinition)) continue;
     for (const OwnCall& row : kOwnCode) {
       if (name == row.name && (!row.is_method || call.name.find('.') != std::string::npos)) {
-        launch.refuse(cat(name, " (line ", call.line, ")"), std::string(row.text));
+        launch.refuse(cat(name, " (line ", call.line, ")"), row.text);
       }
     }
     if (call.find("optimizers") != nullptr) {
@@ -306,10 +306,6 @@ void read_own_code(const PythonProgram& program, bool is_similarity, Launch& lau
     if (name.ends_with(".requires_grad") && value.text != "True") refuse_frozen(launch);
   }
 }
-
-struct NamedText {
-  std::string_view name, text;
-};
 
 constexpr NamedText kTasks[] = {
     {"ForSequenceClassification", "sequence_classification"},
@@ -435,8 +431,7 @@ class PythonJob {
       if (!name.ends_with(".from_pretrained")) continue;
       const std::string_view type = name.substr(0, name.size() - 16);
       for (const NamedText& row : kOtherModels) {
-        if (type.ends_with(row.name))
-          return launch_.refuse(std::string(type), std::string(row.text));
+        if (type.ends_with(row.name)) return launch_.refuse(type, row.text);
       }
       for (const NamedText& row : kTasks) {
         if (!type.ends_with(row.name) || type.starts_with("TF")) continue;
@@ -457,7 +452,7 @@ class PythonJob {
       for (const auto& [keyword, value] : call.keywords) {
         if (keyword == "revision" && value.kind == PythonValue::Kind::kText) {
           launch_.add_flag("model_revision", value.text);
-        } else if (std::ranges::find(kPlainKeywords, keyword) == kPlainKeywords.end()) {
+        } else if (!is_one_of(kPlainKeywords, keyword)) {
           launch_.refuse(cat(keyword, " (line ", call.line, ")"),
                          "changes the model; write it into a config.json and name that with "
                          "--model-config");
@@ -547,7 +542,7 @@ class PythonJob {
         splits_.insert(value.text);
       } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
         launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
-      } else if (std::ranges::find(kHarmlessForRows, keyword) == kHarmlessForRows.end()) {
+      } else if (!is_one_of(kHarmlessForRows, keyword)) {
         launch_.refuse(
             cat(keyword, " (line ", load.line, ")"),
             "changes how the rows are read; name them with --train-data-file, and --help "

@@ -42,15 +42,10 @@ class DeviceFinder {
   }
 
  private:
-  void remark(std::string word, std::string text, bool refused) {
-    choice_.remarks.push_back({std::move(word), std::move(text), refused});
-  }
-
   void refuse_unknown_count(std::string_view why) {
-    remark("the number of devices",
-           cat("is not in the line, and the batch depends on it", why,
-               "; say it in front of the line: berth explain --devices N '...'"),
-           true);
+    choice_.remarks.refuse("the number of devices",
+                           cat("is not in the line, and the batch depends on it", why,
+                               "; say it in front of the line: berth explain --devices N '...'"));
   }
 
   bool counts_each_device() const {
@@ -79,9 +74,9 @@ class DeviceFinder {
     if (const auto machines = count_in(launch_.machines)) {
       choice_.machines = *machines;
     } else if (launch_.machines != "1:1") {
-      remark("the number of machines",
-             cat("is ", quoted(launch_.machines), ", and the batch depends on it; write it out"),
-             true);
+      choice_.remarks.refuse(
+          "the number of machines",
+          cat("is ", quoted(launch_.machines), ", and the batch depends on it; write it out"));
     }
   }
 
@@ -118,10 +113,10 @@ class DeviceFinder {
 
   void assume_gpus(int64_t count) {
     choice_.kind = AskedDevice::kGpu;
-    remark(launch_.launcher,
-           cat("starts ", count, " processes, one for each GPU: --device gpu --devices ", count,
-               "; for a line that trains on CPUs add --use_cpu to it"),
-           false);
+    choice_.remarks.note(
+        launch_.launcher,
+        cat("starts ", count, " processes, one for each GPU: --device gpu --devices ", count,
+            "; for a line that trains on CPUs add --use_cpu to it"));
   }
 
   // Without a launcher the script takes the devices that it sees.
@@ -158,16 +153,17 @@ class DeviceFinder {
   void check_machines() {
     if (choice_.machines == 1) return;
     if (choice_.kind != AskedDevice::kCpu) {
-      remark("the number of machines",
-             cat("is ", choice_.machines,
-                 ", and berth trains on the GPUs or TPUs of one; give that one as many devices, or "
-                 "train on the CPUs of several with --world-size"),
-             true);
+      choice_.remarks.refuse(
+          "the number of machines",
+          cat("is ", choice_.machines,
+              ", and berth trains on the GPUs or TPUs of one; give that one as many devices, or "
+              "train on the CPUs of several with --world-size"));
       choice_.count.reset();
       return;
     }
-    remark("--world-size",
-           "needs a --rank for each machine, from 0, or a variable such as RANK says it", false);
+    choice_.remarks.note(
+        "--world-size",
+        "needs a --rank for each machine, from 0, or a variable such as RANK says it");
   }
 
   const Launch& launch_;
@@ -214,20 +210,17 @@ constexpr std::array<std::string_view, 4> kCapitalScripts = {"run_glue.py", "run
                                                              "run_squad.py", "run_xnli.py"};
 
 // Where a launcher starts several processes, each takes a whole batch.
-void count_examples_of_processes(int64_t processes, OwnCommand& own, std::vector<Remark>& remarks) {
+void count_examples_of_processes(int64_t processes, OwnCommand& own, Remarks& remarks) {
   const std::optional<uint64_t> examples = parse_number(own.value("batch-size").value_or("32"));
   if (!examples || *examples > kLargestProcessBatch) {
-    remarks.push_back({std::string(kBatchFlag),
-                       "counts the examples of one process, and its number is not in the line",
-                       true});
+    remarks.refuse(kBatchFlag,
+                   "counts the examples of one process, and its number is not in the line");
     return;
   }
   const std::string product = std::to_string(*examples * static_cast<uint64_t>(processes));
   own.set("batch-size", product);
-  remarks.push_back({std::string(kBatchFlag),
-                     cat("counts the examples of one process: ", *examples, " x ", processes,
-                         " = --batch-size ", product),
-                     false});
+  remarks.note(kBatchFlag, cat("counts the examples of one process: ", *examples, " x ", processes,
+                               " = --batch-size ", product));
 }
 
 // Decoders and encoders that berth does not have, by how their names begin.
@@ -240,90 +233,79 @@ constexpr std::array<std::string_view, 42> kOtherKinds = {
     "reformer-",   "canine-",   "squeezebert", "mobilebert", "convbert",     "roformer",
     "rembert",     "fnet-",     "nezha",       "layoutlm",   "luke-",        "big_bird"};
 
-void check_model_kind(const OwnCommand& own, std::vector<Remark>& remarks) {
+void check_model_kind(const OwnCommand& own, Remarks& remarks) {
   const std::string model = lower_ascii(own.value("model").value_or(""));
   const std::string_view name = last_part(model);
   const auto begins = [&](std::string_view kind) { return name.starts_with(kind); };
   if (std::ranges::none_of(kOtherKinds, begins)) return;
-  remarks.push_back(
-      {"--model",
-       cat("names ", quoted(name), ", and docs/models.md lists the encoders that berth trains"),
-       true});
+  remarks.refuse("--model", cat("names ", quoted(name),
+                                ", and docs/models.md lists the encoders that berth trains"));
 }
 
 // Early scripts keep capitals unless --do_lower_case is there.
 void keep_capitals(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
-                   std::vector<Remark>& remarks) {
+                   Remarks& remarks) {
   const bool is_early = script.name == kEarlyMasking ||
-                        (typed.value("model_type") &&
-                         std::ranges::find(kCapitalScripts, script.name) != kCapitalScripts.end());
+                        (typed.value("model_type") && is_one_of(kCapitalScripts, script.name));
   const bool is_uncased = own.value("model").value_or("").find("uncased") != std::string::npos;
   if (!is_early || !is_uncased || own.has("do-lower-case")) return;
   own.set("do-lower-case", "false");
-  remarks.push_back({"--no-do-lower-case",
-                     cat("is what ", script.name,
-                         " does without --do_lower_case: it keeps capitals, which an uncased "
-                         "vocabulary does not have"),
-                     false});
+  remarks.note("--no-do-lower-case",
+               cat("is what ", script.name,
+                   " does without --do_lower_case: it keeps capitals, which an uncased "
+                   "vocabulary does not have"));
 }
 
 // The first version of this script has other defaults than the one with Trainer.
-void require_schedule(const OwnCommand& own, std::vector<Remark>& remarks) {
+void require_schedule(const OwnCommand& own, Remarks& remarks) {
   if (!own.trains()) return;
   if (!own.has("batch-size")) {
-    remarks.push_back({"--per_gpu_train_batch_size",
-                       "is missing: it is 4 in the first run_language_modeling.py and 8 in later "
-                       "ones; add --per_device_train_batch_size N",
-                       true});
+    remarks.refuse("--per_gpu_train_batch_size",
+                   "is missing: it is 4 in the first run_language_modeling.py and 8 in later "
+                   "ones; add --per_device_train_batch_size N");
   }
   if (!own.has("epochs") && !own.has("max-steps")) {
-    remarks.push_back({"--num_train_epochs",
-                       "is missing: it is 1 in the first run_language_modeling.py and 3 in later "
-                       "ones; add --num_train_epochs N",
-                       true});
+    remarks.refuse("--num_train_epochs",
+                   "is missing: it is 1 in the first run_language_modeling.py and 3 in later "
+                   "ones; add --num_train_epochs N");
   }
 }
 
-void name_early_model(OwnCommand& own, std::vector<Remark>& remarks) {
+void name_early_model(OwnCommand& own, Remarks& remarks) {
   if (own.has("model")) return;
   own.set("model", "bert-base-cased");
-  remarks.push_back(
-      {"--model", "is bert-base-cased in run_lm_finetuning.py without a flag", false});
+  remarks.note("--model", "is bert-base-cased in run_lm_finetuning.py without a flag");
 }
 
-void note_first_rows(const TrainingScript& script, const TypedCommand& typed,
-                     std::vector<Remark>& remarks) {
+void note_first_rows(const TrainingScript& script, const TypedCommand& typed, Remarks& remarks) {
   const std::string flag = typed.typed_name("max-train-samples");
   if (flag.empty() || masks_texts(script.name)) return;
-  remarks.push_back(
-      {flag, cat("takes the first rows in ", script.name, ", and berth chooses them by chance"),
-       false});
+  remarks.note(flag,
+               cat("takes the first rows in ", script.name, ", and berth chooses them by chance"));
 }
 
-void check_joined_columns(const TypedCommand& typed, const OwnCommand& own,
-                          std::vector<Remark>& remarks) {
+void check_joined_columns(const TypedCommand& typed, const OwnCommand& own, Remarks& remarks) {
   const std::string columns = typed.value("text_column_names").value_or("");
   if (columns.find(',') == std::string::npos || !own.has("text-pair-column")) return;
-  remarks.push_back({"--text_column_names",
-                     "joins two columns into one text there; join them in the file, or name a "
-                     "pair with --text_column and --text_pair_column",
-                     true});
+  remarks.refuse("--text_column_names",
+                 "joins two columns into one text there; join them in the file, or name a "
+                 "pair with --text_column and --text_pair_column");
 }
 
 // Trainer evaluates after steps only where a strategy says so.
-void check_steps(const TypedCommand& typed, OwnCommand& own, std::vector<Remark>& remarks) {
+void check_steps(const TypedCommand& typed, OwnCommand& own, Remarks& remarks) {
   for (const char* flag : {"eval_strategy", "evaluation_strategy", "evaluate_during_training"}) {
     if (typed.value(flag)) return;
   }
   if (!typed.value("eval-steps") || !own.has("eval-steps")) return;
   own.remove("eval-steps");
-  remarks.push_back({"--eval_steps", "has no effect without --eval_strategy steps", false});
+  remarks.note("--eval_steps", "has no effect without --eval_strategy steps");
 }
 
 }  // namespace
 
 void check_meanings(const TrainingScript* script, const TypedCommand& typed, int64_t processes,
-                    OwnCommand& own, std::vector<Remark>& remarks) {
+                    OwnCommand& own, Remarks& remarks) {
   check_model_kind(own, remarks);
   if (script == nullptr) return;
   if (script->batch == BatchOf::kProcess && processes > 1 && own.trains()) {
@@ -338,29 +320,28 @@ void check_meanings(const TrainingScript* script, const TypedCommand& typed, int
   if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);
 }
 
-bool check_prediction(std::string_view script, OwnCommand& own, std::vector<Remark>& remarks) {
+bool check_prediction(std::string_view script, OwnCommand& own, Remarks& remarks) {
   const bool masks = masks_texts(script);
   if (!masks && (own.has("predict-data-file") || own.has("data-dir"))) return true;
   own.remove("predict-data-file");
   std::erase_if(remarks, [](const Remark& remark) { return remark.flag == "--do_predict"; });
   if (masks) {
-    remarks.push_back({"--do_predict", cat("has no effect: ", script, " predicts nothing"), false});
+    remarks.note("--do_predict", cat("has no effect: ", script, " predicts nothing"));
   } else {
-    remarks.push_back({"--do_predict", "needs rows: name them with --test_file", true});
+    remarks.refuse("--do_predict", "needs rows: name them with --test_file");
   }
   return false;
 }
 
 void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
-                      const OwnCommand& own, std::vector<Remark>& remarks) {
+                      const OwnCommand& own, Remarks& remarks) {
   const bool reads_files = script != nullptr && script->batch == BatchOf::kDevice &&
                            script->name.starts_with("run_") && !masks_texts(script->name);
-  const bool evaluates = own.value("mode").value_or("train_and_eval") == "train_and_eval";
+  const bool evaluates = own.mode() == "train_and_eval";
   if (!reads_files || !evaluates || !typed.value("train-data-file")) return;
   if (own.has("eval-data-file") || typed.value("dataset_name")) return;
   const std::string_view flag = script->dev_file.empty() ? "validation_file" : script->dev_file;
-  remarks.push_back(
-      {cat("--", flag), cat("is missing, and ", script->name, " evaluates on its rows"), true});
+  remarks.refuse(cat("--", flag), cat("is missing, and ", script->name, " evaluates on its rows"));
 }
 
 namespace {
@@ -373,69 +354,62 @@ constexpr std::array<std::string_view, 6> kTables = {".csv",   ".tsv",     ".jso
                                                      ".jsonl", ".parquet", ".pkl"};
 constexpr const char* kShare = "0.05";
 
-void check_early_files(const TrainingScript& script, const OwnCommand& own,
-                       std::vector<Remark>& remarks) {
+void check_early_files(const TrainingScript& script, const OwnCommand& own, Remarks& remarks) {
   for (const char* flag : {"train-data-file", "eval-data-file"}) {
     const std::string file = lower_ascii(own.value(flag).value_or(""));
     if (std::ranges::none_of(kTables, [&](auto end) { return file.ends_with(end); })) continue;
-    remarks.push_back({cat("--", flag),
-                       cat("names a table by its ending, and ", script.name,
-                           " reads all lines of the file as text; name a copy that ends with .txt"),
-                       true});
+    remarks.refuse(cat("--", flag),
+                   cat("names a table by its ending, and ", script.name,
+                       " reads all lines of the file as text; name a copy that ends with .txt"));
   }
-  const bool evaluates = own.value("mode").value_or("train_and_eval") != "train";
+  const bool evaluates = own.mode() != "train";
   if (evaluates && !own.has("eval-data-file")) {
-    remarks.push_back(
-        {"--eval_data_file", cat("is missing, and ", script.name, " evaluates on its rows"), true});
+    remarks.refuse("--eval_data_file",
+                   cat("is missing, and ", script.name, " evaluates on its rows"));
   }
   if (own.has("line-by-line")) return;
-  remarks.push_back({std::string(script.name),
-                     "joins the lines of a file without the tokens for the ends of texts, which "
-                     "berth puts around each line",
-                     false});
+  remarks.note(script.name,
+               "joins the lines of a file without the tokens for the ends of texts, which "
+               "berth puts around each line");
 }
 
 void evaluate_share(const TrainingScript& script, const std::string& share, OwnCommand& own,
-                    std::vector<Remark>& remarks) {
+                    Remarks& remarks) {
   if (!own.has("validation-split")) own.set("validation-split", share);
-  remarks.push_back({"--validation-split",
-                     cat("is the share that ", script.name,
-                         " sets aside. The script takes the first rows, and berth chooses them by "
-                         "a hash of their texts"),
-                     false});
+  remarks.note("--validation-split",
+               cat("is the share that ", script.name,
+                   " sets aside. The script takes the first rows, and berth chooses them by "
+                   "a hash of their texts"));
   if (own.value("mode").value_or("") != "train") return;
   own.set("mode", "train_and_eval");
-  remarks.push_back({"--mode train_and_eval",
-                     cat("leaves these rows out of training, as ", script.name,
-                         " does without --do_eval, too; --mode train trains on all rows"),
-                     false});
+  remarks.note("--mode train_and_eval",
+               cat("leaves these rows out of training, as ", script.name,
+                   " does without --do_eval, too; --mode train trains on all rows"));
 }
 
 // An evaluation alone scores the split named validation, or the share that is set aside.
 void check_scored_split(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
-                        std::vector<Remark>& remarks) {
+                        Remarks& remarks) {
   const HubDataSet rows = find_hub_data_set(typed.value("dataset_name").value_or(""),
                                             typed.value("dataset_config_name").value_or(""));
   if (rows.splits == HubSplits::kValidation) return;
   own.remove("eval-data-file");
-  remarks.push_back(
-      {typed.typed_name("dataset_name"),
-       cat("is not known to have a split named validation, without which ", script.name,
-           " evaluates on its first rows; name the rows with --validation_file"),
-       true});
+  remarks.refuse(typed.typed_name("dataset_name"),
+                 cat("is not known to have a split named validation, without which ", script.name,
+                     " evaluates on its first rows; name the rows with --validation_file"));
 }
 
 void set_rows_aside(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
-                    std::vector<Remark>& remarks) {
+                    Remarks& remarks) {
   const std::optional<std::string> name = typed.value("dataset_name");
   if (!own.trains() && name) return check_scored_split(script, typed, own, remarks);
   if (!own.trains() || own.has("eval-data-file")) return;
   const std::string share = own.value("validation-split").value_or(kShare);
   if (!name) {
     if (script.sets_aside == SetsAside::kAll) return evaluate_share(script, share, own, remarks);
-    if (own.value("mode").value_or("train_and_eval") == "train") return;
-    remarks.push_back({"--validation_file",
-                       cat("is missing, and ", script.name, " evaluates on its rows"), true});
+    if (own.mode() == "train") return;
+    remarks.refuse("--validation_file",
+                   cat("is missing, and ", script.name, " evaluates on its rows"));
     return;
   }
   const std::string config = typed.value("dataset_config_name").value_or("");
@@ -444,17 +418,16 @@ void set_rows_aside(const TrainingScript& script, const TypedCommand& typed, Own
   if (rows.splits == HubSplits::kValidation) {
     if (flag.empty()) return;
     own.remove("validation-split");
-    remarks.push_back({flag, "has no effect: the data set has a split named validation", false});
+    remarks.note(flag, "has no effect: the data set has a split named validation");
   } else if (rows.splits == HubSplits::kUnknown && !typed.value("validation-split")) {
     own.remove("validation-split");
-    remarks.push_back(
-        {typed.typed_name("dataset_name"),
-         cat("is not known here, and neither is whether it has a split named validation. Where it "
-             "has none, add --validation-split ",
-             share, ", which is what ", script.name,
-             " sets aside. Where it has one, name the rows with --train_file ", rows.place,
-             " --validation_file ", rows.place, "/validation instead"),
-         true});
+    remarks.refuse(
+        typed.typed_name("dataset_name"),
+        cat("is not known here, and neither is whether it has a split named validation. Where it "
+            "has none, add --validation-split ",
+            share, ", which is what ", script.name,
+            " sets aside. Where it has one, name the rows with --train_file ", rows.place,
+            " --validation_file ", rows.place, "/validation instead"));
   } else {
     evaluate_share(script, share, own, remarks);
   }
@@ -468,24 +441,21 @@ bool masks_texts(std::string_view script) {
 }
 
 void check_masked_texts(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
-                        std::vector<Remark>& remarks) {
+                        Remarks& remarks) {
   if (!masks_texts(script.name)) return;
-  if (std::ranges::find(kScriptsOfText, script.name) != kScriptsOfText.end()) {
+  if (is_one_of(kScriptsOfText, script.name)) {
     check_early_files(script, own, remarks);
   }
   if (script.sets_aside != SetsAside::kNone) set_rows_aside(script, typed, own, remarks);
   if (own.has("line-by-line")) {
-    remarks.push_back({"--line-by-line",
-                       cat("makes several sequences of a long line, of which ", script.name,
-                           " drops all but the first"),
-                       false});
+    remarks.note("--line-by-line", cat("makes several sequences of a long line, of which ",
+                                       script.name, " drops all but the first"));
   }
   if (own.has("max-train-samples") && script.sets_aside != SetsAside::kNone) {
     own.remove("max-train-samples");
-    remarks.push_back({typed.typed_name("max-train-samples"),
-                       cat("counts sequences of tokens in ", script.name,
-                           ", and rows in berth; write the rows into a file and name it"),
-                       true});
+    remarks.refuse(typed.typed_name("max-train-samples"),
+                   cat("counts sequences of tokens in ", script.name,
+                       ", and rows in berth; write the rows into a file and name it"));
   }
 }
 

@@ -19,7 +19,7 @@ struct TrainingDevices {
   std::optional<int64_t> count{};  // of one machine; nullopt: berth takes all
   int64_t processes = 1;           // a batch has the examples of one device this many times
   int64_t machines = 1;
-  std::vector<Remark> remarks{};
+  Remarks remarks{};
 };
 
 // `said` is the number of devices that `berth explain --devices N` says.
@@ -33,15 +33,15 @@ void name_devices(const TrainingDevices& choice, OwnCommand& own);
 // are joined, steps that no strategy counts. Mends them in `own`, or refuses them. `script` may be
 // nullptr, as in the other functions.
 void check_meanings(const TrainingScript* script, const TypedCommand& typed, int64_t processes,
-                    OwnCommand& own, std::vector<Remark>& remarks);
+                    OwnCommand& own, Remarks& remarks);
 
 // Whether a script that also predicts has rows for it in `own`. If it has none, says why.
-bool check_prediction(std::string_view script, OwnCommand& own, std::vector<Remark>& remarks);
+bool check_prediction(std::string_view script, OwnCommand& own, Remarks& remarks);
 
 // Refuses a training that evaluates on rows which the line does not name. There, berth would hold
 // out some of the training rows, and the script does not.
 void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
-                      const OwnCommand& own, std::vector<Remark>& remarks);
+                      const OwnCommand& own, Remarks& remarks);
 
 // Whether the script trains by masked tokens, as its name says.
 bool masks_texts(std::string_view script);
@@ -49,6 +49,6 @@ bool masks_texts(std::string_view script);
 // Finds where such a script differs from berth: rows that it sets aside, lines that it cuts, files
 // that it reads as plain text. Mends them in `own`, whose defaults are added, or refuses them.
 void check_masked_texts(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
-                        std::vector<Remark>& remarks);
+                        Remarks& remarks);
 
 }  // namespace berth

@@ -37,7 +37,6 @@ struct TrainingScript {
   std::string_view name;  // "run_glue.py"
   std::span<const ScriptDefault> defaults;
   ScriptDevices devices = ScriptDevices::kOne;
-  std::string_view refused{};     // what helps, where berth does not do the script's task
   std::string_view doc_stride{};  // where --doc_stride means something else: what
   std::string_view note{};        // another difference, in training
   std::string_view dev_file{};  // the flag, as its program writes it, of rows that it evaluates on

@@ -13,22 +13,6 @@
 namespace berth {
 namespace {
 
-// Variables that say on which devices the commands behind them run.
-constexpr std::array kDeviceVariables = {"CUDA_VISIBLE_DEVICES",
-                                         "PJRT_DEVICE",
-                                         "JAX_PLATFORMS",
-                                         "JAX_PLATFORM_NAME",
-                                         "XRT_TPU_CONFIG",
-                                         "XLA_USE_BF16",
-                                         "XLA_DOWNCAST_BF16",
-                                         "ACCELERATE_USE_CPU",
-                                         "ACCELERATE_MIXED_PRECISION",
-                                         "HIP_VISIBLE_DEVICES",
-                                         "ROCR_VISIBLE_DEVICES",
-                                         "ASCEND_RT_VISIBLE_DEVICES",
-                                         "HABANA_VISIBLE_DEVICES",
-                                         "NEURON_RT_VISIBLE_CORES",
-                                         "ZE_AFFINITY_MASK"};
 // Every command keeps a copy of these.
 constexpr size_t kMostBatchOptions = 32, kLongestSetting = 128;
 // Variables may hold others, each twice.
@@ -305,10 +289,10 @@ class ShellReader {
     if (!words.empty() && words[0] == "export") words.erase(words.begin());
     split_environment(command);
     if (!words.empty()) {
-      for (const char* name : kDeviceVariables) {
-        const auto set = variables_.find(name);
+      for (const DeviceVariable& variable : kDeviceVariables) {
+        const auto set = variables_.find(std::string(variable.name));
         if (set == variables_.end() || set->second.size() > kLongestSetting) continue;
-        command.earlier_settings.push_back(cat(name, "=", set->second));
+        command.earlier_settings.push_back(cat(variable.name, "=", set->second));
       }
       command.batch_options = batch_options_;
       // `sbatch <<EOF` and `cat <<EOF > job.sh` begin the text of a job.
@@ -361,9 +345,8 @@ void split_environment(ShellCommand& command) {
   std::vector<std::string>& words = command.words;
   const bool is_marked = !words.empty() && words[0].size() > 1 && words[0][0] == '!';
   if (is_marked) words[0].erase(0, 1);  // in a notebook
-  const auto inner = std::ranges::find_if_not(words, [&](const std::string& word) {
-    return std::ranges::find(kWrappers, last_part(word)) != kWrappers.end();
-  });
+  const auto inner = std::ranges::find_if_not(
+      words, [&](const std::string& word) { return is_one_of(kWrappers, last_part(word)); });
   if (inner != words.end() && is_assignment(*inner)) words.erase(words.begin(), inner);
   const auto program = std::ranges::find_if_not(command.words, is_assignment);
   command.environment.assign(command.words.begin(), program);

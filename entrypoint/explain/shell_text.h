@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -7,12 +8,46 @@
 
 namespace berth {
 
+// What a variable says about the devices of the commands behind it.
+enum class VariableMeaning {
+  kVisibleGpus,   // which GPUs they see
+  kPlatform,      // the kind of device, by its name
+  kTpu,           // that they run on a TPU
+  kBf16OfTpu,     // likewise, in bf16
+  kCpu,           // where it is on: that they run on the CPU
+  kPrecision,     // the type of matrix products
+  kOtherDevices,  // devices that berth does not drive
+};
+
+struct DeviceVariable {
+  std::string_view name;
+  VariableMeaning meaning;
+};
+
+inline constexpr DeviceVariable kDeviceVariables[] = {
+    {"CUDA_VISIBLE_DEVICES", VariableMeaning::kVisibleGpus},
+    {"PJRT_DEVICE", VariableMeaning::kPlatform},
+    {"JAX_PLATFORMS", VariableMeaning::kPlatform},
+    {"JAX_PLATFORM_NAME", VariableMeaning::kPlatform},
+    {"XRT_TPU_CONFIG", VariableMeaning::kTpu},
+    {"XLA_USE_BF16", VariableMeaning::kBf16OfTpu},
+    {"XLA_DOWNCAST_BF16", VariableMeaning::kBf16OfTpu},
+    {"ACCELERATE_USE_CPU", VariableMeaning::kCpu},
+    {"ACCELERATE_MIXED_PRECISION", VariableMeaning::kPrecision},
+    {"HIP_VISIBLE_DEVICES", VariableMeaning::kOtherDevices},
+    {"ROCR_VISIBLE_DEVICES", VariableMeaning::kOtherDevices},
+    {"ASCEND_RT_VISIBLE_DEVICES", VariableMeaning::kOtherDevices},
+    {"HABANA_VISIBLE_DEVICES", VariableMeaning::kOtherDevices},
+    {"NEURON_RT_VISIBLE_CORES", VariableMeaning::kOtherDevices},
+    {"ZE_AFFINITY_MASK", VariableMeaning::kOtherDevices},
+};
+
 // One command of a shell's text.
 struct ShellCommand {
   std::vector<std::string> environment{};  // "CUDA_VISIBLE_DEVICES=0", in front of the program
   std::vector<std::string> words{};
   std::string redirections{};  // "> log.txt", as it was typed
-  // Settings for devices in earlier commands of the text: "CUDA_VISIBLE_DEVICES=0,1".
+  // Settings of kDeviceVariables in earlier commands of the text: "CUDA_VISIBLE_DEVICES=0,1".
   std::vector<std::string> earlier_settings{};
   // The options that schedulers read in comments above the command, as a command: "sbatch",
   // "--gres=gpu:4".
@@ -28,6 +63,12 @@ struct ShellCommand {
 // hold others make more than 4 MiB. `variables` are set before.
 std::vector<ShellCommand> shell_commands(std::string_view text,
                                          std::map<std::string, std::string> variables = {});
+
+// Whether a list of words holds this one.
+template <typename List>
+bool is_one_of(const List& words, std::string_view word) {
+  return std::ranges::find(words, word) != std::ranges::end(words);
+}
 
 // "NAME=value", or "NAME+=value" as bash appends.
 bool is_assignment(const std::string& word);

@@ -255,12 +255,12 @@ void Translation::ignore(const TypedArgument& argument, std::string_view why) {
   note(argument, cat("has no effect: ", why));
 }
 
-void Translation::note(const TypedArgument& argument, std::string text) {
-  remarks.push_back({argument.typed, std::move(text), false});
+void Translation::note(const TypedArgument& argument, std::string_view text) {
+  remarks.note(argument.typed, text);
 }
 
 void Translation::refuse(const TypedArgument& argument, std::string_view advice) {
-  remarks.push_back({argument.typed, std::string(advice), true});
+  remarks.refuse(argument.typed, advice);
 }
 
 Translation translate(const TypedCommand& command) {

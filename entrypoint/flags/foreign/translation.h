@@ -51,22 +51,32 @@ class TypedCommand {
   int64_t processes_ = 1;
 };
 
-// A remark for the user about one flag that is not berth's.
+// A remark for the user about one flag, or another word of a line, that is not berth's.
 struct Remark {
   std::string flag;  // as it was typed
   std::string text;  // "has no effect: ..."; of a refused flag what helps
   bool refused;
 };
 
+// In the order in which the user reads them.
+struct Remarks : std::vector<Remark> {
+  void note(std::string_view flag, std::string_view text) {
+    push_back({std::string(flag), std::string(text), false});
+  }
+  void refuse(std::string_view flag, std::string_view text) {
+    push_back({std::string(flag), std::string(text), true});
+  }
+};
+
 // A command line in berth's own flags.
 struct Translation {
   TypedCommand command{};
-  std::vector<Remark> remarks{};
+  Remarks remarks{};
   bool predicts_afterwards = false;  // another run, in --mode predict, was asked for as well
 
   void add(const std::string& argument) { command.add(argument); }
   void ignore(const TypedArgument& argument, std::string_view why);
-  void note(const TypedArgument& argument, std::string text);
+  void note(const TypedArgument& argument, std::string_view text);
   void refuse(const TypedArgument& argument, std::string_view advice);
 };
 
