@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "entrypoint/flags/flag_value.h"
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/platform/program_files.h"
 #include "storage/base/bytes.h"
@@ -26,6 +26,21 @@ namespace berth {
 namespace {
 
 constexpr int64_t kLargestVector = 1'000'000;
+
+// The settings that these values of flags make. A value that this version refuses is left out.
+Settings settings_in(const std::map<std::string, std::string, std::less<>>& values) {
+  CommandLine line;
+  for (const Flag& flag : flag_table()) {
+    const auto value = values.find(flag.name);
+    if (value == values.end() || value->second.empty()) continue;
+    try {
+      flag.value.set(line, value->second);
+    } catch (const Error& error) {
+      log_debug(cat("--", flag.name, " of the earlier job: ", error.what()));
+    }
+  }
+  return line.settings;
+}
 
 }  // namespace
 
@@ -50,13 +65,13 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     throw error.at(directory_.record().to_string());
   }
   for (const auto& [name, value] : record["settings"].items()) {
-    if (value.is_string()) settings_[name] = value;
+    if (value.is_string()) values_[name] = value;
   }
   // The length may have come from a meta data file that no longer exists, so job.json stores it
   // separately.
   if (record.contains("max_seq_length") && record["max_seq_length"].is_number_unsigned()) {
     const auto length = record["max_seq_length"].get<uint64_t>();
-    if (length > 0) settings_["max-seq-length"] = std::to_string(length);
+    if (length > 0) values_["max-seq-length"] = std::to_string(length);
   }
   if (record.contains("vector_size") && record["vector_size"].is_number_unsigned()) {
     vector_size_ = record["vector_size"].get<int64_t>();
@@ -67,6 +82,7 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     labels_.push_back(label);
   }
   take_sources(record.value("sources", Json()));
+  settings_ = settings_in(values_);
   const Json reading = record.value("reading", Json());
   if (reading.is_object()) take_reading(reading);
   const bool has_task = record.contains("task") && record["task"].is_string();
@@ -119,37 +135,23 @@ void EarlierJob::take_reading(const Json& reading) {
 }
 
 std::string EarlierJob::setting(std::string_view name) const {
-  const auto found = settings_.find(name);
-  return found != settings_.end() ? found->second : "";
+  const auto found = values_.find(name);
+  return found != values_.end() ? found->second : "";
 }
 
 LoraOptions EarlierJob::lora() const {
-  return {.rank = static_cast<int64_t>(number("lora-rank")),
-          .alpha = number("lora-alpha"),
-          .target_modules = setting("lora-target-modules")};
+  const LoraOptions& trained = settings_.training.optimization.lora;
+  return {.rank = trained.rank, .alpha = trained.alpha, .target_modules = trained.target_modules};
 }
 
 ElectraOptions EarlierJob::electra(ElectraOptions options) const {
-  if (options.generator.empty()) options.generator = setting("generator");
-  const double fraction = number("generator-hidden-fraction");
-  if (fraction > 0) options.generator_hidden_fraction = fraction;
+  if (options.generator.empty()) options.generator = settings_.electra.generator;
+  options.generator_hidden_fraction = settings_.electra.generator_hidden_fraction;
   return options;
 }
 
 EmbeddingOptions EarlierJob::embedding() const {
-  EmbeddingOptions options;
-  const std::string pooling = setting("pooling"), normalizes = setting("normalize-embeddings");
-  if (pooling == "mean") options.pooling = Pooling::kMean;
-  if (pooling == "cls") options.pooling = Pooling::kCls;
-  if (pooling == "max") options.pooling = Pooling::kMax;
-  if (!normalizes.empty()) options.normalizes = normalizes == "true";
-  return options;
-}
-
-int32_t EarlierJob::max_seq_length() const {
-  const double length = number("max-seq-length");
-  const bool is_known = length >= kShortestSequence && length <= kLongestSequence;
-  return is_known ? static_cast<int32_t>(length) : DataOptions().max_seq_length;
+  return {.pooling = settings_.embedding.pooling, .normalizes = settings_.embedding.normalizes};
 }
 
 Task EarlierJob::task() const {
@@ -158,12 +160,6 @@ Task EarlierJob::task() const {
     if (is_named(row.task, task_)) return row.task;
   }
   return kDefaultTask;
-}
-
-// The value of a numeric flag. 0 if the version that wrote the record did not know the flag.
-double EarlierJob::number(std::string_view name) const {
-  const std::string text = setting(name);
-  return text.empty() ? 0 : parse_real(text, {0, 1e9, true, true, "a number"});
 }
 
 Uri EarlierJob::place(std::string_view name, const Uri& part) const {
@@ -176,14 +172,12 @@ Uri EarlierJob::model() const { return place("export-dir", directory_.model()); 
 Uri EarlierJob::checkpoints() const { return place("checkpoint-dir", directory_.checkpoints()); }
 
 ModelOptions EarlierJob::first_model(ModelOptions options) const {
-  const auto complete = [this](std::string& file, const char* name) {
-    if (file.empty()) file = setting(name);
-  };
-  complete(options.model, "model");
-  complete(options.model_config, "model-config");
-  complete(options.vocab_file, "vocab-file");
-  const std::string lower = setting("do-lower-case");
-  if (!options.do_lower_case && !lower.empty()) options.do_lower_case = lower == "true";
+  const ModelOptions& begun = settings_.model;
+  for (const auto file :
+       {&ModelOptions::model, &ModelOptions::model_config, &ModelOptions::vocab_file}) {
+    if ((options.*file).empty()) options.*file = begun.*file;
+  }
+  if (!options.do_lower_case) options.do_lower_case = begun.do_lower_case;
   options.init = Init::kRandom;
   if (options.model.empty() && options.model_config.empty()) {
     if (const auto bundled = find_bundled_model()) options.model = bundled->string();

@@ -33,6 +33,9 @@ class EarlierJob {
   const Uri& directory() const { return directory_.root(); }
   // The value of a flag, by its canonical name; empty where an older version did not know the flag.
   std::string setting(std::string_view name) const;
+  // All of them, as the flag table reads them. Those that job.json lacks, or that this version
+  // refuses, are at their defaults.
+  const Settings& settings() const { return settings_; }
   const std::vector<std::string>& labels() const { return labels_; }
   // The files that it has read, with their checksums.
   const std::vector<Source>& sources() const { return sources_; }
@@ -48,7 +51,7 @@ class EarlierJob {
   // The generator of the job, if it had one. A generator in `options` has priority.
   ElectraOptions electra(ElectraOptions options) const;
   EmbeddingOptions embedding() const;  // pooling and normalization, as the job asked for them
-  int32_t max_seq_length() const;      // in tokens
+  int32_t max_seq_length() const { return settings_.data.max_seq_length; }
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
   // Whether its decoder has weights of its own beside the word embeddings (resolve_decoder()).
@@ -66,10 +69,10 @@ class EarlierJob {
   void take_sources(const Json& sources);
 
   Uri place(std::string_view setting, const Uri& part) const;
-  double number(std::string_view name) const;
 
   JobDirectory directory_;
-  std::map<std::string, std::string, std::less<>> settings_;
+  std::map<std::string, std::string, std::less<>> values_;
+  Settings settings_;
   std::vector<std::string> labels_;
   std::vector<Source> sources_;
   std::optional<LabelForm> label_form_;
@@ -111,7 +114,7 @@ std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& 
 CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
 
 // The values of the settings that an older job.json does not name: the defaults, but fp32 as the
-// precision, which was what such a job computed in, and the reading of earlier versions.
+// precision, which was what such a job computed in, and settings_of_older_readings().
 SettingsTable unnamed_settings();
 
 // The precision of all workers.

@@ -32,6 +32,11 @@ void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& c
 
 }  // namespace
 
+std::string evaluated_file(const DataOptions& data) {
+  if (!data.eval_data_file.empty()) return data.eval_data_file;
+  return data.train_data_file.empty() ? data.data_dir : data.train_data_file;
+}
+
 void require_exportable(const Settings& settings, const ModelConfig& config) {
   const Architecture& row = architecture(config.type);
   if (settings.output.export_format == ExportFormat::kTensorflow && !row.has_tensorflow_names) {
@@ -108,7 +113,7 @@ namespace {
 ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& earlier) {
   ModelFolder folder(job.storage, settings.model);
   // No rows are read here. The name of the job's data file says whether it needed a vocabulary.
-  const DataOptions data{.train_data_file = earlier.setting("train-data-file"),
+  const DataOptions data{.train_data_file = earlier.settings().data.train_data_file,
                          .max_seq_length = 1};
   ModelDescription model = describe_model(folder, settings.model, data);
   model.config.task = earlier.task();
@@ -130,10 +135,8 @@ ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& 
 JobMetrics metrics_of(const EarlierJob& earlier, Task task) {
   JobMetrics metrics;
   metrics.task = task;
-  for (const char* file : {"eval-data-file", "train-data-file", "data-dir"}) {
-    if (metrics.dataset.empty()) metrics.dataset = earlier.setting(file);
-  }
-  metrics.base_model = local_or_hub_name(earlier.setting("model"));
+  metrics.dataset = evaluated_file(earlier.settings().data);
+  metrics.base_model = local_or_hub_name(earlier.settings().model.model);
   return metrics;
 }
 

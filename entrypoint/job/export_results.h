@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/job.h"
@@ -12,6 +13,9 @@
 #include "trainer/loop/results.h"
 
 namespace berth {
+
+// The file whose rows a training evaluates on, or from which it holds them out.
+std::string evaluated_file(const DataOptions& data);
 
 // Throws kUsage where the trained model could not be exported, or the model cannot be adapted, as
 // `settings` ask: called before hours of work.

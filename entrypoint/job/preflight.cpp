@@ -1,12 +1,14 @@
 #include "entrypoint/job/preflight.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <vector>
 
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/probe_list.h"
 #include "storage/archived_storage.h"
 #include "storage/base/text.h"
@@ -75,7 +77,7 @@ class Checks {
   explicit Checks(Storage& storage) : storage_(storage) {}
 
   // Starts a check of the place that `flag` names. Does nothing where `path` is empty.
-  void add(const char* flag, const std::string& path,
+  void add(std::string_view flag, const std::string& path,
            std::function<void(Storage&, const Uri&)> check) {
     if (path.empty()) return;
     const Uri uri = Uri::parse(path);
@@ -99,7 +101,7 @@ class Checks {
 
  private:
   struct Pending {
-    const char* flag;
+    std::string_view flag;
     std::string path;
     std::future<void> result;
   };
@@ -107,36 +109,47 @@ class Checks {
   std::vector<Pending> pending_;
 };
 
+// A table of rows: the need (mode.h) by which its flag is known, and what its rows are for.
+struct RowTable {
+  unsigned need, rows;
+  const char* role;
+};
+constexpr RowTable kTables[] = {{kNeedsTrainData, kTrainRows, "train"},
+                                {kNeedsEvalData, kEvalRows, "eval"},
+                                {kNeedsPredictData, kPredictRows, "predict"}};
+
+// Adds a check of each table whose flag is_wanted(flag, table).
+template <typename IsWanted>
+void check_tables(Checks& checks, const CommandLine& line, IsWanted is_wanted) {
+  for (const Flag& flag : flag_table()) {
+    const auto table = std::ranges::find(kTables, flag.role.need, &RowTable::need);
+    if (table == std::end(kTables) || !is_wanted(flag, *table)) continue;
+    checks.add(flag.name, flag.value.get(line), check_table(table->role));
+  }
+}
+
 }  // namespace
 
 void preflight_unused(Storage& storage, const CommandLine& command_line) {
-  const DataOptions& data = command_line.settings.data;
   Checks checks(storage);
-  for (const auto& [flag, path, role] :
-       {std::tuple("predict-data-file", &data.predict_data_file, "predict"),
-        std::tuple("eval-data-file", &data.eval_data_file, "eval")}) {
-    if (command_line.gives(flag)) checks.add(flag, *path, check_table(role));
-  }
+  check_tables(checks, command_line, [&](const Flag& flag, const RowTable&) {
+    return command_line.gives(flag.name) && !flag.role.is_used(command_line.settings);
+  });
   checks.finish();
 }
 
 void preflight(Storage& storage, const Settings& settings) {
   const ModeTraits& mode = traits(settings.mode);
-  const DataOptions& data = settings.data;
   const OutputOptions& output = settings.output;
   Checks checks(storage);
-  if (mode.reads(kTrainRows))
-    checks.add("train-data-file", data.train_data_file, check_table("train"));
-  if (mode.reads(kEvalRows)) checks.add("eval-data-file", data.eval_data_file, check_table("eval"));
-  if (mode.reads(kPredictRows)) {
-    checks.add("predict-data-file", data.predict_data_file, check_table("predict"));
-  }
+  check_tables(checks, {.settings = settings, .highest_instruction_set = ""},
+               [&](const Flag&, const RowTable& table) { return mode.reads(table.rows); });
   if (!settings.probes.files.empty()) {
     for (const ProbeFile& probe : parse_probes(settings.probes.files)) {
       checks.add("probe", probe.file, check_table("eval"));
     }
   }
-  checks.add("input-meta-data-path", data.input_meta_data_path, check_file);
+  checks.add("input-meta-data-path", settings.data.input_meta_data_path, check_file);
   // --mode prepare needs only the tokenizer of the model.
   const std::string model = mode.needs_any(kNeedsTokenizer) ? "" : settings.model.model;
   checks.add("model", model, [&settings](Storage& where, const Uri& uri) {

@@ -62,7 +62,8 @@ void require_nothing_new(const EarlierJob& finished, const Settings& asked) {
   if (!export_dir.empty() && finished.setting("export-dir") != export_dir) {
     refuse(cat("its model was not written to ", export_dir), "--mode export_only writes it there");
   }
-  if (traits(asked.mode).evaluates_training() && finished.setting("mode") == "train") {
+  if (traits(asked.mode).evaluates_training() &&
+      !traits(finished.settings().mode).evaluates_training()) {
     refuse("it was trained without an evaluation", "--mode eval evaluates it");
   }
 }
@@ -92,7 +93,7 @@ bool is_model(Storage& storage, const Uri& folder, const EarlierJob& job,
     has_parameters = has_parameters || names_parameters(name);
     has_graph = has_graph || name == kOnnxModelFile;
   }
-  const bool wants_graph = job.setting("export-format") == "onnx";
+  const bool wants_graph = job.settings().output.export_format == ExportFormat::kOnnx;
   if (!has_config || !has_parameters || (wants_graph && !has_graph)) return false;
   std::map<std::string, uint64_t> found = parameter_bytes(files, folder);
   for (const auto& [name, bytes] : metrics.model_bytes) {

@@ -466,11 +466,6 @@ void TrainingRun::keep_record() {
 
 namespace {
 
-std::string evaluated_file(const DataOptions& data) {
-  if (!data.eval_data_file.empty()) return data.eval_data_file;
-  return data.train_data_file.empty() ? data.data_dir : data.train_data_file;
-}
-
 // Evaluates the trained model on MNLI's second set.
 EvaluationResult evaluate_mismatched(Job& job, const TrainingInputs& inputs, Engine& engine) {
   const Settings& settings = inputs.settings();
