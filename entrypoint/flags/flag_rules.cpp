@@ -15,6 +15,7 @@
 #include "trainer/tasks/glue.h"
 
 namespace berth {
+
 std::string unused_flags(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   if ((kEverywhere & set_of({settings.mode})) == 0) return "";

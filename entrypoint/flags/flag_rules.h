@@ -13,8 +13,8 @@
 namespace berth {
 
 // The flags that were given and that the mode does not use: one sentence, or empty. Flags that
-// would be wrong beside the mode are refused by check_settings(). People start a second
-// mode by the command of the first one, so the others are no error.
+// would be wrong beside the mode are refused by check_settings(). People start a second mode by the
+// command of the first one, so the others are no error.
 std::string unused_flags(const CommandLine& command_line);
 
 // The names of some modes: "predict and embed".

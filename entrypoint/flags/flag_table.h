@@ -149,7 +149,7 @@ struct Flag {
   FlagGroup group;
   std::string help;  // one or more sentences
   FlagValue value;
-  FlagRole role;                  // has no default: see FlagRole
+  FlagRole role;                  // has no default
   std::string default_text = {};  // the default in words, where the value would not say it
 };
 

@@ -1,31 +1,28 @@
 #include "entrypoint/flags/flags.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#define CXXOPTS_NO_REGEX  // std::regex recurses for each character, so a long value would overflow
+                          // the stack
+#include <cxxopts.hpp>
+
 #include "entrypoint/flags/command_line.h"
+#include "entrypoint/flags/flag_rules.h"
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flag_value.h"
+#include "entrypoint/flags/foreign/translation.h"
+#include "entrypoint/platform/program_files.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/google/local_text.h"
-#include "trainer/model/task.h"
-
-#define CXXOPTS_NO_REGEX  // std::regex recurses for each character, so a long value would overflow
-                          // the stack
-#include <algorithm>
-#include <cxxopts.hpp>
-#include <map>
-#include <string_view>
-
-#include "entrypoint/flags/flag_rules.h"
-#include "entrypoint/flags/flag_table.h"
-#include "entrypoint/flags/foreign/translation.h"
-#include "entrypoint/platform/program_files.h"
 #include "storage/storage.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 namespace {

@@ -12,7 +12,9 @@
 namespace berth {
 
 // Parses `arguments` (without the program's name) and completes them from the platform and the
-// defaults. Throws kUsage with the flag, its value and what is accepted; see also flags.cpp.
+// defaults. Throws kUsage with the flag, its value and what is accepted.
+//
+// Each `--flagfile FILE` stands for the flags in a local file, one a line.
 //
 // A flag is written `--x v` or `--x=v`, a switch also `--x`, `--no-x` or `--nox`. `_` may stand for
 // `-`. If a flag is repeated, the last one counts. Where --help is among the arguments, only `help`

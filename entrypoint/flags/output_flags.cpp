@@ -3,6 +3,7 @@
 #include "storage/base/text.h"
 
 namespace berth {
+
 std::vector<Flag> output_flags() {
   using enum Effect;
   using enum FlagGroup;

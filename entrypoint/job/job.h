@@ -37,7 +37,7 @@ Machine this_machine();
 // plugin.
 //
 // Throws kUsage if the named device is not there, if the TPU has several hosts, or if the device
-// does not compute the job (flag_rules.h). Throws kNotFound if a device's plugin is not there.
+// does not compute the job (require_device()). Throws kNotFound if a device's plugin is not there.
 DeviceChoice choose_device(const CommandLine& command_line, const Machine& machine);
 
 // Prepares the process for the chosen plugin, before it is opened; see prepare_cuda().

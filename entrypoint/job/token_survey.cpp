@@ -167,7 +167,7 @@ constexpr int64_t kWindows = 1000;                 // of a row, in which its ans
 std::string beginning(const std::string& text, size_t limit) {
   if (text.size() <= limit) return text;
   size_t end = limit;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  while (end > 0 && !begins_code_point(text[end])) --end;
   return text.substr(0, end) + "…";
 }
 

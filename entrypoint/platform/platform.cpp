@@ -32,6 +32,33 @@ std::string trial_of(const std::string& config) {
   return trial.is_string() ? checked_trial(trial.get<std::string>()) : "";
 }
 
+template <typename Text>
+Tuning read_tuning(const Text& text) {
+  Tuning tuning{.trial = checked_trial(text("CLOUD_ML_TRIAL_ID")),
+                .metric_file = text("CLOUD_ML_HP_METRIC_FILE"),
+                .metric_tag = text("CLOUD_ML_HP_METRIC_TAG")};
+  for (const char* name : {"TF_CONFIG", "CLUSTER_SPEC"}) {
+    if (tuning.trial.empty()) tuning.trial = trial_of(text(name));
+  }
+  return tuning;
+}
+
+// The variables of Google's libraries and of gcloud.
+template <typename Text>
+CredentialOptions read_credentials(const Text& text) {
+  CredentialOptions options;
+  options.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
+  options.gcloud_directory = text("CLOUDSDK_CONFIG");
+  if (options.gcloud_directory.empty() && !text("HOME").empty()) {
+    options.gcloud_directory = text("HOME") + "/.config/gcloud";
+  }
+  for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second one wins
+    if (!text(name).empty()) options.metadata_host = text(name);
+  }
+  options.metadata_server = lower_ascii(text("NO_GCE_CHECK")) != "true";
+  return options;
+}
+
 // Whether huggingface_hub takes a variable's value for "yes".
 bool is_true(const std::string& value) {
   const std::string lower = lower_ascii(value);
@@ -100,12 +127,7 @@ Platform read_platform(const Environment& environment) {
   platform.test_data = text("AIP_TEST_DATA_URI");
   platform.term = text("TERM");
   platform.instruction_set = text("BERTH_INSTRUCTION_SET");
-  platform.tuning = {.trial = checked_trial(text("CLOUD_ML_TRIAL_ID")),
-                     .metric_file = text("CLOUD_ML_HP_METRIC_FILE"),
-                     .metric_tag = text("CLOUD_ML_HP_METRIC_TAG")};
-  for (const char* name : {"TF_CONFIG", "CLUSTER_SPEC"}) {
-    if (platform.tuning.trial.empty()) platform.tuning.trial = trial_of(text(name));
-  }
+  platform.tuning = read_tuning(text);
   platform.accelerators = {.tpu_library = text("TPU_LIBRARY_PATH"),
                            .named_libraries = text("PJRT_NAMES_AND_LIBRARY_PATHS"),
                            .tpu_hosts = text("TPU_WORKER_HOSTNAMES"),
@@ -139,16 +161,8 @@ Platform read_platform(const Environment& environment) {
                                  .tf_config = text("TF_CONFIG"),
                                  .cluster_spec = text("CLUSTER_SPEC")});
   platform.cluster.secret = text("BERTH_CLUSTER_SECRET");
-  platform.credentials.application_credentials = text("GOOGLE_APPLICATION_CREDENTIALS");
   platform.home = text("HOME");
-  platform.credentials.gcloud_directory = text("CLOUDSDK_CONFIG");
-  if (platform.credentials.gcloud_directory.empty() && !platform.home.empty()) {
-    platform.credentials.gcloud_directory = platform.home + "/.config/gcloud";
-  }
-  for (const char* name : {"GCE_METADATA_ROOT", "GCE_METADATA_HOST"}) {  // the second one wins
-    if (!text(name).empty()) platform.credentials.metadata_host = text(name);
-  }
-  platform.credentials.metadata_server = lower_ascii(text("NO_GCE_CHECK")) != "true";
+  platform.credentials = read_credentials(text);
   const std::string columns = text("COLUMNS");
   int number = 0;
   const char* end = columns.data() + columns.size();

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "entrypoint/report/html/page.h"
 #include "entrypoint/report/progress_lines.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -301,13 +301,8 @@ void Verdict::on_finish() {
 
 namespace {
 
-// `value` with seven digits, which is the precision of fp32. null if it is not finite.
-OrderedJson number(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
-  return std::strtod(text, nullptr);
-}
+// With the precision of fp32.
+double number(double value) { return rounded(value, 7); }
 
 // `message` is the text that a console of logs shows.
 OrderedJson event(const char* name, const Clock& wall_clock, const std::string& message) {

@@ -103,6 +103,14 @@ std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledDat
   return examples.rows(rows.split.held_out);
 }
 
+// Takes the learning rate for the model's width where no flag gives one.
+void settle_rate(TrainingInputs& inputs) {
+  std::optional<double>& rate = inputs.resolved.settings.training.optimization.learning_rate;
+  const int64_t width = inputs.model.config.hidden_size;
+  if (!rate && inputs.pretrains_from_random()) rate = default_pretraining_rate(width);
+  if (!rate) rate = default_learning_rate(width);
+}
+
 }  // namespace
 
 ReadingOptions TrainingInputs::reading() const {
@@ -118,6 +126,7 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
 }
 
 TrainingInputs read_inputs(const Job& job) {
+  // The settings, and whether the files that they name are there.
   RememberedLookups listed(job.storage);
   const auto as_begun = [&](const auto& read) {
     return read_as_begun(listed, job.command_line, read);
@@ -129,6 +138,7 @@ TrainingInputs read_inputs(const Job& job) {
   if (named && named != Task::kSimilarity) require_heeded_flags(listed, job.command_line, *named);
   as_begun([&] { preflight(listed, settings); });
   preflight_unused(listed, job.command_line);
+  // The model that the job begins with.
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
   const bool asks_length = asks_for_length(job.command_line, settings);
   ModelDescription model = as_begun(
@@ -140,6 +150,7 @@ TrainingInputs read_inputs(const Job& job) {
   if (!settings.probes.files.empty()) {
     probes = std::make_unique<JobProbes>(job, resolved.settings, model);
   }
+  // The rows. They say which task it is where no flag does.
   expect_tokenizer(*model.tokenizer, resolved.sources);
   TrainingRows rows = as_begun([&] {
     use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
@@ -153,6 +164,7 @@ TrainingInputs read_inputs(const Job& job) {
   if (rows.eval) {
     sequences = std::max(sequences, join_rows(settings, *model.tokenizer, rows.task, *rows.eval));
   }
+  // What the rows say of the model.
   model.config.task = rows.task;
   require_device(job.command_line, job.device.kind, rows.task);
   settle_groups(rows.train, model.config);
@@ -164,6 +176,7 @@ TrainingInputs read_inputs(const Job& job) {
     if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   }
   job.stop_point();
+  // The networks beside the model.
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
   std::unique_ptr<Teacher> teacher;
   if (!settings.distillation.teacher.empty()) {
@@ -179,10 +192,7 @@ TrainingInputs read_inputs(const Job& job) {
                         .teacher = std::move(teacher),
                         .probes = std::move(probes),
                         .program_bytes = program};
-  std::optional<double>& rate = inputs.resolved.settings.training.optimization.learning_rate;
-  const int64_t width = inputs.model.config.hidden_size;
-  if (!rate && inputs.pretrains_from_random()) rate = default_pretraining_rate(width);
-  if (!rate) rate = default_learning_rate(width);
+  settle_rate(inputs);
   return inputs;
 }
 

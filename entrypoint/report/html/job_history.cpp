@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "entrypoint/report/html/page.h"
 #include "storage/base/json.h"
 #include "trainer/tasks/task_results.h"
 
@@ -13,13 +12,7 @@ namespace berth {
 namespace {
 
 constexpr int64_t kLastUpdate = int64_t{1} << 52;  // beyond which a double does not count
-
-// `value` with six digits, which are enough for a plot.
-double six_digits(double value) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.6g", value);
-  return std::strtod(digits, nullptr);
-}
+constexpr int kPlotDigits = 6;
 
 void join(StepBucket& into, const StepBucket& next) {
   into.last = next.last;
@@ -82,10 +75,11 @@ void StepCurve::forget_after(int64_t step) {
 OrderedJson StepCurve::to_json() const {
   OrderedJson rows = OrderedJson::array();
   for (const StepBucket& bucket : buckets_) {
-    rows.push_back({bucket.first, bucket.last, bucket.updates, six_digits(bucket.loss_sum),
-                    six_digits(bucket.least_loss), six_digits(bucket.most_loss),
-                    six_digits(bucket.learning_rate), six_digits(bucket.examples),
-                    six_digits(bucket.tokens), six_digits(bucket.seconds)});
+    rows.push_back(
+        {bucket.first, bucket.last, bucket.updates, rounded(bucket.loss_sum, kPlotDigits),
+         rounded(bucket.least_loss, kPlotDigits), rounded(bucket.most_loss, kPlotDigits),
+         rounded(bucket.learning_rate, kPlotDigits), rounded(bucket.examples, kPlotDigits),
+         rounded(bucket.tokens, kPlotDigits), rounded(bucket.seconds, kPlotDigits)});
   }
   return {{"width", width_}, {"buckets", rows}};
 }

@@ -12,8 +12,6 @@
 namespace berth {
 namespace {
 
-bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
 std::string formatted(const char* format, auto... values) {
   char text[64];
   std::snprintf(text, sizeof text, format, values...);
@@ -42,7 +40,7 @@ std::string html_text(std::string_view text, size_t limit) {
   const bool is_cut = known.size() > limit;
   if (is_cut) {
     size_t end = limit;
-    while (end > 0 && continues_character(known[end])) --end;
+    while (end > 0 && !begins_code_point(known[end])) --end;
     known.resize(end);
   }
   const std::string shown = printable(known);
@@ -92,6 +90,10 @@ std::string json_for_block(std::string_view json) {
     }
   }
   return out;
+}
+
+double rounded(double value, int digits) {
+  return std::strtod(formatted("%.*g", digits, value).c_str(), nullptr);
 }
 
 std::string rounded_text(double value, int digits) {

@@ -53,7 +53,7 @@ std::string reason_of(const HttpAnswer& answer) {
 // At most `most` bytes of valid UTF-8.
 std::string cut(std::string text, size_t most) {
   if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  while (most > 0 && !begins_code_point(text[most])) --most;
   return text.substr(0, most);
 }
 
