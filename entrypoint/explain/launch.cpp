@@ -401,8 +401,8 @@ constexpr std::array<std::string_view, 22> kOtherPrograms = {
     "echo", "printf", "wget", "curl", "cp",   "mv",    "rm",    "cat", "chmod", "git", "ls",
     "pip",  "pip3",   "sed",  "grep", "head", "touch", "rsync", "scp", "vim",   "cd",  "source"};
 
-// Whether a file of this name is a Python script: "a/run_glue.py". Text of a shell, such as "python
-// a.py", is none, but "My Drive/a.py" is one.
+// Whether a file of this name is a Python script: "a/run_glue.py" and "My Drive/a.py", but not the
+// text "python a.py" of a shell.
 bool is_script(std::string_view word) {
   return !word.starts_with('-') && (word.ends_with(".py") || word.ends_with(".ipynb")) &&
          last_part(word).find(' ') == std::string_view::npos;

@@ -33,8 +33,8 @@ class EarlierJob {
   const Uri& directory() const { return directory_.root(); }
   // The value of a flag, by its canonical name; empty where an older version did not know the flag.
   std::string setting(std::string_view name) const;
-  // All of them, as the flag table reads them. Those that job.json lacks, or that this version
-  // refuses, are at their defaults.
+  // All values, as the flag table reads them. A value that job.json lacks, or that this version
+  // refuses, is the default.
   const Settings& settings() const { return settings_; }
   const std::vector<std::string>& labels() const { return labels_; }
   // The files that it has read, with their checksums.

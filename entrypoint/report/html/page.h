@@ -23,7 +23,7 @@ std::string isolated(std::string_view text, size_t limit = kTextLimit);
 // \u003e and \u0026, so that the block is also XML and nothing in it ends it.
 std::string json_for_block(std::string_view json);
 
-// The number with so many digits.
+// `value` with this number of significant digits.
 double rounded(double value, int digits);
 
 // Numbers for people: 0.03125, 12,345, 1.25e-05. "–" where the value is not finite.

@@ -149,6 +149,18 @@ TEST_F(PreflightTest, InputsThatAModeDoesNotUseAreNotLookedFor) {
   EXPECT_NO_THROW(check());
 }
 
+TEST_F(PreflightTest, AGivenFileThatATrainingDoesNotUseIsLookedFor) {
+  CommandLine line{.settings = settings_, .highest_instruction_set = ""};
+  const auto look = [&] { preflight_unused(storage_, line); };
+  line.settings.mode = Mode::kTrain;
+  line.settings.data.eval_data_file = "gs://b/elsewhere";
+  EXPECT_NO_THROW(look());  // no flag names it
+  line.given = {"eval-data-file"};
+  EXPECT_THAT(look, ThrowsCode(Code::kNotFound, "--eval-data-file gs://b/elsewhere"));
+  line.settings.mode = Mode::kTrainAndEval;  // preflight() looks for it
+  EXPECT_NO_THROW(look());
+}
+
 TEST_F(PreflightTest, RemotePlacesAreAskedAtTheSameTime) {
   std::barrier<> both(2);
   storage_.meeting = &both;  // each write waits for the other

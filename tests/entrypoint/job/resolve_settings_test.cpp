@@ -328,5 +328,15 @@ TEST_F(ResolveSettingsTest, AnExportHasTheAdaptersAndTheModelThatTheJobBeganWith
   EXPECT_EQ(settings.output.job_dir, "job");
 }
 
+TEST(EarlierJob, ASettingThatThisVersionRefusesIsAtItsDefault) {
+  const EarlierJob earlier(
+      Uri::parse("job"),
+      R"({"settings": {"lora-rank": "many", "lora-alpha": "8", "max-seq-length": "1"}, "labels": []})");
+  EXPECT_EQ(earlier.setting("lora-rank"), "many");
+  EXPECT_EQ(earlier.lora().rank, 0);
+  EXPECT_EQ(earlier.lora().alpha, 8);
+  EXPECT_EQ(earlier.max_seq_length(), DataOptions().max_seq_length);
+}
+
 }  // namespace
 }  // namespace berth
