@@ -197,9 +197,19 @@ std::vector<Uri> expand_pattern(Storage& storage, const Uri& uri) {
   return found;
 }
 
-// The files below a directory, or in an archive, that `is_wanted` accepts.
-std::vector<Uri> pick(const std::vector<std::string>& names, const Uri& uri,
-                      const std::function<bool(std::string_view)>& is_wanted) {
+}  // namespace
+
+char hidden_by(std::string_view name) {
+  for (size_t begin = 0; begin < name.size(); ++begin) {
+    const bool is_lock = name.substr(begin).starts_with("~$");
+    if (name[begin] == '.' || name[begin] == '_' || is_lock) return name[begin];
+    begin = std::min(name.find('/', begin), name.size());
+  }
+  return 0;
+}
+
+std::vector<Uri> files_among(const std::vector<std::string>& names, const Uri& uri,
+                             const std::function<bool(std::string_view)>& is_wanted) {
   std::vector<Uri> found;
   size_t passed_over = 0;
   for (const std::string& name : names) {
@@ -214,17 +224,6 @@ std::vector<Uri> pick(const std::vector<std::string>& names, const Uri& uri,
   return found;
 }
 
-}  // namespace
-
-char hidden_by(std::string_view name) {
-  for (size_t begin = 0; begin < name.size(); ++begin) {
-    const bool is_lock = name.substr(begin).starts_with("~$");
-    if (name[begin] == '.' || name[begin] == '_' || is_lock) return name[begin];
-    begin = std::min(name.find('/', begin), name.size());
-  }
-  return 0;
-}
-
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view)>& is_wanted) {
   const bool names_directory = uri.path().ends_with('/') || uri.path().empty();
@@ -237,7 +236,7 @@ std::vector<Uri> expand(Storage& storage, const Uri& uri,
   if (!exists && has_wildcards(uri.path())) return expand_pattern(storage, uri);
 
   const std::vector<std::string> names = names_below(storage, uri, true);
-  const std::vector<Uri> found = pick(names, uri, is_wanted);
+  const std::vector<Uri> found = files_among(names, uri, is_wanted);
   if (!found.empty()) return found;
   if (is_packed) {
     throw Error(Code::kBadData, "is an archive without data files", uri.to_string(),

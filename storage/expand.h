@@ -58,6 +58,11 @@ class Glob {
 std::vector<Uri> expand(Storage& storage, const Uri& uri,
                         const std::function<bool(std::string_view file_name)>& is_wanted);
 
+// The objects below a directory, or in an archive, that expand() would return. `names` are all of
+// its objects, relative to `uri` and sorted.
+std::vector<Uri> files_among(const std::vector<std::string>& names, const Uri& uri,
+                             const std::function<bool(std::string_view file_name)>& is_wanted);
+
 // If a part of `name` begins with ".", "_" or "~$", which hides it, returns the first character of
 // that; otherwise 0. Office programs write "~$train.csv" while train.csv is open.
 char hidden_by(std::string_view name);
