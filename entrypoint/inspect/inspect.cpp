@@ -339,7 +339,7 @@ std::string mean_length(const TokenShard& shard) {
 }  // namespace
 
 Inspection inspect_shard(Storage& storage, const Uri& uri) {
-  const TokenShardFile file = read_token_shard_file(storage, uri);
+  const TokenShardFile file = read_token_shard_file(DataSource(storage, uri.url()), uri);
   std::optional<TokenShard> shard;
   try {
     shard.emplace(file.bytes());

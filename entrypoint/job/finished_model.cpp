@@ -114,18 +114,18 @@ void require_no_new_rule(const LoadedTable& loaded) {
   }
 }
 
-Storage& checked_storage(Storage& storage, const Settings& settings) {
-  preflight(storage, settings);
-  return storage;
+Storage& checked_storage(const DataPaths& paths, const Settings& settings) {
+  preflight(paths, settings);
+  return paths.storage();
 }
 
 }  // namespace
 
 FinishedModel::FinishedModel(Job& job)
     : job_(job),
-      listed_(job.storage),
-      resolved_(resolve_settings(listed_, job.command_line)),
-      folder_(checked_storage(listed_, settings()), settings().model),
+      paths_(job.storage),
+      resolved_(resolve_settings(paths_, job.command_line)),
+      folder_(checked_storage(paths_, settings()), settings().model),
       model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
   resolve_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
@@ -140,7 +140,7 @@ LoadedTable FinishedModel::load(DataRequest request) {
   request.known_tags = config().labels;
   request.rules.token_limits = token_limits(config());
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
-  LoadedTable loaded = load_table(listed_, request);
+  LoadedTable loaded = load_table(paths_, request);
   if (resolved_.labels_are_unrecorded && request.rules.need == LabelNeed::kRequired) {
     require_no_new_rule(loaded);
   }

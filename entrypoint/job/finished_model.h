@@ -5,9 +5,9 @@
 
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/resolve_settings.h"
-#include "storage/cached_storage.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/load_model.h"
 
@@ -51,7 +51,7 @@ class FinishedModel {
   void fill(ParameterTensors& values);
 
   Job& job_;
-  RememberedLookups listed_;
+  const DataPaths paths_;
   ResolvedJob resolved_;  // a constant once this is made
   ModelFolder folder_;
   ModelDescription model_;

@@ -310,14 +310,14 @@ std::string hint_for_labels(Dataset& data, const Settings& settings, const Token
          "inspect";
 }
 
-TrainingRows load_training_rows(Storage& storage, const Settings& settings,
+TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config) {
   const DataOptions& data = settings.data;
   DataRequest train = sources.train;
   train.rules.keeps_keys = true;
   train.rules.known_labels = sources.labels;
   train.rules.token_limits = token_limits(config);
-  TrainingRows rows{.task = {}, .labels = {}, .train = load_table(storage, train)};
+  TrainingRows rows{.task = {}, .labels = {}, .train = load_table(paths, train)};
   rows.task = rows.train.task;
   require_use_of_names(sources, rows.task);
   warn_of_unanswerable(rows.train, data);
@@ -331,7 +331,7 @@ TrainingRows load_training_rows(Storage& storage, const Settings& settings,
     request.rules.sentence_column = rows.train.sentence_column;
     // If neither a flag nor the task names the columns, they are the same as in the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
-    return load_table(storage, request);
+    return load_table(paths, request);
   };
   if (evaluates && !sources.eval.path.empty()) {
     DataRequest eval = sources.eval;

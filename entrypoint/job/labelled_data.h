@@ -80,7 +80,7 @@ std::string hint_for_labels(Dataset& data, const Settings& settings, const Token
 // Loads the tables that `sources` names, finds the task and the labels, and splits the training
 // rows. `config` is the configuration of the model to start from. Throws kBadData where the rows do
 // not fit the task, kUsage where --class-weights does not, and what the readers throw.
-TrainingRows load_training_rows(Storage& storage, const Settings& settings,
+TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings,
                                 const DataSources& sources, const ModelConfig& config);
 
 // `text "sentence1" and "sentence2", labels "label"`: the columns and their roles. Empty if the

@@ -15,8 +15,8 @@
 #include "storage/expand.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/loop/model_folder.h"
-#include "trainer/loop/table_files.h"
 
 namespace berth {
 namespace {
@@ -27,9 +27,11 @@ bool is_in_archive(Storage& storage, const Uri& uri) {
   return find_archive(storage, uri).has_value();
 }
 
-auto check_table(const char* role) {
-  return [role](Storage& storage, const Uri& uri) {
-    if (!is_in_archive(storage, uri)) table_files(storage, uri.url(), role);
+// Whether the rows for a role are found.
+auto check_table(const DataPaths& paths, const char* role) {
+  return [&paths, role](Storage&, const Uri& uri) {
+    const DataSource& data = paths.at(uri.url());
+    if (!data.is_archived()) data.files(role);
   };
 }
 
@@ -130,23 +132,31 @@ void check_tables(Checks& checks, const CommandLine& line, IsWanted is_wanted) {
 
 }  // namespace
 
-void preflight_unused(Storage& storage, const CommandLine& command_line) {
-  Checks checks(storage);
-  check_tables(checks, command_line, [&](const Flag& flag, const RowTable&) {
-    return command_line.gives(flag.name) && !flag.role.is_used(command_line.settings);
-  });
+void preflight_unused(const DataPaths& paths, const CommandLine& command_line) {
+  const DataOptions& data = command_line.settings.data;
+  Checks checks(paths.storage());
+  for (const auto& [flag, path, role] :
+       {std::tuple("predict-data-file", &data.predict_data_file, "predict"),
+        std::tuple("eval-data-file", &data.eval_data_file, "eval")}) {
+    if (command_line.gives(flag)) checks.add(flag, *path, check_table(paths, role));
+  }
   checks.finish();
 }
 
-void preflight(Storage& storage, const Settings& settings) {
+void preflight(const DataPaths& paths, const Settings& settings) {
   const ModeTraits& mode = traits(settings.mode);
   const OutputOptions& output = settings.output;
-  Checks checks(storage);
-  check_tables(checks, {.settings = settings, .highest_instruction_set = ""},
-               [&](const Flag&, const RowTable& table) { return mode.reads(table.rows); });
+  Checks checks(paths.storage());
+  if (mode.reads(kTrainRows))
+    checks.add("train-data-file", data.train_data_file, check_table(paths, "train"));
+  if (mode.reads(kEvalRows))
+    checks.add("eval-data-file", data.eval_data_file, check_table(paths, "eval"));
+  if (mode.reads(kPredictRows)) {
+    checks.add("predict-data-file", data.predict_data_file, check_table(paths, "predict"));
+  }
   if (!settings.probes.files.empty()) {
     for (const ProbeFile& probe : parse_probes(settings.probes.files)) {
-      checks.add("probe", probe.file, check_table("eval"));
+      checks.add("probe", probe.file, check_table(paths, "eval"));
     }
   }
   checks.add("input-meta-data-path", settings.data.input_meta_data_path, check_file);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "entrypoint/flags/command_line.h"
-#include "storage/storage.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/loop/options.h"
 
 namespace berth {
@@ -10,8 +10,8 @@ namespace berth {
 // that each input in `settings` exists, and that each output path is not a local file. Each output
 // path must accept a small object, which is removed again. All remote places are checked at the
 // same time. Throws the first failure in the order of --help; its `where` begins with the flag.
-void preflight(Storage& storage, const Settings& settings);
+void preflight(const DataPaths& paths, const Settings& settings);
 // Checks the files of flags that a training does not use. A user who names one expects it to exist.
-void preflight_unused(Storage& storage, const CommandLine& command_line);
+void preflight_unused(const DataPaths& paths, const CommandLine& command_line);
 
 }  // namespace berth

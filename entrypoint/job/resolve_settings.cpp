@@ -11,7 +11,6 @@
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/platform/program_files.h"
 #include "storage/archive.h"
-#include "storage/archived_storage.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -21,7 +20,6 @@
 #include "trainer/data/label_form.h"
 #include "trainer/loop/job_directory.h"
 #include "trainer/loop/load_model.h"
-#include "trainer/loop/split_folder.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/text/tokenizer.h"
 
@@ -146,12 +144,12 @@ void complete_evaluation(const DataOptions& data, TrainingOptions& training) {
 }
 
 // Of a folder of Hugging Face's datasets, the train split trains and another one evaluates.
-void use_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
+void use_splits(const DataPaths& paths, const CommandLine& command_line, Settings& settings,
                 DataSources& sources) {
   DataOptions& data = settings.data;
   const bool reads_both = traits(settings.mode).reads(kTrainRows | kEvalRows);
-  const auto folder = find_split_folder(storage, Uri::parse(data.train_data_file));
-  if (!folder) return;
+  const SplitFolder* const folder = paths.at(data.train_data_file).splits();
+  if (folder == nullptr) return;
   const bool has_mismatched = split_for(folder->splits, "eval_mm").has_value();
   if (!sources.labels.empty() && has_mismatched) sources.mismatched.path = data.train_data_file;
   sources.labels.clear();  // its classes have names of their own, in the benchmark's order
@@ -165,10 +163,10 @@ void use_splits(Storage& storage, const CommandLine& command_line, Settings& set
 
 // Whether the rows to train on lie in an archive. What it holds is known only once it is fetched.
 // nullopt: no flag names them, or they are files of a benchmark.
-std::optional<bool> trains_on_archive(Storage& storage, const DataOptions& data) {
+std::optional<bool> trains_on_archive(const DataPaths& paths, const DataOptions& data) {
   const bool is_benchmark = find_glue_task(data.task) != nullptr && !data.data_dir.empty();
   if (is_benchmark || data.train_data_file.empty()) return std::nullopt;
-  return find_archive(storage, Uri::parse(data.train_data_file)).has_value();
+  return paths.at(data.train_data_file).is_archived();
 }
 
 // What the tags of words say, by the name of the task.
@@ -179,7 +177,8 @@ std::string tags_of(const std::string& task) {
 
 }  // namespace
 
-DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings) {
+DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line,
+                         Settings& settings) {
   DataOptions& data = settings.data;
   complete_data_files(data, settings.mode);
   const GlueTask* glue = find_glue_task(data.task);
@@ -197,20 +196,20 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
     sources.labels = glue->labels;
     sources.metric = glue->metric;
   }
-  if (trains_on_archive(storage, data) == false) {
-    use_splits(storage, command_line, settings, sources);
+  if (trains_on_archive(paths, data) == false) {
+    use_splits(paths, command_line, settings, sources);
   }
   const bool scores_halves = glue != nullptr && !glue->eval_mismatched.empty() &&
                              traits(settings.mode).scores() && data.data_dir.empty();
   if (scores_halves && !data.eval_data_file.empty()) {
-    const auto folder = find_split_folder(storage, Uri::parse(data.eval_data_file));
-    if (folder && split_for(folder->splits, "eval_mm")) {
+    const SplitFolder* const folder = paths.at(data.eval_data_file).splits();
+    if (folder != nullptr && split_for(folder->splits, "eval_mm")) {
       sources.mismatched.path = data.eval_data_file;
     }
   }
   std::vector<std::string> record_labels;
   if (!data.input_meta_data_path.empty()) {
-    const MetaData meta = read_meta_data(storage, data.input_meta_data_path);
+    const MetaData meta = read_meta_data(paths.storage(), data.input_meta_data_path);
     record_labels = apply(meta, command_line, data, sources);
   }
   if (!data.label_names.empty()) {
@@ -274,10 +273,10 @@ DataSources resolve_data(Storage& storage, const CommandLine& command_line, Sett
   return sources;
 }
 
-void use_archived_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
-                         DataSources& sources) {
-  if (trains_on_archive(storage, settings.data) != true) return;
-  use_splits(storage, command_line, settings, sources);
+void use_archived_splits(const DataPaths& paths, const CommandLine& command_line,
+                         Settings& settings, DataSources& sources) {
+  if (trains_on_archive(paths, settings.data) != true) return;
+  use_splits(paths, command_line, settings, sources);
   sources.eval.path = settings.data.eval_data_file;
   if (sources.mismatched.path.empty() || !sources.mismatched.role.empty()) return;
   const std::string path = sources.mismatched.path;
@@ -404,7 +403,8 @@ std::string default_model(Storage& storage, const Settings& settings) {
 
 }  // namespace
 
-ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
+ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
+  Storage& storage = paths.storage();
   CommandLine completed = asked;
   Settings& settings = completed.settings;
   const ModeTraits& mode = traits(settings.mode);
@@ -417,7 +417,7 @@ ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked) {
   for (std::string* model : {&settings.model.model, &settings.distillation.teacher}) {
     *model = local_or_hub_model(storage, *model);
   }
-  DataSources sources = resolve_data(storage, completed, settings);
+  DataSources sources = resolve_data(paths, completed, settings);
   if (earlier) {
     for (DataRequest* request : {&sources.eval, &sources.predict, &sources.mismatched}) {
       request->rules.columns.trained = earlier->columns();

@@ -6,7 +6,7 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/job/earlier_job.h"
-#include "storage/storage.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/loop/load_data.h"
 #include "trainer/loop/options.h"
 #include "trainer/model/task.h"
@@ -32,13 +32,14 @@ struct DataSources {
 // gives one, and the size of evaluation batches if there is a token budget. Throws kUsage on an
 // unknown task and on --label-names that are empty or equal. Throws kNotFound if the meta data file
 // does not exist, and kBadData if it does not have the form of run_classifier.py's.
-DataSources resolve_data(Storage& storage, const CommandLine& command_line, Settings& settings);
+DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line,
+                         Settings& settings);
 
 // Completes both where the rows to train on lie in an archive of splits, as resolve_data() does for
 // a folder of splits. Fetches the archive, so it is called after preflight(), which finds mistakes
-// in other flags first. Throws what find_split_folder() throws.
-void use_archived_splits(Storage& storage, const CommandLine& command_line, Settings& settings,
-                         DataSources& sources);
+// in other flags first. Throws what DataSource::splits() throws.
+void use_archived_splits(const DataPaths& paths, const CommandLine& command_line,
+                         Settings& settings, DataSources& sources);
 
 // Throws kUsage where --label-names were given and the task has no classes.
 void require_use_of_names(const DataSources& sources, Task task);
@@ -68,7 +69,7 @@ struct ResolvedJob {
 // For the modes that read rows. Reads job.json and the meta data file. Throws kUsage on flags that
 // do not fit together, and kBadData on a malformed meta data file. Throws kNotFound if the earlier
 // job has not finished or a file is missing.
-ResolvedJob resolve_settings(Storage& storage, const CommandLine& asked);
+ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked);
 
 // The settings of an export of one of `earlier`'s checkpoints: `asked`, with the model that the job
 // began with and its adapters.

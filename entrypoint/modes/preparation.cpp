@@ -18,7 +18,6 @@
 #include "storage/base/json.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/cached_storage.h"
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/gzip_stream.h"
@@ -195,11 +194,11 @@ void write_set(Job& job, const Uri& directory, const PreparedSet& set, const Lab
 void run_preparation(Job& job) {
   const Settings& asked = job.command_line.settings;
   if (prepares_corpus(asked.data, asked.mode)) return run_corpus_preparation(job);
-  RememberedLookups listed(job.storage);
-  ResolvedJob resolved = resolve_settings(listed, job.command_line);
+  const DataPaths paths(job.storage);
+  ResolvedJob resolved = resolve_settings(paths, job.command_line);
   const Settings& settings = resolved.settings;
   const DataSources& sources = resolved.sources;
-  preflight(listed, settings);
+  preflight(paths, settings);
   const Uri directory = Uri::parse(settings.output.export_dir);
   for (const char* set : {"train", "eval", "eval_mm", "test"}) {
     refuse_leftovers(job.storage, directory, set, job.command_line.tool.prepared);
@@ -210,8 +209,8 @@ void run_preparation(Job& job) {
           ? open_tokenizer(job.storage, settings.model)
           : std::make_unique<NoTokenizer>(Error(Code::kUsage, "rows of texts need a tokenizer", "",
                                                 "name a model with --model"));
-  use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
-  TrainingRows rows = load_training_rows(listed, settings, sources, ModelConfig());
+  use_archived_splits(paths, job.command_line, resolved.settings, resolved.sources);
+  TrainingRows rows = load_training_rows(paths, settings, sources, ModelConfig());
   if (traits(rows.task).record_type.empty()) {
     throw Error(Code::kUsage,
                 cat("rows of ", task_name(rows.task), " cannot be prepared as TFRecords"),
@@ -222,7 +221,7 @@ void run_preparation(Job& job) {
     DataRequest request = sources.predict;
     request.rules.task = rows.task;
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
-    test = load_table(listed, request);
+    test = load_table(paths, request);
   }
   const TokenRecordOptions options{.task = rows.task,
                                    .max_seq_length = settings.data.max_seq_length,

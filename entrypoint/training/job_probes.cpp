@@ -73,10 +73,11 @@ DataMemory memory_of(const TrainingRows& rows, const Settings& settings, int64_t
 
 ProbePlan plan(Storage& storage, CommandLine command, int64_t samples,
                const ModelDescription& model) {
-  ResolvedJob resolved = resolve_settings(storage, command);
+  const DataPaths paths(storage);
+  ResolvedJob resolved = resolve_settings(paths, command);
   expect_tokenizer(*model.tokenizer, resolved.sources);
   const TrainingRows rows =
-      load_training_rows(storage, resolved.settings, resolved.sources, model.config);
+      load_training_rows(paths, resolved.settings, resolved.sources, model.config);
   if (rows.split.held_out.empty() || rows.split.train.empty()) {
     throw Error(Code::kBadData, "the rows are too few to hold some out", rows.train.name);
   }

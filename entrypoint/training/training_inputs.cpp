@@ -13,7 +13,6 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/cached_storage.h"
 #include "trainer/loop/schedule.h"
 
 namespace berth {
@@ -126,19 +125,18 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
 }
 
 TrainingInputs read_inputs(const Job& job) {
-  // The settings, and whether the files that they name are there.
-  RememberedLookups listed(job.storage);
+  const DataPaths paths(job.storage);
   const auto as_begun = [&](const auto& read) {
-    return read_as_begun(listed, job.command_line, read);
+    return read_as_begun(job.storage, job.command_line, read);
   };
-  ResolvedJob resolved = as_begun([&] { return resolve_settings(listed, job.command_line); });
+  ResolvedJob resolved = as_begun([&] { return resolve_settings(paths, job.command_line); });
   const Settings& settings = resolved.settings;
   // Rows decide between the losses of similarity, and what the task is where no flag names one.
   const std::optional<Task> named = resolved.sources.task;
-  if (named && named != Task::kSimilarity) require_heeded_flags(listed, job.command_line, *named);
-  as_begun([&] { preflight(listed, settings); });
-  preflight_unused(listed, job.command_line);
-  // The model that the job begins with.
+  if (named && named != Task::kSimilarity)
+    require_heeded_flags(job.storage, job.command_line, *named);
+  as_begun([&] { preflight(paths, settings); });
+  preflight_unused(paths, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
   const bool asks_length = asks_for_length(job.command_line, settings);
   ModelDescription model = as_begun(
@@ -153,11 +151,11 @@ TrainingInputs read_inputs(const Job& job) {
   // The rows. They say which task it is where no flag does.
   expect_tokenizer(*model.tokenizer, resolved.sources);
   TrainingRows rows = as_begun([&] {
-    use_archived_splits(listed, job.command_line, resolved.settings, resolved.sources);
-    return load_training_rows(listed, resolved.settings, resolved.sources, model.config);
+    use_archived_splits(paths, job.command_line, resolved.settings, resolved.sources);
+    return load_training_rows(paths, resolved.settings, resolved.sources, model.config);
   });
   if (named != rows.task || named == Task::kSimilarity) {
-    require_heeded_flags(listed, job.command_line, rows.task);
+    require_heeded_flags(job.storage, job.command_line, rows.task);
   }
   int64_t& sequences = resolved.settings.data.sequences_per_block;
   sequences = join_rows(settings, *model.tokenizer, rows.task, rows.train, rows.split);

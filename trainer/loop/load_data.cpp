@@ -147,16 +147,7 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
 // Throws kUnavailable if reading the object again gives other bytes. A large object is parsed while
 // it arrives, before its checksum can be compared, so an error in it may be damage in transit.
 void require_same_again(Storage& storage, const Uri& file, const Checksum& read) {
-  const std::unique_ptr<ByteSource> source = storage.open(file);
-  std::vector<std::byte> buffer(size_t{1} << 20);
-  Checksum again;
-  while (again.size < read.size) {
-    const auto wanted = std::min<uint64_t>(buffer.size(), read.size - again.size);
-    const size_t count = source->read(std::span(buffer).first(wanted));
-    if (count == 0) break;
-    again.add(Bytes(buffer).first(count));
-  }
-  if (again == read) return;
+  if (stored_checksum(storage, file, read.size) == read) return;
   throw Error(Code::kUnavailable, "arrived damaged: read again, it is different", file.to_string(),
               "start again");
 }
@@ -194,16 +185,16 @@ std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, co
 }
 
 // Returns the sources that were read: the file and, as one source, all objects that it names.
-std::vector<Source> append_file(Storage& storage, const Uri& file, const DataRequest& request,
+std::vector<Source> append_file(const DataSource& data, const Uri& file, const DataRequest& request,
                                 const std::optional<TfdsFolder>& tfds, TableLoader& table) {
   Checksum objects;
   Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
   try {
-    ChecksumSource stored(storage.open(file), source.checksum);
+    ChecksumSource stored(data.open_stored(file), source.checksum);
     const std::string name = file.file_name();
     auto content = plain_content(std::make_unique<BorrowedSource>(stored), file);
     append_content(std::move(content), std::string(without_compression_suffix(name)), request,
-                   path_below(file, Uri::parse(request.path)), tfds, storage, table, objects);
+                   path_below(file, data.uri()), tfds, data.storage(), table, objects);
     // The checksum covers the whole file. It includes bytes that a reader reads in another order or
     // not at all, such as bytes after the end of a pickle.
     std::vector<std::byte> rest(size_t{1} << 18);
@@ -212,7 +203,8 @@ std::vector<Source> append_file(Storage& storage, const Uri& file, const DataReq
   } catch (const Error& error) {
     if (error.where().starts_with(source.uri)) throw;  // errors of storage already name the file
     const bool is_of_content = error.code() == Code::kBadData || error.code() == Code::kCorrupt;
-    if (is_of_content && !file.is_local()) require_same_again(storage, file, source.checksum);
+    if (is_of_content && !file.is_local())
+      require_same_again(data.storage(), file, source.checksum);
     throw error.at(source.uri);
   }
   std::vector<Source> read = {source};
@@ -290,24 +282,25 @@ std::string other_scale(const std::string& name, const ScoreScale& scale, const 
              ", so they seem to be of different scales; write all of them in one scale");
 }
 
-LoadedTable load_table(Storage& storage, const DataRequest& request) {
+LoadedTable load_table(const DataPaths& paths, const DataRequest& request) {
+  const DataSource& data = paths.at(request.path);
   LoadedTable loaded{.table = nullptr,
                      .task = kDefaultTask,
                      .columns = {},
-                     .name = Uri::parse(request.path).to_string(),
+                     .name = data.uri().to_string(),
                      .sources = {}};
   TableLoader loader(request.rules);
-  std::vector<Uri> files = table_files(storage, request.path, request.role);
-  const std::optional<TfdsFolder> tfds = tfds_of(storage, files);
+  std::vector<Uri> files = data.files(request.role);
+  const std::optional<TfdsFolder> tfds = tfds_of(data.storage(), files);
   if (tfds) files = split_files(files, request.role);
   all_hold(files, request.path, names_records, "TFRecords");
   if (all_hold(files, request.path, names_token_shard, "shards of tokens")) {
-    return load_token_shards(storage, request, files);
+    return load_token_shards(data, request, files);
   }
   for (const Uri& file : files) {
     loader.begin_file(files.size() > 1);
     try {
-      for (Source& source : append_file(storage, file, request, tfds, loader)) {
+      for (Source& source : append_file(data, file, request, tfds, loader)) {
         loaded.sources.push_back(std::move(source));
       }
     } catch (const Error& error) {
@@ -387,10 +380,10 @@ void require_pre_training(const DataRequest& request) {
 
 }  // namespace
 
-TokenShardFile read_token_shard_file(Storage& storage, const Uri& file) {
+TokenShardFile read_token_shard_file(const DataSource& data, const Uri& file) {
   TokenShardFile shard{.name = file.to_string()};
   const Compression compression = compression_of(file.file_name());
-  std::unique_ptr<ByteSource> source = storage.open(file);
+  std::unique_ptr<ByteSource> source = data.open_stored(file);
   if (compression == Compression::kNone) shard.mapped = source->map();
   if (shard.mapped && !shard.mapped->view()) shard.mapped.reset();
   if (!shard.mapped) {
@@ -400,7 +393,7 @@ TokenShardFile read_token_shard_file(Storage& storage, const Uri& file) {
   return shard;
 }
 
-LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
+LoadedTable load_token_shards(const DataSource& data, const DataRequest& request,
                               const std::vector<Uri>& files) {
   require_pre_training(request);
   const LoadRules& rules = request.rules;
@@ -409,12 +402,12 @@ LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
   LoadedTable loaded{.table = std::make_unique<ExampleTable>(),
                      .task = task_of(request),
                      .columns = {},
-                     .name = Uri::parse(request.path).to_string(),
+                     .name = data.uri().to_string(),
                      .sources = {}};
   std::vector<TokenShardFile> mapped;
   CopiedShards copied(*loaded.table, rules.keeps_keys);
   for (const Uri& file : files) {
-    TokenShardFile shard = read_token_shard_file(storage, file);
+    TokenShardFile shard = read_token_shard_file(data, file);
     Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
     source.checksum.add(shard.bytes());
     loaded.sources.push_back(std::move(source));

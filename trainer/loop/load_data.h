@@ -9,9 +9,9 @@
 
 #include "storage/base/checksum.h"
 #include "storage/formats/row_reader.h"
-#include "storage/storage.h"
 #include "trainer/data/prepared_tokens.h"
 #include "trainer/data/table_loader.h"
+#include "trainer/loop/data_source.h"
 
 namespace berth {
 
@@ -57,19 +57,19 @@ std::string other_scale(const std::string& name, const ScoreScale& scale, const 
 
 // Reads all files of a path as one table, in the order of their names. The suffix of a name says
 // how the file is compressed. Logs what was left out or inferred. Errors name the file.
-LoadedTable load_table(Storage& storage, const DataRequest& request);
+LoadedTable load_table(const DataPaths& paths, const DataRequest& request);
 
 // Loads the shards that --mode prepare --task mlm wrote as one table; `files` are all of them, in
 // order. Local files and files in the cache are mapped into memory and stay where they are. Others
 // are fetched one after the other, and their sequences are stored as ExampleTable stores rows.
 // Throws what TokenShardSet throws, and kBadData where the request is for another task than masked
 // language models.
-LoadedTable load_token_shards(Storage& storage, const DataRequest& request,
+LoadedTable load_token_shards(const DataSource& data, const DataRequest& request,
                               const std::vector<Uri>& files);
 
 // The bytes of one such file: mapped, if it is local or in the cache and not compressed, or else
 // read. Their content is not checked. Throws what `storage` throws, and kBadData for more than
 // 16 GiB.
-TokenShardFile read_token_shard_file(Storage& storage, const Uri& file);
+TokenShardFile read_token_shard_file(const DataSource& data, const Uri& file);
 
 }  // namespace berth

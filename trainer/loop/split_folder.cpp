@@ -27,14 +27,6 @@ std::vector<std::string> wanted_splits(const std::string& role) {
   return {"validation", "validation_matched", "test", "test_matched"};
 }
 
-// The names of the objects below `directory`, relative to it, sorted.
-std::vector<std::string> relative_names(Storage& storage, const Uri& directory) {
-  const size_t prefix = (directory / "x").to_string().size() - 1;
-  std::vector<std::string> names;
-  for (const Stat& stat : storage.list(directory)) names.push_back(stat.name.substr(prefix));
-  return names;
-}
-
 [[noreturn]] void fail_state(const Uri& file, const char* what) {
   throw Error(Code::kBadData, what, file.to_string(), "save the data set again");
 }
@@ -143,13 +135,8 @@ Uri below(const Uri& uri, std::string_view place) {
 
 }  // namespace
 
-std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri) {
-  if (uri.scheme().starts_with("http")) return std::nullopt;
-  const bool names_archive = is_archive(uri.file_name());
-  const bool names_file = is_table(without_compression_suffix(uri.file_name())) && !names_archive;
-  if (names_file || has_wildcards(uri.path())) return std::nullopt;
-  if (!names_archive && !uri.path().ends_with('/') && storage.stat(uri)) return std::nullopt;
-  const std::vector<std::string> names = relative_names(storage, uri);
+std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
+                                        const std::vector<std::string>& names) {
   if (const auto place = place_of(kDictName, names)) {
     return SplitFolder{saved_splits(storage, below(uri, *place))};
   }

@@ -17,15 +17,21 @@ namespace berth {
 //   DatasetDict.save_to_disk():  dataset_dict.json | a folder for each split as above
 //   a repository of the hub:     [data/]train-00000-of-00002.parquet | ...
 //   tables named as splits:      train.csv | dev.csv | test.csv, or train/a.csv | test/a.csv
+//                                (named_splits())
 //
 // Other files in the first three forms, such as cache-*.arrow, hold no rows.
 struct SplitFolder {
   std::map<std::string, std::vector<Uri>> splits;  // the files of each in the order of their rows
 };
 
-// Looks for such a folder at `uri`, which may also be an archive of one. Returns nullopt if there
-// is none. Throws kBadData where one is damaged, where several lie below `uri`, or where names
-// leave open which rows are for training.
+// Looks for splits among `names`, all objects below `uri`, relative to it and sorted. `uri` is a
+// folder or an archive. Returns nullopt if there are none. Throws kBadData where a folder of splits
+// is damaged, where several lie below `uri`, or where names leave open which rows are for training.
+// Reads the files that list splits.
+std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
+                                        const std::vector<std::string>& names);
+
+// The splits that `uri` names; nullopt: it does not name a folder of splits.
 std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
 
 // Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt. Such

@@ -61,34 +61,6 @@ PlainName plain_name(std::string_view file_name) {
   return plain;
 }
 
-std::vector<std::string> names_below(Storage& storage, const Uri& folder) {
-  const size_t prefix = (folder / "x").to_string().size() - 1;
-  std::vector<std::string> names;
-  for (const Stat& stat : storage.list(folder)) names.push_back(stat.name.substr(prefix));
-  return names;
-}
-
-// Says what a folder without tables holds. Returns if that is unknown.
-void refuse_layout(const std::vector<std::string>& names, const std::string& where) {
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(names, name) != names.end();
-  };
-  for (const std::string& name : names) {
-    const size_t stem = name.size() - 4;
-    if (!name.ends_with(".ann") || !has(name.substr(0, stem) + ".txt")) continue;
-    throw Error(Code::kBadData,
-                cat("holds annotations of brat (", name, " beside its .txt), which berth does not ",
-                    "read"),
-                where,
-                "write JSON lines with the text and its spans, {\"text\": ..., \"entities\": [[0, "
-                "5, \"ORG\"]]}, or CoNLL");
-  }
-  std::vector<std::string> seen;
-  std::ranges::copy_if(names, std::back_inserter(seen),
-                       [](const std::string& name) { return hidden_by(name) == 0; });
-  refuse_class_folders(seen, where);
-}
-
 bool is_text(std::string_view file_name) {
   const std::string_view plain = without_compression_suffix(file_name);
   return is_plain_text(plain) || plain.find('.') == std::string_view::npos || is_number(plain);
@@ -130,6 +102,26 @@ void refuse_class_folders(const std::vector<std::string>& names, const std::stri
       "index=False)");
 }
 
+void refuse_layout(const std::vector<std::string>& names, const std::string& where) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const std::string& name : names) {
+    const size_t stem = name.size() - 4;
+    if (!name.ends_with(".ann") || !has(name.substr(0, stem) + ".txt")) continue;
+    throw Error(Code::kBadData,
+                cat("holds annotations of brat (", name, " beside its .txt), which berth does not ",
+                    "read"),
+                where,
+                "write JSON lines with the text and its spans, {\"text\": ..., \"entities\": [[0, "
+                "5, \"ORG\"]]}, or CoNLL");
+  }
+  std::vector<std::string> seen;
+  std::ranges::copy_if(names, std::back_inserter(seen),
+                       [](const std::string& name) { return hidden_by(name) == 0; });
+  refuse_class_folders(seen, where);
+}
+
 void refuse_copies(const std::vector<Uri>& files, const Uri& folder) {
   std::map<std::pair<std::string, std::string>, std::pair<Uri, bool>> seen;
   for (const Uri& file : files) {
@@ -144,33 +136,6 @@ void refuse_copies(const std::vector<Uri>& files, const Uri& folder) {
                     "read"),
                 folder.to_string(), "name the file itself, or move the copy elsewhere");
   }
-}
-
-std::vector<Uri> table_files(Storage& storage, const std::string& path, const std::string& role) {
-  const Uri uri = Uri::parse(path);
-  std::vector<Uri> files;
-  try {
-    if (const auto folder = find_split_folder(storage, uri)) files = files_for(*folder, role);
-  } catch (const Error& error) {
-    throw error.where().empty() ? error.at(uri.to_string()) : error;
-  }
-  if (files.empty()) {
-    try {
-      files = expand(storage, uri, [](std::string_view name) {
-        const std::string_view plain = without_compression_suffix(name);
-        if (describes_data_set(plain)) return false;
-        // A .txt in a folder of tables is a README or a licence.
-        return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
-               names_token_shard(plain);
-      });
-    } catch (const Error& error) {
-      const bool is_folder = error.code() == Code::kBadData && !is_archive(uri.file_name());
-      if (is_folder) refuse_layout(names_below(storage, uri), uri.to_string());
-      throw;
-    }
-  }
-  if (files.size() > 1 && !has_wildcards(uri.path())) refuse_copies(files, uri);
-  return files;
 }
 
 namespace {

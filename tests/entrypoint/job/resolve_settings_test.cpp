@@ -13,7 +13,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
-#include "trainer/loop/table_files.h"
+#include "trainer/loop/data_source.h"
 
 namespace berth {
 namespace {
@@ -106,7 +106,7 @@ TEST(ArchivedSplits, AreUsedAsThoseOfAFolderOnceTheArchiveMayBeFetched) {
   EXPECT_EQ(settings.data.eval_data_file, "gs://b/data.tar");
   for (const auto& [request, file] :
        {std::pair(sources.train, "d/train/a.arrow"), std::pair(sources.eval, "d/test/b.arrow")}) {
-    EXPECT_THAT(table_files(*storage, request.path, request.role),
+    EXPECT_THAT(DataSource(*storage, request.path).files(request.role),
                 ElementsAre(Uri::parse(cat("gs://b/data.tar/", file))));
   }
 }

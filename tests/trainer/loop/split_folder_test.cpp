@@ -9,7 +9,7 @@
 #include "tests/support/bucket_of_files.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
-#include "trainer/loop/table_files.h"
+#include "trainer/loop/data_source.h"
 
 namespace berth {
 namespace {
@@ -22,12 +22,14 @@ class SplitFolderTest : public testing::Test {
     write_text(*storage_, Uri::parse(scratch_ / name), text);
   }
   std::optional<SplitFolder> find(const std::string& path) {
-    return find_split_folder(*storage_, Uri::parse(scratch_ / path));
+    const DataSource source(*storage_, scratch_ / path);
+    const SplitFolder* const found = source.splits();
+    return found == nullptr ? std::nullopt : std::optional(*found);
   }
   // The files for a role, relative to the scratch directory.
   std::vector<std::string> files(const std::string& path, const std::string& role) {
     std::vector<std::string> names;
-    for (const Uri& file : table_files(*storage_, scratch_ / path, role)) {
+    for (const Uri& file : DataSource(*storage_, scratch_ / path).files(role)) {
       names.push_back(file.path().substr((scratch_ / "").size()));
     }
     return names;
@@ -142,8 +144,9 @@ TEST_F(SplitFolderTest, FilesOfABucketAreFoundAlike) {
   put("bucket/d/data/train-00000-of-00001.csv");
   put("bucket/d/data/validation-00000-of-00001.csv");
   BucketOfFiles bucket(*storage_, scratch_.path().string());
-  const auto found = find_split_folder(bucket, Uri::parse("gs://bucket/d"));
-  ASSERT_TRUE(found);
+  const DataSource source(bucket, "gs://bucket/d");
+  const SplitFolder* const found = source.splits();
+  ASSERT_NE(found, nullptr);
   EXPECT_EQ(files_for(found->splits, "eval").at(0).to_string(),
             "gs://bucket/d/data/validation-00000-of-00001.csv");
 }

@@ -8,6 +8,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/loop/load_data.h"
 
 namespace berth {
@@ -23,7 +24,7 @@ class TableFilesTest : public testing::Test {
   }
   std::vector<std::string> files(const std::string& path) {
     std::vector<std::string> names;
-    for (const Uri& file : table_files(*storage_, scratch_ / path, "train")) {
+    for (const Uri& file : DataSource(*storage_, scratch_ / path).files("train")) {
       names.push_back(file.path().substr((scratch_ / "").size()));
     }
     return names;

@@ -1,0 +1,158 @@
+#include "trainer/loop/data_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/archive.h"
+#include "storage/archived_storage.h"
+#include "storage/base/error.h"
+#include "storage/expand.h"
+#include "storage/formats/tfrecord.h"
+#include "storage/formats/token_shard.h"
+#include "trainer/loop/table_files.h"
+
+namespace berth {
+namespace {
+
+// The names of the objects below a directory or in an archive, relative to it and sorted.
+std::vector<std::string> names_below(Storage& storage, const Uri& directory) {
+  const size_t prefix = (directory / "x").to_string().size() - 1;
+  std::vector<std::string> names;
+  for (const Stat& stat : storage.list(directory)) names.push_back(stat.name.substr(prefix));
+  return names;
+}
+
+// Whether a file of a folder with this name holds rows.
+bool holds_rows(std::string_view file_name) {
+  const std::string_view plain = without_compression_suffix(file_name);
+  if (describes_data_set(plain)) return false;
+  // A .txt in a folder of tables is a README or a licence.
+  return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
+         names_token_shard(plain);
+}
+
+}  // namespace
+
+bool DataSource::is_archived() const {
+  const std::lock_guard lock(mutex_);
+  if (!is_archived_) is_archived_ = find_archive(storage_, uri_).has_value();
+  return *is_archived_;
+}
+
+const SplitFolder* DataSource::splits() const {
+  const std::lock_guard lock(mutex_);
+  return find_splits();
+}
+
+const SplitFolder* DataSource::find_splits() const {
+  if (!splits_) {
+    const bool names_archive = is_archive(uri_.file_name());
+    const bool names_table = is_table(without_compression_suffix(uri_.file_name()));
+    const bool names_file = (names_table && !names_archive) || has_wildcards(uri_.path()) ||
+                            uri_.scheme().starts_with("http");
+    if (names_file || (!names_archive && is_object())) {
+      splits_.emplace();
+    } else {
+      if (!names_) names_ = names_below(storage_, uri_);
+      splits_.emplace(splits_among(storage_, uri_, *names_));
+    }
+  }
+  return *splits_ ? &**splits_ : nullptr;
+}
+
+// Whether the path is the exact name of an object.
+bool DataSource::is_object() const {
+  if (uri_.path().empty() || uri_.path().ends_with('/')) return false;
+  if (!stat_) stat_.emplace(storage_.stat(uri_));
+  return stat_->has_value();
+}
+
+std::vector<Uri> DataSource::matching(
+    const std::function<bool(std::string_view)>& is_wanted) const {
+  if (names_) {
+    std::vector<Uri> found = files_among(*names_, uri_, is_wanted);
+    if (!found.empty()) return found;
+  } else if (!is_archive(uri_.file_name()) && is_object()) {
+    return {uri_};
+  }
+  return expand(storage_, uri_, is_wanted);
+}
+
+std::vector<Uri> DataSource::files(const std::string& role) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = files_.find(role); known != files_.end()) return known->second;
+  std::vector<Uri> files;
+  try {
+    if (const SplitFolder* const folder = find_splits()) files = files_for(*folder, role);
+  } catch (const Error& error) {
+    throw error.where().empty() ? error.at(uri_.to_string()) : error;
+  }
+  if (files.empty()) {
+    try {
+      files = matching(holds_rows);
+    } catch (const Error& error) {
+      const bool is_folder = error.code() == Code::kBadData && !is_archive(uri_.file_name());
+      if (is_folder) {
+        if (!names_) names_ = names_below(storage_, uri_);
+        refuse_layout(*names_, uri_.to_string());
+      }
+      throw;
+    }
+  }
+  if (files.size() > 1 && !has_wildcards(uri_.path())) refuse_copies(files, uri_);
+  return files_.emplace(role, std::move(files)).first->second;
+}
+
+std::vector<Uri> DataSource::text_files(
+    const std::function<bool(std::string_view)>& is_wanted) const {
+  const std::lock_guard lock(mutex_);
+  const SplitFolder* const folder = find_splits();
+  return folder != nullptr ? files_for(folder->splits, "train") : matching(is_wanted);
+}
+
+std::unique_ptr<ByteSource> DataSource::open_stored(const Uri& file) const {
+  ReadOptions options;
+  std::optional<Stat> known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stat_ && file.url() == uri_.url()) known = *stat_;
+  }
+  if (known) options.known = &*known;
+  return storage_.open(file, options);
+}
+
+std::unique_ptr<ByteSource> DataSource::open(const Uri& file) const {
+  return decompress(open_stored(file), compression_of(file.file_name()));
+}
+
+std::unique_ptr<RowReader> DataSource::open_table(const Uri& file, TextForm form) const {
+  form.tags = "any";
+  return open_rows(open(file), without_compression_suffix(file.file_name()), RowLayout::kByName,
+                   form);
+}
+
+const DataSource& DataPaths::at(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return sources_.try_emplace(Uri::parse(path).url(), storage_, path).first->second;
+}
+
+std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri) {
+  const DataSource source(storage, uri.url());
+  const SplitFolder* const found = source.splits();
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+Checksum stored_checksum(Storage& storage, const Uri& uri, uint64_t size) {
+  Checksum checksum;
+  const std::unique_ptr<ByteSource> source = storage.open(uri);
+  std::vector<std::byte> buffer(size_t{1} << 20);
+  while (checksum.size < size) {
+    const auto wanted = std::min<uint64_t>(buffer.size(), size - checksum.size);
+    const size_t count = source->read(std::span(buffer).first(wanted));
+    if (count == 0) break;
+    checksum.add(Bytes(buffer).first(count));
+  }
+  return checksum;
+}
+
+}  // namespace berth
