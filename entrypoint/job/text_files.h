@@ -1,13 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "storage/formats/row_reader.h"
-#include "storage/storage.h"
-#include "trainer/data/find_columns.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/text/training/word_counts.h"
 
 namespace berth {
@@ -22,29 +17,19 @@ class TextFiles {
   // Throws kNotFound if no file is there, and kBadData for a file that holds no texts, judging by
   // its name.
   TextFiles(Storage& storage, const std::string& path, std::string text_column,
-            std::string text_pair_column, TextForm form = {});
+            std::string text_pair_column, const TextForm& form = {});
 
-  // Replaces `block` by the next rows. Returns false if there are none left. Errors name the file.
+  // Replaces `block` by the next rows, which are all of one file. Returns false if there are none
+  // left. Errors name the file.
   bool next(TextBlock& block);
 
-  size_t size() const { return files_.size(); }
+  size_t size() const { return rows_.files().size(); }
 
  private:
-  void open(const Uri& file);
-  bool append_rows(TextBlock& block);
-
-  Storage& storage_;
-  std::string text_column_, text_pair_column_;
-  TextForm form_;
-  std::vector<Uri> files_;
-  size_t next_file_ = 0;
-  // The open file; null: none is open.
-  std::unique_ptr<RowReader> rows_;
-  FoundColumns columns_;
-  Row row_;
+  const DataSource source_;
+  TextRows rows_;
+  size_t file_ = 0;        // of the rows in the last block
+  bool is_ahead_ = false;  // whether the current row belongs to the next block
 };
-
-// Whether a file with this name holds lines of text. Any compression suffix has been removed.
-bool names_text_lines(std::string_view file_name);
 
 }  // namespace berth

@@ -6,9 +6,13 @@
 #include "storage/archive.h"
 #include "storage/archived_storage.h"
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "storage/expand.h"
+#include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
+#include "storage/formats/utf8.h"
+#include "trainer/loop/peeked_source.h"
 #include "trainer/loop/table_files.h"
 
 namespace berth {
@@ -134,6 +138,69 @@ std::unique_ptr<RowReader> DataSource::open_table(const Uri& file, TextForm form
 const DataSource& DataPaths::at(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   return sources_.try_emplace(Uri::parse(path).url(), storage_, path).first->second;
+}
+
+bool names_text_lines(std::string_view file_name) {
+  return lower_ascii(file_name).ends_with(".txt") || file_name.find('.') == std::string_view::npos;
+}
+
+TextRows::TextRows(const DataSource& source, std::vector<Uri> files, TextRules rules)
+    : source_(source), files_(std::move(files)), rules_(std::move(rules)) {}
+
+void TextRows::open(const Uri& file) {
+  const std::string file_name = file.file_name();
+  const std::string_view name = without_compression_suffix(file_name);
+  number_ = 0;
+  lines_ = nullptr;
+  const bool is_of_records = names_records(name) && !names_text_lines(name);
+  if (is_of_records && !find_tfds_folder(source_.storage(), file)) {
+    throw Error(Code::kBadData, "holds token ids, not texts", "", "give the texts themselves");
+  }
+  if (is_of_records) {
+    rows_ = make_tf_example_rows(plain_records(source_.open(file)), ClassNames());
+  } else if (is_table(name) && !is_plain_text(name)) {
+    rows_ = source_.open_table(file, rules_.form);
+  } else {
+    auto lines = std::make_unique<LinesReader>(as_utf8(source_.open(file), rules_.form.encoding),
+                                               rules_.malformed);
+    lines_ = lines.get();
+    rows_ = std::move(lines);
+  }
+  columns_ = find_columns(rows_->columns(), lines_ != nullptr ? ColumnChoice() : rules_.columns,
+                          LabelNeed::kIgnored);
+}
+
+// Reads the next row of the open file. Returns false at its end.
+bool TextRows::next_of_file() {
+  while (true) {
+    try {
+      if (!rows_->next(row_)) return false;
+      number_ = lines_ != nullptr ? lines_->line() : number_ + 1;
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != Code::kBadData || skipped_ >= rules_.skip_bad_rows) throw;
+      ++skipped_;
+      ++number_;
+    }
+  }
+}
+
+bool TextRows::next() {
+  while (rows_ || next_file_ < files_.size()) {
+    const Uri& file = files_[rows_ ? next_file_ - 1 : next_file_];
+    try {
+      if (!rows_) {
+        ++next_file_;
+        open(file);
+      }
+      if (next_of_file()) return true;
+    } catch (const Error& error) {
+      if (error.where().starts_with(file.to_string())) throw;  // storage's errors name the file
+      throw error.at(file.to_string());
+    }
+    rows_.reset();
+  }
+  return false;
 }
 
 std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri) {

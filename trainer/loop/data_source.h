@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "storage/base/checksum.h"
+#include "storage/formats/lines_reader.h"
 #include "storage/formats/row_reader.h"
 #include "storage/storage.h"
+#include "trainer/data/find_columns.h"
 #include "trainer/loop/split_folder.h"
 
 namespace berth {
@@ -88,6 +90,57 @@ class DataPaths {
   Storage& storage_;
   mutable std::mutex mutex_;                           // guards the map
   mutable std::map<std::string, DataSource> sources_;  // by address
+};
+
+// Whether a file with this name holds lines of text: .txt, or a name without a suffix. Any
+// compression suffix has been removed.
+bool names_text_lines(std::string_view file_name);
+
+// How TextRows reads.
+struct TextRules {
+  // The columns of the texts. They do not apply to files of lines.
+  ColumnChoice columns{};
+  TextForm form{};
+  Malformed malformed = Malformed::kRefused;  // bytes of files of lines that are not UTF-8
+  int64_t skip_bad_rows = 0;                  // the most malformed rows that are left out
+};
+
+// The rows with texts of several files, in their order. A table gives its columns of texts, and any
+// other file its lines. Rows are not checked by a task. Not thread-safe. Borrows the source.
+class TextRows {
+ public:
+  TextRows(const DataSource& source, std::vector<Uri> files, TextRules rules);
+
+  // Goes to the next row. Returns false if there is none left. Throws kBadData for a table without
+  // a column of texts, and for TFRecords of token ids. Also for a malformed row, after as many as
+  // may be left out. Errors name the file.
+  bool next();
+
+  // Of the row. The caller may move the texts out.
+  Cell& text() { return row_[columns_.text]; }
+  Cell* second_text() { return columns_.text_pair ? &row_[*columns_.text_pair] : nullptr; }
+  size_t file() const { return next_file_ - 1; }  // index into files()
+  // In a file of lines, the number of the line. Counted from 1.
+  uint64_t number() const { return number_; }
+
+  const std::vector<Uri>& files() const { return files_; }
+  int64_t skipped() const { return skipped_; }
+
+ private:
+  void open(const Uri& file);
+  bool next_of_file();
+
+  const DataSource& source_;
+  const std::vector<Uri> files_;
+  const TextRules rules_;
+  size_t next_file_ = 0;
+  // The open file; null: none is open.
+  std::unique_ptr<RowReader> rows_;
+  const LinesReader* lines_ = nullptr;  // the same, if it is a file of lines
+  FoundColumns columns_;
+  Row row_;
+  uint64_t number_ = 0;
+  int64_t skipped_ = 0;
 };
 
 // The checksum of the first `size` bytes of an object, or of all of them, as stored.

@@ -9,6 +9,7 @@
 #include "storage/whole_file.h"
 #include "tests/support/borrowed_storage.h"
 #include "tests/support/bucket_of_files.h"
+#include "tests/support/gzipped.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
@@ -111,6 +112,46 @@ TEST_F(DataSourceTest, SeveralThreadsMayAsk) {
   }
   threads.clear();
   EXPECT_EQ(bucket_.lists, 1);
+}
+
+class TextRowsTest : public DataSourceTest {
+ protected:
+  static bool is_any(std::string_view) { return true; }
+  // "1:a+b": the number of the row, its text and its second text.
+  std::vector<std::string> read(const std::string& path, TextRules rules = {}) {
+    const DataSource source(*files_, scratch_ / path);
+    TextRows rows(source, source.text_files(is_any), std::move(rules));
+    std::vector<std::string> found;
+    while (rows.next()) {
+      found.push_back(cat(rows.number(), ":", std::get<std::string>(rows.text())));
+      if (const Cell* const second = rows.second_text()) {
+        found.back() += "+" + std::get<std::string>(*second);
+      }
+    }
+    skipped_ = rows.skipped();
+    return found;
+  }
+  int64_t skipped_ = 0;
+};
+
+TEST_F(TextRowsTest, LinesAndTablesFollowOneAnother) {
+  put("d/a.txt", "one\n\ntwo\n");
+  put("d/b.jsonl", "{\"sentence1\": \"three\", \"sentence2\": \"four\"}\n");
+  put("d/c.md.gz", gzipped("five\n"));
+  EXPECT_THAT(read("d"), ElementsAre("1:one", "3:two", "1:three+four", "1:five"));
+}
+
+TEST_F(TextRowsTest, MalformedRowsAreLeftOutUpToALimit) {
+  put("a.jsonl", "{\"text\": \"one\"}\n{\n{\"text\": \"two\"}\n{\n");
+  EXPECT_THAT(read("a.jsonl", {.skip_bad_rows = 2}), ElementsAre("1:one", "3:two"));
+  EXPECT_EQ(skipped_, 2);
+  EXPECT_THAT([&] { read("a.jsonl", {.skip_bad_rows = 1}); },
+              ThrowsCode(Code::kBadData, "a.jsonl: line 4"));
+}
+
+TEST_F(TextRowsTest, RecordsOfTokensAreRefused) {
+  put("a.tfrecord", "ids");
+  EXPECT_THAT([&] { read("a.tfrecord"); }, ThrowsCode(Code::kBadData, "token ids"));
 }
 
 TEST_F(DataSourceTest, TheChecksumOfStoredBytesMayCoverABeginning) {
