@@ -5,23 +5,18 @@
 
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
-#include "entrypoint/job/text_files.h"
 #include "entrypoint/modes/preparation.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
-#include "storage/expand.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
-#include "storage/formats/utf8.h"
 #include "storage/whole_file.h"
 #include "trainer/corpus/corpus_cleaner.h"
 #include "trainer/corpus/duplicates.h"
 #include "trainer/data/cell_text.h"
-#include "trainer/data/find_columns.h"
-#include "trainer/loop/split_folder.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -33,9 +28,14 @@ bool holds_texts(std::string_view file_name) {
   return is_table(name) || names_text_lines(name);
 }
 
-std::vector<Uri> corpus_files(Storage& storage, const Uri& uri) {
-  const auto folder = find_split_folder(storage, uri);
-  return folder ? files_for(folder->splits, "train") : expand(storage, uri, holds_texts);
+std::vector<Uri> corpus_files(const DataSource& source) {
+  std::vector<Uri> files = source.text_files(holds_texts);
+  for (const Uri& file : files) {
+    if (!names_records(without_compression_suffix(file.file_name()))) continue;
+    throw Error(Code::kBadData, "holds TFRecords, and a corpus is made of texts", file.to_string(),
+                "name the files of texts");
+  }
+  return files;
 }
 
 // Moves the text out of a cell. Returns false if it is missing.
@@ -52,86 +52,30 @@ bool take_text(Cell& cell, std::string& text) {
 }  // namespace
 
 CorpusTexts::CorpusTexts(Storage& storage, const DataOptions& data)
-    : storage_(storage),
-      data_(data),
-      files_(corpus_files(storage, Uri::parse(data.train_data_file))) {
-  for (const Uri& file : files_) {
-    if (!names_records(without_compression_suffix(file.file_name()))) continue;
-    throw Error(Code::kBadData, "holds TFRecords, and a corpus is made of texts", file.to_string(),
-                "name the files of texts");
-  }
-}
-
-void CorpusTexts::open(const Uri& file) {
-  const std::string file_name = file.file_name();
-  const std::string name(without_compression_suffix(file_name));
-  auto content = decompress(storage_.open(file), compression_of(file_name));
-  row_number_ = 0;
-  rows_.reset();
-  lines_ = nullptr;
-  ColumnChoice choice;
-  if (!is_table(name) || is_plain_text(name)) {
-    auto lines =
-        std::make_unique<LinesReader>(as_utf8(std::move(content), data_.text_form.encoding));
-    lines_ = lines.get();
-    rows_ = std::move(lines);
-  } else {
-    choice = {.text = data_.text_column,
-              .text_pair = data_.text_pair_column,
-              .label = data_.label_column};
-    TextForm form = data_.text_form;
-    form.tags = "any";
-    rows_ = open_rows(std::move(content), name, RowLayout::kByName, form);
-  }
-  const FoundColumns found = find_columns(rows_->columns(), choice, LabelNeed::kIgnored);
-  text_ = found.text;
-  second_text_ = found.text_pair;
-}
-
-bool CorpusTexts::text_of_row(std::string& text) {
-  std::string second;
-  const bool has_text = take_text(row_[text_], text);
-  if (!second_text_ || !take_text(row_[*second_text_], second)) return has_text;
-  if (!has_text) {
-    text = std::move(second);
-  } else {
-    text.append("\n").append(second);
-  }
-  return true;
-}
-
-// Reads the next document of the open file. Returns false at its end.
-bool CorpusTexts::next_of_file(std::string& text) {
-  while (true) {
-    try {
-      if (!rows_->next(row_)) return false;
-      row_number_ = lines_ != nullptr ? lines_->line() : row_number_ + 1;
-      if (text_of_row(text)) return true;
-    } catch (const Error& error) {
-      if (error.code() != Code::kBadData || skipped_ >= data_.skip_bad_rows) throw;
-      ++skipped_;
-      ++row_number_;
-    }
-  }
-}
+    : source_(storage, data.train_data_file),
+      rows_(source_, corpus_files(source_),
+            {.columns = {.text = data.text_column,
+                         .text_pair = data.text_pair_column,
+                         .label = data.label_column},
+             .form = data.text_form,
+             .skip_bad_rows = data.skip_bad_rows}) {}
 
 bool CorpusTexts::next_text(std::string& text) {
-  while (true) {
-    const bool is_open = rows_ != nullptr;
-    if (!is_open && next_file_ == files_.size()) return false;
-    const Uri& file = files_[is_open ? next_file_ - 1 : next_file_];
-    try {
-      if (!is_open) {
-        open(file);
-        ++next_file_;
-      }
-      if (next_of_file(text)) return true;
-    } catch (const Error& error) {
-      if (error.where().starts_with(file.to_string())) throw;  // storage's errors name the file
-      throw error.at(file.to_string());
+  while (rows_.next()) {
+    const bool has_text = take_text(rows_.text(), text);
+    Cell* const cell = rows_.second_text();
+    std::string second;
+    if (cell == nullptr || !take_text(*cell, second)) {
+      if (has_text) return true;
+    } else if (has_text) {
+      text.append("\n").append(second);
+      return true;
+    } else {
+      text = std::move(second);
+      return true;
     }
-    rows_.reset();
   }
+  return false;
 }
 
 bool CorpusTexts::read(DocumentBatch& batch) {
@@ -143,7 +87,7 @@ bool CorpusTexts::read(DocumentBatch& batch) {
     }
     std::string& text = batch.texts[batch.size];
     if (!next_text(text)) break;
-    batch.places[batch.size] = {next_file_ - 1, row_number_};
+    batch.places[batch.size] = {rows_.file(), rows_.number()};
     batch.bytes += text.size();
     ++batch.size;
   }
@@ -151,7 +95,7 @@ bool CorpusTexts::read(DocumentBatch& batch) {
 }
 
 std::string CorpusTexts::where(const DocumentBatch::Place& place) const {
-  return cat(files_[place.file].to_string(), ", row ", place.row);
+  return cat(rows_.files()[place.file].to_string(), ", row ", place.row);
 }
 
 void SpilledLines::append(std::string_view line) {

@@ -11,10 +11,9 @@
 #include "storage/base/bytes.h"
 #include "storage/base/spill_file.h"
 #include "storage/base/thread_pool.h"
-#include "storage/formats/lines_reader.h"
-#include "storage/formats/row_reader.h"
 #include "storage/storage.h"
 #include "trainer/data/features.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/loop/options.h"
 #include "trainer/text/tokenizer.h"
 
@@ -50,29 +49,16 @@ class CorpusTexts {
   // rows after --skip-bad-rows of them were left out. Errors name the file.
   bool read(DocumentBatch& batch);
 
-  const std::vector<Uri>& files() const { return files_; }
-  int64_t skipped_rows() const { return skipped_; }
+  const std::vector<Uri>& files() const { return rows_.files(); }
+  int64_t skipped_rows() const { return rows_.skipped(); }
   // "texts.jsonl, row 7", for people.
   std::string where(const DocumentBatch::Place& place) const;
 
  private:
-  void open(const Uri& file);
   bool next_text(std::string& text);
-  bool next_of_file(std::string& text);
-  bool text_of_row(std::string& text);
 
-  Storage& storage_;
-  const DataOptions data_;
-  std::vector<Uri> files_;
-  size_t next_file_ = 0;
-  // The open file; null: none is open.
-  std::unique_ptr<RowReader> rows_;
-  const LinesReader* lines_ = nullptr;  // the same where it is no table
-  size_t text_ = 0;                     // the table's columns
-  std::optional<size_t> second_text_{};
-  Row row_;
-  uint64_t row_number_ = 0;
-  int64_t skipped_ = 0;
+  const DataSource source_;
+  TextRows rows_;
 };
 
 // Lines that wait in an unnamed file on the local disk (SpillFile) until their number is known and

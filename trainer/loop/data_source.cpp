@@ -203,12 +203,6 @@ bool TextRows::next() {
   return false;
 }
 
-std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri) {
-  const DataSource source(storage, uri.url());
-  const SplitFolder* const found = source.splits();
-  return found == nullptr ? std::nullopt : std::optional(*found);
-}
-
 Checksum stored_checksum(Storage& storage, const Uri& uri, uint64_t size) {
   Checksum checksum;
   const std::unique_ptr<ByteSource> source = storage.open(uri);

@@ -31,9 +31,6 @@ struct SplitFolder {
 std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
                                         const std::vector<std::string>& names);
 
-// The splits that `uri` names; nullopt: it does not name a folder of splits.
-std::optional<SplitFolder> find_split_folder(Storage& storage, const Uri& uri);
-
 // Whether a file of this name describes a data set, such as dataset_infos.json or LICENSE.txt. Such
 // a file has no rows, although its suffix is a table's.
 bool describes_data_set(std::string_view file_name);
