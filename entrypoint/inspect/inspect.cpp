@@ -195,11 +195,8 @@ OrderedJson to_json(const TfFeature& feature) {
 
 }  // namespace
 
-Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form) {
-  form.tags = "any";
-  const auto reader =
-      open_rows(decompress(storage.open(uri), compression_of(uri.file_name())),
-                without_compression_suffix(uri.file_name()), RowLayout::kByName, form);
+Inspection inspect_table(Storage& storage, const Uri& uri, const TextForm& form) {
+  const std::unique_ptr<RowReader> reader = DataSource(storage, uri.url()).open_table(uri, form);
   std::vector<std::string> names;
   for (const Column& column : reader->columns()) names.push_back(column.name);
   std::vector<ColumnSummary> summaries(names.size());
@@ -233,8 +230,7 @@ Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form) {
 }
 
 Inspection inspect_records(Storage& storage, const Uri& uri) {
-  TfRecordReader records(
-      plain_records(decompress(storage.open(uri), compression_of(uri.file_name()))));
+  TfRecordReader records(plain_records(DataSource(storage, uri.url()).open(uri)));
   std::vector<std::string> names;
   std::vector<ColumnSummary> summaries;
   std::vector<std::vector<OrderedJson>> first;  // by row and column
@@ -387,7 +383,8 @@ OpenedModel open_file(Storage& storage, const Uri& uri) {
 OpenedModel open(Storage& storage, const Uri& uri) {
   if (storage.stat(uri) && names_parameters(uri.file_name())) return open_file(storage, uri);
   for (const Uri& folder : {uri, JobDirectory(uri).model()}) {
-    if (const auto file = find_parameters(storage, folder)) return open_file(storage, *file);
+    if (const auto file = find_parameters(storage, folder))
+      return open_file(storage, *file);
   }
   const std::optional<Uri> prefix = find_checkpoint(storage, uri);
   if (!prefix && storage.list(uri).empty()) {

@@ -20,7 +20,7 @@ struct Inspection {
 Inspection inspect(Storage& storage, const std::string& path, TextForm form = {});
 
 // The same for one kind of file. `uri` is a file of that kind.
-Inspection inspect_table(Storage& storage, const Uri& uri, TextForm form);
+Inspection inspect_table(Storage& storage, const Uri& uri, const TextForm& form);
 Inspection inspect_records(Storage& storage, const Uri& uri);  // TFRecords of tf.Example
 Inspection inspect_events(Storage& storage, const Uri& uri);
 Inspection inspect_shard(Storage& storage, const Uri& uri);    // storage/formats/token_shard.h

@@ -21,6 +21,7 @@
 #include "storage/base/thread_pool.h"
 #include "storage/formats/text_lines.h"
 #include "storage/whole_file.h"
+#include "trainer/loop/data_source.h"
 #include "trainer/text/load_tokenizer.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/training/tokenizer_trainer.h"
@@ -46,7 +47,7 @@ class StandardInput final : public ByteSource {
 TextLines open_lines(Storage& storage, const std::string& path) {
   if (path == "-") return TextLines(std::make_unique<StandardInput>());
   const Uri uri = Uri::parse(path);
-  return TextLines(decompress(storage.open(uri), compression_of(uri.file_name())));
+  return TextLines(DataSource(storage, path).open(uri));
 }
 
 Input parse_input(std::string_view line, bool is_json) {
