@@ -222,16 +222,11 @@ bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& a
   }
   for (const Source& source : earlier.sources()) {
     if (source.uri.ends_with(kOfTexts)) continue;
-    Checksum now;
     try {
-      ChecksumSource file(storage.open(Uri::parse(source.uri)), now);
-      std::vector<std::byte> buffer(size_t{1} << 18);
-      while (file.read(buffer) > 0) {
-      }
+      if (stored_checksum(storage, Uri::parse(source.uri)) != source.checksum) return false;
     } catch (const Error&) {
       return false;
     }
-    if (now != source.checksum) return false;
   }
   return !earlier.sources().empty();
 }
