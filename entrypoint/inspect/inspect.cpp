@@ -383,7 +383,7 @@ OpenedModel open_file(Storage& storage, const Uri& uri) {
 OpenedModel open(Storage& storage, const Uri& uri) {
   if (storage.stat(uri) && names_parameters(uri.file_name())) return open_file(storage, uri);
   for (const Uri& folder : {uri, JobDirectory(uri).model()}) {
-    if (const auto file = find_parameters(storage, folder))
+    if (const auto file = find_parameters(storage.list(folder), folder))
       return open_file(storage, *file);
   }
   const std::optional<Uri> prefix = find_checkpoint(storage, uri);

@@ -94,7 +94,8 @@ Uri model_directory(Storage& storage, const Uri& uri) {
 // The parts of a model that is not an archive.
 struct Located {
   Uri directory;
-  std::optional<Uri> file{};  // the file of parameters or checkpoint, if the user named one
+  std::optional<Uri> file{};        // the file of parameters or checkpoint, if the user named one
+  std::optional<Uri> parameters{};  // or else the file that the list of the directory showed
 };
 
 Located locate_files(Storage& storage, const Uri& uri) {
@@ -127,7 +128,8 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
                                    : cat("the newest checkpoint in it is ", checkpoint,
                                          ": name that with --model"));
   }
-  if (options.init == Init::kPretrained && !find_parameters(storage, directory) &&
+  located.parameters = find_parameters(files, directory);
+  if (options.init == Init::kPretrained && !located.parameters &&
       !find_checkpoint(storage, directory)) {
     throw missing_parameters(storage, directory);
   }
@@ -150,6 +152,7 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options, ModelNee
         need == ModelNeed::kWhole ? locate_model(storage, options) : locate_files(storage, uri);
     directory_ = located.directory;
     file_ = located.file;
+    parameters_ = located.parameters;
     return;
   }
   Source source{.role = "model", .uri = name_, .checksum = {}};
@@ -247,7 +250,8 @@ const ModelParameters* ModelFolder::peek_parameters() {
 
 std::optional<ModelParameters> ModelFolder::open() {
   std::optional<Uri> found = file_;
-  if (!found && directory_) found = find_parameters(storage_, *directory_);
+  if (!found) found = parameters_;
+  if (!found && directory_) found = find_parameters(storage_.list(*directory_), *directory_);
   const auto opened = [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); };
   if (found && is_parameter_file(storage_, *found)) {  // not the prefix of several files
     const std::string shown = file_ ? directory_->to_string() : name_;

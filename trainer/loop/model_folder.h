@@ -66,7 +66,8 @@ class ModelFolder {
   const ModelOptions options_;
   std::string name_;
   std::optional<Uri> directory_;
-  std::optional<Uri> file_;  // the file of parameters, if the user named one
+  std::optional<Uri> file_;        // the file of parameters, if the user named one
+  std::optional<Uri> parameters_;  // the file of parameters that a list of the directory showed
   std::optional<TemporaryDirectory> temporary_;
   std::vector<Source> sources_;
   std::optional<ModelParameters> peeked_;

@@ -129,9 +129,9 @@ ModelParameters open_parameters(Storage& storage, const Uri& uri, const std::str
                                                   : folder.open_file(uri, name)};
 }
 
-std::optional<Uri> find_parameters(Storage& storage, const Uri& folder) {
+std::optional<Uri> find_parameters(const std::vector<Stat>& objects, const Uri& folder) {
   std::vector<Uri> files;
-  for (const Stat& stat : storage.list(folder)) {
+  for (const Stat& stat : objects) {
     const Uri file = Uri::parse(stat.name);
     if (is_parameter_candidate(file.file_name()) && file == folder / file.file_name()) {
       files.push_back(file);

@@ -25,7 +25,8 @@ bool names_parameters(std::string_view file_name);
 
 // The folder's file of parameters: the first of kParameterFiles that exists, or else the only file
 // for which names_parameters() is true. nullopt if there is no such file or if there are several.
-std::optional<Uri> find_parameters(Storage& storage, const Uri& folder);
+// `objects` are all objects below `folder`.
+std::optional<Uri> find_parameters(const std::vector<Stat>& objects, const Uri& folder);
 
 // The newest folder "checkpoint-STEP" of transformers' Trainer with parameters among `files`, which
 // lie below `folder`. "" where there is none.
