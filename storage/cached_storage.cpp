@@ -178,38 +178,4 @@ std::unique_ptr<Storage> make_cached_storage(std::unique_ptr<Storage> inner, Sto
   return std::make_unique<CachedStorage>(std::move(inner), local, cache_dir);
 }
 
-std::optional<Stat> RememberedLookups::remembered(const Uri& uri) {
-  const std::lock_guard lock(mutex_);
-  const auto known = objects_.find(uri.url());
-  return known == objects_.end() ? std::nullopt : std::optional(known->second);
-}
-
-std::unique_ptr<ByteSource> RememberedLookups::open(const Uri& uri, const ReadOptions& options) {
-  ReadOptions completed = options;
-  const std::optional<Stat> stat = remembered(uri);
-  if (stat && options.known == nullptr) completed.known = &*stat;
-  return inner().open(uri, completed);
-}
-
-std::optional<Stat> RememberedLookups::stat(const Uri& uri) {
-  if (uri.is_local()) return inner().stat(uri);
-  if (auto known = remembered(uri)) return known;
-  std::optional<Stat> stat = inner().stat(uri);
-  if (stat) {
-    const std::lock_guard lock(mutex_);
-    objects_.emplace(uri.url(), *stat);
-  }
-  return stat;
-}
-
-std::vector<Stat> RememberedLookups::list(const Uri& prefix, size_t enough) {
-  if (prefix.is_local() || enough != SIZE_MAX) return inner().list(prefix, enough);
-  const std::lock_guard lock(mutex_);
-  // A directory with and without "/" at its end is the same, but the answer's names may differ.
-  const std::string key = prefix.url();
-  const auto known = lists_.find(key);
-  if (known != lists_.end()) return known->second;
-  return lists_.emplace(key, inner().list(prefix, enough)).first->second;
-}
-
 }  // namespace berth
