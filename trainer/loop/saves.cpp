@@ -32,6 +32,15 @@ void SavePace::took(double seconds) {
   if (is_chosen()) interval_s_ = std::clamp(kTimesItsCost * seconds, kLeast_s, kMost_s);
 }
 
+SaveDue save_due(const SaveFacts& facts) {
+  const bool is_multiple = facts.save_steps > 0 && facts.step % facts.save_steps == 0;
+  if (is_multiple && !facts.is_saved) return SaveDue::kBySteps;
+  if (facts.is_saving) return SaveDue::kNothing;
+  if (facts.is_owed) return SaveDue::kPostponed;
+  const bool may_be_interim = facts.step < facts.last_step && facts.saved_step != facts.step;
+  return may_be_interim && facts.has_time_passed ? SaveDue::kByTime : SaveDue::kNothing;
+}
+
 namespace {
 
 // A save in a hurry must take at most the remaining time divided by this margin, and leave a
@@ -79,35 +88,35 @@ bool Saves::has_saved() const {
          saved_probed_step_ == state_.probed_step;
 }
 
-bool Saves::due_by_steps(int64_t step) const {
-  const int64_t every = options_.save_steps;
-  if (every == 0 || step % every != 0) return false;
-  return saved_step_ != step || (step == state_.step && !has_saved());
-}
-
-// The last step is saved anyway, and not as an interim one.
-bool Saves::due_by_time(int64_t step) const {
-  return !saving_ && step < last_step_ && saved_step_ != step && pace_.due();
-}
-
-bool Saves::due(int64_t step) const {
-  if (!options_.keeps_weights) return false;
-  return due_by_steps(step) || (owes_save_ && !saving_) || due_by_time(step);
+SaveDue Saves::due_at(int64_t step) const {
+  if (!options_.keeps_weights) return SaveDue::kNothing;
+  return save_due({.save_steps = options_.save_steps,
+                   .step = step,
+                   .last_step = last_step_,
+                   .saved_step = saved_step_,
+                   .is_saved = saved_step_ == step && (step != state_.step || has_saved()),
+                   .is_saving = saving_,
+                   .is_owed = owes_save_,
+                   .has_time_passed = pace_.due()});
 }
 
 void Saves::save_when_due() {
-  if (!options_.keeps_weights) return;
-  if (due_by_steps(state_.step)) {
-    owes_save_ = true;
-    if (saving_) take_outcome(checkpoints_.poll(options_.save_patience_s));
-    if (saving_) {
-      log_warning(cat("the checkpoint of step ", saved_step_,
-                      " is still being written: the save of step ", state_.step,
-                      " is postponed until then"));
-    }
+  switch (due_at(state_.step)) {
+    case SaveDue::kNothing:
+      return;
+    case SaveDue::kByTime:
+      return start(/*is_interim=*/pace_.is_chosen());
+    case SaveDue::kPostponed:
+      return save();
+    case SaveDue::kBySteps:
+      break;
   }
-  if (owes_save_ && !saving_) return save();
-  if (due_by_time(state_.step)) start(/*is_interim=*/pace_.is_chosen());
+  owes_save_ = true;
+  if (saving_) take_outcome(checkpoints_.poll(options_.save_patience_s));
+  if (!saving_) return save();
+  log_warning(cat("the checkpoint of step ", saved_step_,
+                  " is still being written: the save of step ", state_.step,
+                  " is postponed until then"));
 }
 
 void Saves::save() {

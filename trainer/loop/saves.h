@@ -43,14 +43,37 @@ class SavePace {
   double began_s_;
 };
 
-// Decides when the loop saves, and handles slow and failed saves. Training does not wait for slow
-// storage: a save that becomes due while an earlier one is being written is postponed until that is
-// done. The checkpoint of the best evaluation cannot be made later, so training waits for the
-// earlier save then. Without TrainingOptions::keeps_weights nothing is saved. Borrows all of its
-// parts. `state` is the loop's. A save that only the time asks for (SavePace) does not become due
-// while another one is being written. If its interval was chosen by its cost, its checkpoint is an
-// interim one: the next checkpoint replaces it. If the save of the best
-// checkpoint fails, its `best` goes back to the best one that was saved.
+// What a loop saves between two updates.
+enum class SaveDue : uint8_t {
+  kNothing,
+  kBySteps,    // the step is a multiple of --save-steps
+  kPostponed,  // a save was postponed, and the save before it has ended
+  kByTime,     // the interval of SavePace has passed
+};
+
+// The state that the decision depends on.
+struct SaveFacts {
+  int64_t save_steps = 0;        // --save-steps; 0: none
+  int64_t step = 0;              // updates so far
+  int64_t last_step = 0;         // with which the job ends; it is saved anyway
+  int64_t saved_step = -1;       // the newest step that was or is being saved; -1: none
+  bool is_saved = false;         // whether that save has the state of `step`
+  bool is_saving = false;        // whether a save is being written
+  bool is_owed = false;          // whether a save was postponed
+  bool has_time_passed = false;  // SavePace::due()
+};
+
+// Decides what is due. A save by time is not postponed: while another save is being written, it is
+// not due.
+SaveDue save_due(const SaveFacts& facts);
+
+// Writes the checkpoints of a loop, and handles slow and failed saves. Training does not wait for
+// slow storage: a save that becomes due while an earlier one is being written is postponed until
+// that is done. The checkpoint of the best evaluation cannot be made later, so training waits for
+// the earlier save then. A save by time whose interval was chosen by its cost makes an interim
+// checkpoint: the next checkpoint replaces it. Without TrainingOptions::keeps_weights nothing is
+// saved. Borrows all of its parts. `state` is the loop's. If the save of the best checkpoint fails,
+// its `best` goes back to the best one that was saved.
 class Saves {
  public:
   // `last_step` is the one with which the job ends.
@@ -62,7 +85,7 @@ class Saves {
   void poll() { take_outcome(checkpoints_.poll()); }
   // Whether the state after `step` updates must be saved, because of --save-steps or the time, or
   // because a save was postponed.
-  bool due(int64_t step) const;
+  bool due(int64_t step) const { return due_at(step) != SaveDue::kNothing; }
   // Saves if that is due now.
   void save_when_due();
   // Waits for the end of the last save and starts a save of the current state.
@@ -90,8 +113,7 @@ class Saves {
   void resume();
 
  private:
-  bool due_by_steps(int64_t step) const;
-  bool due_by_time(int64_t step) const;
+  SaveDue due_at(int64_t step) const;
   void start(bool is_interim);
   void say_interval(const CheckpointReport& report);
   void take_outcome(const std::optional<SaveOutcome>& outcome);

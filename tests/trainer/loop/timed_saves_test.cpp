@@ -54,6 +54,36 @@ TEST(SavePace, ChoosesAHundredTimesTheCostWithinBounds) {
   EXPECT_EQ(pace.interval_s(), 1800);
 }
 
+TEST(SaveDue, FollowsTheStepsUnlessTheirStateIsSaved) {
+  EXPECT_EQ(save_due({.save_steps = 5, .step = 10}), SaveDue::kBySteps);
+  EXPECT_EQ(save_due({.save_steps = 5, .step = 11}), SaveDue::kNothing);
+  EXPECT_EQ(save_due({.step = 10}), SaveDue::kNothing);
+  EXPECT_EQ(save_due({.save_steps = 5, .step = 10, .is_saving = true}), SaveDue::kBySteps);
+  EXPECT_EQ(save_due({.save_steps = 5, .step = 10, .saved_step = 10, .is_saved = true}),
+            SaveDue::kNothing);
+  // The step was saved before its evaluation, which changed the state.
+  EXPECT_EQ(save_due({.save_steps = 5, .step = 10, .saved_step = 10}), SaveDue::kBySteps);
+}
+
+TEST(SaveDue, APostponedSaveWaitsForTheOneBeforeIt) {
+  EXPECT_EQ(save_due({.step = 11, .is_saving = true, .is_owed = true}), SaveDue::kNothing);
+  EXPECT_EQ(save_due({.step = 11, .is_owed = true}), SaveDue::kPostponed);
+}
+
+TEST(SaveDue, TimeCountsBetweenTheOtherSaves) {
+  const SaveFacts facts{.step = 10, .last_step = 20, .saved_step = 5, .has_time_passed = true};
+  EXPECT_EQ(save_due(facts), SaveDue::kByTime);
+  const auto is_nothing = [&](auto change) {
+    SaveFacts changed = facts;
+    change(changed);
+    return save_due(changed) == SaveDue::kNothing;
+  };
+  EXPECT_TRUE(is_nothing([](SaveFacts& f) { f.has_time_passed = false; }));
+  EXPECT_TRUE(is_nothing([](SaveFacts& f) { f.is_saving = true; }));
+  EXPECT_TRUE(is_nothing([](SaveFacts& f) { f.saved_step = 10; }));
+  EXPECT_TRUE(is_nothing([](SaveFacts& f) { f.step = 20; }));  // the last step is saved anyway
+}
+
 // Five updates, each of which takes `update_s_` by the clock.
 class TimedSavesTest : public testing::Test {
  protected:
