@@ -22,7 +22,7 @@
 #include "storage/whole_file.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/parameters.h"
-#include "trainer/loop/parameter_files.h"
+#include "trainer/inputs/parameter_files.h"
 #include "trainer/model/benchmark_step.h"
 #include "trainer/weights/initial_values.h"
 #include "trainer/weights/pretrained.h"

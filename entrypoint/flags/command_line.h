@@ -10,7 +10,7 @@
 #include "storage/base/log.h"
 #include "storage/open_storage.h"
 #include "trainer/corpus/cleaning_rules.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/options.h"
 #include "trainer/model/update.h"
 #include "trainer/text/training/tokenizer_trainer.h"
 

@@ -10,7 +10,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
-#include "trainer/loop/load_model.h"
+#include "trainer/inputs/load_model.h"
 #include "trainer/model/task.h"
 #include "trainer/tasks/glue.h"
 

@@ -7,7 +7,7 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/flags/flag_table.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/options.h"
 #include "trainer/model/task.h"
 
 namespace berth {

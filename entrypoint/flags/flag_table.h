@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "entrypoint/flags/flag_value.h"
-#include "trainer/loop/options.h"
-#include "trainer/loop/setting.h"
+#include "trainer/inputs/options.h"
+#include "trainer/inputs/setting.h"
 #include "trainer/model/task.h"
 
 namespace berth {

@@ -7,7 +7,7 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/platform/platform.h"
-#include "trainer/loop/setting.h"
+#include "trainer/inputs/setting.h"
 
 namespace berth {
 

@@ -21,10 +21,10 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/job_directory.h"
-#include "trainer/loop/load_data.h"
-#include "trainer/loop/parameter_files.h"
-#include "trainer/loop/peeked_source.h"
+#include "trainer/inputs/job_directory.h"
+#include "trainer/inputs/load_data.h"
+#include "trainer/inputs/parameter_files.h"
+#include "trainer/inputs/peeked_source.h"
 #include "trainer/model/config.h"
 
 namespace berth {

@@ -11,8 +11,8 @@
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
 #include "trainer/distributed/gloo_communicator.h"
-#include "trainer/loop/job_directory.h"
-#include "trainer/loop/job_record.h"
+#include "trainer/inputs/job_directory.h"
+#include "trainer/inputs/job_record.h"
 
 namespace berth {
 namespace {

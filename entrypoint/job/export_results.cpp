@@ -8,7 +8,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 #include "trainer/loop/results.h"
 #include "trainer/model/architecture.h"
 #include "trainer/model/config.h"

@@ -7,9 +7,9 @@
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/job.h"
 #include "storage/storage.h"
+#include "trainer/inputs/load_model.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
-#include "trainer/loop/load_model.h"
 #include "trainer/loop/results.h"
 
 namespace berth {

@@ -11,9 +11,9 @@
 #include "entrypoint/memory/memory_budget.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/inputs/job_record.h"
+#include "trainer/inputs/sentence_files.h"
 #include "trainer/loop/checkpoint.h"
-#include "trainer/loop/job_record.h"
-#include "trainer/loop/sentence_files.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {

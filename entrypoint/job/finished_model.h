@@ -7,9 +7,9 @@
 #include "entrypoint/job/resolve_settings.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
-#include "trainer/loop/data_source.h"
-#include "trainer/loop/load_data.h"
-#include "trainer/loop/load_model.h"
+#include "trainer/inputs/data_source.h"
+#include "trainer/inputs/load_data.h"
+#include "trainer/inputs/load_model.h"
 
 namespace berth {
 

@@ -3,7 +3,7 @@
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/report/final_report.h"
 #include "storage/storage.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 #include "trainer/model/task.h"
 
 namespace berth {

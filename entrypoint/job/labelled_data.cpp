@@ -10,7 +10,7 @@
 #include "trainer/data/cell_text.h"
 #include "trainer/data/joined_documents.h"
 #include "trainer/data/masking.h"
-#include "trainer/loop/load_model.h"
+#include "trainer/inputs/load_model.h"
 
 namespace berth {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "storage/fenced_storage.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 
 namespace berth {
 

@@ -15,8 +15,8 @@
 #include "storage/expand.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/data_source.h"
-#include "trainer/loop/model_folder.h"
+#include "trainer/inputs/data_source.h"
+#include "trainer/inputs/model_folder.h"
 
 namespace berth {
 namespace {

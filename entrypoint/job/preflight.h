@@ -1,8 +1,8 @@
 #pragma once
 
 #include "entrypoint/flags/command_line.h"
-#include "trainer/loop/data_source.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/data_source.h"
+#include "trainer/inputs/options.h"
 
 namespace berth {
 

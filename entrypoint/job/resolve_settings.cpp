@@ -18,8 +18,8 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/whole_file.h"
 #include "trainer/data/label_form.h"
-#include "trainer/loop/job_directory.h"
-#include "trainer/loop/load_model.h"
+#include "trainer/inputs/job_directory.h"
+#include "trainer/inputs/load_model.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/text/tokenizer.h"
 

@@ -6,9 +6,9 @@
 
 #include "entrypoint/flags/command_line.h"
 #include "entrypoint/job/earlier_job.h"
-#include "trainer/loop/data_source.h"
-#include "trainer/loop/load_data.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/data_source.h"
+#include "trainer/inputs/load_data.h"
+#include "trainer/inputs/options.h"
 #include "trainer/model/task.h"
 #include "trainer/text/tokenizer.h"
 

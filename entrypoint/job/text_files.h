@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "trainer/loop/data_source.h"
+#include "trainer/inputs/data_source.h"
 #include "trainer/text/training/word_counts.h"
 
 namespace berth {

@@ -8,8 +8,8 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/report/html/job_page.h"
 #include "trainer/data/dataset.h"
+#include "trainer/inputs/options.h"
 #include "trainer/loop/observer.h"
-#include "trainer/loop/options.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {

@@ -6,8 +6,8 @@
 #include "entrypoint/memory/memory_budget.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
+#include "trainer/inputs/options.h"
 #include "trainer/loop/memory_estimate.h"
-#include "trainer/loop/options.h"
 
 namespace berth {
 

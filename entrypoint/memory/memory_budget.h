@@ -10,8 +10,8 @@
 
 #include "storage/base/process_resources.h"
 #include "trainer/engine/device.h"
+#include "trainer/inputs/options.h"
 #include "trainer/loop/memory_estimate.h"
-#include "trainer/loop/options.h"
 #include "trainer/model/batch.h"
 
 namespace berth {

@@ -13,8 +13,8 @@
 #include "storage/base/thread_pool.h"
 #include "storage/storage.h"
 #include "trainer/data/features.h"
-#include "trainer/loop/data_source.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/data_source.h"
+#include "trainer/inputs/options.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {

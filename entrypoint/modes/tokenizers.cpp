@@ -21,7 +21,7 @@
 #include "storage/base/thread_pool.h"
 #include "storage/formats/text_lines.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/data_source.h"
+#include "trainer/inputs/data_source.h"
 #include "trainer/text/load_tokenizer.h"
 #include "trainer/text/tokenizer.h"
 #include "trainer/text/training/tokenizer_trainer.h"

@@ -22,7 +22,7 @@
 #include "storage/expand.h"
 #include "storage/google/timestamp.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 
 namespace berth {
 namespace {

@@ -14,7 +14,7 @@
 #include "storage/base/text.h"
 #include "storage/file_lock.h"
 #include "trainer/engine/device.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 
 namespace berth {
 namespace {

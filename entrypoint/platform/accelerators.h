@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "entrypoint/platform/platform.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/options.h"
 #include "trainer/xla/pjrt/client_options.h"
 
 namespace berth {

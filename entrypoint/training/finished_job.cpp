@@ -13,10 +13,10 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/inputs/job_record.h"
+#include "trainer/inputs/parameter_files.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/checkpoint_folder.h"
-#include "trainer/loop/job_record.h"
-#include "trainer/loop/parameter_files.h"
 #include "trainer/loop/results.h"
 
 namespace berth {

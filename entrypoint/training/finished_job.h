@@ -10,8 +10,8 @@
 #include "entrypoint/job/labelled_data.h"
 #include "storage/base/json.h"
 #include "storage/storage.h"
+#include "trainer/inputs/job_directory.h"
 #include "trainer/loop/evaluate.h"
-#include "trainer/loop/job_directory.h"
 #include "trainer/model/task.h"
 
 namespace berth {

@@ -19,7 +19,7 @@
 #include "storage/base/text.h"
 #include "storage/open_storage.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 #include "trainer/tasks/task_results.h"
 
 namespace berth {

@@ -15,7 +15,7 @@
 #include "storage/file_lock.h"
 #include "storage/storage.h"
 #include "trainer/engine/device.h"
-#include "trainer/loop/load_model.h"
+#include "trainer/inputs/load_model.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/probes.h"
 

@@ -12,9 +12,9 @@
 #include "storage/storage.h"
 #include "trainer/data/dataset.h"
 #include "trainer/engine/device.h"
-#include "trainer/loop/load_data.h"
-#include "trainer/loop/load_model.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/load_data.h"
+#include "trainer/inputs/load_model.h"
+#include "trainer/inputs/options.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {

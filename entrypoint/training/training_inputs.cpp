@@ -13,7 +13,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "trainer/loop/schedule.h"
+#include "trainer/inputs/schedule.h"
 
 namespace berth {
 namespace {

@@ -10,9 +10,9 @@
 #include "entrypoint/training/job_probes.h"
 #include "entrypoint/training/teacher.h"
 #include "trainer/data/dataset.h"
+#include "trainer/inputs/job_record.h"
+#include "trainer/inputs/load_model.h"
 #include "trainer/loop/evaluate.h"
-#include "trainer/loop/job_record.h"
-#include "trainer/loop/load_model.h"
 
 namespace berth {
 

@@ -11,8 +11,8 @@
 #include "storage/base/log.h"
 #include "storage/base/process_resources.h"
 #include "storage/base/text.h"
+#include "trainer/inputs/job_directory.h"
 #include "trainer/loop/checkpoint_folder.h"
-#include "trainer/loop/job_directory.h"
 #include "trainer/loop/saves.h"
 #include "trainer/tasks/task_results.h"
 

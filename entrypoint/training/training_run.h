@@ -10,9 +10,9 @@
 #include "entrypoint/training/training_inputs.h"
 #include "entrypoint/training/training_plan.h"
 #include "trainer/engine/device.h"
+#include "trainer/inputs/job_directory.h"
+#include "trainer/inputs/job_record.h"
 #include "trainer/loop/checkpoint.h"
-#include "trainer/loop/job_directory.h"
-#include "trainer/loop/job_record.h"
 #include "trainer/loop/train.h"
 #include "trainer/loop/training_state.h"
 

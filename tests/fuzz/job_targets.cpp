@@ -22,9 +22,9 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/objects_in_memory.h"
 #include "tests/support/well_formed.h"
+#include "trainer/inputs/job_record.h"
+#include "trainer/inputs/sentence_files.h"
 #include "trainer/loop/checkpoint_folder.h"
-#include "trainer/loop/job_record.h"
-#include "trainer/loop/sentence_files.h"
 #include "trainer/model/config.h"
 #include "trainer/weights/adapters.h"
 

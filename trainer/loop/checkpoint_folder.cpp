@@ -14,7 +14,7 @@
 #include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/job_directory.h"
+#include "trainer/inputs/job_directory.h"
 
 namespace berth {
 namespace {

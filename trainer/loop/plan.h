@@ -5,7 +5,7 @@
 
 #include "trainer/data/batcher.h"
 #include "trainer/data/dataset.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/options.h"
 
 namespace berth {
 

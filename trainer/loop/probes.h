@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "trainer/engine/engine.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/options.h"
 #include "trainer/loop/plan.h"
 #include "trainer/loop/training_state.h"
 

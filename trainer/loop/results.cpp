@@ -10,7 +10,7 @@
 #include "storage/base/process_resources.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
-#include "trainer/loop/parameter_files.h"
+#include "trainer/inputs/parameter_files.h"
 #include "trainer/model/config.h"
 #include "trainer/model/generator.h"
 #include "trainer/model/part_names.h"

@@ -7,10 +7,10 @@
 
 #include "storage/base/clock.h"
 #include "trainer/engine/engine.h"
+#include "trainer/inputs/options.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
-#include "trainer/loop/options.h"
 #include "trainer/loop/training_state.h"
 
 namespace berth {

@@ -15,9 +15,9 @@
 #include "storage/base/text.h"
 #include "trainer/data/batcher.h"
 #include "trainer/engine/engine.h"
+#include "trainer/inputs/schedule.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/saves.h"
-#include "trainer/loop/schedule.h"
 #include "trainer/model/training_flops.h"
 
 namespace berth {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "entrypoint/report/html/job_history.h"
-#include "trainer/loop/job_record.h"
+#include "trainer/inputs/job_record.h"
 
 namespace berth {
 

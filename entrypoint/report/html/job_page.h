@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "entrypoint/report/html/job_history.h"
-#include "trainer/loop/job_record.h"
+#include "trainer/inputs/job_record.h"
 #include "trainer/loop/observer.h"
 #include "trainer/model/task.h"
 #include "trainer/tasks/evaluator.h"

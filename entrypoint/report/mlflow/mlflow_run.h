@@ -15,8 +15,8 @@
 #include "storage/base/thread_pool.h"
 #include "storage/http/http_client.h"
 #include "storage/storage.h"
+#include "trainer/inputs/setting.h"
 #include "trainer/loop/observer.h"
-#include "trainer/loop/setting.h"
 
 namespace berth {
 

@@ -9,7 +9,7 @@
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/earlier_job.h"
 #include "storage/base/json.h"
-#include "trainer/loop/job_record.h"
+#include "trainer/inputs/job_record.h"
 
 namespace berth {
 namespace {

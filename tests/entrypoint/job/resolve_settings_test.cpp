@@ -13,7 +13,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
-#include "trainer/loop/data_source.h"
+#include "trainer/inputs/data_source.h"
 
 namespace berth {
 namespace {

@@ -11,7 +11,7 @@
 #include "storage/whole_file.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
-#include "trainer/loop/job_record.h"
+#include "trainer/inputs/job_record.h"
 
 namespace berth {
 namespace {

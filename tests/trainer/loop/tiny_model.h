@@ -6,7 +6,7 @@
 
 #include "tests/support/tiny_config.h"
 #include "trainer/cpu/cpu_device.h"
-#include "trainer/loop/options.h"
+#include "trainer/inputs/options.h"
 #include "trainer/weights/initial_values.h"
 
 namespace berth {

@@ -10,7 +10,7 @@
 #include "tests/support/largest.h"
 #include "tests/trainer/cpu/network/recorded_model.h"
 #include "trainer/cpu/optimizer.h"
-#include "trainer/loop/schedule.h"
+#include "trainer/inputs/schedule.h"
 
 namespace berth {
 namespace {

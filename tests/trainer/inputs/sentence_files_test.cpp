@@ -1,0 +1,283 @@
+#include "trainer/inputs/sentence_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "storage/archived_storage.h"
+#include "storage/local_storage.h"
+#include "tests/support/captured_log.h"
+#include "tests/support/scratch_directory.h"
+#include "tests/support/tar_bytes.h"
+#include "tests/support/throws_code.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One module of modules.json.
+std::string module_of(const std::string& path, const std::string& type) {
+  return R"({"idx": 0, "name": "0", "path": ")" + path + R"(", "type": ")" + type + "\"}";
+}
+
+class SentenceFilesTest : public testing::Test {
+ protected:
+  SentenceFilesTest() {
+    for (const char* folder : {"model/1_Pooling", "old/0_Transformer", "old/1_Pooling"}) {
+      fs::create_directories(scratch_ / folder);
+    }
+    for (const char* folder : {"model", "old/0_Transformer"}) {
+      const std::string path = scratch_ / folder;
+      write_text(path + "/config.json", "{}");
+      write_text(path + "/model.safetensors", "");
+    }
+  }
+  void write_modules(const std::string& folder, const std::vector<std::string>& modules) {
+    std::string list;
+    for (const std::string& module : modules) list += (list.empty() ? "" : ", ") + module;
+    write_text(scratch_ / (folder + "/modules.json"), "[" + list + "]");
+  }
+  void write_pooling(const std::string& config) {
+    write_modules("model", {module_of("", "sentence_transformers.models.Transformer"),
+                            module_of("1_Pooling", "sentence_transformers.models.Pooling")});
+    write_text(scratch_ / "model/1_Pooling/config.json", config);
+  }
+  SentenceFiles read(const std::string& model = "model") {
+    ModelFolder folder(*storage_, {.model = scratch_ / model});
+    return read_sentence_files(folder);
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<Storage> storage_ = make_archived_storage(make_local_storage());
+};
+
+TEST_F(SentenceFilesTest, AFolderMayHaveNone) {
+  const SentenceFiles files = read();
+  EXPECT_FALSE(files.is_there);
+  EXPECT_EQ(files.pooling, std::nullopt);
+  EXPECT_EQ(files.max_seq_length, std::nullopt);
+}
+
+TEST_F(SentenceFilesTest, ModulesSayPoolingAndNormalization) {
+  write_pooling(
+      R"({"word_embedding_dimension": 8, "pooling_mode_cls_token": true,
+          "pooling_mode_mean_tokens": false, "pooling_mode_max_tokens": false})");
+  write_modules("model", {module_of("", "sentence_transformers.models.Transformer"),
+                          module_of("1_Pooling", "sentence_transformers.models.Pooling"),
+                          module_of("2_Normalize", "sentence_transformers.models.Normalize")});
+  write_text(scratch_ / "model/sentence_bert_config.json",
+             R"({"max_seq_length": 256, "do_lower_case": false})");
+  const SentenceFiles files = read();
+  EXPECT_TRUE(files.is_there);
+  EXPECT_EQ(files.pooling, Pooling::kCls);
+  EXPECT_TRUE(files.normalizes);
+  EXPECT_EQ(files.max_seq_length, 256);
+}
+
+TEST_F(SentenceFilesTest, NewerFoldersNameThePoolingAndTheTokenizersLength) {
+  write_pooling(R"({"embedding_dimension": 8, "pooling_mode": "max", "include_prompt": true})");
+  write_text(scratch_ / "model/sentence_bert_config.json",
+             R"({"transformer_task": "feature-extraction"})");
+  write_text(scratch_ / "model/tokenizer_config.json", R"({"model_max_length": 128})");
+  EXPECT_EQ(read().pooling, Pooling::kMax);
+  EXPECT_EQ(read().max_seq_length, 128);
+}
+
+TEST_F(SentenceFilesTest, OlderFoldersKeepTheEncoderInAFolderOfItsOwn) {
+  write_modules("old", {module_of("0_Transformer", "sentence_transformers.models.Transformer"),
+                        module_of("1_Pooling", "sentence_transformers.models.Pooling")});
+  write_text(scratch_ / "old/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  write_text(scratch_ / "old/0_Transformer/sentence_bert_config.json", R"({"max_seq_length": 64})");
+  ModelFolder folder(*storage_, {.model = scratch_ / "old"});
+  EXPECT_EQ(folder.config_json(), "{}");
+  EXPECT_EQ(read("old").pooling, Pooling::kMean);
+  EXPECT_EQ(read("old").max_seq_length, 64);
+}
+
+TEST_F(SentenceFilesTest, AnArchiveMayHoldAnOlderFolder) {
+  write_text(scratch_ / "old.tar",
+             TarBytes()
+                 .file("all/modules.json",
+                       "[" + module_of("1_Pooling", "sentence_transformers.models.Pooling") + "]")
+                 .file("all/0_Transformer/config.json", "{3}")
+                 .file("all/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})")
+                 .end());
+  ModelFolder folder(*storage_, {.model = scratch_ / "old.tar"});
+  EXPECT_EQ(folder.config_json(), "{3}");
+  EXPECT_EQ(read_sentence_files(folder).pooling, Pooling::kCls);
+}
+
+TEST_F(SentenceFilesTest, ALengthWithoutLimitIsNone) {
+  write_text(scratch_ / "model/tokenizer_config.json",
+             R"({"model_max_length": 1000000000000000019884624838656})");
+  EXPECT_EQ(read().max_seq_length, std::nullopt);
+}
+
+TEST_F(SentenceFilesTest, WhatIsNotComputedIsRefused) {
+  for (const char* config :
+       {R"({"pooling_mode_weightedmean_tokens": true})", R"({"pooling_mode": "lasttoken"})"}) {
+    write_pooling(config);
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "does not compute the pooling"));
+  }
+  for (const char* config :
+       {R"({"pooling_mode_cls_token": true, "pooling_mode_max_tokens": true})", "{}", "[]"}) {
+    write_pooling(config);
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "exactly one pooling"));
+  }
+  write_modules("model", {module_of("2_Dense", "sentence_transformers.models.Dense")});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "Dense"));
+}
+
+TEST_F(SentenceFilesTest, ALengthThatIsNoneIsRefused) {
+  write_pooling(R"({"pooling_mode": "mean"})");
+  const std::string encoder = scratch_ / "model/sentence_bert_config.json";
+  for (const char* length : {"2", "\"8\"", "8.0", "-1", "[8]", "true"}) {
+    write_text(encoder, std::string(R"({"max_seq_length": )") + length + "}");
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"max_seq_length\" is")) << length;
+  }
+  write_text(encoder, R"({"max_seq_length": null})");
+  write_text(scratch_ / "model/tokenizer_config.json", R"({"max_len": 9})");
+  EXPECT_EQ(read().max_seq_length, 9);
+  write_text(scratch_ / "model/tokenizer_config.json", R"({"model_max_length": "9"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"model_max_length\" is"));
+}
+
+TEST_F(SentenceFilesTest, TheFirstConfigurationOfTheEncoderCounts) {
+  write_pooling(R"({"pooling_mode": "mean"})");
+  write_text(scratch_ / "model/sentence_bert_config.json", R"({"max_seq_length": 12})");
+  write_text(scratch_ / "model/sentence_roberta_config.json",
+             R"({"max_seq_length": 6, "do_lower_case": true})");
+  EXPECT_EQ(read().max_seq_length, 12);
+  EXPECT_FALSE(read().lowers_case);
+  write_text(scratch_ / "model/sentence_bert_config.json", "{}");
+  EXPECT_EQ(read().max_seq_length, 6);
+  EXPECT_TRUE(read().lowers_case);
+}
+
+TEST_F(SentenceFilesTest, ModulesOfOtherPackagesAndInAnotherOrderAreRefused) {
+  const std::string pooling = module_of("1_Pooling", "sentence_transformers.models.Pooling");
+  const std::string encoder = module_of("", "sentence_transformers.models.Transformer");
+  const std::string unit = module_of("2_Normalize", "sentence_transformers.models.Normalize");
+  write_pooling(R"({"pooling_mode": "mean"})");
+  write_modules("model", {module_of("", "custom_st.Transformer"), pooling});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"custom_st.Transformer\""));
+  write_modules("model", {encoder, unit, pooling});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "another place"));
+  write_modules("model", {encoder, pooling, pooling});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "another place"));
+  write_modules("model", {encoder});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "no Pooling"));
+  write_modules(
+      "model",
+      {module_of("", "sentence_transformers.base.modules.transformer.Transformer"),
+       module_of("1_Pooling", "sentence_transformers.sentence_transformer.modules.pooling.Pooling"),
+       unit, unit});
+  EXPECT_TRUE(read().normalizes);
+}
+
+TEST_F(SentenceFilesTest, APoolingWithoutItsFileIsRefused) {
+  write_modules("model", {module_of("", "sentence_transformers.models.Transformer"),
+                          module_of("1_Pooling", "sentence_transformers.models.Pooling")});
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kNotFound, "1_Pooling/config.json"));
+}
+
+TEST_F(SentenceFilesTest, WhatIsNotJsonIsCorrupt) {
+  write_text(scratch_ / "model/modules.json", "[{");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kCorrupt, "not JSON"));
+}
+
+TEST_F(SentenceFilesTest, WhatIsWrittenIsReadBack) {
+  for (const Pooling pooling : {Pooling::kMean, Pooling::kCls, Pooling::kMax}) {
+    const bool normalizes = pooling == Pooling::kMax;
+    const ModelConfig config{
+        .hidden_size = 8, .pooling = pooling, .normalizes_embeddings = normalizes};
+    write_sentence_files(*storage_, Uri::parse(scratch_ / "model"), config, 77);
+    const SentenceFiles files = read();
+    EXPECT_TRUE(files.is_there);
+    EXPECT_EQ(files.pooling, pooling);
+    EXPECT_EQ(files.normalizes, normalizes);
+    EXPECT_EQ(files.max_seq_length, 77);
+  }
+}
+
+TEST_F(SentenceFilesTest, APromptIsWarnedOf) {
+  write_pooling(R"({"pooling_mode_mean_tokens": true})");
+  write_text(scratch_ / "model/config_sentence_transformers.json",
+             R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
+  CapturedLog log;
+  read();
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("default prompt"));
+}
+
+TEST_F(SentenceFilesTest, EveryKeyIsReadOrRefusedByName) {
+  write_pooling(R"({"pooling_mode": "mean", "include_prompt": true})");
+  const std::string config = scratch_ / "model/config_sentence_transformers.json";
+  const std::string encoder = scratch_ / "model/sentence_bert_config.json";
+  write_text(encoder, R"({"max_seq_length": 32, "do_lower_case": true})");
+  write_text(config, R"({"truncate_dim": 16, "similarity_fn_name": "dot"})");
+  const SentenceFiles files = read();
+  EXPECT_TRUE(files.lowers_case);
+  EXPECT_EQ(files.truncate_dim, 16);
+  EXPECT_EQ(files.similarity, "dot");
+  write_text(encoder, R"({"transformer_task": "fill-mask"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"transformer_task\" is \"fill-mask\""));
+  write_text(encoder, "{}");
+  write_text(config, R"({"model_type": "CrossEncoder"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"model_type\""));
+  write_text(config, R"({"truncate_dim": "16"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "truncate_dim"));
+  write_text(config, R"({"hidden_secret": 1})");
+  CapturedLog log;
+  read();
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("hidden_secret"));
+}
+
+TEST_F(SentenceFilesTest, ATrainingKeepsPromptsAndDimensions) {
+  write_pooling(R"({"pooling_mode_mean_tokens": true})");
+  write_text(scratch_ / "model/config_sentence_transformers.json",
+             R"({"prompts": {"query": "query: "}, "default_prompt_name": "query",
+                 "truncate_dim": 4, "__version__": {"pytorch": "1"}})");
+  write_text(scratch_ / "model/sentence_bert_config.json", R"({"do_lower_case": true})");
+  const SentenceFiles files = read();
+  fs::create_directories(std::string(scratch_ / "made"));
+  write_sentence_files(*storage_, Uri::parse(scratch_ / "made"), {.hidden_size = 8}, 64, files);
+  write_text(scratch_ / "made/config.json", "{}");
+  write_text(scratch_ / "made/model.safetensors", "");
+  const SentenceFiles made = read("made");
+  EXPECT_EQ(made.truncate_dim, 4);
+  EXPECT_EQ(made.prompt, "query: ");
+  EXPECT_TRUE(made.lowers_case);
+  EXPECT_EQ(made.max_seq_length, 64);
+}
+
+TEST_F(SentenceFilesTest, ACopyIsReadLikeTheOriginal) {
+  write_modules("old", {module_of("0_Transformer", "sentence_transformers.models.Transformer"),
+                        module_of("1_Pooling", "sentence_transformers.models.Pooling"),
+                        module_of("2_Normalize", "sentence_transformers.models.Normalize")});
+  write_text(scratch_ / "old/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})");
+  write_text(scratch_ / "old/0_Transformer/sentence_bert_config.json", R"({"max_seq_length": 77})");
+  write_text(scratch_ / "old/config_sentence_transformers.json",
+             R"({"prompts": {"q": "query: "}})");
+  ModelFolder original(*storage_, {.model = scratch_ / "old"});
+  copy_sentence_files(original, *storage_, Uri::parse(scratch_ / "model"));
+  const SentenceFiles files = read("model");  // whose encoder is not in a folder of its own
+  EXPECT_EQ(files.pooling, Pooling::kCls);
+  EXPECT_TRUE(files.normalizes);
+  EXPECT_EQ(files.max_seq_length, 77);
+  EXPECT_EQ(read_text(scratch_ / "model/config_sentence_transformers.json"),
+            R"({"prompts": {"q": "query: "}})");
+}
+
+TEST_F(SentenceFilesTest, NoModuleLiesOutsideTheFolder) {
+  for (const char* path : {"../x", "/x", "a/../../x", ""}) {
+    write_modules("model", {module_of(path, "sentence_transformers.models.Pooling")});
+    ModelFolder folder(*storage_, {.model = scratch_ / "model"});
+    EXPECT_THAT([&] { copy_sentence_files(folder, *storage_, Uri::parse(scratch_ / "copy")); },
+                ThrowsCode(Code::kCorrupt));
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,323 @@
+#include "trainer/inputs/load_model.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/known_keys.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/formats/tfrecord.h"
+#include "trainer/model/config_keys.h"
+#include "trainer/model/generator.h"
+#include "trainer/model/part_names.h"
+#include "trainer/text/load_tokenizer.h"
+#include "trainer/text/tokenizer.h"
+#include "trainer/weights/initial_values.h"
+#include "trainer/weights/pretrained.h"
+
+namespace berth {
+namespace {
+
+// Warns that a trained head gets other labels. Both have the same number of labels.
+void warn_of_new_labels(const std::vector<std::string>& own,
+                        const std::vector<std::string>& replaced) {
+  if (own.size() != replaced.size() || are_placeholders(own)) return;
+  log_warning("the model's labels are not the data's; the data's names replace them, by position");
+}
+
+// Warns of settings in config.json that berth does not use.
+void warn_of_keys(const std::string& config_json, const std::string& name) {
+  const Json object = parse_json(config_json);
+  const std::vector<std::string> unknown = check_keys(object, config_keys());
+  if (!unknown.empty()) {
+    log_warning(
+        cat(name, " has keys that berth does not know and leaves out: ", listed_keys(unknown)));
+  }
+  if (object.contains("auto_map") && !object.contains("n_embd")) {
+    log_warning(cat(name,
+                    " names code of its own for the model (auto_map), which berth does not "
+                    "run: it computes what transformers has for this model_type"));
+  }
+}
+
+// The last layer of the config's head, if the classes decide its shape.
+std::string classifier_of(const ModelConfig& config) {
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+      return sequence_head_names(config).classifier;
+    case HeadRows::kTokens:
+      return token_head_name(config);
+    default:
+      return "";
+  }
+}
+
+// The class with a head that saved the model: "BertForMultipleChoice". "" where it names an encoder
+// or none.
+std::string saved_class(const ModelConfig& config) {
+  const Json source = parse_json(config.source_json);
+  if (!source.is_object() || !source.contains("architectures")) return "";
+  const Json& names = source["architectures"];
+  const bool has_name = names.is_array() && !names.empty() && names.front().is_string();
+  const std::string name = has_name ? names.front().get<std::string>() : "";
+  return name.ends_with("Model") ? "" : name;
+}
+
+// Throws where the model's regression has several outputs.
+void require_one_score(const ModelConfig& config, const std::string& file) {
+  if (config.task != Task::kRegression || config.source_json.empty()) return;
+  const ModelConfig source = parse_config(config.source_json);
+  if (source.saved_task != Task::kRegression || source.labels.size() <= 1) return;
+  throw Error(Code::kBadData,
+              cat("the model's regression has ", source.labels.size(),
+                  " outputs (problem_type, num_labels), and berth's has one"),
+              file, "give a model whose num_labels is 1");
+}
+
+TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options) {
+  TensorRules rules{.classifier = classifier_of(config),
+                    .ignores_mismatched_sizes = options.ignores_mismatched_sizes};
+  if (rules.classifier.empty() || config.source_json.empty()) return rules;
+  const std::optional<Task>& saved = config.saved_task;
+  if (!saved) {  // a class with a head that no task of berth has
+    rules.classifier_is_new = !saved_class(config).empty();
+    return rules;
+  }
+  if (*saved == config.task) return rules;
+  // Files of classifiers with several labels may not say so; the same names mean the same head
+  // then.
+  const Json source = parse_json(config.source_json);
+  const bool names_problem = source.contains("problem_type") && !source["problem_type"].is_null();
+  const bool same_rows = traits(*saved).rows == traits(config.task).rows &&
+                         traits(*saved).has_classes && traits(config.task).has_classes;
+  const std::vector<std::string> own = parse_config(config.source_json).labels;
+  const bool is_open = same_rows && !names_problem;
+  const bool same_labels = own == config.labels || in_order_of(own, config.labels) == config.labels;
+  rules.classifier_is_new = !(is_open && same_labels);
+  if (is_open && !rules.classifier_is_new) {
+    log_info(
+        cat("config.json does not say whether texts have one label or several "
+            "(problem_type): the model's head is used for ",
+            task_name(config.task)));
+  }
+  return rules;
+}
+
+// Whether the config's head predicts masked tokens by the word embeddings.
+bool is_tied(const ModelConfig& config) {
+  return traits(config.task).rows == HeadRows::kMasked && config.ties_word_embeddings;
+}
+
+}  // namespace
+
+bool are_placeholders(const std::vector<std::string>& labels) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] != "LABEL_" + std::to_string(i)) return false;
+  }
+  return true;
+}
+
+bool needs_tokenizer(const DataOptions& data) {
+  const auto is_of_texts = [](const std::string& path) {
+    return !path.empty() && !names_records(without_compression_suffix(last_part(path)));
+  };
+  const bool names_any = !data.train_data_file.empty() || !data.eval_data_file.empty() ||
+                         !data.predict_data_file.empty();
+  return !names_any || is_of_texts(data.train_data_file) || is_of_texts(data.eval_data_file) ||
+         is_of_texts(data.predict_data_file);
+}
+
+ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options,
+                                const DataOptions& data) {
+  ModelDescription model;
+  const std::string config_json = folder.config_json();
+  const std::string config_name =
+      options.model_config.empty() ? folder.name() + ": its configuration" : options.model_config;
+  try {
+    model.config = parse_config(config_json);
+  } catch (const Error& error) {
+    throw error.at(config_name);
+  }
+  warn_of_keys(config_json, config_name);
+  try {
+    model.tokenizer =
+        load_tokenizer([&](std::string_view name) { return folder.text(name); },
+                       {.do_lower_case = options.do_lower_case}, &model.tokenizer_rules);
+  } catch (const Error& error) {
+    const Error named = error.at(options.vocab_file.empty() ? folder.name() : options.vocab_file);
+    if (error.code() != Code::kNotFound || needs_tokenizer(data)) throw named;
+    model.tokenizer = std::make_unique<NoTokenizer>(named);
+  }
+  if (model.tokenizer->vocab_size() > model.config.vocab_size) {
+    throw Error(Code::kUsage,
+                cat("the vocabulary has ", model.tokenizer->vocab_size(),
+                    " pieces, but the configuration's vocab_size is ", model.config.vocab_size),
+                config_name, "use the vocab.txt that belongs to the model");
+  }
+  // Vocabularies are padded to multiples of 128 at most.
+  const int64_t pieces = model.tokenizer->vocab_size();
+  const int64_t unused = model.config.vocab_size - pieces;
+  if (pieces > 0 && (unused >= 128 || unused * 8 > model.config.vocab_size)) {
+    log_warning(cat("the tokenizer has ", pieces, " pieces, but the model's vocabulary ",
+                    model.config.vocab_size,
+                    ": if the two do not belong together, the ids mean other words"));
+  }
+  if (data.max_seq_length > model.config.max_sequence_length()) {
+    throw Error(Code::kUsage,
+                cat("--max-seq-length ", data.max_seq_length, " exceeds the model's ",
+                    model.config.max_sequence_length(), " positions"),
+                config_name);
+  }
+  return model;
+}
+
+void use_sentence_files(ModelFolder& folder, const ModelOptions& options, SentenceFiles files,
+                        ModelDescription& model) {
+  if (files.lowers_case) {
+    model.tokenizer =
+        load_tokenizer([&](std::string_view name) { return folder.text(name); },
+                       {.do_lower_case = options.do_lower_case, .lowers_first = true});
+    model.tokenizer_rules.emplace_back("do_lower_case of sentence_bert_config.json counts");
+  }
+  model.sentences = std::move(files);
+}
+
+std::vector<std::string> choose_labels(const ModelConfig& config,
+                                       const std::vector<std::string>& data_labels) {
+  const std::vector<std::string>& own = config.labels;
+  if (own.empty() || are_placeholders(own)) return data_labels;
+  const bool covers = std::all_of(data_labels.begin(), data_labels.end(), [&](const auto& label) {
+    return std::find(own.begin(), own.end(), label) != own.end();
+  });
+  if (covers) return own;
+  if (const auto ordered = in_order_of(own, data_labels)) {
+    log_info(
+        "the model's labels have the data's names but for capital letters: each output keeps its "
+        "label, in the data's spelling");
+    return *ordered;
+  }
+  warn_of_new_labels(own, data_labels);
+  return data_labels;
+}
+
+std::optional<std::vector<std::string>> in_order_of(const std::vector<std::string>& labels,
+                                                    const std::vector<std::string>& known) {
+  if (labels.size() != known.size()) return std::nullopt;
+  std::vector<std::string> ordered;
+  for (const std::string& label : labels) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+      return lower_ascii(name) == lower_ascii(label);
+    });
+    if (found == known.end()) return std::nullopt;
+    if (std::find(ordered.begin(), ordered.end(), *found) != ordered.end()) return std::nullopt;
+    ordered.push_back(*found);
+  }
+  return ordered;
+}
+
+std::vector<std::string> order_labels(const ModelConfig& config,
+                                      const std::vector<std::string>& known) {
+  if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
+  warn_of_new_labels(config.labels, known);
+  return known;
+}
+
+std::vector<std::string> evaluation_labels(const ModelConfig& config) {
+  if (!are_placeholders(config.labels)) return config.labels;
+  std::vector<std::string> numbers;
+  for (size_t i = 0; i < config.labels.size(); ++i) numbers.push_back(std::to_string(i));
+  return numbers;
+}
+
+void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
+                     std::vector<std::string>& rules) {
+  if (!is_tied(config) || options.init == Init::kRandom) return;
+  const ModelParameters* found = folder.peek_parameters();
+  if (found == nullptr) return;
+  OwnDecoder own;
+  try {
+    own = find_own_decoder(*found->tensors, parameter_table(config), masked_lm_head_names(config));
+  } catch (const Error& error) {
+    throw error.at(found->file);
+  }
+  if (own.weight) {
+    config.ties_word_embeddings = false;
+    rules.emplace_back(kOwnDecoderRule);
+    log_warning(cat(found->file,
+                    " has a decoder that differs from the word embeddings, although the "
+                    "configuration ties them (tie_word_embeddings). The decoder counts, as in "
+                    "transformers 5; transformers 4 leaves it out"));
+  }
+  if (own.bias) {
+    if (!own.weight) rules.emplace_back("a decoder's bias of the model's file counts");
+    log_warning(cat(found->file,
+                    " has a bias of the decoder that differs from the head's bias. The decoder's "
+                    "counts, as in transformers 5; transformers 4 takes the other one"));
+  }
+}
+
+void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
+                     uint64_t seed, int threads, ParameterTensors& values, HeadNeed head) {
+  if (options.init == Init::kRandom) {
+    initialize(values, config.initializer_range, seed, threads);
+    return;
+  }
+  const std::optional<ModelParameters> found = folder.parameters();
+  if (!found) {
+    throw folder.missing_parameters();
+  }
+  TensorRules rules = tensor_rules(config, options);
+  const MaskedLmHeadNames head_names = masked_lm_head_names(config);
+  if (is_tied(config)) rules.tied = &head_names;
+  if (head == HeadNeed::kRequired) {
+    rules.classifier.clear();
+    require_one_score(config, found->file);
+  }
+  LoadReport report;
+  try {
+    report = load_parameters(*found->tensors, values, threads, rules);
+  } catch (const Error& error) {
+    throw error.at(found->file);
+  }
+  if (!report.prefix.empty()) {
+    const size_t others = report.without_prefix.size();
+    log_info(cat(others == 0 ? "all tensors of " : "the model's tensors in ", found->file,
+                 " are named ", quoted(report.prefix + "..."), "; the prefix was taken off"));
+    if (others > 0) {
+      log_warning(cat(found->file, ": ", counted(others, "tensor"), " without the prefix ",
+                      quoted(report.prefix), " ", others == 1 ? "is" : "are", " left out (",
+                      report.without_prefix.front(), others > 1 ? ", ..." : "", ")"));
+    }
+  }
+  if (report.left_out_classifier) {
+    log_info(rules.classifier_is_new
+                 ? cat("the model was fine-tuned for ",
+                       config.saved_task ? task_name(*config.saved_task) : saved_class(config),
+                       ": the head of ", task_name(config.task), " is new")
+                 : cat("the model was fine-tuned for another number of classes: the head is new"));
+  }
+  if (!report.ignored.empty()) {
+    log_info(cat("not used by the model: ", counted(report.ignored.size(), "tensor"), " of ",
+                 folder.name(), " (", report.ignored.front(),
+                 report.ignored.size() > 1 ? ", ..." : "", ")"));
+  }
+  std::string names;  // without adapters and a generator, which are in no model's file
+  for (const size_t index : report.missing) {
+    const ParameterSpec& spec = values.specs()[index];
+    const bool is_of_generator = spec.name.starts_with(kGeneratorPrefix);
+    if (!spec.is_adapter && !is_of_generator) names += (names.empty() ? "" : ", ") + spec.name;
+  }
+  if (!names.empty()) {
+    if (head == HeadNeed::kRequired) {
+      throw Error(Code::kBadData, "the head's parameters are missing: " + names, found->file,
+                  "give a model that was fine-tuned");
+    }
+    log_info("initialised at random, as the model file has none: " + names);
+  }
+  initialize(values, report.missing, config.initializer_range, seed, threads);
+}
+
+}  // namespace berth

@@ -1,0 +1,332 @@
+#include "trainer/inputs/sentence_files.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "storage/whole_file.h"
+
+namespace berth {
+namespace {
+
+// The names that the file with max_seq_length has had. sentence-transformers reads the first one,
+// in this order.
+constexpr std::array<const char*, 7> kLengthFiles = {
+    "sentence_bert_config.json",       "sentence_roberta_config.json",
+    "sentence_distilbert_config.json", "sentence_camembert_config.json",
+    "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json"};
+
+constexpr const char* kPromptFile = "config_sentence_transformers.json";
+
+constexpr std::pair<std::string_view, Pooling> kPoolings[] = {
+    {"mean", Pooling::kMean}, {"cls", Pooling::kCls}, {"max", Pooling::kMax}};
+
+constexpr const char* kPoolingHint = "give --pooling mean, cls or max";
+
+constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = KeyUse::kFixed;
+
+constexpr KnownKey kTransformerKeys[] = {
+    {"config_args", kFixed, "[{}]"},
+    {"do_lower_case", kRead},
+    {"document_length", kFixed, "[]"},
+    {"max_seq_length", kRead},
+    {"modality_config", kFixed,
+     R"([{"text": {"method": "forward", "method_output_name": "last_hidden_state"}}])"},
+    {"model_args", kFixed, "[{}]"},
+    {"module_output_name", kFixed, R"(["token_embeddings"])"},
+    {"processing_kwargs", kFixed, "[{}]"},
+    {"query_expansion", kFixed, "[]"},
+    {"query_length", kFixed, "[]"},
+    {"tokenizer_args", kFixed, "[{}]"},
+    {"transformer_task", kFixed, R"(["feature-extraction"])"},
+    {"unpad_inputs", kHarmless},
+};
+constexpr KnownKey kConfigKeys[] = {
+    {"__version__", kHarmless},
+    {"default_prompt_name", kRead},
+    {"model_type", kFixed, R"(["SentenceTransformer"])"},
+    {"prompts", kRead},
+    {"requirements", kHarmless},
+    {"similarity_fn_name", kRead},
+    {"truncate_dim", kRead},
+};
+constexpr KnownKey kPoolingKeys[] = {
+    {"embedding_dimension", kRead},
+    {"include_prompt", kRead},
+    {"pooling_mode", kRead},
+    {"pooling_mode_cls_token", kRead},
+    {"pooling_mode_lasttoken", kRead},
+    {"pooling_mode_max_tokens", kRead},
+    {"pooling_mode_mean_sqrt_len_tokens", kRead},
+    {"pooling_mode_mean_tokens", kRead},
+    {"pooling_mode_weightedmean_tokens", kRead},
+    {"word_embedding_dimension", kRead},
+};
+constexpr KnownKey kNormalizeKeys[] = {
+    {"module_input_name", kFixed, R"(["sentence_embedding"])"},
+    {"module_output_name", kFixed, R"(["sentence_embedding"])"},
+};
+constexpr KnownKey kModuleKeys[] = {
+    {"idx", kHarmless}, {"kwargs", kFixed, "[[]]"}, {"name", kHarmless}, {"path", kRead},
+    {"type", kRead},
+};
+
+// Checks the keys of the file `name`, and warns of unknown keys.
+void check(const Json& object, std::string_view keys, const std::string& name) {
+  try {
+    const std::vector<std::string> unknown = check_keys(object, sentence_keys(keys));
+    if (!unknown.empty()) {
+      log_warning(
+          cat(name, " has keys that berth does not know and leaves out: ", listed_keys(unknown)));
+    }
+  } catch (const Error& error) {
+    throw error.at(name);
+  }
+}
+
+Json parsed(const std::string& text, const std::string& name) {
+  Json object = parse_json(text);
+  if (!object.is_discarded()) return object;
+  throw Error(Code::kCorrupt, "is not JSON", name);
+}
+
+// A member that is a text, or "".
+std::string text_of(const auto& object, const char* key) {
+  const bool is_text = object.is_object() && object.contains(key) && object[key].is_string();
+  return is_text ? object[key].template get<std::string>() : "";
+}
+
+// "Pooling" of "sentence_transformers.models.Pooling".
+std::string class_of(const auto& module) {
+  const std::string type = text_of(module, "type");
+  return type.substr(type.rfind('.') + 1);
+}
+
+// The pooling modes that are on: one key with a name, or a key for each.
+std::vector<std::string> modes_of(const Json& object) {
+  std::vector<std::string> modes;
+  if (!object.is_object()) return modes;
+  if (const std::string mode = text_of(object, "pooling_mode"); !mode.empty()) return {mode};
+  constexpr std::string_view kPrefix = "pooling_mode_";
+  for (const auto& [key, value] : object.items()) {
+    if (!key.starts_with(kPrefix) || value != true) continue;
+    std::string mode = key.substr(kPrefix.size());
+    if (mode.ends_with("_tokens")) mode.resize(mode.size() - 7);
+    if (mode.ends_with("_token")) mode.resize(mode.size() - 6);
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+Pooling pooling_of(const Json& object, const std::string& where) {
+  const std::vector<std::string> modes = modes_of(object);
+  if (modes.size() != 1) {
+    throw Error(Code::kUsage, "does not name exactly one pooling", where, kPoolingHint);
+  }
+  const auto* const found =
+      std::ranges::find(kPoolings, modes[0], [](const auto& known) { return known.first; });
+  if (found != std::end(kPoolings)) return found->second;
+  throw Error(Code::kUsage, "berth does not compute the pooling " + quoted(modes[0]), where,
+              kPoolingHint);
+}
+
+// Reads config_sentence_transformers.json.
+void read_config(ModelFolder& folder, SentenceFiles& files) {
+  const auto text = folder.module_text(kPromptFile);
+  if (!text) return;
+  const Json config = parsed(*text, kPromptFile);
+  check(config, kPromptFile, kPromptFile);
+  files.config_json = *text;
+  files.similarity = text_of(config, "similarity_fn_name");
+  if (config.is_object() && config.contains("truncate_dim") && !config["truncate_dim"].is_null()) {
+    const Json& dimensions = config["truncate_dim"];
+    if (!dimensions.is_number_integer() || dimensions < 1 || dimensions > (1 << 20)) {
+      throw Error(Code::kUsage, "\"truncate_dim\" is no number of dimensions", kPromptFile);
+    }
+    files.truncate_dim = dimensions.get<int64_t>();
+  }
+  const std::string name = text_of(config, "default_prompt_name");
+  if (name.empty()) return;
+  files.prompt = config.contains("prompts") ? text_of(config["prompts"], name.c_str()) : "";
+  log_warning(cat("the model's default prompt ", quoted(name),
+                  files.prompt.empty() ? "" : cat(" (", quoted(files.prompt), ")"),
+                  " is not put before the texts; the rows must begin with it"));
+}
+
+// A length of texts in tokens. nullopt where it is absent, null or without a limit.
+std::optional<int64_t> length_in(const Json& object, const char* key, const char* name) {
+  if (!object.is_object() || !object.contains(key) || object[key].is_null()) return std::nullopt;
+  constexpr int64_t kNoLimit = 1'000'000;  // transformers writes 1e30 where there is none
+  const Json& value = object[key];
+  if (value.is_number() && value.get<double>() >= kNoLimit) return std::nullopt;
+  if (value.is_number_integer() && value >= kShortestSequence) return value.get<int64_t>();
+  throw Error(Code::kUsage,
+              cat(quoted(key), " is ", to_text(value), ", and berth reads whole numbers from ",
+                  kShortestSequence),
+              name, "correct it, or take the key out and give --max-seq-length");
+}
+
+// The position of a module in the order in which berth computes modules. 0: it is not one of them.
+int place_of(std::string_view kind) {
+  constexpr std::array<std::string_view, 3> kOrder = {"Transformer", "Pooling", "Normalize"};
+  const auto* const found = std::ranges::find(kOrder, kind);
+  return found == kOrder.end() ? 0 : static_cast<int>(found - kOrder.begin()) + 1;
+}
+
+// Throws kUsage where a module is another one than berth computes, or stands in another place.
+// `before` is the place of the module before it.
+void require_computed(const Json& module, int before, const std::string& where) {
+  const std::string kind = class_of(module), type = text_of(module, "type");
+  const bool is_theirs = type.starts_with("sentence_transformers.");
+  const int place = is_theirs ? place_of(kind) : 0;
+  if (place == 0) {
+    throw Error(Code::kUsage,
+                "berth does not compute the module " + quoted(is_theirs ? kind : type), where,
+                "give a model of sentence-transformers that has only Transformer, Pooling and "
+                "Normalize");
+  }
+  const bool may_follow = place == 3 ? before >= 2 : place > before;
+  if (may_follow) return;
+  throw Error(Code::kUsage,
+              cat("the module ", quoted(kind), " stands in another place than berth computes it"),
+              where, "the order is Transformer, Pooling, Normalize");
+}
+
+}  // namespace
+
+std::span<const KnownKey> sentence_keys(std::string_view name) {
+  if (name == kPromptFile) return kConfigKeys;
+  if (name == "modules.json") return kModuleKeys;
+  if (name == "Pooling") return kPoolingKeys;
+  if (name == "Normalize") return kNormalizeKeys;
+  return kTransformerKeys;
+}
+
+std::optional<int64_t> tokenizer_length(ModelFolder& folder) {
+  constexpr const char* kName = "tokenizer_config.json";
+  const auto text = folder.text(kName);
+  if (!text) return std::nullopt;
+  const Json config = parsed(*text, kName);
+  const bool is_old = config.is_object() && !config.contains("model_max_length");
+  return length_in(config, is_old ? "max_len" : "model_max_length", kName);
+}
+
+SentenceFiles read_sentence_files(ModelFolder& folder) {
+  SentenceFiles files;
+  for (const char* name : kLengthFiles) {
+    const auto text = folder.text(name);
+    if (!text) continue;
+    const Json object = parsed(*text, name);
+    if (object.empty()) continue;
+    check(object, kLengthFiles[0], name);
+    files.lowers_case =
+        object.is_object() && object.contains("do_lower_case") && object["do_lower_case"] == true;
+    files.max_seq_length = length_in(object, "max_seq_length", name);
+    break;
+  }
+  if (!files.max_seq_length) files.max_seq_length = tokenizer_length(folder);
+  const auto modules = folder.module_text("modules.json");
+  if (!modules) return files;
+  files.is_there = true;
+  read_config(folder, files);
+  int place = 0;
+  for (const Json& module : parsed(*modules, "modules.json")) {
+    require_computed(module, place, folder.name() + "/modules.json");
+    check(module, "modules.json", "modules.json");
+    const std::string kind = class_of(module);
+    place = place_of(kind);
+    if (kind == "Transformer") continue;
+    const std::string name = text_of(module, "path") + "/config.json";
+    const auto text = folder.module_text(name);
+    const Json object = text ? parsed(*text, name) : Json::object();
+    check(object, kind, name);
+    if (kind == "Normalize") {
+      files.normalizes = true;
+      continue;
+    }
+    if (!text) {
+      throw Error(Code::kNotFound, "no such file, and it says how states are pooled",
+                  folder.name() + "/" + name, "fetch all files of the model");
+    }
+    files.pooling = pooling_of(object, name);
+    if (object.contains("include_prompt") && object["include_prompt"] == false &&
+        !files.prompt.empty()) {
+      throw Error(Code::kUsage,
+                  "\"include_prompt\" is false; berth cannot leave a prompt out of the pooling",
+                  name);
+    }
+  }
+  if (!files.pooling) {
+    throw Error(Code::kUsage, "names no Pooling", folder.name() + "/modules.json",
+                "give a model of sentence-transformers that has one");
+  }
+  return files;
+}
+
+void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& directory) {
+  constexpr const char* kModules = "modules.json";
+  const auto text = folder.module_text(kModules);
+  if (!text) return;
+  const auto keep = [&](const std::string& name, const std::optional<std::string>& content) {
+    if (content) write_text(storage, directory / name, *content);
+  };
+  OrderedJson modules = parse_ordered_json(*text);
+  if (!modules.is_array()) throw Error(Code::kCorrupt, "is no list of modules", kModules);
+  for (OrderedJson& module : modules) {
+    if (class_of(module) == "Transformer") {
+      module["path"] = "";
+      continue;
+    }
+    const std::string path = text_of(module, "path");
+    if (path.empty() || path.front() == '/' || path.find("..") != std::string::npos) {
+      throw Error(Code::kCorrupt, cat("names the folder ", quoted(path)), kModules);
+    }
+    for (const char* file : {"/config.json", "/model.safetensors", "/pytorch_model.bin"}) {
+      keep(path + file, folder.module_text(path + file));
+    }
+  }
+  for (const char* name : kLengthFiles) keep(name, folder.text(name));
+  keep(kPromptFile, folder.module_text(kPromptFile));
+  keep(kModules, to_text(modules, 2) + "\n");
+}
+
+void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
+                          int64_t max_seq_length, const SentenceFiles& files) {
+  const auto write = [&](const char* name, const OrderedJson& object) {
+    write_text(storage, directory / name, to_text(object, 2) + "\n");
+  };
+  OrderedJson modules = OrderedJson::array();
+  const auto add_module = [&](const char* kind, const char* path) {
+    const size_t number = modules.size();
+    modules.push_back({{"idx", number},
+                       {"name", std::to_string(number)},
+                       {"path", path},
+                       {"type", cat("sentence_transformers.models.", kind)}});
+  };
+  add_module("Transformer", "");
+  add_module("Pooling", "1_Pooling");
+  if (config.normalizes_embeddings) add_module("Normalize", "2_Normalize");
+  write("1_Pooling/config.json", {{"word_embedding_dimension", config.hidden_size},
+                                  {"pooling_mode_cls_token", config.pooling == Pooling::kCls},
+                                  {"pooling_mode_mean_tokens", config.pooling == Pooling::kMean},
+                                  {"pooling_mode_max_tokens", config.pooling == Pooling::kMax},
+                                  {"pooling_mode_mean_sqrt_len_tokens", false}});
+  write("sentence_bert_config.json",
+        {{"max_seq_length", max_seq_length}, {"do_lower_case", files.lowers_case}});
+  OrderedJson kept = OrderedJson::object();
+  if (!files.config_json.empty()) kept = parse_ordered_json(files.config_json);
+  kept.erase("__version__");
+  if (!kept.contains("prompts")) kept["prompts"] = OrderedJson::object();
+  if (!kept.contains("default_prompt_name")) kept["default_prompt_name"] = nullptr;
+  kept["similarity_fn_name"] = "cosine";
+  write(kPromptFile, kept);
+  write("modules.json", modules);
+}
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/base/known_keys.h"
+#include "trainer/inputs/model_folder.h"
+#include "trainer/model/config.h"
+
+namespace berth {
+
+// The settings for embeddings in a model's folder, in the files of sentence-transformers.
+// modules.json lists the modules (an encoder, then a Pooling, perhaps a Normalize), each with a
+// folder of its own. In older folders the encoder is in 0_Transformer. A value is empty if the
+// folder does not have it.
+struct SentenceFiles {
+  bool is_there = false;  // there is a modules.json
+  std::optional<Pooling> pooling{};
+  bool normalizes = false;
+  bool lowers_case = false;  // do_lower_case of sentence_bert_config.json
+  // truncate_dim: encode() returns this number of elements from the beginning of each vector.
+  std::optional<int64_t> truncate_dim{};
+  std::string prompt{};      // what encode() puts before each text by default
+  std::string similarity{};  // similarity_fn_name; "": the cosine
+  std::string
+      config_json{};  // config_sentence_transformers.json, to be written again; "": there is none
+  // Of sentence_bert_config.json, or else the tokenizer's model_max_length. In tokens.
+  std::optional<int64_t> max_seq_length{};
+};
+
+// The model_max_length of tokenizer_config.json, in tokens. nullopt if it names none, or one that
+// means no limit. Throws kUsage if berth does not support the length.
+std::optional<int64_t> tokenizer_length(ModelFolder& folder);
+
+// Reads them. Throws kUsage if berth does not support a module, its package, the order of modules,
+// a pooling or a key's value. Throws kNotFound if the configuration of a Pooling is absent, and
+// kCorrupt if a file is not JSON. Warns of a prompt that encode() would put before each text, and
+// of keys that nobody knows.
+SentenceFiles read_sentence_files(ModelFolder& folder);
+
+// The keys of these files. `name` is "sentence_bert_config.json",
+// "config_sentence_transformers.json", "modules.json" or the module's class ("Pooling",
+// "Normalize"), whose file is config.json.
+std::span<const KnownKey> sentence_keys(std::string_view name);
+
+// Writes the files beside an exported encoder with which SentenceTransformer(path) loads it, in the
+// layout that every version reads: texts are cut to `max_seq_length` tokens, pooled and perhaps
+// normalized as the config says. `files` come from the model that the training began with. Their
+// prompts and other keys of config_sentence_transformers.json go into the new files.
+void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
+                          int64_t max_seq_length, const SentenceFiles& files = {});
+
+// Copies these files to `directory`, beside an encoder that is written there: `directory` is the
+// folder of modules.json and of its encoder. Does nothing where the model has no modules.json.
+// Modules that berth does not compute are copied as well. Throws kCorrupt where modules.json is no
+// list of objects, or names a folder that is not below its own.
+void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& directory);
+
+}  // namespace berth

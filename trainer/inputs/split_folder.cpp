@@ -1,0 +1,344 @@
+#include "trainer/inputs/split_folder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "storage/archive.h"
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "storage/expand.h"
+#include "storage/formats/row_reader.h"
+#include "storage/whole_file.h"
+
+namespace berth {
+namespace {
+
+using Splits = std::map<std::string, std::vector<Uri>>;
+
+constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json";
+
+std::vector<std::string> wanted_splits(const std::string& role) {
+  if (role == "train") return {"train"};
+  if (role == "eval_mm") return {"validation_mismatched"};
+  if (role == "predict") return {"test", "test_matched", "validation", "validation_matched"};
+  return {"validation", "validation_matched", "test", "test_matched"};
+}
+
+[[noreturn]] void fail_state(const Uri& file, const char* what) {
+  throw Error(Code::kBadData, what, file.to_string(), "save the data set again");
+}
+
+Json read_object(Storage& storage, const Uri& file) {
+  const std::optional<std::string> text = read_text(storage, file);
+  const Json object = text ? parse_json(*text) : Json();
+  return object.is_object() ? object : Json::object();
+}
+
+// The files that the state.json of `folder` lists; empty: it is another program's.
+std::vector<Uri> saved_files(Storage& storage, const Uri& folder) {
+  const Uri file = folder / kStateName;
+  const Json state = read_object(storage, file);
+  std::vector<Uri> files;
+  if (!state.value("_data_files", Json()).is_array()) return files;
+  const Json indices = state.value("_indices_data_files", Json());
+  if (indices.is_array() && !indices.empty()) {
+    fail_state(file, "keeps the order of its rows in a file of indices, which berth does not read");
+  }
+  for (const Json& entry : state.at("_data_files")) {
+    const Json name = entry.is_object() ? entry.value("filename", Json()) : Json();
+    if (!name.is_string()) fail_state(file, "lists a file without a name");
+    const auto& text = name.get_ref<const std::string&>();
+    if (text.empty() || text.starts_with('.') || text.find('/') != std::string::npos) {
+      fail_state(file, "lists a file outside its folder");
+    }
+    files.push_back(folder / text);
+  }
+  return files;
+}
+
+Splits saved_splits(Storage& storage, const Uri& folder) {
+  const Uri file = folder / kDictName;
+  const Json names = read_object(storage, file).value("splits", Json());
+  if (!names.is_array()) fail_state(file, "does not list its splits");
+  Splits splits;
+  for (const Json& name : names) {
+    if (!name.is_string()) fail_state(file, "lists a split without a name");
+    const auto& text = name.get_ref<const std::string&>();
+    if (text.empty() || text.starts_with('.') || text.find('/') != std::string::npos) {
+      fail_state(file, "lists a split outside its folder");
+    }
+    splits[text] = saved_files(storage, folder / text);
+    if (splits[text].empty()) fail_state(folder / text, "is a split without rows");
+  }
+  return splits;
+}
+
+bool is_all_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "train" for "train-00000-of-00002.parquet", and "" for a name of another form.
+std::string sharded_split(std::string_view file_name) {
+  if (!is_table(without_compression_suffix(file_name))) return "";
+  const std::string_view stem = file_name.substr(0, file_name.find('.'));
+  const size_t of = stem.rfind("-of-");
+  if (of == std::string_view::npos || !is_all_digits(stem.substr(of + 4))) return "";
+  const size_t dash = stem.rfind('-', of - 1);
+  if (of == 0 || dash == std::string_view::npos) return "";
+  if (!is_all_digits(stem.substr(dash + 1, of - dash - 1))) return "";
+  return std::string(stem.substr(0, dash));
+}
+
+// The splits of a repository of the hub: the one folder below `folder` that has some.
+std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, const Uri& folder) {
+  std::map<std::string, Splits> by_directory;
+  for (const std::string& name : names) {
+    if (name.starts_with('.') || name.find("/.") != std::string::npos) continue;
+    const size_t slash = name.rfind('/') + 1;  // 0 without a slash
+    const std::string split = sharded_split(std::string_view(name).substr(slash));
+    if (!split.empty()) by_directory[name.substr(0, slash)][split].push_back(folder / name);
+  }
+  std::erase_if(by_directory, [](const auto& entry) {
+    const Splits& splits = entry.second;
+    return splits.count("train") + splits.count("validation") + splits.count("test") == 0;
+  });
+  if (by_directory.empty()) {
+    std::optional<Splits> splits = named_splits(names, folder);
+    return splits ? std::optional(SplitFolder{std::move(*splits)}) : std::nullopt;
+  }
+  if (by_directory.size() == 1) return SplitFolder{std::move(by_directory.begin()->second)};
+  std::string directories;
+  for (const auto& [directory, splits] : by_directory) {
+    directories += (directories.empty() ? "" : ", ") + (folder / directory).to_string();
+  }
+  throw Error(Code::kBadData, "holds several data sets: " + directories, folder.to_string(),
+              "name one of them");
+}
+
+// Where `name` lies at the top: "", or "x/" where everything lies in the folder x, as in an
+// archive.
+std::optional<std::string> place_of(std::string_view name, const std::vector<std::string>& names) {
+  if (std::binary_search(names.begin(), names.end(), name)) return "";
+  if (names.empty() || names.front().find('/') == std::string::npos) return std::nullopt;
+  const std::string top = names.front().substr(0, names.front().find('/') + 1);
+  const bool is_in_top = names.back().starts_with(top) &&
+                         std::binary_search(names.begin(), names.end(), top + std::string(name));
+  return is_in_top ? std::optional(top) : std::nullopt;
+}
+
+Uri below(const Uri& uri, std::string_view place) {
+  return place.empty() ? uri : uri / place.substr(0, place.size() - 1);
+}
+
+}  // namespace
+
+std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
+                                        const std::vector<std::string>& names) {
+  if (const auto place = place_of(kDictName, names)) {
+    return SplitFolder{saved_splits(storage, below(uri, *place))};
+  }
+  if (const auto place = place_of(kStateName, names)) {
+    const Uri folder = below(uri, *place);
+    std::vector<Uri> files = saved_files(storage, folder);
+    if (!files.empty()) return SplitFolder{{{"all", std::move(files)}}};
+  }
+  return hub_splits(names, uri);
+}
+
+bool describes_data_set(std::string_view file_name) {
+  constexpr std::string_view kNames[] = {
+      "dataset_infos.json", "dataset_info.json", "dataset_dict.json",    "state.json",
+      "features.json",      "metadata.json",     "croissant.json",       "datapackage.json",
+      "config.json",        "tokenizer.json",    "tokenizer_config.json"};
+  const std::string name = lower_ascii(file_name);
+  const std::string stem = name.substr(0, name.find('.'));
+  return std::ranges::find(kNames, name) != std::end(kNames) || stem == "readme" ||
+         stem == "license" || stem == "licence" || stem == "citation" || stem == "requirements";
+}
+
+std::optional<std::string> split_for(const Splits& splits, const std::string& role) {
+  for (const std::string& wanted : wanted_splits(role)) {
+    if (splits.contains(wanted)) return wanted;
+    // People also call it "dev", "val" or "Validation".
+    std::vector<std::string> meant;
+    for (const auto& [name, files] : splits) {
+      if (named_split(name) == wanted) meant.push_back(name);
+    }
+    if (meant.size() == 1) return meant.front();
+    if (meant.size() > 1) return std::nullopt;
+  }
+  if (splits.size() == 1 && role != "eval_mm") return splits.begin()->first;
+  return std::nullopt;
+}
+
+namespace {
+
+[[noreturn]] void refuse_role(const Splits& splits, const std::string& role) {
+  std::string names;
+  for (const auto& [name, files] : splits) names += (names.empty() ? "" : ", ") + name;
+  throw Error(Code::kBadData, "no split " + wanted_splits(role).front() + "; there is " + names, "",
+              "name one split's files by a pattern");
+}
+
+}  // namespace
+
+const std::vector<Uri>& files_for(const Splits& splits, const std::string& role) {
+  if (const auto name = split_for(splits, role)) return splits.at(*name);
+  refuse_role(splits, role);
+}
+
+const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& role) {
+  if (role == "train" && folder.splits.size() == 1) {
+    const std::string meaning = named_split(folder.splits.begin()->first);
+    if (!meaning.empty() && meaning != "train") refuse_role(folder.splits, role);
+  }
+  return files_for(folder.splits, role);
+}
+
+namespace {
+
+// The split that a part of a name says: "Test2", "trainset" and "val" do.
+std::string split_of_part(std::string part) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"train", "train"},
+                                                                      {"training", "train"},
+                                                                      {"trn", "train"},
+                                                                      {"validation", "validation"},
+                                                                      {"valid", "validation"},
+                                                                      {"val", "validation"},
+                                                                      {"dev", "validation"},
+                                                                      {"eval", "validation"},
+                                                                      {"evaluation", "validation"},
+                                                                      {"test", "test"},
+                                                                      {"testing", "test"},
+                                                                      {"tst", "test"},
+                                                                      {"holdout", "test"},
+                                                                      {"heldout", "test"}};
+  part.erase(part.find_last_not_of("0123456789") + 1);
+  for (const std::string_view end : {"data", "set"}) {
+    if (part.ends_with(end)) part.erase(part.size() - end.size());
+  }
+  const auto* const found =
+      std::ranges::find(kNames, part, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kNames) ? "" : std::string(found->second);
+}
+
+// The split that one part of a path says, such as "news_train.csv" or "split=train". "?": several.
+std::string split_of_text(std::string_view text) {
+  std::string found, half;
+  for (const std::string& part : parted(lower_ascii(text), "_-. =")) {
+    if (part == "matched" || part == "mismatched") half = "_" + part;
+    const std::string split = split_of_part(part);
+    if (!split.empty()) found = found.empty() || found == split ? split : "?";
+  }
+  return found.empty() || found == "?" ? found : found + half;
+}
+
+struct NamedTable {
+  std::string split, place;  // the place has no part that names the split
+};
+
+// A directory that says a split outranks the name of the file. The first `shared` characters are
+// not looked at.
+NamedTable table_of(std::string_view name, size_t shared = 0) {
+  for (size_t begin = shared, end = 0; (end = name.find('/', begin)) != std::string_view::npos;
+       begin = end + 1) {
+    const std::string split = split_of_text(name.substr(begin, end - begin));
+    if (!split.empty()) return {split, std::string(name.substr(0, begin))};
+  }
+  const size_t begin = name.rfind('/') + 1;  // 0 without a slash
+  return {split_of_text(name.substr(begin)), std::string(name.substr(0, begin))};
+}
+
+// Whether a table of this name stands beside splits and has no rows of theirs.
+bool accompanies_splits(std::string_view file_name) {
+  constexpr std::string_view kStems[] = {
+      "labels",  "label_map",         "labelmap",         "label2id",   "id2label", "label_names",
+      "classes", "sample_submission", "samplesubmission", "submission", "vocab",    "mapping"};
+  const std::string stem = lower_ascii(file_name.substr(0, file_name.find('.')));
+  return std::ranges::find(kStems, stem) != std::end(kStems);
+}
+
+std::vector<std::string> tables_among(const std::vector<std::string>& names) {
+  std::vector<std::string> tables;
+  for (const std::string& name : names) {
+    const std::string_view file = last_part(name);
+    // A table may be called "_train.csv"; folders such as "_delta_log" hold none.
+    const std::string_view place = std::string_view(name).substr(0, name.size() - file.size());
+    if (hidden_by(place) != 0 || (hidden_by(file) != 0 && !file.starts_with('_'))) continue;
+    if (is_table(without_compression_suffix(file)) && !describes_data_set(file)) {
+      tables.push_back(name);
+    }
+  }
+  const auto is_text = [](const std::string& name) {
+    return is_plain_text(without_compression_suffix(last_part(name)));
+  };
+  // A .txt in a folder of tables is a README or a licence.
+  if (!std::ranges::all_of(tables, is_text)) std::erase_if(tables, is_text);
+  return tables;
+}
+
+// The length of the directory in which all tables lie. It says no split: "news_test/train.csv".
+size_t shared_directory(const std::vector<std::string>& tables) {
+  std::string shared = tables.empty() ? "" : tables.front();
+  for (const std::string& name : tables) {
+    const auto [end, other] = std::ranges::mismatch(shared, name);
+    shared.erase(end, shared.end());
+  }
+  return shared.rfind('/') + 1;  // 0 without a slash
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > 3 ? cat(text, " and ", names.size() - 3, " more") : text;
+}
+
+}  // namespace
+
+std::string named_split(std::string_view name) {
+  const std::string split = table_of(name).split;
+  return split == "?" ? "" : split;
+}
+
+std::optional<Splits> named_splits(const std::vector<std::string>& names, const Uri& folder) {
+  Splits splits;
+  std::map<std::string, std::string> first;  // the first table of each place
+  std::vector<std::string> unnamed;
+  const std::vector<std::string> tables = tables_among(names);
+  const size_t shared = shared_directory(tables);
+  for (const std::string& name : tables) {
+    const auto& [split, place] = table_of(name, shared);
+    if (split.empty() || split == "?") {
+      if (!accompanies_splits(last_part(name))) unnamed.push_back(name);
+      continue;
+    }
+    splits[split].push_back(folder / name);
+    first.emplace(place, name);
+  }
+  const bool trains = splits.contains("train"), evaluates = splits.size() > (trains ? 1U : 0U);
+  // A text may have such a word in its title.
+  const bool are_texts = !tables.empty() && is_plain_text(without_compression_suffix(tables[0]));
+  if (splits.empty() || (are_texts && !(trains && evaluates))) return std::nullopt;
+  if (!unnamed.empty()) {
+    std::vector<std::string> named;
+    for (const auto& [split, files] : splits) named.push_back(split);
+    throw Error(Code::kBadData,
+                cat("has tables that are named after splits (", listed(named),
+                    ") beside others, so it is not known which of these are for training: ",
+                    listed(unnamed)),
+                folder.to_string(), "name the files themselves; a pattern names several");
+  }
+  if (!trains || !evaluates) return std::nullopt;
+  if (first.size() > 1) {
+    std::vector<std::string> places;
+    for (const auto& [place, name] : first) places.push_back(name);
+    throw Error(Code::kBadData, cat("holds several data sets: ", listed(places)),
+                folder.to_string(), "name the folder of one, or its files by a pattern");
+  }
+  return splits;
+}
+
+}  // namespace berth
