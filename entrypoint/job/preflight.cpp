@@ -116,7 +116,7 @@ struct RowTable {
   unsigned need, rows;
   const char* role;
 };
-constexpr RowTable kTables[] = {{kNeedsTrainData, kTrainRows, "train"},
+constexpr RowTable kTablesOfData[] = {{kNeedsTrainData, kTrainRows, "train"},
                                 {kNeedsEvalData, kEvalRows, "eval"},
                                 {kNeedsPredictData, kPredictRows, "predict"}};
 
@@ -124,8 +124,8 @@ constexpr RowTable kTables[] = {{kNeedsTrainData, kTrainRows, "train"},
 template <typename IsWanted>
 void check_tables(Checks& checks, const CommandLine& line, IsWanted is_wanted) {
   for (const Flag& flag : flag_table()) {
-    const auto table = std::ranges::find(kTables, flag.role.need, &RowTable::need);
-    if (table == std::end(kTables) || !is_wanted(flag, *table)) continue;
+    const auto table = std::ranges::find(kTablesOfData, flag.role.need, &RowTable::need);
+    if (table == std::end(kTablesOfData) || !is_wanted(flag, *table)) continue;
     checks.add(flag.name, flag.value.get(line), check_table(table->role));
   }
 }

@@ -8,8 +8,8 @@
 
 #include "storage/formats/row_reader.h"
 
-// What the values of a column are, in Parquet's words, which are also enough for Arrow's types, and
-// the cells that both formats make of them. Thread-safe. Only CellMaker throws.
+// The types of a column's values, in Parquet's words, which also suffice for Arrow's types. Both
+// formats make their cells here. Thread-safe. Only CellMaker throws.
 namespace berth::columnar {
 
 // How a value is stored. The numbers are Parquet's.
