@@ -73,10 +73,10 @@ class CheckpointStore {
   std::optional<SaveOutcome> wait();
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
-  // over incomplete and damaged ones with a warning. Removes the checkpoint that the loaded one
-  // replaces, and ends a replacement of its state, if the process that did so was killed. `fits`
-  // says whether the job can go on from a state; one that does not fit counts as damaged. Throws
-  // kIncompatible if the tensors belong to another model.
+  // over incomplete and damaged ones with a warning. Completes what a killed process began: it
+  // removes the checkpoint that the loaded one replaces, and ends a replacement of its state.
+  // `fits` says whether the job can go on from a state; one that does not fit counts as damaged.
+  // Throws kIncompatible if the tensors belong to another model.
   using FitsState = std::function<bool(const TrainingState& state)>;
   std::optional<TrainingState> restore(Engine& engine, const FitsState& fits = {});
 

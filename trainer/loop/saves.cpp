@@ -29,7 +29,7 @@ SavePace::SavePace(std::optional<double> minutes, Clock steady_clock)
 bool SavePace::due() const { return interval_s_ > 0 && clock_() - began_s_ >= interval_s_; }
 
 void SavePace::took(double seconds) {
-  if (is_chosen()) interval_s_ = std::clamp(kTimesItsCost * seconds, kLeast_s, kMost_s);
+  if (is_automatic()) interval_s_ = std::clamp(kTimesItsCost * seconds, kLeast_s, kMost_s);
 }
 
 SaveDue save_due(const SaveFacts& facts) {
@@ -105,7 +105,7 @@ void Saves::save_when_due() {
     case SaveDue::kNothing:
       return;
     case SaveDue::kByTime:
-      return start(/*is_interim=*/pace_.is_chosen());
+      return start(/*is_interim=*/pace_.is_automatic());
     case SaveDue::kPostponed:
       return save();
     case SaveDue::kBySteps:

@@ -18,13 +18,12 @@ namespace berth {
 // Decides by the time when a checkpoint is due, besides --save-steps.
 //
 // If the user chose no interval, it is 100 times as long as a save takes. So saving costs at most 1
-// % of the time, or less, because a save runs beside the training. The interval is at least five
-// minutes and at most half an hour, so that a kill loses little. So a save that takes more than 18
-// s may cost more than 1 %.
+// % of the time. The interval is at least five minutes, and at most half an hour, so that a kill
+// loses little. Because of the latter, a save of more than 18 s may cost more than 1 %.
 class SavePace {
  public:
-  // `minutes`: the interval; 0: the time does not matter; empty: it is chosen. The time runs from
-  // now on.
+  // `minutes`: the interval; 0: the time does not matter; empty: it follows from the duration of
+  // saves. The time runs from now on.
   SavePace(std::optional<double> minutes, Clock steady_clock);
 
   bool due() const;
@@ -33,7 +32,7 @@ class SavePace {
   // The last save took `seconds`.
   void took(double seconds);
 
-  bool is_chosen() const { return !minutes_; }
+  bool is_automatic() const { return !minutes_; }
   double interval_s() const { return interval_s_; }
 
  private:
@@ -73,7 +72,7 @@ SaveDue save_due(const SaveFacts& facts);
 // the earlier save then. A save by time whose interval was chosen by its cost makes an interim
 // checkpoint: the next checkpoint replaces it. Without TrainingOptions::keeps_weights nothing is
 // saved. Borrows all of its parts. `state` is the loop's. If the save of the best checkpoint fails,
-// its `best` goes back to the best one that was saved.
+// `state.best` becomes the best one that was saved before.
 class Saves {
  public:
   // `last_step` is the one with which the job ends.
