@@ -56,13 +56,13 @@ Bytes read_block(Bytes file, const Handle& handle, std::vector<std::byte>& unpac
 
 // The block without its restart points, which are only needed to search it.
 Bytes entries_of(Bytes block) {
-  constexpr size_t kWord = sizeof(uint32_t);
-  if (block.size() < kWord) throw Error(Code::kCorrupt, "ends before its restart points");
-  const uint64_t restarts = Cursor(block.last(kWord)).u32();
-  if (restarts > block.size() / kWord - 1) {
+  constexpr size_t kWordBytes = sizeof(uint32_t);
+  if (block.size() < kWordBytes) throw Error(Code::kCorrupt, "ends before its restart points");
+  const uint64_t restarts = Cursor(block.last(kWordBytes)).u32();
+  if (restarts > block.size() / kWordBytes - 1) {
     throw Error(Code::kCorrupt, cat(restarts, " restart points in ", block.size(), " bytes"));
   }
-  return block.first(block.size() - kWord * (restarts + 1));
+  return block.first(block.size() - kWordBytes * (restarts + 1));
 }
 
 // Visits the entries of several blocks in order and checks that the keys ascend.
