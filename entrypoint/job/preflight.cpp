@@ -117,29 +117,27 @@ struct RowTable {
   const char* role;
 };
 constexpr RowTable kTablesOfData[] = {{kNeedsTrainData, kTrainRows, "train"},
-                                {kNeedsEvalData, kEvalRows, "eval"},
-                                {kNeedsPredictData, kPredictRows, "predict"}};
+                                      {kNeedsEvalData, kEvalRows, "eval"},
+                                      {kNeedsPredictData, kPredictRows, "predict"}};
 
 // Adds a check of each table whose flag is_wanted(flag, table).
 template <typename IsWanted>
-void check_tables(Checks& checks, const CommandLine& line, IsWanted is_wanted) {
+void check_tables(Checks& checks, const DataPaths& paths, const CommandLine& line,
+                  IsWanted is_wanted) {
   for (const Flag& flag : flag_table()) {
     const auto table = std::ranges::find(kTablesOfData, flag.role.need, &RowTable::need);
     if (table == std::end(kTablesOfData) || !is_wanted(flag, *table)) continue;
-    checks.add(flag.name, flag.value.get(line), check_table(table->role));
+    checks.add(flag.name, flag.value.get(line), check_table(paths, table->role));
   }
 }
 
 }  // namespace
 
 void preflight_unused(const DataPaths& paths, const CommandLine& command_line) {
-  const DataOptions& data = command_line.settings.data;
   Checks checks(paths.storage());
-  for (const auto& [flag, path, role] :
-       {std::tuple("predict-data-file", &data.predict_data_file, "predict"),
-        std::tuple("eval-data-file", &data.eval_data_file, "eval")}) {
-    if (command_line.gives(flag)) checks.add(flag, *path, check_table(paths, role));
-  }
+  check_tables(checks, paths, command_line, [&](const Flag& flag, const RowTable&) {
+    return command_line.gives(flag.name) && !flag.role.is_used(command_line.settings);
+  });
   checks.finish();
 }
 
@@ -147,13 +145,8 @@ void preflight(const DataPaths& paths, const Settings& settings) {
   const ModeTraits& mode = traits(settings.mode);
   const OutputOptions& output = settings.output;
   Checks checks(paths.storage());
-  if (mode.reads(kTrainRows))
-    checks.add("train-data-file", data.train_data_file, check_table(paths, "train"));
-  if (mode.reads(kEvalRows))
-    checks.add("eval-data-file", data.eval_data_file, check_table(paths, "eval"));
-  if (mode.reads(kPredictRows)) {
-    checks.add("predict-data-file", data.predict_data_file, check_table(paths, "predict"));
-  }
+  check_tables(checks, paths, {.settings = settings, .highest_instruction_set = ""},
+               [&](const Flag&, const RowTable& table) { return mode.reads(table.rows); });
   if (!settings.probes.files.empty()) {
     for (const ProbeFile& probe : parse_probes(settings.probes.files)) {
       checks.add("probe", probe.file, check_table(paths, "eval"));

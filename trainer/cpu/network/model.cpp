@@ -32,7 +32,6 @@ Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels
     : config_(config),
       loss_(loss),
       parameters_(parameters),
-      kernels_(kernels),
       encoder_(config, lora, parameters, kernels),
       head_(make_head(config, parameters, kernels)) {}
 

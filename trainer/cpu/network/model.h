@@ -55,7 +55,6 @@ class Model final : public Network {
   const ModelConfig& config_;
   const LossOptions loss_;
   Parameters& parameters_;
-  Kernels& kernels_;
   Encoder encoder_;
   const std::unique_ptr<Head> head_;
   Memory activations_;
