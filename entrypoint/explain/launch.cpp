@@ -254,12 +254,12 @@ void read_singularity(Words words, Launch& launch) {
 }
 
 // A program that may stand before a script, and the function that reads its words.
-struct Program {
+struct PrefixProgram {
   std::string_view name;
   void (*read)(Words words, Launch& launch);
 };
 
-constexpr Program kReadPrograms[] = {
+constexpr PrefixProgram kReadPrograms[] = {
     {"docker", read_container},
     {"podman", read_container},
     {"nvidia-docker", read_container},
@@ -286,8 +286,8 @@ constexpr Program kReadPrograms[] = {
 };
 
 // The row of the program that the word names. nullptr: there is none.
-const Program* read_program_of(std::string_view word) {
-  const auto row = std::ranges::find(kReadPrograms, last_part(word), &Program::name);
+const PrefixProgram* read_program_of(std::string_view word) {
+  const auto row = std::ranges::find(kReadPrograms, last_part(word), &PrefixProgram::name);
   return row == std::end(kReadPrograms) ? nullptr : &*row;
 }
 
@@ -334,7 +334,7 @@ void read_prefix(Words words, Launch& launch) {
   }
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view name = last_part(words[i]);
-    if (const Program* program = read_program_of(name)) {
+    if (const PrefixProgram* program = read_program_of(name)) {
       program->read(words.subspan(i), launch);
     } else if (name == "tpus" || name == "tpu-vm") {  // gcloud compute tpus tpu-vm ssh
       launch.device = AskedDevice::kTpu;
@@ -352,7 +352,7 @@ constexpr std::array<std::string_view, 14> kContainerSwitches = {
 // program takes them. Empty: the words start no container.
 Words container_arguments(Words words) {
   const auto program = std::ranges::find_if(words, [](const std::string& word) {
-    const Program* row = read_program_of(word);
+    const PrefixProgram* row = read_program_of(word);
     return row != nullptr && row->read == read_container;
   });
   if (program == words.end()) return {};

@@ -116,18 +116,18 @@ struct RowTable {
   unsigned need, rows;
   const char* role;
 };
-constexpr RowTable kTablesOfData[] = {{kNeedsTrainData, kTrainRows, "train"},
-                                      {kNeedsEvalData, kEvalRows, "eval"},
-                                      {kNeedsPredictData, kPredictRows, "predict"}};
+constexpr RowTable kRowTables[] = {{kNeedsTrainData, kTrainRows, "train"},
+                                   {kNeedsEvalData, kEvalRows, "eval"},
+                                   {kNeedsPredictData, kPredictRows, "predict"}};
 
 // Adds a check of each table whose flag is_wanted(flag, table).
 template <typename IsWanted>
 void check_tables(Checks& checks, const DataPaths& paths, const CommandLine& line,
                   IsWanted is_wanted) {
   for (const Flag& flag : flag_table()) {
-    const auto table = std::ranges::find(kTablesOfData, flag.role.need, &RowTable::need);
-    if (table == std::end(kTablesOfData) || !is_wanted(flag, *table)) continue;
-    checks.add(flag.name, flag.value.get(line), check_table(paths, table->role));
+    const auto table = std::ranges::find(kRowTables, flag.role.need, &RowTable::need);
+    if (table == std::end(kRowTables) || !is_wanted(flag, *table)) continue;
+    checks.add(flag.name, flag.value.get(line), check_table(table->role));
   }
 }
 
