@@ -171,7 +171,8 @@ TEST_F(PreflightTest, RemotePlacesAreAskedAtTheSameTime) {
 TEST_F(PreflightTest, ArchivesAreNotFetched) {
   put("data.tar.gz");
   put("model.zip");
-  const auto archived = make_archived_storage(std::make_unique<BorrowedStorage>(storage_));
+  const auto archived =
+      make_archived_storage(std::make_unique<BorrowedStorage>(static_cast<Storage&>(storage_)));
   settings_.data.train_data_file = "gs://b/data.tar.gz";
   settings_.data.eval_data_file = "gs://b/data.tar.gz/eval/*.csv";
   settings_.model.model = "gs://b/model.zip";
