@@ -118,8 +118,10 @@ echo "== a small model of every architecture from transformers and back"
 build/peers/bin/python tests/peers/check_exported.py build/release/berth
 
 echo "== embeddings of sentence-transformers"
-build/peers/bin/pip install --quiet sentence-transformers pandas pyarrow
+build/peers/bin/pip install --quiet sentence-transformers pandas pyarrow pytrec-eval-terrier
 build/peers/bin/python tests/peers/check_embeddings.py build/release/berth
+build/peers/bin/python tests/peers/check_retrieval.py build/release/berth
+build/peers/bin/python tests/peers/check_similarity_losses.py build/release/berth
 
 echo "== a discriminator and its generator in transformers and back"
 build/peers-torch/bin/python tests/peers/check_electra.py build/release/berth

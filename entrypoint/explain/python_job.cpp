@@ -7,19 +7,11 @@
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/named_inputs.h"
 #include "entrypoint/explain/python_reader.h"
+#include "entrypoint/explain/sentence_losses.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-struct NamedText {
-  std::string_view name, text;
-};
-
-constexpr NamedText kLosses[] = {
-    {"MultipleNegativesRankingLoss", "in_batch_negatives"},
-    {"CosineSimilarityLoss", "cosine"},
-};
 
 // Arguments of fit() that change no update.
 constexpr std::string_view kHarmless[] = {
@@ -78,12 +70,11 @@ bool is_plain(const std::string& model) {
          });
 }
 
-// Whether the argument has the default of fit() or of a loss, which is berth's, too.
+// Whether the argument has the default of fit(), which is berth's, too.
 bool is_default(std::string_view name, const PythonValue& value) {
   const std::string& text = value.text;
   if (name == "scheduler") return lower_ascii(text) == "warmuplinear";
   if (name == "max_grad_norm") return text == "1" || text == "1.0";
-  if (name == "scale") return text == "20" || text == "20.0";
   return (name == "steps_per_epoch" || name == "evaluator") && text == "None";
 }
 
@@ -158,32 +149,6 @@ void take_sentence_length(const std::string& model, Launch& launch) {
   launch.refuse("the length of texts",
                 "is max_seq_length in the files of a model of sentence-transformers, else its "
                 "tokenizer's length; add --max-seq-length N to the line");
-}
-
-// Adds the task and the loss of a program of sentence-transformers. A loss that berth does not
-// have, and an argument that changes one, is refused.
-void read_similarity_loss(const PythonProgram& program, Launch& launch) {
-  launch.add_flag("task", "similarity");
-  std::string loss;
-  for (const PythonCall& call : program.calls) {
-    const std::string_view name = last_name(call.name);
-    if (!name.ends_with("Loss")) continue;
-    const auto known = std::ranges::find(kLosses, name, &NamedText::name);
-    if (known == std::end(kLosses)) {
-      return launch.refuse(name,
-                           "is a loss that berth does not have: --similarity-loss is cosine or "
-                           "in_batch_negatives");
-    }
-    loss = known->text;
-    for (const auto& [argument, value] : call.keywords) {
-      if (argument == "model" || is_default(argument, value)) continue;
-      launch.refuse(
-          cat(argument, " (line ", call.line, ")"),
-          cat("changes ", name,
-              ", which berth computes from the cosine, and in-batch negatives with a scale of 20"));
-    }
-  }
-  if (!loss.empty()) launch.add_flag("similarity_loss", loss);
 }
 
 struct OwnCall {
@@ -307,6 +272,10 @@ void read_own_code(const PythonProgram& program, bool is_similarity, Launch& lau
   }
 }
 
+struct NamedText {
+  std::string_view name, text;
+};
+
 constexpr NamedText kTasks[] = {
     {"ForSequenceClassification", "sequence_classification"},
     {"ForTokenClassification", "token_classification"},
@@ -370,7 +339,9 @@ class PythonJob {
     if (arguments_ != nullptr) read_arguments();
     if (arguments_ == nullptr) read_fit(program_, *fit, launch_);
     read_own_code(program_, is_similarity_, launch_);
-    if (is_similarity_) read_similarity_loss(program_, launch_);
+    if (!is_similarity_) return std::move(launch_);
+    launch_.add_flag("task", "similarity");
+    read_sentence_losses(program_, launch_);
     return std::move(launch_);
   }
 

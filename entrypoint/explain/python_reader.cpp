@@ -327,7 +327,9 @@ class PythonParser {
       const std::string name = dotted_name(ahead);
       if (!is_sign('(', ahead)) {
         for (size_t i = 0; i < ahead; ++i) advance();
-        return value_of(name);
+        value = value_of(name);
+        if (!value.is_known()) value.name = name;
+        return value;
       }
       skip_one();
     } else if (!ends_value()) {

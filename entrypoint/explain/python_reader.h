@@ -14,6 +14,7 @@ struct PythonValue {
 
   Kind kind = Kind::kUnknown;
   std::string text{};                // of a text or a word
+  std::string name{};                // of an unknown value that is a name: "losses.Metric.COSINE"
   std::vector<std::string> keys{};   // of a mapping
   std::vector<PythonValue> items{};  // of a list, a tuple or a mapping
 

@@ -122,6 +122,23 @@ std::vector<Flag> file_flags() {
        FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam)
            .needed_as(kNeedsEvalData)
            .used_where(needs_rows_to_evaluate)},
+      {"eval-retrieval",
+       {},
+       kData,
+       "For --task similarity: a search to evaluate on. It is a folder or an archive in BEIR's "
+       "layout: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or tables of these names in "
+       "another format. ndcg_at_10 is then the main metric.",
+       path_value("DIR", data_option(&DataOptions::eval_retrieval)),
+       FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam).heeded_by(tasks_that::compare)},
+      {"eval-retrieval-split",
+       {},
+       kData,
+       "The split of the judgements (qrels) of --eval-retrieval.",
+       text_value("NAME", data_option(&DataOptions::eval_retrieval_split)),
+       FlagRole(kDecides, kInTrainAndEval | kInEval)
+           .heeded_by(tasks_that::compare)
+           .only_with("eval-retrieval", "search to evaluate on"),
+       "dev, validation or test in a training; test, dev or validation in --mode eval"},
       {"predict-data-file",
        {"test-file", "predict-data-path"},
        kData,

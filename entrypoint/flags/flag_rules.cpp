@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/similarity_rules.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -332,7 +333,9 @@ void check_files(const CommandLine& command_line) {
   if (mode.takes_inputs) need(input, mode.input, mode);
   for (const Flag& flag : flag_table()) {
     const std::string value = flag.value.get(completed);
-    if (mode.needs_any(flag.role.need)) need(value, cat("--", flag.name), mode);
+    // A search can be evaluated alone.
+    const bool may_lack = flag.role.need == kNeedsEvalData && !data.eval_retrieval.empty();
+    if (mode.needs_any(flag.role.need) && !may_lack) need(value, cat("--", flag.name), mode);
     const bool is_other_file = (flag.role.need & (kNeedsEvalData | kNeedsPredictData)) != 0;
     if (!is_corpus || !is_other_file || value.empty()) continue;
     throw Error(Code::kUsage, "a corpus is prepared from --train-data-file alone",
@@ -365,8 +368,8 @@ void check_places(const CommandLine& command_line) {
 // Throws kUsage if a flag is about evaluations and the job has none.
 void check_evaluations(const Settings& settings) {
   const DataOptions& data = settings.data;
-  const bool has_rows =
-      !data.eval_data_file.empty() || !data.data_dir.empty() || data.validation_split > 0;
+  const bool has_rows = !data.eval_data_file.empty() || !data.data_dir.empty() ||
+                        data.validation_split > 0 || !data.eval_retrieval.empty();
   const ModeTraits& mode = traits(settings.mode);
   if (!mode.trains() || (mode.evaluates_training() && has_rows)) return;
   const auto needs_evaluations = [&](bool asked, const char* flag) {
@@ -463,8 +466,9 @@ void check_embedding(const CommandLine& command_line) {
   const CommandLine defaults;
   for (const Flag& flag : flag_table()) {
     const TaskRule rule = flag.role.tasks;
-    const bool is_of_embeddings =
-        rule == tasks_that::compare || rule == tasks_that::compare_with_labels;
+    const bool is_of_embeddings = rule == tasks_that::compare ||
+                                  rule == tasks_that::compare_with_labels ||
+                                  rule == tasks_that::find_partners;
     if (!trains || embeds || !is_of_embeddings) continue;
     if (flag.value.get(command_line) == flag.value.get(defaults)) continue;
     throw Error(Code::kUsage, "only --task similarity trains embeddings", cat("--", flag.name),
@@ -520,6 +524,7 @@ void check_settings(const CommandLine& command_line) {
   check_probes(settings);
   check_dry_run(command_line);
   check_embedding(command_line);
+  check_similarity(settings);
   check_precision(settings);
   if (traits(settings.mode).computes != ComputesOn::kNothing) {
     require_device(command_line, settings.device);

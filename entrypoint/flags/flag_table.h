@@ -102,6 +102,7 @@ inline bool have_cross_entropy(const TaskTraits& task) {
 inline bool compare(const TaskTraits& task) { return task.rows == HeadRows::kGroups; }
 inline bool have_labels(const TaskTraits& task) { return task.has_label_column; }
 inline bool may_have_labels(const TaskTraits& task) { return have_labels(task) || compare(task); }
+inline bool find_partners(const TaskTraits& task) { return compare(task) && !have_labels(task); }
 inline bool compare_with_labels(const TaskTraits& task) {
   return compare(task) && have_labels(task);
 }

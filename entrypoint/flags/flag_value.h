@@ -148,6 +148,7 @@ FlagValue choice_value(Place at, std::vector<std::pair<const char*, Value>> choi
     }
     if (is_first) hint += (hint.empty() ? "" : "|") + names.back();
   }
+  if (hint.size() > 56) hint = "NAME";  // the help of such a flag lists its values
   return {hint, false,
           [=](CommandLine& line, std::string_view given) {
             at(line) = choices[parse_choice(given, names)].second;

@@ -160,15 +160,85 @@ std::vector<Flag> embedding_flags() {
       {"similarity-loss",
        {},
        kModel,
-       "For --task similarity. cosine: the squared error between the cosine of two embeddings and "
-       "the label. in_batch_negatives: each text must find its partner among the partners of all "
-       "rows of its micro-batch and the texts of a column negative. With "
+       "For --task similarity. With labels, cosine is the squared error between the cosine of two "
+       "embeddings and the label. cosent and angle rank pairs by their labels. contrastive and "
+       "online_contrastive take labels 0 and 1. Without labels, in_batch_negatives lets each text "
+       "find its partner among the partners and negatives of all rows of its micro-batch. In "
+       "symmetric, partners must find texts, too. triplet takes rows with one negative. With "
        "--gradient-accumulation-steps, the micro-batches are smaller and do not see each other.",
        choice_value<SimilarityLoss>(embedding(&EmbeddingOptions::loss),
                                     {{"cosine", SimilarityLoss::kCosine},
-                                     {"in_batch_negatives", SimilarityLoss::kInBatchNegatives}}),
+                                     {"in_batch_negatives", SimilarityLoss::kInBatchNegatives},
+                                     {"symmetric", SimilarityLoss::kSymmetric},
+                                     {"cosent", SimilarityLoss::kCosent},
+                                     {"angle", SimilarityLoss::kAngle},
+                                     {"triplet", SimilarityLoss::kTriplet},
+                                     {"contrastive", SimilarityLoss::kContrastive},
+                                     {"online_contrastive", SimilarityLoss::kOnlineContrastive}}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
        "cosine where rows have labels, else in_batch_negatives"},
+      {"similarity-scale",
+       {},
+       kModel,
+       "For --similarity-loss in_batch_negatives, symmetric, cosent and angle: the factor of "
+       "cosines, which is 1 divided by the temperature.",
+       optional_real_value(embedding(&EmbeddingOptions::scale),
+                           {0, 1e6, false, true, "a number above 0"}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
+       "20"},
+      {"similarity-margin",
+       {},
+       kModel,
+       "For --similarity-loss triplet, contrastive and online_contrastive: by how much unlike "
+       "texts should be farther apart.",
+       optional_real_value(embedding(&EmbeddingOptions::margin),
+                           {0, 1e6, true, true, "a number from 0"}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
+       "5 for triplet, else 0.5"},
+      {"similarity-distance",
+       {},
+       kModel,
+       "For --similarity-loss triplet, contrastive and online_contrastive: how far apart two "
+       "embeddings are. cosine is 1 less their cosine.",
+       choice_value<EmbeddingDistance>(embedding(&EmbeddingOptions::distance),
+                                       {{"cosine", EmbeddingDistance::kCosine},
+                                        {"euclidean", EmbeddingDistance::kEuclidean},
+                                        {"manhattan", EmbeddingDistance::kManhattan}}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
+       "euclidean for triplet, else cosine"},
+      {"matryoshka-dims",
+       {},
+       kModel,
+       "For --task similarity: sizes such as 768,512,256. The loss is the sum of the losses of the "
+       "first 768, 512 and 256 numbers of each embedding. These are scaled to length 1. Short "
+       "embeddings are then useful, too (--truncate-dim).",
+       text_value("LIST", embedding(&EmbeddingOptions::matryoshka_dims)),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
+       "whole embeddings alone"},
+      {"matryoshka-weights",
+       {},
+       kModel,
+       "The factor of the loss of each of --matryoshka-dims, in the same order.",
+       text_value("LIST", embedding(&EmbeddingOptions::matryoshka_weights)),
+       FlagRole(kDecides, kEverywhere, kAsTrained)
+           .heeded_by(tasks_that::compare)
+           .only_with("matryoshka-dims", "size to weigh"),
+       "1 for each"},
+      {"truncate-dim",
+       {},
+       kModel,
+       "For --mode embed: write only the first N numbers of each embedding. --mode predict and "
+       "eval of --task similarity compare these.",
+       optional_integer_value(embedding(&EmbeddingOptions::truncate_dim), {1, int64_t{1} << 20}),
+       {kFree, kInInference},
+       "truncate_dim of the model's sentence-transformers files for --mode embed, else all"},
+      {"max-negatives",
+       {},
+       kModel,
+       "For --task similarity: how many negatives of a row are read at most, from the first one "
+       "on; 0 means all. All rows need the same number.",
+       integer_value(data_option(&DataOptions::max_negatives), {0, 10'000}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_partners)},
       {"max-similarity",
        {},
        kModel,

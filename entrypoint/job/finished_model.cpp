@@ -7,6 +7,7 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "storage/base/error.h"
@@ -144,7 +145,7 @@ LoadedTable FinishedModel::load(DataRequest request) {
   if (resolved_.labels_are_unrecorded && request.rules.need == LabelNeed::kRequired) {
     require_no_new_rule(loaded);
   }
-  settle_groups(loaded, model_.config);
+  settle_groups(loaded, settings(), model_.config);
   if (job_.ranks != nullptr) require_same_inputs(*job_.ranks, loaded, model_, settings().data);
   return loaded;
 }
@@ -162,6 +163,25 @@ Engine& FinishedModel::engine_for(const LoadedTable& loaded, Dataset& data) {
   const EngineOptions options = inference_engine(settings(), config(), data.size());
   if (!engine_ || options.limits.sequences > sequences_) make_engine(options);
   return *engine_;
+}
+
+FinishedModel::Search FinishedModel::search(const RetrievalSet& set) {
+  if (job_.ranks != nullptr) {
+    require_same_on_workers(*job_.ranks,
+                            cat(job_identity({.sources = set.sources()}), " ",
+                                tokenizer_checksum(*model_.tokenizer), " ", set.split()));
+  }
+  const DataMemory memory{.program = program_bytes_,
+                          .tables = set.memory_bytes(),
+                          .most_examples = std::ssize(set.queries()) + std::ssize(set.places())};
+  require_inference_memory(settings(), config(), memory, *device_);
+  EngineOptions options = inference_engine(settings(), config(), memory.most_examples);
+  // A batch of short texts holds more of them, and takes hardly more memory.
+  constexpr int64_t kShortText = 8;
+  options.limits.sequences = std::max(options.limits.sequences, options.limits.tokens / kShortText);
+  make_engine(options);
+  sequences_ = 0;  // for engine_for(), whose batches may have more tokens
+  return {*engine_, retrieval_reading(model_, settings(), options.limits)};
 }
 
 void FinishedModel::compute_in_fp32() {

@@ -10,6 +10,7 @@
 #include "trainer/inputs/data_source.h"
 #include "trainer/inputs/load_data.h"
 #include "trainer/inputs/load_model.h"
+#include "trainer/loop/evaluate_retrieval.h"
 
 namespace berth {
 
@@ -41,6 +42,14 @@ class FinishedModel {
   // valid until the next call. Throws kMemory where they need more memory than there is, kBadData
   // where the model's file lacks the head's parameters.
   Engine& engine_for(const LoadedTable& loaded, Dataset& data);
+
+  // An engine with the model in it for the texts of a retrieval set, and how they are read. It is
+  // valid until the next call of this or of engine_for(). Throws as that does.
+  struct Search {
+    Engine& engine;
+    RetrievalReading reading;
+  };
+  Search search(const RetrievalSet& set);
 
   // From now on, engines compute in fp32 on the CPU. The one that engine_for() returned is gone.
   void compute_in_fp32();

@@ -17,15 +17,18 @@ namespace {
 
 std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
                                        const std::vector<std::string>& labels, bool labelled,
-                                       const DataOptions& data, const Tokenizer& tokenizer,
+                                       const Settings& settings, const Tokenizer& tokenizer,
                                        std::vector<float> class_weights) {
+  const DataOptions& data = settings.data;
+  const std::optional<SimilarityLoss>& loss = settings.embedding.loss;
   FeatureOptions options{.task = task,
                          .max_seq_length = data.max_seq_length,
                          .doc_stride = data.doc_stride,
                          .labelled = labelled,
                          .num_classes = static_cast<int32_t>(labels.size()),
                          .class_weights = std::move(class_weights),
-                         .max_similarity = data.max_similarity};
+                         .max_similarity = data.max_similarity,
+                         .similarities_are_marks = loss && learns_marks(*loss)};
   try {
     if (labelled && traits(task).has_classes) {
       options.classes = loaded.table->labels.classes(labels);
@@ -212,7 +215,7 @@ LabelledData::LabelledData(const LoadedTable& loaded, Task task,
     : loaded_(loaded),
       task_(task),
       labelled_(wants_labels && (loaded_.table->labelled || !traits(task).has_label_column)),
-      maker_(maker_of(loaded_, task_, labels, labelled_, settings.data, tokenizer,
+      maker_(maker_of(loaded_, task_, labels, labelled_, settings, tokenizer,
                       std::move(class_weights))),
       masking_(masking_of(task_, settings, tokenizer)) {}
 
@@ -386,7 +389,9 @@ std::string describe_columns(const ColumnChoice& columns) {
   if (columns.text.empty()) return "";
   std::string text = cat("text ", quoted(columns.text));
   if (!columns.text_pair.empty()) text += cat(" and ", quoted(columns.text_pair));
-  if (!columns.negative.empty()) text += cat(", negatives ", quoted(columns.negative));
+  if (!columns.negatives.empty()) {
+    text += cat(", negatives ", quoted_list(columns.negatives));
+  }
   if (!columns.label.empty()) text += cat(", labels ", quoted(columns.label));
   if (!columns.weight.empty()) text += cat(", weights ", quoted(columns.weight));
   return text;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "entrypoint/flags/flag_rules.h"
+#include "entrypoint/flags/similarity_rules.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -146,7 +147,8 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
                 folder.name() + "/config_sentence_transformers.json",
                 "--mode embed writes the vectors, which any function can compare");
   }
-  if (files.truncate_dim && *files.truncate_dim < model.config.hidden_size) {
+  const bool is_told = settings.embedding.truncate_dim.has_value();
+  if (files.truncate_dim && *files.truncate_dim < model.config.hidden_size && !is_told) {
     log_warning(cat("texts are compared by all ", model.config.hidden_size,
                     " numbers of their vectors; encode() compares the first ", *files.truncate_dim,
                     " (truncate_dim)"));
@@ -155,10 +157,24 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
   use_sentence_files(folder, settings.model, files, model);
 }
 
-void settle_groups(const LoadedTable& loaded, ModelConfig& config) {
+void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
+  if (traits(settings.mode).runs_finished_model()) {
+    require_truncation(settings.embedding, config, loaded.task);
+  }
   if (traits(loaded.task).rows != HeadRows::kGroups) return;
   config.task = loaded.task;
-  config.texts_per_row = loaded.columns.negative.empty() ? 2 : 3;
+  config.similarity = similarity_objective(settings, loaded.task);
+  require_sizes(config.similarity, config);
+  const auto texts = static_cast<int64_t>(loaded.table->read(0).texts.size());
+  config.texts_per_row = std::max(config.texts_per_row, std::max<int64_t>(texts, 2));
+  const bool is_triplet = config.similarity.loss == SimilarityLoss::kTriplet;
+  if (!is_triplet || texts == 3 || settings.mode == Mode::kPredict) return;
+  throw Error(Code::kBadData,
+              cat("the triplet loss takes one negative a row, and the rows have ", texts - 2),
+              loaded.name,
+              texts > 3 ? "give --max-negatives 1, or --similarity-loss in_batch_negatives"
+                        : "add a column \"negative\", or give --similarity-loss "
+                          "in_batch_negatives");
 }
 
 namespace {

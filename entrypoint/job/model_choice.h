@@ -59,9 +59,10 @@ void settle_embedding(const SentenceFiles& files, const EmbeddingOptions& asked,
 void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Settings& settings,
                        ModelDescription& model);
 
-// Where the rows of `loaded` hold texts to compare: fills in how many, and whether they are learnt
-// by labels.
-void settle_groups(const LoadedTable& loaded, ModelConfig& config);
+// Where the rows of `loaded` hold texts to compare: fills in by which loss they are learnt, and how
+// many texts a row has, at most, in all tables so far. Throws kUsage and kBadData where the loss
+// does not take them so, and kUsage where there are no embeddings to truncate.
+void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelConfig& config);
 
 }  // namespace berth
 

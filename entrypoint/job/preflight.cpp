@@ -42,6 +42,14 @@ void check_file(Storage& storage, const Uri& uri) {
               similar.empty() ? "check the spelling" : similar);
 }
 
+// A folder that holds something, or an archive.
+void check_place(Storage& storage, const Uri& uri) {
+  if (is_in_archive(storage, uri) || !storage.list(uri, 1).empty()) return;
+  const std::string similar = similar_name(storage, uri);
+  throw Error(Code::kNotFound, "no such folder or archive", uri.to_string(),
+              similar.empty() ? "check the spelling" : similar);
+}
+
 // The directory, or what exists of the path to it. So a job that ends before it writes anything
 // leaves no empty directory behind.
 Uri existing_part(const Uri& directory) {
@@ -127,7 +135,7 @@ void check_tables(Checks& checks, const DataPaths& paths, const CommandLine& lin
   for (const Flag& flag : flag_table()) {
     const auto table = std::ranges::find(kRowTables, flag.role.need, &RowTable::need);
     if (table == std::end(kRowTables) || !is_wanted(flag, *table)) continue;
-    checks.add(flag.name, flag.value.get(line), check_table(table->role));
+    checks.add(flag.name, flag.value.get(line), check_table(paths, table->role));
   }
 }
 
@@ -147,6 +155,9 @@ void preflight(const DataPaths& paths, const Settings& settings) {
   Checks checks(paths.storage());
   check_tables(checks, paths, {.settings = settings, .highest_instruction_set = ""},
                [&](const Flag&, const RowTable& table) { return mode.reads(table.rows); });
+  if (mode.reads(kEvalRows) && !mode.prepares_rows()) {
+    checks.add("eval-retrieval", settings.data.eval_retrieval, check_place);
+  }
   if (!settings.probes.files.empty()) {
     for (const ProbeFile& probe : parse_probes(settings.probes.files)) {
       checks.add("probe", probe.file, check_table(paths, "eval"));

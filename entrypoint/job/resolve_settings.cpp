@@ -184,7 +184,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   const GlueTask* glue = find_glue_task(data.task);
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
   const auto& loss = settings.embedding.loss;
-  if (sources.task == Task::kSimilarity && loss == SimilarityLoss::kInBatchNegatives) {
+  if (sources.task == Task::kSimilarity && loss && !learns_numbers(*loss)) {
     sources.task = Task::kInBatchNegatives;
   }
   // A teacher tells more of a text than its masked tokens do, so its outputs take their place.
@@ -235,6 +235,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
                                .need = need,
                                .may_lack_labels = !loss,
                                .skip_bad_rows = data.skip_bad_rows,
+                               .max_negatives = data.max_negatives,
                                .places = role == std::string_view("train") ? AnswerPlaces::kExact
                                                                            : AnswerPlaces::kAny,
                                .labels_by_number = sources.labels_are_given,

@@ -12,6 +12,7 @@
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/token_survey.h"
 #include "entrypoint/modes/modes.h"
 #include "entrypoint/report/progress_lines.h"
@@ -24,6 +25,7 @@
 #include "storage/whole_file.h"
 #include "trainer/inputs/job_directory.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/evaluate_retrieval.h"
 #include "trainer/loop/results.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/tasks/predictions.h"
@@ -121,12 +123,29 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   return *evaluation;
 }
 
+// Evaluates the model on a retrieval set.
+EvaluationResult evaluate_search(Job& job, FinishedModel& finished, const RetrievalSet& set) {
+  const FinishedModel::Search search = finished.search(set);
+  const std::optional<EvaluationResult> evaluation =
+      evaluate_retrieval(search.engine, set, search.reading, job.output, job.stop, job.ranks);
+  if (!evaluation) throw_stopped();
+  return *evaluation;
+}
+
+// Evaluates the model on labelled rows, on a retrieval set, or on both.
+EvaluationResult evaluate_all(Job& job, FinishedModel& finished, const RetrievalSet* set) {
+  if (set == nullptr) return evaluate_rows(job, finished, finished.sources().eval);
+  if (finished.sources().eval.path.empty()) return evaluate_search(job, finished, *set);
+  EvaluationResult rows = evaluate_rows(job, finished, finished.sources().eval);
+  return with_retrieval(std::move(rows), evaluate_search(job, finished, *set));
+}
+
 // Evaluates the model once more in fp32, and writes both results to the log. `in_int8` is what
-// evaluate_rows() returned for the rows to evaluate on. Afterwards the model computes in fp32.
+// evaluate_all() returned. Afterwards the model computes in fp32.
 EvaluationResult tell_cost_of_int8(Job& job, FinishedModel& finished,
-                                   const EvaluationResult& in_int8) {
+                                   const EvaluationResult& in_int8, const RetrievalSet* set) {
   finished.compute_in_fp32();
-  const EvaluationResult in_fp32 = evaluate_rows(job, finished, finished.sources().eval);
+  const EvaluationResult in_fp32 = evaluate_all(job, finished, set);
   std::string scores;
   for (const auto& [name, value] : in_fp32.scores.metrics) {
     const auto found = in_int8.scores.metrics.find(name);
@@ -134,10 +153,14 @@ EvaluationResult tell_cost_of_int8(Job& job, FinishedModel& finished,
     scores += cat(name, " ", number_text("%.4f", found->second), " instead of ",
                   number_text("%.4f", value), ", ");
   }
-  log_info(cat("int8 compared with fp32 on ", counted(in_fp32.examples, "row"), ": ", scores,
-               "loss ", number_text("%.4f", in_int8.loss), " instead of ",
-               number_text("%.4f", in_fp32.loss), ", ", number_text("%.1f", in_int8.seconds),
-               " s instead of ", number_text("%.1f", in_fp32.seconds), " s"));
+  if (in_fp32.has_loss) {
+    scores += cat("loss ", number_text("%.4f", in_int8.loss), " instead of ",
+                  number_text("%.4f", in_fp32.loss), ", ");
+  }
+  log_info(cat("int8 compared with fp32 on ",
+               counted(in_fp32.examples, in_fp32.has_loss ? "row" : "text"), ": ", scores,
+               number_text("%.1f", in_int8.seconds), " s instead of ",
+               number_text("%.1f", in_fp32.seconds), " s"));
   return in_fp32;
 }
 
@@ -170,13 +193,17 @@ std::string printed(Job& job, const JobMetrics& metrics) {
 void run_evaluation(Job& job) {
   FinishedModel finished(job);
   const ModelConfig& config = finished.config();
-  const EvaluationResult evaluation = evaluate_rows(job, finished, finished.sources().eval);
+  const std::unique_ptr<RetrievalSet> set =
+      load_retrieval(job.storage, finished.settings(), config);
+  const EvaluationResult evaluation = evaluate_all(job, finished, set.get());
   job.output.on(EvaluationReport{.examples = evaluation.examples,
                                  .loss = evaluation.loss,
                                  .seconds = evaluation.seconds,
                                  .metrics = evaluation.scores.metrics,
                                  .majority_rate = evaluation.scores.majority_rate,
-                                 .split = "eval"});
+                                 .split = "eval",
+                                 .scores = &evaluation.scores,
+                                 .has_loss = evaluation.has_loss});
   JobMetrics metrics{.result = std::nullopt,
                      .evaluation = evaluation,
                      .task = config.task,
@@ -186,7 +213,7 @@ void run_evaluation(Job& job) {
     metrics.mismatched = evaluate_rows(job, finished, finished.sources().mismatched);
   }
   if (metrics.precision == Precision::kInt8) {
-    metrics.in_fp32 = tell_cost_of_int8(job, finished, evaluation);
+    metrics.in_fp32 = tell_cost_of_int8(job, finished, evaluation, set.get());
   }
   job.output.on(JobFinished{});
   if (!job.leads()) return;
@@ -308,7 +335,8 @@ void run_prediction(Job& job) {
   if (finished.sources().eval.path.empty()) {
     return log_info("--eval-data-file with labelled rows shows how much accuracy int8 costs");
   }
-  tell_cost_of_int8(job, finished, evaluate_rows(job, finished, finished.sources().eval));
+  tell_cost_of_int8(job, finished, evaluate_rows(job, finished, finished.sources().eval),
+                    /*set=*/nullptr);
 }
 
 namespace {
@@ -332,6 +360,19 @@ std::string_view name_of(Pooling pooling) {
 
 }  // namespace
 
+namespace {
+
+void warn_of_empty_texts(const Dataset& data) {
+  int64_t empty = 0;
+  const InputKind inputs = traits(data.task()).inputs;
+  for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i), inputs);
+  if (empty == 0) return;
+  log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
+                  " no text and the embedding of an empty text"));
+}
+
+}  // namespace
+
 void run_embedding(Job& job) {
   FinishedModel finished(job);
   const Settings& settings = finished.settings();
@@ -346,13 +387,16 @@ void run_embedding(Job& job) {
   Engine& engine = finished.engine_for(loaded, data);
   const SentenceFiles& files = finished.sentences();
   // As encode() does: the folder's Normalize comes before truncate_dim, a wish to normalize behind.
+  const std::optional<int64_t> asked = settings.embedding.truncate_dim;
+  const int64_t width = asked.value_or(files.truncate_dim.value_or(config.hidden_size));
   const EmbeddingForm form{
       .normalizes = files.normalizes && config.normalizes_embeddings,
-      .width = static_cast<size_t>(
-          std::min(config.hidden_size, files.truncate_dim.value_or(config.hidden_size))),
+      .width = static_cast<size_t>(std::min(config.hidden_size, width)),
       .normalizes_after = config.normalizes_embeddings && settings.embedding.normalizes};
   log_info(cat("embeddings: ", form.width, " numbers",
-               form.width < static_cast<size_t>(config.hidden_size) ? " (truncate_dim)" : "",
+               width >= config.hidden_size ? ""
+               : asked                     ? " (--truncate-dim)"
+                                           : " (truncate_dim)",
                ", pooling ", name_of(config.pooling),
                config.normalizes_embeddings ? ", scaled to length 1" : "", ", texts of at most ",
                settings.data.max_seq_length, " tokens"));
@@ -384,13 +428,7 @@ void run_embedding(Job& job) {
     job.progress.set_results(embedding_results(place, settings.embedding.format));
   }
   job.output.on(JobFinished{});
-  int64_t empty = 0;
-  const InputKind inputs = traits(data.task()).inputs;
-  for (int64_t i = 0; i < data.size(); ++i) empty += is_empty_row(data.example(i), inputs);
-  if (empty > 0) {
-    log_warning(cat(counted(empty, "row"), empty == 1 ? " has" : " have",
-                    " no text and the embedding of an empty text"));
-  }
+  warn_of_empty_texts(data);
   log_info("embedded " + counted(data.rows(), "text"));
 }
 

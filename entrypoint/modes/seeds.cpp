@@ -9,6 +9,7 @@
 
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/job_results.h"
+#include "entrypoint/job/retrieval.h"
 #include "entrypoint/modes/modes.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -90,7 +91,9 @@ void name_best_seed(Job& job, uint64_t first, const std::map<std::string, Spread
   const auto earlier = EarlierJob::find(job.storage, JobDirectory(one.settings.output).root());
   if (!earlier) return;
   const auto classes = static_cast<int64_t>(earlier->labels().size());
-  const std::vector<std::string> names = metric_names(earlier->task(), classes);
+  const bool searches = !job.command_line.settings.data.eval_retrieval.empty();
+  const std::vector<std::string> names =
+      evaluated_metrics(earlier->task(), classes, /*has_rows=*/true, searches);
   std::string metric = job.command_line.settings.training.metric_for_best_model;
   metric =
       metric.empty() ? names.front() : checked_metric(metric, names, "--metric-for-best-model");

@@ -127,7 +127,8 @@ void EventFiles::add_epoch(const StepReport& report) {
 }
 
 void EventFiles::on_evaluation(const EvaluationReport& report) {
-  std::vector<Scalar> scalars = {scalar("loss", report.loss)};
+  std::vector<Scalar> scalars;
+  if (report.has_loss) scalars.push_back(scalar("loss", report.loss));
   for (const auto& [name, value] : report.metrics) scalars.push_back(scalar(name, value));
   const std::vector<Scalar> own = scalars;
   for (const Scalar& value : own) {

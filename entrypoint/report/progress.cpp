@@ -58,9 +58,13 @@ constexpr double kRedrawEvery_s = 0.1;
 constexpr double kTolerance = 1e-6;  // for comparing fractional epochs
 
 std::string evaluation_text(const EvaluationReport& report) {
-  std::string text = "eval loss " + number_text("%.4f", report.loss);
+  std::string text =
+      report.has_loss ? "eval loss " + number_text("%.4f", report.loss) : "evaluation";
   for (const auto& [name, value] : report.metrics) {
     text += cat("  ", name, " ", number_text("%.4f", value));
+  }
+  if (report.scores != nullptr && !report.scores->note.empty()) {
+    text += cat("  (", report.scores->note, ")");
   }
   if (report.majority_rate) {
     text +=
@@ -207,7 +211,7 @@ void Progress::on_evaluation(const EvaluationReport& report) {
     return line_.print(what + "  " + evaluation_text(report));
   }
   if (row.update.empty()) row.update = cat(report.step);
-  row.eval_loss = report.loss;
+  if (report.has_loss) row.eval_loss = report.loss;
   row.metrics = report.metrics;
   print(row);
 }
@@ -319,9 +323,11 @@ std::string short_number(double value) {
 }
 
 // "loss 0.25, accuracy 0.75"
-std::string scores(double loss, const std::map<std::string, double>& metrics) {
-  std::string text = cat("loss ", short_number(loss));
-  for (const auto& [name, value] : metrics) text += cat(", ", name, " ", short_number(value));
+std::string scores(std::optional<double> loss, const std::map<std::string, double>& metrics) {
+  std::string text = loss ? cat("loss ", short_number(*loss)) : "";
+  for (const auto& [name, value] : metrics) {
+    text += cat(text.empty() ? "" : ", ", name, " ", short_number(value));
+  }
   return text;
 }
 
@@ -384,12 +390,13 @@ void JsonLines::on_step(const StepReport& report) {
 void JsonLines::on_evaluation(const EvaluationReport& report) {
   OrderedJson line = event(
       "evaluation", wall_clock_,
-      cat(report.split, " after update ", report.step, ": ", scores(report.loss, report.metrics)));
+      cat(report.split, " after update ", report.step, ": ",
+          scores(report.has_loss ? std::optional(report.loss) : std::nullopt, report.metrics)));
   line["step"] = report.step;
   line["epoch"] = number(report.epoch);
   line["split"] = report.split;
   line["examples"] = report.examples;
-  line["loss"] = number(report.loss);
+  if (report.has_loss) line["loss"] = number(report.loss);
   for (const auto& [name, value] : report.metrics) line[name] = number(value);
   if (report.majority_rate) line["majority_rate"] = number(*report.majority_rate);
   line["seconds"] = number(report.seconds);

@@ -196,6 +196,7 @@ std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics) {
   const auto found = metrics.find("eval");
   if (found == metrics.end() || !found->is_object()) return std::nullopt;
   EvaluationResult evaluation;
+  evaluation.has_loss = found->contains("loss");
   for (const auto& [name, value] : found->items()) {
     if (!value.is_number()) continue;
     if (name == "examples") {

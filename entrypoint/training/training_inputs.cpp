@@ -4,10 +4,12 @@
 #include <span>
 
 #include "entrypoint/flags/flag_rules.h"
+#include "entrypoint/flags/similarity_rules.h"
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/training_memory.h"
 #include "storage/base/checksum.h"
 #include "storage/base/error.h"
@@ -124,6 +126,41 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
   record.reading.tokenizer = inputs.model.tokenizer_rules;
 }
 
+namespace {
+
+// Joins the texts of a masked language model to blocks, and counts the texts of a block.
+void join_all_rows(const Tokenizer& tokenizer, Settings& settings, TrainingRows& rows) {
+  int64_t& sequences = settings.data.sequences_per_block;
+  sequences = join_rows(settings, tokenizer, rows.task, rows.train, rows.split);
+  if (rows.eval) {
+    sequences = std::max(sequences, join_rows(settings, tokenizer, rows.task, *rows.eval));
+  }
+}
+
+// Completes the model with what the rows say of it: the task, the labels, the texts of a row.
+void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_length,
+                  Settings& settings, ModelDescription& model) {
+  model.config.task = rows.task;
+  settle_groups(rows.train, settings, model.config);
+  if (rows.eval) settle_groups(*rows.eval, settings, model.config);
+  warn_of_sizes(model.config.similarity, model.config);
+  model.config.labels = rows.labels;
+  resolve_decoder(folder, settings.model, model.config, model.tokenizer_rules);
+  if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
+  if (!compares_texts(model.config)) return;
+  settle_comparison(folder, read_sentence_files(folder), settings, model);
+  if (!asks_length) use_length_of(model.sentences, settings, model);
+}
+
+// The search to evaluate on. Null: there is none.
+std::unique_ptr<RetrievalSet> retrieval_of(const Job& job, const Settings& settings,
+                                           const ModelConfig& config) {
+  if (!traits(settings.mode).evaluates_training()) return nullptr;
+  return load_retrieval(job.storage, settings, config);
+}
+
+}  // namespace
+
 TrainingInputs read_inputs(const Job& job) {
   const DataPaths paths(job.storage);
   const auto as_begun = [&](const auto& read) {
@@ -157,22 +194,9 @@ TrainingInputs read_inputs(const Job& job) {
   if (named != rows.task || named == Task::kSimilarity) {
     require_heeded_flags(job.storage, job.command_line, rows.task);
   }
-  int64_t& sequences = resolved.settings.data.sequences_per_block;
-  sequences = join_rows(settings, *model.tokenizer, rows.task, rows.train, rows.split);
-  if (rows.eval) {
-    sequences = std::max(sequences, join_rows(settings, *model.tokenizer, rows.task, *rows.eval));
-  }
-  // What the rows say of the model.
-  model.config.task = rows.task;
+  join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
-  settle_groups(rows.train, model.config);
-  model.config.labels = rows.labels;
-  resolve_decoder(*folder, settings.model, model.config, model.tokenizer_rules);
-  if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
-  if (compares_texts(model.config)) {
-    settle_comparison(*folder, read_sentence_files(*folder), settings, model);
-    if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
-  }
+  settle_model(rows, *folder, asks_length, resolved.settings, model);
   job.stop_point();
   // The networks beside the model.
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
@@ -181,11 +205,13 @@ TrainingInputs read_inputs(const Job& job) {
     teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
     model.config.vector_size = teacher->num_outputs();
   }
-  const size_t program = program_bytes(rows);
+  const size_t program = program_bytes(rows);  // without the retrieval set
+  std::unique_ptr<RetrievalSet> retrieval = retrieval_of(job, settings, model.config);
   TrainingInputs inputs{.resolved = std::move(resolved),
                         .folder = std::move(folder),
                         .model = std::move(model),
                         .rows = std::move(rows),
+                        .retrieval = std::move(retrieval),
                         .generator = std::move(generator),
                         .teacher = std::move(teacher),
                         .probes = std::move(probes),

@@ -13,6 +13,7 @@
 #include "trainer/inputs/job_record.h"
 #include "trainer/inputs/load_model.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/retrieval_set.h"
 
 namespace berth {
 
@@ -22,9 +23,10 @@ struct TrainingInputs {
   std::unique_ptr<ModelFolder> folder;  // the model's files; its parameters are not read yet
   ModelDescription model;               // its configuration has the task and the labels of the rows
   TrainingRows rows;
-  std::unique_ptr<ModelFolder> generator;  // what --generator names; null: nothing
-  std::unique_ptr<Teacher> teacher;        // null: there is none
-  std::unique_ptr<JobProbes> probes;       // null: there are none
+  std::unique_ptr<RetrievalSet> retrieval;  // what --eval-retrieval names; null: nothing
+  std::unique_ptr<ModelFolder> generator;   // what --generator names; null: nothing
+  std::unique_ptr<Teacher> teacher;         // null: there is none
+  std::unique_ptr<JobProbes> probes;        // null: there are none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
   // Whether the model learns a language from random parameters, from rows without labels.
@@ -32,7 +34,9 @@ struct TrainingInputs {
   const Settings& settings() const { return resolved.settings; }
   ReadingOptions reading() const;  // how predictions become labels or answers
   // The name of the evaluation rows in reports. They have a file of their own, or are held out.
-  const char* eval_split() const { return rows.eval ? "eval" : "validation"; }
+  const char* eval_split() const {
+    return rows.eval || (retrieval && rows.split.held_out.empty()) ? "eval" : "validation";
+  }
 };
 
 // The first phase: resolves the settings, checks that the job can be done, describes the model and

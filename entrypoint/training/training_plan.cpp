@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/token_survey.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "entrypoint/report/dry_run.h"
 #include "entrypoint/report/hypertune_file.h"
 #include "entrypoint/report/standard_streams.h"
+#include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/process_resources.h"
 #include "storage/base/text.h"
@@ -30,16 +32,25 @@ TrainingOptions with_best_metric(TrainingOptions options, const DataSources& sou
 
 // Fills in the options and the metrics of `plan`. Throws kUsage if a flag names a metric that the
 // task does not have. It does so before the job directory is touched.
-void choose_metrics(const Job& job, const TrainingInputs& inputs, TrainingPlan& plan) {
+void choose_metrics(const Job& job, const TrainingInputs& inputs, bool has_rows,
+                    TrainingPlan& plan) {
   const TrainingRows& rows = inputs.rows;
-  plan.metrics = metric_names(rows.task, static_cast<int64_t>(rows.labels.size()));
+  const bool has_set = inputs.retrieval != nullptr;
+  plan.metrics = evaluated_metrics(rows.task, std::ssize(rows.labels), has_rows, has_set);
   plan.options =
       with_best_metric(inputs.settings().training, inputs.resolved.sources, plan.metrics.front());
   BestRule(plan.options, plan.metrics);  // throws on an unknown metric
+  const auto require_loss = [&](const std::string& metric, const char* flag) {
+    if (has_rows || !has_set || !metric.ends_with(kLossName)) return;
+    throw Error(Code::kUsage, "a search has no loss", flag,
+                "name another metric, or give rows to evaluate on");
+  };
+  require_loss(plan.options.metric_for_best_model, "--metric-for-best-model");
   if (!job.command_line.is_tuned()) return;
   plan.hypertune_metric =
       hypertune_metric(job.command_line.tuning, inputs.settings().output.hypertune_metric,
                        plan.options.metric_for_best_model, plan.metrics);
+  require_loss(plan.hypertune_metric, "--hypertune-metric");
 }
 
 // What the learning rate was chosen for, if the program chose it and the width is not all that
@@ -113,12 +124,13 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
                            Device& device) {
   const Settings& settings = inputs.settings();
   TrainingPlan plan;
-  choose_metrics(job, inputs, plan);
+  choose_metrics(job, inputs, data.eval().has_value(), plan);
   if (settings.training.token_budget > 0) {
     data.train().count_tokens(compute_threads(settings), job.stop);
   }
   job.stop_point();
   plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
+  if (inputs.retrieval) plan.data.tables += inputs.retrieval->memory_bytes();
   plan.data.teacher = data.target_bytes();
   plan.data.probe = memory_of_probes(job, inputs);
   plan.limits = limits_of(job, device);
@@ -255,7 +267,7 @@ DiskBudget plan_disk(const Job& job, const TrainingInputs& inputs, TrainingData&
   use.other_seeds = static_cast<int64_t>(options.earlier_seeds.size()) + options.later_seeds;
   const auto found = find_checkpoints(job.storage, directory.checkpoints());
   const bool is_done = !found.empty() && found.rbegin()->first >= updates.total_steps;
-  count_checkpoints(options, updates, data.eval().has_value(), is_done, use);
+  count_checkpoints(options, updates, data.eval().has_value() || inputs.retrieval, is_done, use);
 
   std::vector<std::pair<DiskNeed, DiskParts>> needs;
   add_need({directory.checkpoints(), {.checkpoints = true}}, needs);

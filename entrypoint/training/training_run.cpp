@@ -20,6 +20,7 @@
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/job_results.h"
 #include "entrypoint/job/model_choice.h"
+#include "entrypoint/job/retrieval.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "entrypoint/platform/stop_signals.h"
 #include "entrypoint/platform/this_process.h"
@@ -43,6 +44,7 @@
 #include "trainer/loop/probes.h"
 #include "trainer/loop/results.h"
 #include "trainer/loop/train.h"
+#include "trainer/metrics/retrieval.h"
 #include "trainer/model/task.h"
 #include "trainer/model/training_flops.h"
 
@@ -123,6 +125,7 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
     record.sources.insert(record.sources.end(), sources.begin(), sources.end());
   };
   add(inputs.folder->sources());
+  if (inputs.retrieval) add(inputs.retrieval->sources());
   if (inputs.generator) add(inputs.generator->sources());
   if (inputs.teacher) add(inputs.teacher->sources());
   return record;
@@ -155,6 +158,10 @@ void require_same_job(Communicator& ranks, const TrainingInputs& inputs, const T
   JobRecord read{.sources = inputs.rows.train.sources, .labels = inputs.rows.labels};
   if (inputs.rows.eval) {
     const std::vector<Source>& sources = inputs.rows.eval->sources;
+    read.sources.insert(read.sources.end(), sources.begin(), sources.end());
+  }
+  if (inputs.retrieval) {
+    const std::vector<Source>& sources = inputs.retrieval->sources();
     read.sources.insert(read.sources.end(), sources.begin(), sources.end());
   }
   const std::string teacher = inputs.teacher ? inputs.teacher->description() : "";
@@ -399,6 +406,14 @@ void TrainingRun::begin_probes(Observer& observer) {
                         observer);
 }
 
+std::optional<RetrievalEvaluation> TrainingRun::retrieval_evaluation() const {
+  if (!inputs_.retrieval) return std::nullopt;
+  const BatchLimits limits = engine_options(job_, inputs_, plan_).limits;
+  return RetrievalEvaluation{
+      .set = *inputs_.retrieval,
+      .reading = retrieval_reading(inputs_.model, inputs_.settings(), limits)};
+}
+
 TrainResult TrainingRun::train(TrainingData& data) {
   add_observers();
   JobReport report = plan_.report;
@@ -419,6 +434,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
                     left);
   }
   const ReadingOptions reading = inputs_.reading();
+  const std::optional<RetrievalEvaluation> retrieval = retrieval_evaluation();
   const TrainingParts parts{
       .options = plan_.options,
       .engine = *engine_,
@@ -435,6 +451,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .flops = flops_of(
           training_engine(inputs_.settings(), inputs_.model.config, plan_.data.most_examples)),
       .device = &device_,
+      .retrieval = retrieval ? &*retrieval : nullptr,
       .probes = inputs_.probes.get(),
       .profile = profile ? &profile->window() : nullptr,
       .probe_options = inputs_.settings().probes,
@@ -492,8 +509,13 @@ void log_result(const EvaluationResult& evaluation, const std::string& metric,
                 const std::string& split) {
   const TaskScores& scores = evaluation.scores;
   if (!scores.metrics.contains(metric)) return;
-  std::string line = cat(split == "validation" ? "held-out" : "evaluation", " ", metric, " ",
-                         four_digits(scores.metrics.at(metric)));
+  const std::string value = cat(metric, " ", four_digits(scores.metrics.at(metric)));
+  const bool is_noted = metric.find("_at_") != std::string::npos;
+  if (is_noted && scores.metrics.contains(RetrievalMetrics::names().front())) {
+    return log_info(cat("retrieval ", value, " ", scores.note));
+  }
+  std::string line = cat(split == "validation" ? "held-out" : "evaluation", " ", value);
+  if (is_noted) line += cat(" ", scores.note);
   if (scores.majority_rate) {
     line += cat(" (majority class ", four_digits(*scores.majority_rate), ")");
   }

@@ -13,6 +13,7 @@
 #include "trainer/inputs/job_directory.h"
 #include "trainer/inputs/job_record.h"
 #include "trainer/loop/checkpoint.h"
+#include "trainer/loop/evaluate_retrieval.h"
 #include "trainer/loop/train.h"
 #include "trainer/loop/training_state.h"
 
@@ -53,6 +54,8 @@ class TrainingRun {
   bool leads() const { return job_.ranks == nullptr || job_.ranks->rank() == 0; }
   void complete_record();
   void change_length();
+  // How the loop evaluates on the retrieval set; nullopt: there is none.
+  std::optional<RetrievalEvaluation> retrieval_evaluation() const;
   void keep_record();
   void add_observers();
   void add_mlflow();

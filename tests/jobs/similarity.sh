@@ -61,7 +61,54 @@ for file in modules.json 1_Pooling/config.json sentence_bert_config.json; do
   cmp -s "cosine/model/$file" "exported/$file" || fail "export_only writes another $file"
 done
 
+# Every loss trains, and the same job evaluates as it trained. Both numbers of labels' losses take 0 and 1.
+{
+  printf 'sentence1\tsentence2\tlabel\n'
+  for i in $(seq 0 23); do printf '%s %d\t%s\t%d.0\n' "${topics[i % 4]}" "$i" "${topics[(i / 4) % 4]}" "$((i % 4 == (i / 4) % 4))"; done
+} >marks.tsv
+for loss in "symmetric pairs.tsv" "triplet triplets.csv" "cosent scored.tsv" "angle scored.tsv" "contrastive marks.tsv" "online_contrastive marks.tsv"; do
+  read -r name file <<<"$loss"
+  labels=(--max-similarity 5)
+  [ "$file" = scored.tsv ] || labels=()
+  expect 0 finished --task similarity --train-data-file "$file" --similarity-loss "$name" "${labels[@]}" --matryoshka-dims 16,8 --max-steps 4 \
+    --batch-size 8 --validation-split 0.3 --job-dir "loss-$name"
+  trained=$(sed -n '/"eval"/,$s/ *"loss": //p' "loss-$name/metrics.json")
+  [ -n "$trained" ] || fail "$name has no loss of an evaluation"
+done
+
+# Rows as FlagEmbedding has them: lists of texts, of which the first two negatives are read. A kill changes nothing.
+for i in $(seq 0 23); do
+  printf '{"query": "%s %d", "pos": ["%s", "%s again"], "neg": ["%s", "%s", "one more"], "neg_scores": [0.1, 0.2, 0.3]}\n' "${topics[i % 4]}" "$i" \
+    "${topics[i % 4]}" "${topics[i % 4]}" "${topics[(i + 1) % 4]}" "${topics[(i + 2) % 4]}"
+done >lists.jsonl
+lists=(--task similarity --train-data-file lists.jsonl --max-negatives 2 --matryoshka-dims 32,8 --matryoshka-weights 1,0.5 --similarity-scale 10
+  --epochs 2 --batch-size 8 --save-steps 2)
+expect 0 finished "${lists[@]}" --job-dir lists
+says -F 'neg_scores' <err.txt || fail "does not say which column is not read"
+says -F 'make 24 rows more' <err.txt || fail "does not count the rows of lists"
+survives_kills killed-lists "${lists[@]}"
+cmp -s lists/model/model.safetensors killed-lists/model/model.safetensors || fail "a killed job of lists made another model"
+{ head -n 1 lists.jsonl; sed 's/, "one more"//' lists.jsonl; } >unequal.jsonl
+expect 3 'the row has 2 negatives, and the first row has 3' --task similarity --train-data-file unequal.jsonl --job-dir unequal
+
+# Short embeddings.
+expect 0 finished --mode embed --predict-data-file scored.tsv --text-column sentence1 --job-dir lists --truncate-dim 8
+grep -qF 'embeddings: 8 numbers (--truncate-dim)' err.txt || fail "embeds otherwise: $(cat err.txt)"
+expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir lists --predictions-file whole.tsv
+expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir lists --truncate-dim 8 --predictions-file short.tsv
+cmp -s whole.tsv short.tsv && fail "--truncate-dim changes no prediction"
+expect 2 'truncate-dim: 4000 is more than' --mode predict --predict-data-file pairs.tsv --job-dir lists --truncate-dim 4000
+
 # What is refused.
+expect 2 'similarity-margin: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-margin 1 --job-dir refused-6
+expect 2 'similarity-scale: the flag changes nothing' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-scale 1 \
+  --job-dir refused-7
+expect 2 '1 weight for 2 sizes' --task similarity --train-data-file pairs.tsv --matryoshka-dims 8,4 --matryoshka-weights 1 --job-dir refused-8
+expect 2 'numbers of the model' --task similarity --train-data-file pairs.tsv --matryoshka-dims 4096 --job-dir refused-9
+expect 2 'no row has a weight' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-loss cosent --weight-column score \
+  --job-dir refused-10
+expect 3 'triplet loss takes one negative' --task similarity --train-data-file pairs.tsv --similarity-loss triplet --job-dir refused-11
+expect 3 'neither 0 nor' --task similarity --train-data-file scored.tsv --similarity-loss contrastive --max-similarity 5 --job-dir refused-12
 expect 3 '--max-similarity' --task similarity --train-data-file scored.tsv --max-steps 2 --job-dir refused-1
 expect 3 'no column has a usual name for labels' --task similarity --train-data-file pairs.tsv --similarity-loss cosine --job-dir refused-2
 expect 3 'to compare with' --task similarity --train-data-file triplets.csv --text-column negative --job-dir refused-3

@@ -47,6 +47,9 @@ write("sets.tsv", ["sentence", "other", "label", "category", "share"],
 write("pairs.tsv", ["sentence1", "sentence2", "score", "other", "category", "share"],
       [[text(8), text(6), i % 5 / 4 * 0.9, text(5), i % 3 / 2 * 0.9, 1 + i % 4] for i in range(ROWS)])
 write("anchors.tsv", ["anchor", "positive", "other", "share"], [[text(8), text(6), text(5), 1 + i % 4] for i in range(ROWS)])
+write("negatives.tsv", ["anchor", "positive", "negative_1", "negative_2"], [[text(8), text(6), text(5), text(7)] for i in range(ROWS)])
+write("one_negative.tsv", ["anchor", "positive", "negative"], [[text(8), text(6), text(5)] for i in range(ROWS)])
+write("marks.tsv", ["sentence1", "sentence2", "label"], [[text(8), text(6), "%d.0" % (i % 2)] for i in range(ROWS)])
 write("texts.tsv", ["text", "other", "share"], [[text(8), text(6), 1 + i % 4] for i in range(ROWS)])
 with open("words.jsonl", "w") as file:
     for i in range(ROWS):
@@ -128,6 +131,12 @@ TRIED = {
     "max-similarity": (["5"], []),
     "pooling": (["cls"], []),
     "similarity-loss": (["in_batch_negatives"], []),
+    "similarity-scale": (["3"], ["--similarity-loss", "OTHER"]),
+    "similarity-margin": (["0.9"], ["--similarity-loss", "MEASURED"]),
+    "similarity-distance": (["manhattan"], ["--similarity-loss", "MEASURED"]),
+    "matryoshka-dims": (["16,8"], []),
+    "matryoshka-weights": (["1,0.1"], ["--matryoshka-dims", "16,8"]),
+    "max-negatives": (["1"], ["--train-data-file", "negatives.tsv"]),
     "generator-hidden-fraction": (["0.5"], []),
     "discriminator-weight": (["5"], []),
     "init": (["random"], []),
@@ -141,7 +150,7 @@ NO_LOSS = {
     "seeds": "several trainings", "export-adapter": "the finished model", "predict-data-file": "--mode predict",
     "id-column": "--mode predict", "n-best-size": "the evaluation", "version-2-with-negative": "the evaluation", "max-answer-length": "the evaluation",
     "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "embeddings-format": "--mode embed",
-    "ignore-mismatched-sizes": "only heads of another size",
+    "truncate-dim": "--mode embed", "ignore-mismatched-sizes": "only heads of another size", "eval-retrieval": "the evaluation", "eval-retrieval-split": "the evaluation",
 }
 FILES = {"task", "data-dir", "train-data-file", "eval-data-file", "input-meta-data-path", "model", "teacher", "generator", "model-config",
          "vocab-file", "delimiter", "quoting", "sentence-column", "label-separator", "label-lists", "encoding", "skip-bad-rows", "label-names", "do-lower-case", "distillation-target"}
@@ -167,7 +176,10 @@ def command(task, more):
 
 
 def of_task(task, needs):
-    return [task + "_teacher" if word == "TEACHER" else "few.tsv" if word == "few.tsv" else word for word in needs]
+    words = {"TEACHER": task + "_teacher", "OTHER": "cosent" if task == "similarity" else "symmetric",
+             "MEASURED": "contrastive" if task == "similarity" else "triplet"}
+    files = {"MEASURED": ["--train-data-file", "marks.tsv" if task == "similarity" else "one_negative.tsv"]}
+    return [words.get(word, word) for word in needs] + [word for need in needs for word in files.get(need, [])]
 
 
 lines = open("classes.tsv").read().splitlines()

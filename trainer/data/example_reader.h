@@ -36,6 +36,8 @@ class ExampleReader {
   virtual bool labelled() const = 0;
   // How many rows were left out before the one last read because they are meant to have no label.
   virtual size_t left_out() const { return 0; }
+  // Whether the example last read is of the same row as the example before it.
+  virtual bool is_repeated() const { return false; }
   // What was found out until now about how the rows are written.
   virtual std::vector<Finding> findings() const { return {}; }
 };

@@ -395,14 +395,17 @@ ExampleTable::FoundRow ExampleTable::find_row(uint32_t row, std::string& storage
 }
 
 size_t ExampleTable::memory_bytes() const {
-  return buffer_.capacity() + blocks_.size() * sizeof(Block) + left_out_.size() * sizeof(uint32_t) +
+  return buffer_.capacity() + blocks_.size() * sizeof(Block) +
+         (left_out_.size() + repeated_.size()) * sizeof(uint32_t) +
          source_rows_.size() * sizeof(uint64_t);
 }
 
 uint64_t ExampleTable::source_row(uint32_t row) const {
   if (!source_rows_.empty()) return source_rows_[row];
-  const auto after = std::upper_bound(left_out_.begin(), left_out_.end(), row);
-  return row + static_cast<uint64_t>(after - left_out_.begin());
+  const auto before = [row](const std::vector<uint32_t>& rows) {
+    return static_cast<uint64_t>(std::ranges::upper_bound(rows, row) - rows.begin());
+  };
+  return row + before(left_out_) - before(repeated_);
 }
 
 Example ExampleTable::read(uint32_t row) const {

@@ -74,6 +74,8 @@ class ExampleTable {
   // The row last appended has this number in its source. Called for all rows of a table or for
   // none.
   void set_source_row(uint64_t row) { source_rows_.push_back(row); }
+  // The row last appended is of the same row in its source as the one before.
+  void repeat_source_row() { repeated_.push_back(static_cast<uint32_t>(rows_) - 1); }
   // Counts the next row of the source as left out.
   void leave_out() { left_out_.push_back(static_cast<uint32_t>(rows_)); }
   // Called after the last row. Makes the labels final. Throws kBadData where there is no row.
@@ -124,6 +126,7 @@ class ExampleTable {
   TextPlaces last_texts_;                   // in the buffer, of the last row of the last block
   std::deque<Block> blocks_;                // up to kRowsOfBlock rows each; fewer if they are long
   std::vector<uint32_t> left_out_;          // for each row left out, the number of the row after it
+  std::vector<uint32_t> repeated_;          // where repeat_source_row() was called
   std::vector<uint64_t> source_rows_;       // where set_source_row() was called
   std::unique_ptr<SpillFile> file_;         // the rows before the buffer's rows
   std::unique_ptr<StoredExamples> stored_;  // all rows, or null

@@ -218,6 +218,11 @@ class TextFeatures final : public FeatureMaker {
 
   float similarity(double label) const {
     const double scaled = label / options_.max_similarity;
+    if (options_.similarities_are_marks && scaled != 0 && scaled != 1) {
+      throw Error(Code::kBadData,
+                  cat("the label ", label, " is neither 0 nor ", options_.max_similarity), "",
+                  "contrastive losses take no others; --similarity-loss cosent or cosine does");
+    }
     if (std::abs(scaled) <= 1) return static_cast<float>(scaled);
     throw Error(Code::kBadData,
                 cat("the similarity ", label, " is not from -", options_.max_similarity, " to ",

@@ -43,8 +43,9 @@ struct FeatureOptions {
   bool labelled = true;            // examples have labels, which become labels of the features
   std::vector<int32_t> classes{};  // the class of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
-  std::vector<float> class_weights{};  // empty: all 1
-  double max_similarity = 1;           // of texts that mean the same; labels are divided by it
+  std::vector<float> class_weights{};   // empty: all 1
+  double max_similarity = 1;            // of texts that mean the same; labels are divided by it
+  bool similarities_are_marks = false;  // 0 or 1, once they are divided
 };
 
 // The features of one row: one for each window of a question's context, one for each sequence of a
@@ -84,7 +85,7 @@ std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
 
 // For texts, pairs and groups. A pair that is too long loses tokens of its longer text first. Each
 // text of a group may have max_seq_length tokens. Throws kBadData where the label of a group is
-// larger than max_similarity, or smaller than its negative.
+// larger than max_similarity, or smaller than its negative, or no mark where it should be one.
 std::unique_ptr<FeatureMaker> make_text_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
 // For sentences of words. The first token of each word has the word's class, the others have none

@@ -99,12 +99,14 @@ constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage",
 constexpr std::array<std::string_view, 3> kStartNames = {"answer_start", "answer_starts",
                                                          "answers.answer_start"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
-constexpr std::array<std::string_view, 4> kNegativeNames = {"negative", "hard_negative", "neg",
-                                                            "hard_neg"};
 // The second texts of groups, beside kPairNames.
-constexpr std::array<std::array<std::string_view, 2>, 7> kGroupNames = {
+constexpr std::array<std::array<std::string_view, 2>, 11> kGroupNames = {
     {{"anchor", "positive"},
      {"query", "positive"},
+     {"anchor", "pos"},
+     {"query", "pos"},
+     {"anchor", "positives"},
+     {"query", "positives"},
      {"query", "answer"},
      {"query", "passage"},
      {"query", "document"},
@@ -313,7 +315,8 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
       "", "name it with --text-pair-column; " + list_columns(columns));
 }
 
-// Whether the name of a column says that it holds negatives, such as "neg_2" and "hard_negatives".
+// Whether the name of a column says that it belongs to negatives, such as "neg_2" and
+// "hard_negatives".
 bool names_negatives(std::string_view name) {
   constexpr std::string_view kWords[] = {"neg", "negs", "negative", "negatives"};
   for (std::string part : parted(lower_ascii(name), "_- ")) {
@@ -324,21 +327,22 @@ bool names_negatives(std::string_view name) {
   return false;
 }
 
-// sentence-transformers learns from all columns of negatives, so none may be left out silently.
-std::optional<size_t> find_negative(std::span<const Column> columns, Task task) {
-  if (traits(task).labels != LabelKind::kPlaceInBatch) return std::nullopt;
-  std::vector<Column> negatives;
-  for (const Column& column : columns) {
-    if (names_negatives(column.name)) negatives.push_back(column);
+// Whether it holds ids or numbers of them, such as "neg_scores" beside FlagEmbedding's "neg".
+bool names_numbers(std::string_view name) {
+  constexpr std::string_view kWords[] = {"id", "ids", "idx", "score", "scores", "count"};
+  const std::vector<std::string> parts = parted(lower_ascii(name), "_- ");
+  return !parts.empty() && std::ranges::find(kWords, parts.back()) != std::end(kWords);
+}
+
+// In the order of the table, as sentence-transformers takes them.
+std::vector<size_t> find_negatives(std::span<const Column> columns, Task task) {
+  std::vector<size_t> negatives;
+  if (traits(task).labels != LabelKind::kPlaceInBatch) return negatives;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string& name = columns[i].name;
+    if (names_negatives(name) && !names_numbers(name)) negatives.push_back(i);
   }
-  if (negatives.size() == 1) {
-    if (const auto one = find_any(columns, kNegativeNames)) return one;
-  }
-  if (negatives.empty()) return std::nullopt;
-  throw Error(Code::kBadData,
-              cat("there is a column ", quoted(negatives.back().name),
-                  ", but berth learns from one negative a row"),
-              "", "keep one negative in a column \"negative\", or write a row for each of them");
+  return negatives;
 }
 
 std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoice& choice,
@@ -356,7 +360,7 @@ std::vector<size_t> used_columns(const FoundColumns& found) {
   used.push_back(found.text);
   if (found.text_pair) used.push_back(*found.text_pair);
   if (found.weight) used.push_back(*found.weight);
-  if (found.negative) used.push_back(*found.negative);
+  used.insert(used.end(), found.negatives.begin(), found.negatives.end());
   if (found.answer_start) used.push_back(*found.answer_start);
   std::sort(used.begin(), used.end());
   return used;
@@ -392,7 +396,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.text = find_text(columns, choice, task,
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
-  found.negative = find_negative(columns, task);
+  found.negatives = find_negatives(columns, task);
   if (traits(task).labels == LabelKind::kSpan && !found.labels.empty()) {
     found.answer_start = find_any(columns, kStartNames);
   }
@@ -406,6 +410,15 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   }
   refuse_twice(columns, found);
   refuse_unreadable(columns, found, need);
+  return found;
+}
+
+std::vector<size_t> numbers_of_negatives(std::span<const Column> columns) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string& name = columns[i].name;
+    if (names_negatives(name) && names_numbers(name)) found.push_back(i);
+  }
   return found;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,7 +42,7 @@ struct ColumnChoice {
   };
 
   std::string text{}, text_pair{};
-  std::string negative{};  // a group's third text; no flag names it
+  std::vector<std::string> negatives{};  // a group's texts behind the second; no flag names them
   std::string label{};  // sets of classes: may name several, with commas, each a column of 0 and 1
   // For tags of words, what they say: "pos" prefers the column pos_tags and takes no ner_tags.
   // Empty: any tags.
@@ -60,12 +61,13 @@ enum class LabelNeed { kRequired, kIfPresent, kIgnored };
 struct FoundColumns {
   size_t text = 0;                                    // or words, or the question
   std::optional<size_t> text_pair{}, id{}, weight{};  // text_pair: or the context
-  std::optional<size_t> negative{};      // a text that is not like the first one of a group
+  std::vector<size_t> negatives{};       // texts that are not like the first one of a group
   std::vector<size_t> labels{};          // one, or one for each class of a set; empty: unlabelled
   std::optional<size_t> answer_start{};  // of answers that have a column for their places
   std::optional<size_t> answer{};        // which rows an annotator has accepted; see find_answer()
   bool leaves_out_unfinished = false;    // rows without a label were not annotated
   bool keeps_missing_texts = false;  // a missing text is empty, and a sentence may have no words
+  int64_t max_negatives = 0;         // the most texts of a row that are read from them; 0: all
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's
@@ -73,6 +75,10 @@ struct FoundColumns {
 // that have no form as cells. Throws kUsage if one column would have two roles.
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task = kDefaultTask);
+
+// The columns that are named like negatives, and by their names hold their ids or scores: none of
+// them is read.
+std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 
 // The names of columns that are not used and hold texts, as their names say, in quotes.
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);

@@ -10,6 +10,7 @@
 #include "trainer/data/cell_text.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/find_columns.h"
+#include "trainer/data/group_texts.h"
 #include "trainer/data/label_reader.h"
 #include "trainer/data/odd_rows.h"
 #include "trainer/data/text_list.h"
@@ -29,12 +30,16 @@ class TableExamples final : public ExampleReader {
         form_(form),
         places_(places),
         labels_(*rows_, columns, form),
+        groups_(columns.max_negatives,
+                !columns.keeps_missing_texts && traits(task).labels == LabelKind::kPlaceInBatch),
         odd_texts_(rows_->is_of_texts()) {}
 
   bool next(Example& example, LabelDictionary& labels) override {
     if (!has_begun_) labels_.begin(labels);
     has_begun_ = true;
     left_out_ = 0;
+    is_repeated_ = groups_.repeat(example);
+    if (is_repeated_) return true;
     while (rows_->next(cells_)) {
       example = {};
       try {
@@ -57,6 +62,7 @@ class TableExamples final : public ExampleReader {
   std::string position() const override { return rows_->position(); }
   bool labelled() const override { return !columns_.labels.empty(); }
   size_t left_out() const override { return left_out_; }
+  bool is_repeated() const override { return is_repeated_; }
 
   std::vector<Finding> findings() const override {
     std::vector<Finding> found = labels_.findings();
@@ -72,6 +78,10 @@ class TableExamples final : public ExampleReader {
       found.push_back({"lists of words joined",
                        cat("column ", quoted(column),
                            " holds lists of words, which are joined with blanks to texts")});
+    }
+    if (groups_.repeats() > 0) {
+      found.push_back({"", cat("lists of several texts to compare with make ",
+                               counted(groups_.repeats(), "row"), " more, one for each text")});
     }
     constexpr size_t kFewWords = 10;
     if (!prefix_.empty() && words_ >= kFewWords) {
@@ -191,9 +201,21 @@ class TableExamples final : public ExampleReader {
       return;
     }
     example.texts.push_back(text_of(columns_.text));
-    for (const auto& column : {columns_.text_pair, columns_.negative}) {
-      if (column) example.texts.push_back(text_of(*column));
+    if (!columns_.text_pair) return;
+    if (traits(task_).inputs != InputKind::kTextGroup) {
+      example.texts.push_back(text_of(*columns_.text_pair));
+      return;
     }
+    const auto texts_of = [&](size_t column) {
+      const std::string cell = plain_text(cells_[column]).value_or("");
+      auto list = listed_texts(rows_->columns()[column], cell, rows_->is_of_texts());
+      return list ? std::move(*list) : std::vector{text_of(column)};
+    };
+    std::vector<std::string> negatives;
+    for (const size_t column : columns_.negatives) {
+      std::ranges::move(texts_of(column), std::back_inserter(negatives));
+    }
+    groups_.complete(example, texts_of(*columns_.text_pair), std::move(negatives));
   }
 
   // Returns false where the row is meant to have no label.
@@ -315,10 +337,12 @@ class TableExamples final : public ExampleReader {
   const LabelForm form_;
   const AnswerPlaces places_;
   LabelReader labels_;
+  GroupTexts groups_;
   size_t refused_ = 0, unfinished_ = 0;  // rows that annotators left out
   Row cells_;
   bool has_begun_ = false;
   size_t left_out_ = 0;              // before the row last read
+  bool is_repeated_ = false;         // whether that row made an earlier example, too
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   size_t texts_ = 0, lists_ = 0;     // of a file without types
   OddTexts odd_texts_;

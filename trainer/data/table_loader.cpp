@@ -163,10 +163,11 @@ namespace {
 std::vector<size_t> indices(const FoundColumns& found) {
   std::vector<size_t> columns = found.labels;
   columns.push_back(found.text);
-  for (const auto& column : {found.text_pair, found.negative, found.id, found.weight,
-                             found.answer_start, found.answer}) {
+  for (const auto& column :
+       {found.text_pair, found.id, found.weight, found.answer_start, found.answer}) {
     if (column) columns.push_back(*column);
   }
+  columns.insert(columns.end(), found.negatives.begin(), found.negatives.end());
   return columns;
 }
 
@@ -174,7 +175,7 @@ std::vector<size_t> indices(const FoundColumns& found) {
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
   ColumnChoice choice{.text = columns[found.text].name};
   if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
-  if (found.negative) choice.negative = columns[*found.negative].name;
+  for (const size_t negative : found.negatives) choice.negatives.push_back(columns[negative].name);
   if (found.weight) choice.weight = columns[*found.weight].name;
   if (found.id) choice.id = columns[*found.id].name;
   for (const size_t label : found.labels) {
@@ -242,6 +243,12 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                      /*is_warning=*/true}});
     }
   }
+  if (!found.negatives.empty()) {
+    for (const size_t column : numbers_of_negatives(columns)) {
+      add_findings({{"", cat("column ", quoted(columns[column].name),
+                             " is not read: its name says that it holds no texts")}});
+    }
+  }
   const std::vector<size_t> used = indices(found);
   add_findings(look_for_splits(columns, {}, used));
   const bool chooses = rules_.columns.label.empty() && !rules_.columns.trained;
@@ -280,7 +287,9 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
     return found;
   }
   const ColumnChoice& first = rules_.columns;
-  for (const std::string* name : {&first.text, &first.text_pair, &first.negative, &first.label}) {
+  std::vector<const std::string*> names = {&first.text, &first.text_pair, &first.label};
+  for (const std::string& negative : first.negatives) names.push_back(&negative);
+  for (const std::string* name : names) {
     const bool is_set = traits(task).labels == LabelKind::kSet;
     const bool may_lack = name == &first.label && (ignores_labels || is_set);
     if (name->empty() || may_lack || find_column(columns, *name)) continue;
@@ -297,7 +306,11 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
         "all files of a table need the same columns");
   };
   refuse_more(found.text_pair, first.text_pair);
-  refuse_more(found.negative, first.negative);
+  for (const size_t negative : found.negatives) {
+    const bool is_known =
+        std::ranges::find(first.negatives, columns[negative].name) != first.negatives.end();
+    if (!is_known) refuse_more(negative, "");
+  }
   if (!found.labels.empty() && !ignores_labels) refuse_more(found.labels[0], first.label);
   return found;
 }
@@ -313,6 +326,19 @@ void TableLoader::require_labels(const ExampleReader& reader) {
   }
   table_->labelled = labelled;
   has_part_ = true;
+}
+
+// Rows of one file have the same number of texts, which the reader sees to.
+void TableLoader::require_as_many_texts(const Example& example) {
+  const Task task = *rules_.task;
+  if (traits(task).inputs != InputKind::kTextGroup || !example.token_ids.empty()) return;
+  const size_t texts = std::exchange(texts_, example.texts.size());
+  if (texts == 0 || texts == texts_) return;
+  throw Error(Code::kBadData,
+              cat("a row has ", texts_ - 2, " negatives, and the first file's have ", texts - 2),
+              "",
+              "give all rows the same number of negatives; --max-negatives N reads the first N of "
+              "each row");
 }
 
 void TableLoader::append(ExampleReader& reader) {
@@ -338,7 +364,9 @@ void TableLoader::append(ExampleReader& reader) {
       table_->leave_out();
       continue;
     }
+    require_as_many_texts(example);
     table_->append(example);
+    if (reader.is_repeated()) table_->repeat_source_row();
     file_rows_.add(example, table_->labelled && traits(*rules_.task).labels == LabelKind::kNumber);
     has_phrase_ = has_phrase_ || example.texts.size() > 1;
     const bool is_question = traits(*rules_.task).labels == LabelKind::kSpan;
@@ -434,6 +462,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
     columns.weight.reset();
   }
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
+  columns.max_negatives = rules_.max_negatives;
   columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();
   if (!tags.empty() && !columns.labels.empty() &&
       find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {

@@ -142,6 +142,7 @@ struct LoadRules {
   bool may_lack_labels = true;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
   bool keeps_missing_texts = false;         // as empty ones, so that every row keeps its place
+  int64_t max_negatives = 0;                // the most negatives of a row that are read; 0: all
   bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
   AnswerPlaces places = AnswerPlaces::kExact;
@@ -209,11 +210,13 @@ class TableLoader {
   void append(ExampleReader& reader);
   std::unique_ptr<PeekedRows> joined(std::unique_ptr<PeekedRows> rows);
   void require_labels(const ExampleReader& reader);
+  void require_as_many_texts(const Example& example);
 
   LoadRules rules_;
   bool has_part_ = false;
   bool has_spans_ = false;   // whether the file's tags belong to spans
   bool has_phrase_ = false;  // whether a row has several texts or words
+  size_t texts_ = 0;         // of each row of texts that are compared
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
   std::string first_skipped_;

@@ -95,13 +95,14 @@ class Engine {
 
   // ---- Inference -----------------------------------------------------------------------------
   // The logits of a batch, without dropout, row-major: [B,C] for tasks on sequences, [T,C] for
-  // tasks on tokens ([T,2] for answers: start, end; [T,H] for hidden states). Masked tokens, which
-  // are always labelled, have [M,2] instead: the loss of each (0 where it has no label), and the id
-  // that the model predicts for it. So no engine holds the logits of all masked tokens. Where a
-  // generator replaces masked tokens, there is [T,4]: the discriminator's logit, and 1 if the token
-  // was replaced, else 0. The other two are the generator's loss and its predicted id for masked
-  // tokens, and 0 and -1 for other tokens. Adds the loss of a labelled batch to `loss`. No update
-  // may be in flight.
+  // tasks on tokens ([T,2] for answers: start, end; [T,H] for hidden states). Tasks that compare
+  // texts give the embeddings [B,H] of a batch whose sequences_per_example is 1. Masked tokens,
+  // which are always labelled, have [M,2] instead: the loss of each (0 where it has no label), and
+  // the id that the model predicts for it. So no engine holds the logits of all masked tokens.
+  // Where a generator replaces masked tokens, there is [T,4]: the discriminator's logit, and 1 if
+  // the token was replaced, else 0. The other two are the generator's loss and its predicted id for
+  // masked tokens, and 0 and -1 for other tokens. Adds the loss of a labelled batch to `loss`. No
+  // update may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
 
  protected:

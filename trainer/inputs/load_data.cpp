@@ -184,32 +184,41 @@ std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, co
   return decompress(std::move(peeked), shown);
 }
 
-// Returns the sources that were read: the file and, as one source, all objects that it names.
-std::vector<Source> append_file(const DataSource& data, const Uri& file, const DataRequest& request,
-                                const std::optional<TfdsFolder>& tfds, TableLoader& table) {
-  Checksum objects;
-  Source source{.role = request.role, .uri = file.to_string(), .checksum = {}};
+// Lets `use` read the plain bytes of a file, and returns the checksum of the file. It covers the
+// whole file: also bytes that a reader reads in another order or not at all, such as bytes after
+// the end of a pickle. Errors name the file.
+Checksum read_content(const DataSource& data, const Uri& file,
+                      const std::function<void(std::unique_ptr<ByteSource> content)>& use) {
+  Checksum checksum;
   try {
-    ChecksumSource stored(data.open_stored(file), source.checksum);
-    const std::string name = file.file_name();
-    auto content = plain_content(std::make_unique<BorrowedSource>(stored), file);
-    append_content(std::move(content), std::string(without_compression_suffix(name)), request,
-                   path_below(file, data.uri()), tfds, data.storage(), table, objects);
-    // The checksum covers the whole file. It includes bytes that a reader reads in another order or
-    // not at all, such as bytes after the end of a pickle.
+    ChecksumSource stored(data.open_stored(file), checksum);
+    use(plain_content(std::make_unique<BorrowedSource>(stored), file));
     std::vector<std::byte> rest(size_t{1} << 18);
     while (stored.read(rest) > 0) {
     }
   } catch (const Error& error) {
-    if (error.where().starts_with(source.uri)) throw;  // errors of storage already name the file
+    const std::string name = file.to_string();
+    if (error.where().starts_with(name)) throw;  // errors of storage already name the file
     const bool is_of_content = error.code() == Code::kBadData || error.code() == Code::kCorrupt;
-    if (is_of_content && !file.is_local())
-      require_same_again(data.storage(), file, source.checksum);
-    throw error.at(source.uri);
+    if (is_of_content && !file.is_local()) require_same_again(data.storage(), file, checksum);
+    throw error.at(name);
   }
-  std::vector<Source> read = {source};
+  return checksum;
+}
+
+// Returns the sources that were read: the file and, as one source, all objects that it names.
+std::vector<Source> append_file(const DataSource& data, const Uri& file, const DataRequest& request,
+                                const std::optional<TfdsFolder>& tfds, TableLoader& table) {
+  Checksum objects;
+  const Checksum checksum = read_content(data, file, [&](std::unique_ptr<ByteSource> content) {
+    append_content(std::move(content), std::string(without_compression_suffix(file.file_name())),
+                   request, path_below(file, data.uri()), tfds, data.storage(), table, objects);
+  });
+  std::vector<Source> read = {
+      {.role = request.role, .uri = file.to_string(), .checksum = checksum}};
   if (objects.size > 0) {
-    read.push_back({.role = request.role, .uri = cat(source.uri, kOfTexts), .checksum = objects});
+    read.push_back(
+        {.role = request.role, .uri = cat(file.to_string(), kOfTexts), .checksum = objects});
   }
   return read;
 }
@@ -280,6 +289,18 @@ std::string other_scale(const std::string& name, const ScoreScale& scale, const 
   return cat("the scores of ", name, " go up to ", scale.largest(), ", and the scores of ", other,
              " up to ", other_scale.largest(),
              ", so they seem to be of different scales; write all of them in one scale");
+}
+
+Source read_rows(const DataSource& data, const Uri& file, const std::string& role,
+                 const TextForm& form, RowLayout layout,
+                 const std::function<void(RowReader& rows)>& use) {
+  const std::string name(without_compression_suffix(file.file_name()));
+  const Checksum checksum = read_content(data, file, [&](std::unique_ptr<ByteSource> content) {
+    if (holds_text(name)) content = as_utf8(std::move(content), form.encoding);
+    const std::unique_ptr<RowReader> rows = open_rows(std::move(content), name, layout, form);
+    use(*rows);
+  });
+  return {.role = role, .uri = file.to_string(), .checksum = checksum};
 }
 
 LoadedTable load_table(const DataPaths& paths, const DataRequest& request) {

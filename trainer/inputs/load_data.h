@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,13 @@ std::string other_scale(const std::string& name, const ScoreScale& scale, const 
 // Reads all files of a path as one table, in the order of their names. The suffix of a name says
 // how the file is compressed. Logs what was left out or inferred. Errors name the file.
 LoadedTable load_table(const DataPaths& paths, const DataRequest& request);
+
+// Calls `use` with the rows of one file, which may be compressed. `role` is the source's. Returns
+// the source, whose checksum covers the whole file. Errors name the file. Throws what open_rows()
+// and `use` throw.
+Source read_rows(const DataSource& data, const Uri& file, const std::string& role,
+                 const TextForm& form, RowLayout layout,
+                 const std::function<void(RowReader& rows)>& use);
 
 // Loads the shards that --mode prepare --task mlm wrote as one table; `files` are all of them, in
 // order. Local files and files in the cache are mapped into memory and stay where they are. Others

@@ -12,6 +12,7 @@
 #include "trainer/inputs/schedule.h"
 #include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/similarity.h"
 #include "trainer/model/update.h"
 
 namespace berth {
@@ -30,12 +31,15 @@ struct DataOptions {
   std::string task{};      // a task or a GLUE task; empty: inferred from the data
   std::string data_dir{};  // the folder of a GLUE task's files
   std::string train_data_file{}, eval_data_file{}, predict_data_file{};
+  std::string eval_retrieval{};        // a retrieval set; see load_retrieval_set()
+  std::string eval_retrieval_split{};  // of its judgements; empty: the usual one of the mode
   std::string input_meta_data_path{};  // the JSON beside run_classifier.py's TFRecords
   std::string text_column{}, text_pair_column{}, label_column{};  // empty: found by their names
   std::string weight_column{};
   std::string sentence_column{};  // of rows of one word; see LoadRules
   LabelForm labels{};             // how sets of labels are written
   double max_similarity = 1;      // the label of texts that mean the same, for Task::kSimilarity
+  int64_t max_negatives = 0;      // the most negatives of a row that are read; 0: all
   std::string label_names{};      // joined by commas; empty: from the data or the model
   TextForm text_form{};           // of files of text
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
@@ -99,14 +103,17 @@ struct ElectraOptions {
 // The formats that --mode embed writes.
 enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 
-// What embeddings of texts that belong together learn.
-enum class SimilarityLoss { kCosine, kInBatchNegatives };
-
 // How texts become vectors. An empty value means the setting in the model's folder.
 struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
   std::optional<bool> normalizes{};
   std::optional<SimilarityLoss> loss{};  // empty: by whether rows have labels
+  // Of the loss; empty: its own default. See SimilarityObjective.
+  std::optional<double> scale{}, margin{};
+  std::optional<EmbeddingDistance> distance{};
+  std::string matryoshka_dims{}, matryoshka_weights{};  // joined by commas; empty: there are none
+  // The first numbers of embeddings that are written or compared. Not in training.
+  std::optional<int64_t> truncate_dim{};
   EmbeddingsFormat format = EmbeddingsFormat::kNpy;
 };
 

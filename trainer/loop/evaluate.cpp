@@ -224,6 +224,9 @@ std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t 
       ranks);
   if (!loss) return std::nullopt;
   EvaluationResult result{.examples = data.rows(), .loss = *loss, .scores = evaluator->finish()};
+  if (traits(data.task()).labels == LabelKind::kPlaceInBatch) {
+    result.scores.note = cat("within a batch of ", std::min(batch_size, data.size()));
+  }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   result.seconds = elapsed.count();
   return result;

@@ -25,6 +25,7 @@ struct EvaluationResult {
   double loss = 0;  // mean over the examples, words or tokens, by their weights
   TaskScores scores{};
   double seconds = 0;
+  bool has_loss = true;  // false: a retrieval set was evaluated alone, and `loss` is not a number
 };
 
 // What is needed to interpret logits.

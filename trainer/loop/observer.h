@@ -81,6 +81,7 @@ struct EvaluationReport {
   std::optional<double> majority_rate{};
   std::string split{};                 // "validation" (held out of the training file) or "eval"
   const TaskScores* scores = nullptr;  // all scores, valid during the call; null: not reported
+  bool has_loss = true;                // as in EvaluationResult
 };
 
 struct CheckpointReport {

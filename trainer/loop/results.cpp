@@ -51,7 +51,8 @@ OrderedJson class_object(const ClassScore& score) {
 // The metrics, and of the classes the worst ones that occur.
 OrderedJson eval_summary(const EvaluationResult& evaluation) {
   constexpr size_t kWorst = 10;
-  OrderedJson object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
+  OrderedJson object = {{"examples", evaluation.examples}};
+  if (evaluation.has_loss) object["loss"] = evaluation.loss;
   const TaskScores& scores = evaluation.scores;
   for (const auto& [name, value] : scores.metrics) object[name] = value;
   if (scores.majority_rate) object["majority_rate"] = *scores.majority_rate;
@@ -69,7 +70,8 @@ OrderedJson eval_object(const EvaluationResult& evaluation, bool is_summary = fa
   if (is_summary && evaluation.scores.classes.size() > kMostShownClasses) {
     return eval_summary(evaluation);
   }
-  OrderedJson object = {{"examples", evaluation.examples}, {"loss", evaluation.loss}};
+  OrderedJson object = {{"examples", evaluation.examples}};
+  if (evaluation.has_loss) object["loss"] = evaluation.loss;
   const TaskScores& scores = evaluation.scores;
   for (const auto& [name, value] : scores.metrics) object[name] = value;
   if (scores.majority_rate) object["majority_rate"] = *scores.majority_rate;

@@ -319,10 +319,10 @@ class Training {
   // The number of passes over the data so far.
   double epoch() { return sampler_.epochs_until(result_.state.cursor); }
 
+  bool evaluates() const { return parts_.eval_data != nullptr || parts_.retrieval != nullptr; }
+
   bool evaluation_due(int64_t step) const {
-    if (parts_.eval_data == nullptr || step == 0 || result_.state.evaluated_step == step) {
-      return false;
-    }
+    if (!evaluates() || step == 0 || result_.state.evaluated_step == step) return false;
     if (step == plan_.total_steps) return true;
     return evaluations_until(step) > evaluations_until(step - 1);
   }
@@ -351,10 +351,19 @@ class Training {
     parts_.observer.on(ProbesDone{*reports});
   }
 
+  // Evaluates on the labelled rows and on the retrieval set, of which there is at least one.
   std::optional<EvaluationResult> run_evaluation() {
-    return evaluate(parts_.engine, *parts_.eval_data,
-                    parts_.options.examples_per_evaluation_batch(), parts_.reading, parts_.observer,
-                    parts_.stop, parts_.ranks);
+    std::optional<EvaluationResult> rows, retrieval;
+    if (parts_.eval_data != nullptr) {
+      rows =
+          evaluate(parts_.engine, *parts_.eval_data, parts_.options.examples_per_evaluation_batch(),
+                   parts_.reading, parts_.observer, parts_.stop, parts_.ranks);
+      if (!rows || parts_.retrieval == nullptr) return rows;
+    }
+    retrieval = evaluate_retrieval(parts_.engine, parts_.retrieval->set, parts_.retrieval->reading,
+                                   parts_.observer, parts_.stop, parts_.ranks);
+    if (!rows || !retrieval) return retrieval;
+    return with_retrieval(std::move(*rows), std::move(*retrieval));
   }
 
   void evaluate_when_due() {
@@ -373,7 +382,8 @@ class Training {
                                         .metrics = evaluation->scores.metrics,
                                         .majority_rate = evaluation->scores.majority_rate,
                                         .split = parts_.eval_split,
-                                        .scores = &evaluation->scores});
+                                        .scores = &evaluation->scores,
+                                        .has_loss = evaluation->has_loss});
     if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
       state.best = std::move(better);
       saves_.save();  // The best checkpoint must exist.
@@ -383,7 +393,7 @@ class Training {
   // Evaluates the final model. It is called if an earlier process made the last evaluation, and
   // after the best parameters were restored.
   void evaluate_final() {
-    if (parts_.eval_data == nullptr) return;
+    if (!evaluates()) return;
     result_.evaluation = run_evaluation();
     if (!result_.evaluation) stop();
   }

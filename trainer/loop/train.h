@@ -16,6 +16,7 @@
 #include "trainer/inputs/options.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
+#include "trainer/loop/evaluate_retrieval.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/plan.h"
 #include "trainer/loop/probes.h"
@@ -63,7 +64,7 @@ struct TrainingParts {
   const TrainingOptions& options;
   Engine& engine;
   Dataset& train_data;
-  Dataset* eval_data;  // null: there is no evaluation
+  Dataset* eval_data;  // null: there are no labelled rows to evaluate on
   const ReadingOptions& reading;
   std::vector<std::string> metrics;  // the metrics of evaluations: metric_names() of the task
   std::string eval_split;            // "validation" or "eval"
@@ -73,10 +74,11 @@ struct TrainingParts {
   std::function<double()> since_stop{};  // the seconds since `stop` was set; null: none
   // Writes the values that the parameters have before the first update.
   std::function<void(ParameterTensors& values)> fill_parameters;
-  TrainingFlops flops{};                   // of the model; zeros: reports have none
-  Device* device = nullptr;                // whose memory and peak rate are reported; null: none is
-  Probes* probes = nullptr;                // null: nothing is probed
-  const ProfileWindow* profile = nullptr;  // null: nothing is recorded
+  TrainingFlops flops{};     // of the model; zeros: reports have none
+  Device* device = nullptr;  // whose memory and peak rate are reported; null: none is
+  const RetrievalEvaluation* retrieval = nullptr;  // null: there is no retrieval set
+  Probes* probes = nullptr;                        // null: nothing is probed
+  const ProfileWindow* profile = nullptr;          // null: nothing is recorded
   ProbeOptions probe_options{};
   Clock steady_clock = steady_clock_s;  // by which saves become due
   // The ranks that train together; null: this process trains alone. All call train() with the same

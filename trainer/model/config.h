@@ -8,6 +8,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/model/functions.h"
+#include "trainer/model/similarity.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -104,6 +105,7 @@ struct ModelConfig {
   Pooling pooling = Pooling::kMean;
   bool normalizes_embeddings = false;
   int64_t texts_per_row = 1;  // the texts of a row of data, each a sequence; for HeadRows::kGroups
+  SimilarityObjective similarity{};  // for HeadRows::kGroups
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};

@@ -27,6 +27,16 @@ struct Mistake {
   double badness = 0;
 };
 
+// A query of a retrieval set that did not find everything that is relevant at first. Texts are cut
+// at a few hundred bytes.
+struct MissedQuery {
+  std::string id{}, query{};
+  std::string wanted_id{}, wanted{};  // the most relevant passage
+  std::optional<int64_t> rank{};      // of that passage, from 1; empty: not among the first 100
+  std::string first_id{}, first{};    // the passage that was found first
+  double ndcg = 0;                    // nDCG@10
+};
+
 struct NumberPair {
   float truth = 0, prediction = 0;
 };
@@ -40,6 +50,7 @@ struct EvaluationDetails {
   std::vector<ThresholdCounts> thresholds{};
   static constexpr size_t kMostWithCurves = 20;
   std::optional<double> mean_squared_error{};  // of always predicting the mean of the truths
+  std::vector<MissedQuery> missed{};           // the worst first; at most ten
 };
 
 // The worst of the wrong predictions of an evaluation: at most kMost, whatever the number of rows.
@@ -109,6 +120,8 @@ struct TaskScores {
   std::vector<std::vector<int64_t>> confusion{};
   static constexpr int64_t kMostInMatrix = 200;
   EvaluationDetails details{};  // for reports to people
+  // What the metrics with "_at_" in their names are of: "within a batch of 32". Empty without them.
+  std::string note{};
 };
 
 // Compares logits with the labels of a data set, which it borrows. Not thread-safe.

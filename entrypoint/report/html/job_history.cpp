@@ -268,7 +268,10 @@ JobHistory JobHistory::from_page(std::string_view page) {
   }
   for (const Json& one : list(object, "evaluations")) {
     if (!one.is_object() || history.evaluations.size() >= kMostEvaluations) break;
-    Evaluation evaluation{count(one, "step"), real(one, "epoch"), real(one, "loss")};
+    // null: there was none, or it was not a number
+    const bool has_loss = !one.contains("loss") || !one["loss"].is_null();
+    Evaluation evaluation{count(one, "step"), real(one, "epoch"),
+                          has_loss ? real(one, "loss") : NAN};
     const auto metrics = one.find("metrics");
     if (metrics == one.end() || !metrics->is_object()) break;
     for (const auto& [name, value] : metrics->items()) {

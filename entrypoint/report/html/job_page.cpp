@@ -5,9 +5,11 @@
 
 #include "entrypoint/report/html/page.h"
 #include "entrypoint/report/html/plots.h"
+#include "entrypoint/report/html/retrieval_table.h"
 #include "entrypoint/report/html/training_curves.h"
 #include "storage/base/checksum.h"
 #include "storage/base/text.h"
+#include "trainer/metrics/retrieval.h"
 
 namespace berth {
 namespace {
@@ -60,6 +62,7 @@ std::string state_text(const JobPage& page) {
 
 // The score of a model that learnt nothing.
 std::string baseline_text(const TaskScores& scores, const std::string& metric) {
+  if (metric.find("_at_") != std::string::npos) return html_text(scores.note);
   if (metric == "accuracy" && scores.majority_rate) {
     return cat("majority class ", score_text(*scores.majority_rate));
   }
@@ -69,8 +72,16 @@ std::string baseline_text(const TaskScores& scores, const std::string& metric) {
   return "";
 }
 
+// Whether a retrieval set was evaluated, whose metrics are then the main ones.
+bool is_of_search(const TaskScores& scores) {
+  return scores.metrics.contains(RetrievalMetrics::names().front());
+}
+
 std::string evaluated_on(const JobPage& page) {
   const ShownEvaluation& evaluation = *page.evaluation;
+  if (is_of_search(evaluation.scores)) {
+    return evaluation.is_of_result ? "" : cat("update ", whole_number(evaluation.step));
+  }
   return cat(whole_number(evaluation.examples),
              page.facts.eval_split == "eval" ? " examples" : " held-out examples",
              evaluation.is_of_result ? "" : cat(", update ", whole_number(evaluation.step)));
@@ -98,14 +109,16 @@ std::string metric_facts(const JobPage& page) {
   std::string out;
   if (scores.metrics.contains(main)) {
     const std::string baseline = baseline_text(scores, main);
+    const std::string on = evaluated_on(page);
     out += fact(html_text(main), score_text(scores.metrics.at(main)),
-                cat(baseline, baseline.empty() ? "" : ", ", evaluated_on(page)), true);
+                cat(baseline, baseline.empty() || on.empty() ? "" : ", ", on), true);
   }
   for (const auto& [name, value] : scores.metrics) {
     if (name != main) out += fact(html_text(name), score_text(value), baseline_text(scores, name));
   }
   const std::string on = scores.metrics.contains(main) ? "" : evaluated_on(page);
   const std::string training = training_loss(page.history);
+  if (std::isnan(evaluation.loss)) return out;  // a search alone has none
   return out + fact("evaluation loss", score_text(evaluation.loss),
                     on.empty() || training.empty() ? on + training : cat(training, "; ", on));
 }
@@ -114,7 +127,7 @@ std::string training_facts(const JobPage& page) {
   const JobHistory& history = page.history;
   std::string out;
   if (!history.curve.buckets().empty()) {
-    if (!page.evaluation) {
+    if (!page.evaluation || std::isnan(page.evaluation->loss)) {
       const RecentLoss recent = recent_loss(history.curve);
       out += fact("training loss", score_text(recent.loss), updates_of(recent));
     }
@@ -538,7 +551,8 @@ std::string result_section(const ShownEvaluation& evaluation, const ShownEvaluat
   if (!details.numbers.empty()) {
     figures += scatter_figure(details.numbers) + residuals(details.numbers);
   }
-  const std::string mistakes = mistake_table(details.mistakes, task);
+  const std::string mistakes =
+      mistake_table(details.mistakes, task) + missed_query_table(details.missed);
   if (figures.empty() && mistakes.empty()) return "";
   const std::string of = evaluation.is_of_result
                              ? "Of the finished model"

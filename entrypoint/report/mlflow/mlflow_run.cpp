@@ -203,7 +203,7 @@ void MlflowRun::on_step(const StepReport& report) {
 }
 
 void MlflowRun::on_evaluation(const EvaluationReport& report) {
-  add("eval_loss", report.loss, report.step);
+  if (report.has_loss) add("eval_loss", report.loss, report.step);
   for (const auto& [name, value] : report.metrics) add("eval_" + name, value, report.step);
   send_when_due();
 }

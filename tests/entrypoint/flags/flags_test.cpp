@@ -335,6 +335,7 @@ TEST_F(FlagsTest, ModeNeedsItsFiles) {
   needs({"--mode=predict", "--job-dir=j"}, "--predict-data-file is missing");
   needs({"--mode=predict", "--predict-data-file=p"}, "no model is given");
   parse_alone({"--mode=eval", "--eval-data-file=e", "--job-dir=j"});
+  parse_alone({"--mode=eval", "--eval-retrieval=s", "--job-dir=j"});
   parse_alone({"--mode=predict", "--predict-data-file=p", "--model=m"});
 }
 

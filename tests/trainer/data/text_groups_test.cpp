@@ -24,8 +24,10 @@ std::vector<Column> named_columns(const std::vector<std::string>& names) {
 
 struct GroupData {
   GroupData(const std::vector<std::string>& names, std::vector<Row> rows, double max_similarity = 1,
-            bool may_lack_labels = true) {
-    TableLoader loader({.task = Task::kSimilarity, .may_lack_labels = may_lack_labels});
+            bool may_lack_labels = true, int64_t max_negatives = 0) {
+    TableLoader loader({.task = Task::kSimilarity,
+                        .may_lack_labels = may_lack_labels,
+                        .max_negatives = max_negatives});
     loader.append_rows(std::make_unique<RowsInMemory>(named_columns(names), std::move(rows)));
     task = loader.task();
     columns = loader.columns();
@@ -73,10 +75,71 @@ TEST(TextGroups, RowsWithoutLabelsFindTheirPlaceInTheBatch) {
   GroupData data({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), cell_of("c")},
                                                       {cell_of("d"), cell_of("e"), cell_of("f")}});
   EXPECT_EQ(data.task, Task::kInBatchNegatives);
-  EXPECT_EQ(data.columns.negative, "negative");
+  EXPECT_THAT(data.columns.negatives, ElementsAre("negative"));
   const PackedBatch batch = data.batch();
   EXPECT_EQ(batch.sequences_per_example, 3);
   EXPECT_THAT(std::get<PackedBatch::Classes>(batch.labels), ElementsAre(0, 1));
+}
+
+std::vector<std::string> texts_of(GroupData& data, uint32_t row) {
+  return data.table->read(row).texts;
+}
+
+TEST(TextGroups, AllColumnsOfNegativesAreRead) {
+  GroupData data({"negative_2", "query", "positive", "negative_1", "neg_scores"},
+                 {{cell_of("d"), cell_of("a"), cell_of("b"), cell_of("c"), cell_of("[1]")}});
+  EXPECT_THAT(data.columns.negatives, ElementsAre("negative_2", "negative_1"));
+  EXPECT_THAT(texts_of(data, 0), ElementsAre("a", "b", "d", "c"));
+  EXPECT_EQ(data.batch().sequences_per_example, 4);
+}
+
+// Where the format has no types, columns of such names hold lists.
+std::vector<Row> flag_embedding_rows() {
+  return {{cell_of("a"), cell_of(R"(["b"])"), cell_of(R"(["c", "d", "e"])")},
+          {cell_of("f"), cell_of(R"(["g", "h"])"), cell_of(R"(["i", "j"])")},
+          {cell_of("k"), cell_of(R"(["l"])"), cell_of(R"(["m", "n"])")}};
+}
+
+TEST(TextGroups, ListsAreReadAndEachPositiveMakesAnExample) {
+  GroupData data({"query", "pos", "neg"}, flag_embedding_rows(), 1, true, /*max_negatives=*/2);
+  ASSERT_EQ(data.table->rows(), 4u);
+  EXPECT_THAT(texts_of(data, 0), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(texts_of(data, 1), ElementsAre("f", "g", "i", "j"));
+  EXPECT_THAT(texts_of(data, 2), ElementsAre("f", "h", "i", "j"));
+  EXPECT_THAT(texts_of(data, 3), ElementsAre("k", "l", "m", "n"));
+  EXPECT_EQ(data.table->source_row(1), 1u);
+  EXPECT_EQ(data.table->source_row(2), 1u);
+  EXPECT_EQ(data.table->source_row(3), 2u);
+}
+
+TEST(TextGroups, AllRowsHaveTheSameNumberOfNegatives) {
+  EXPECT_THAT(([] {
+                GroupData({"query", "pos", "neg"}, flag_embedding_rows());
+              }),
+              ThrowsCode(Code::kBadData, "the row has 2 negatives, and the first row has 3"));
+}
+
+TEST(TextGroups, AListWithoutAPositiveIsABadRow) {
+  EXPECT_THAT(([] {
+                GroupData({"query", "pos"}, {{cell_of("a"), cell_of("[]")}});
+              }),
+              ThrowsCode(Code::kBadData, "its list is empty"));
+}
+
+TEST(TextGroups, ALabelBelongsToTwoTexts) {
+  EXPECT_THAT(
+      ([] {
+        GroupData({"query", "pos", "score"}, {{cell_of("a"), cell_of(R"(["b", "c"])"), Cell(1.0)}});
+      }),
+      ThrowsCode(Code::kBadData, "the row has 2 texts to compare with"));
+}
+
+TEST(TextGroups, ContrastiveLabelsAreZeroOrOne) {
+  GroupData data({"sentence1", "sentence2", "score"}, {{cell_of("a"), cell_of("b"), Cell(0.5)}});
+  const auto marks = make_feature_maker(
+      {.task = data.task, .max_seq_length = 6, .similarities_are_marks = true}, data.tokenizer);
+  EXPECT_THAT([&] { make_features(*data.table, *marks, 0); },
+              ThrowsCode(Code::kBadData, "the label 0.5 is neither 0 nor 1"));
 }
 
 TEST(TextGroups, PlacesBeginAnewInEachMicroBatch) {

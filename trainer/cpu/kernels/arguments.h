@@ -168,6 +168,13 @@ struct GroupInputs {
   int64_t examples() const { return embeddings.rows() / group; }
 };
 
+// How texts find their partners in a batch. Symmetric: second texts find the first ones, too, and
+// the loss is the mean of both.
+struct RankingLoss {
+  double scale = 20;
+  bool is_symmetric = false;
+};
+
 // What a loss does with the errors of the outputs of one row.
 enum class OverOutputs { kSum, kMean };
 

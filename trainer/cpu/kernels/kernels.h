@@ -18,6 +18,7 @@
 #include "trainer/cpu/kernels/loops.h"
 #include "trainer/cpu/kernels/tensor.h"
 #include "trainer/model/functions.h"
+#include "trainer/model/similarity.h"
 #include "trainer/model/update.h"
 
 namespace berth {
@@ -258,14 +259,27 @@ class Kernels {
   // error. dembeddings [B*G,H] is null in evaluation.
   void cosine_squared_error(const GroupInputs& inputs, StepState& state, Tensor outputs,
                             Tensor dembeddings);
-  // Which text belongs to the first one of each example: softmax cross-entropy over the cosines
-  // with all other texts of the batch, the second ones of all examples and then their third ones,
-  // times 20 (Henderson et al. 2017, arXiv:1705.00652; sentence-transformers'
+  // Which text belongs to the first one of each example: softmax cross-entropy over its cosines
+  // with all other texts of the batch, times a scale. These are the second texts of all examples,
+  // then their third ones, and so on (Henderson et al. 2017, arXiv:1705.00652; called
   // MultipleNegativesRankingLoss). The example's own second text is right. outputs [B,2]: the
   // cosine of the first two texts, and 1 where no text has a larger one with the first, else 0.
   // scores [B,(G-1)*B] is scratch memory.
-  void in_batch_negatives(const GroupInputs& inputs, StepState& state, Tensor scores,
-                          Tensor outputs, Tensor dembeddings);
+  void in_batch_negatives(const GroupInputs& inputs, const RankingLoss& loss, StepState& state,
+                          Tensor scores, Tensor outputs, Tensor dembeddings);
+  // The other losses of two texts and a number, targets [B]. Where compares_rows(loss), the loss of
+  // the batch counts as the loss of each row, and there are no weights. dembeddings [B*2,H].
+  void pair_loss(const GroupInputs& inputs, SimilarityLoss loss,
+                 const SimilarityObjective& objective, StepState& state, Tensor dembeddings);
+  // How much the third text of an example lacks of being farther from the first one than the second
+  // text is, by the objective's margin. dembeddings [B*3,H].
+  void triplet_loss(const GroupInputs& inputs, const SimilarityObjective& objective,
+                    StepState& state, Tensor dembeddings);
+  // y [R,S] = the first S numbers of each row of x [R,H], scaled to length 1. lengths [R].
+  void unit_prefixes(ConstTensor x, Tensor y, Tensor lengths);
+  // Its backward pass: ADDS weight times the gradient to the first S numbers of each row of dx.
+  void unit_prefixes_backward(ConstTensor dy, ConstTensor y, ConstTensor lengths, double weight,
+                              Tensor dx);
 
   // ---- Optimizer -----------------------------------------------------------------------------
   // Adds the sum of the squares of all gradients to the state. A factored gradient is not
@@ -326,6 +340,8 @@ class Kernels {
   // Makes a small product on the calling thread, which is number `thread` of the pool. It is in
   // bf16 if large products are.
   void multiply_alone(const Product& product, int thread);
+  // The backward pass of the cosines of in_batch_negatives(): overwrites dembeddings.
+  void cosines_backward(const GroupInputs& inputs, ConstTensor dcosines, Tensor dembeddings);
   // The sums of squares of blocks of a gradient, which do not depend on the number of threads.
   std::vector<double> squares_of_blocks(ConstTensor x);
   std::vector<double> squares_of_marked_rows(ConstTensor x, ConstTensor marks);

@@ -6,6 +6,7 @@
 
 #include "storage/base/philox.h"
 #include "trainer/cpu/network/context.h"
+#include "trainer/cpu/network/group_loss.h"
 #include "trainer/cpu/network/layer_parts.h"
 #include "trainer/model/config.h"
 #include "trainer/model/dropout_sites.h"
@@ -510,11 +511,11 @@ class PooledHead final : public Head {
 
 // The head of tasks that compare the embeddings of the texts of a row of data: G sequences of the
 // batch, which has B of such groups. The logits are values beside the loss: [B,1] or [B,2], as
-// Kernels::cosine_squared_error() and in_batch_negatives() say. It has no parameters.
+// GroupLoss says. It has no parameters.
 class GroupHead final : public Head {
  public:
   GroupHead(const ModelConfig& config, Kernels& kernels)
-      : config_(config), kernels_(kernels), pooler_(config, kernels) {}
+      : config_(config), pooler_(config, kernels), loss_(config, kernels) {}
 
   Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
   int64_t most_selected(const BatchLimits& limits) const override {
@@ -524,32 +525,14 @@ class GroupHead final : public Head {
   void allocate(Arena& arena, const BatchLimits& limits) override {
     pooler_.allocate(arena, limits);
     dembeddings_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
-    const int64_t examples = limits.sequences / config_.texts_per_row;
-    outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
-    if (!ranks()) return;
-    scores_ = arena.make(DType::kF32, {examples * (config_.texts_per_row - 1) * examples});
+    loss_.allocate(arena, limits);
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
-    const BatchTensors& batch = step.batch;
-    const GroupInputs inputs{.embeddings = pooler_.forward(step, hidden),
-                             .group = batch.sequences_per_example,
-                             .has_loss = batch.labelled(),
-                             .targets = batch.targets,
-                             .weights = batch.weights};
-    const int64_t examples = inputs.examples();
-    const Tensor outputs = outputs_.first(examples);
-    const Tensor dembeddings = step.training ? dembeddings_.first(batch.num_sequences) : Tensor();
-    if (ranks()) {
-      const int64_t others = (inputs.group - 1) * examples;
-      Tensor scores = scores_.first(examples * others);
-      scores.rank = 2;
-      scores.shape = {examples, others, 0};
-      kernels_.in_batch_negatives(inputs, step.state, scores, outputs, dembeddings);
-    } else {
-      kernels_.cosine_squared_error(inputs, step.state, outputs, dembeddings);
-    }
-    return outputs;
+    if (step.batch.sequences_per_example == 1) return pooler_.forward(step, hidden);
+    const Tensor dembeddings =
+        step.training ? dembeddings_.first(step.batch.num_sequences) : Tensor();
+    return loss_.compute(step, pooler_.forward(step, hidden), dembeddings);
   }
 
   void backward(const StepContext& step, Tensor dhidden) override {
@@ -557,14 +540,10 @@ class GroupHead final : public Head {
   }
 
  private:
-  bool ranks() const { return traits(config_.task).loss == LossKind::kInBatchNegatives; }
-
   const ModelConfig& config_;
-  Kernels& kernels_;
   Pooler pooler_;
+  GroupLoss loss_;
   Tensor dembeddings_;  // [B*G,H]
-  Tensor outputs_;      // [B,C]
-  Tensor scores_;       // [B*(G-1)*B]; null where the loss compares no texts of different rows
 };
 
 // The head of a teacher's hidden states. It reads every token: the logits [T,H] are the hidden

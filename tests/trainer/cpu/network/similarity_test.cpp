@@ -89,6 +89,22 @@ TEST(Embeddings, AreThoseOfPyTorch) {
   }
 }
 
+TEST(Embeddings, AreTheLogitsOfTextsInNoGroup) {
+  for (const Task task : {Task::kSimilarity, Task::kInBatchNegatives}) {
+    for (const Pooling pooling : {Pooling::kMean, Pooling::kCls}) {
+      RecordedTexts embeds(Task::kTextEmbedding, pooling, /*texts=*/1);
+      embeds.forward(embeds.batch(), Phase::kEvaluation);
+      RecordedTexts compares(task, pooling);
+      PackedBatch batch = compares.batch();
+      batch.sequences_per_example = 1;
+      batch.labels = {};
+      compares.forward(batch, Phase::kEvaluation);
+      EXPECT_EQ(compares.model->logits(), embeds.model->logits());
+      EXPECT_EQ(compares.state.outcome().examples, 0);
+    }
+  }
+}
+
 struct Case {
   std::string name;
   Task task;

@@ -1,0 +1,141 @@
+#include "entrypoint/flags/similarity_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "entrypoint/flags/flag_value.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kSizesFlag = "--matryoshka-dims";
+constexpr const char* kSizeWeightsFlag = "--matryoshka-weights";
+
+// The numbers of a list such as "768,512,256".
+template <typename Parse>
+auto list_of(const std::string& text, const char* flag, const Parse& parse) {
+  std::vector<decltype(parse(std::string_view()))> numbers;
+  for (const std::string& part : parted(text, ", ")) {
+    try {
+      numbers.push_back(parse(part));
+    } catch (const Error& error) {
+      throw error.at(flag);
+    }
+  }
+  return numbers;
+}
+
+std::vector<NestedSize> nested_sizes(const EmbeddingOptions& options) {
+  constexpr IntegerRange kSize{1, int64_t{1} << 20};
+  constexpr RealRange kWeight{0, 1e6, false, true, "a number above 0"};
+  const auto sizes = list_of(options.matryoshka_dims, kSizesFlag,
+                             [&](std::string_view part) { return parse_integer(part, kSize); });
+  const auto weights = list_of(options.matryoshka_weights, kSizeWeightsFlag,
+                               [&](std::string_view part) { return parse_real(part, kWeight); });
+  if (!weights.empty() && weights.size() != sizes.size()) {
+    throw Error(Code::kUsage,
+                cat(counted(weights.size(), "weight"), " for ", counted(sizes.size(), "size")),
+                kSizeWeightsFlag, cat("give one for each of ", kSizesFlag, ", in its order"));
+  }
+  std::vector<NestedSize> nested;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    nested.push_back({.size = sizes[i], .weight = weights.empty() ? 1.0 : weights[i]});
+  }
+  std::ranges::stable_sort(nested, std::ranges::greater(), &NestedSize::size);
+  const auto twice = std::ranges::adjacent_find(nested, {}, &NestedSize::size);
+  if (twice != nested.end()) {
+    throw Error(Code::kUsage, cat(twice->size, " stands there twice"), kSizesFlag);
+  }
+  return nested;
+}
+
+void refuse_useless(std::string_view flag, std::string_view losses) {
+  throw Error(Code::kUsage, "the flag changes nothing in this loss", std::string(flag),
+              cat("leave it out, or give --similarity-loss ", losses));
+}
+
+// `loss` is empty where only the rows tell it.
+void refuse_useless_flags(const EmbeddingOptions& options, std::optional<SimilarityLoss> loss) {
+  const bool may_scale = !loss || has_scale(*loss), may_measure = loss && has_margin(*loss);
+  if (options.scale && !may_scale) {
+    refuse_useless("--similarity-scale", "in_batch_negatives, symmetric, cosent or angle");
+  }
+  constexpr std::string_view kMeasuring = "triplet, contrastive or online_contrastive";
+  if (options.margin && !may_measure) refuse_useless("--similarity-margin", kMeasuring);
+  if (options.distance && !may_measure) refuse_useless("--similarity-distance", kMeasuring);
+}
+
+// Rows of these losses are compared with each other, so none has a loss of its own to weigh.
+void refuse_weights(const Settings& settings, std::optional<SimilarityLoss> loss) {
+  if (settings.data.weight_column.empty() || !loss || !compares_rows(*loss)) return;
+  throw Error(Code::kUsage, "the loss compares the rows of a batch, so no row has a weight",
+              "--weight-column", "leave it out, or give --similarity-loss cosine or contrastive");
+}
+
+}  // namespace
+
+SimilarityObjective similarity_objective(const Settings& settings, Task task) {
+  const EmbeddingOptions& options = settings.embedding;
+  const bool has_labels = traits(task).has_label_column;
+  const SimilarityLoss loss = options.loss.value_or(has_labels ? SimilarityLoss::kCosine
+                                                               : SimilarityLoss::kInBatchNegatives);
+  SimilarityObjective objective{.loss = loss};
+  const bool computes_loss =
+      traits(settings.mode).reads(kEvalRows) || traits(settings.mode).trains();
+  if (computes_loss) refuse_useless_flags(options, loss);
+  if (computes_loss && has_labels) refuse_weights(settings, loss);
+  const bool is_triplet = loss == SimilarityLoss::kTriplet;
+  objective.scale = options.scale.value_or(objective.scale);
+  objective.margin = options.margin.value_or(is_triplet ? 5 : 0.5);
+  objective.distance = options.distance.value_or(is_triplet ? EmbeddingDistance::kEuclidean
+                                                            : EmbeddingDistance::kCosine);
+  objective.nested = nested_sizes(options);
+  if (options.truncate_dim && traits(settings.mode).runs_finished_model()) {
+    objective.compared_size = *options.truncate_dim;
+    objective.nested = {{.size = *options.truncate_dim}};
+  }
+  return objective;
+}
+
+void check_similarity(const Settings& settings) {
+  nested_sizes(settings.embedding);
+  if (!traits(settings.mode).trains()) return;
+  refuse_useless_flags(settings.embedding, settings.embedding.loss);
+  refuse_weights(settings, settings.embedding.loss);
+}
+
+void require_sizes(const SimilarityObjective& objective, const ModelConfig& config) {
+  if (objective.nested.empty()) return;
+  const int64_t largest = objective.nested.front().size, own = config.hidden_size;
+  if (largest > own) {
+    throw Error(
+        Code::kUsage, cat(largest, " is more than the ", own, " numbers of the model's embeddings"),
+        objective.compared_size > 0 ? "--truncate-dim" : kSizesFlag, cat("give at most ", own));
+  }
+}
+
+void warn_of_sizes(const SimilarityObjective& objective, const ModelConfig& config) {
+  if (objective.nested.empty()) return;
+  const int64_t largest = objective.nested.front().size, own = config.hidden_size;
+  if (largest >= own) return;
+  log_warning(cat(kSizesFlag, " lacks ", own, ", the size of the model's embeddings, so their ",
+                  own - largest, " last numbers are not trained"));
+}
+
+void require_truncation(const EmbeddingOptions& options, const ModelConfig& config, Task task) {
+  if (!options.truncate_dim) return;
+  if (!makes_embeddings(task)) {
+    throw Error(Code::kUsage, "the model makes no embeddings here", "--truncate-dim",
+                "leave it out, or use --mode embed or --task similarity");
+  }
+  require_sizes(
+      {.nested = {{.size = *options.truncate_dim}}, .compared_size = *options.truncate_dim},
+      config);
+}
+
+}  // namespace berth

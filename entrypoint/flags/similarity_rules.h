@@ -1,0 +1,26 @@
+#pragma once
+
+#include "trainer/inputs/options.h"
+#include "trainer/model/config.h"
+#include "trainer/model/similarity.h"
+#include "trainer/model/task.h"
+
+namespace berth {
+
+// The loss of `task`, which compares texts, with the settings that flags ask for and the defaults
+// of sentence-transformers. Throws kUsage where a flag changes nothing in this loss, or has no
+// valid value.
+SimilarityObjective similarity_objective(const Settings& settings, Task task);
+
+// The same refusals, where the command line alone shows them.
+void check_similarity(const Settings& settings);
+
+// Throws kUsage where a size is larger than the embeddings of the model.
+void require_sizes(const SimilarityObjective& objective, const ModelConfig& config);
+// Warns where no size is the size of the whole embeddings.
+void warn_of_sizes(const SimilarityObjective& objective, const ModelConfig& config);
+// Throws kUsage where --truncate-dim is larger than the embeddings, or where `task`, for which the
+// model is used, makes none.
+void require_truncation(const EmbeddingOptions& options, const ModelConfig& config, Task task);
+
+}  // namespace berth

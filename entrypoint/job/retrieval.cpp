@@ -1,0 +1,65 @@
+#include "entrypoint/job/retrieval.h"
+
+#include <algorithm>
+
+#include "entrypoint/job/job.h"
+#include "entrypoint/job/model_choice.h"
+#include "storage/base/error.h"
+#include "storage/base/log.h"
+#include "storage/base/text.h"
+#include "trainer/metrics/retrieval.h"
+#include "trainer/tasks/task_results.h"
+
+namespace berth {
+
+std::unique_ptr<RetrievalSet> load_retrieval(Storage& storage, const Settings& settings,
+                                             const ModelConfig& config) {
+  const DataOptions& data = settings.data;
+  if (data.eval_retrieval.empty()) {
+    if (data.eval_retrieval_split.empty()) return nullptr;
+    throw Error(Code::kUsage, "there is no search to evaluate on", "--eval-retrieval-split",
+                "give --eval-retrieval, or leave this flag out");
+  }
+  if (!compares_texts(config)) {
+    throw Error(Code::kUsage, "only --task similarity trains embeddings that search",
+                "--eval-retrieval", "give that task, or leave this flag out");
+  }
+  const bool trains = traits(settings.mode).trains();
+  std::vector<std::string> splits = {"test", "dev", "validation"};
+  if (trains) splits = {"dev", "validation", "test"};
+  auto set = load_retrieval_set(storage, {.path = data.eval_retrieval,
+                                          .split = data.eval_retrieval_split,
+                                          .usual_splits = std::move(splits),
+                                          .form = {.encoding = data.text_form.encoding},
+                                          .skip_bad_rows = data.skip_bad_rows});
+  if (trains && data.eval_retrieval_split.empty() && set->split() == "test") {
+    log_warning(
+        "the retrieval set has no split dev, so the split test chooses the best checkpoint; its "
+        "figures are then too good");
+  }
+  return set;
+}
+
+RetrievalReading retrieval_reading(const ModelDescription& model, const Settings& settings,
+                                   const BatchLimits& limits) {
+  RetrievalReading reading{.tokenizer = *model.tokenizer,
+                           .max_seq_length = settings.data.max_seq_length,
+                           .prompts = retrieval_prompts(model.sentences),
+                           .limits = limits,
+                           .threads = compute_threads(settings)};
+  log_info(describe(reading.prompts));
+  return reading;
+}
+
+std::vector<std::string> evaluated_metrics(Task task, int64_t num_classes, bool has_rows,
+                                           bool has_set) {
+  std::vector<std::string> names;
+  if (has_set) names = RetrievalMetrics::names();
+  if (!has_rows && has_set) return names;
+  for (std::string& name : metric_names(task, num_classes)) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace berth

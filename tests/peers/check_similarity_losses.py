@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Compares the first loss of each --similarity-loss with the class of sentence-transformers.
+
+    python tests/peers/check_similarity_losses.py BERTH
+
+Made-up rows, all in one batch, train the tiny test model for one update, without dropout. The loss must be that of sentence-transformers
+for the same folder and rows (to 1e-4), with and without Matryoshka, and with several negatives, also as lists in JSON lines.
+Needs sentence-transformers and pandas.
+"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import pandas  # noqa: E402
+import torch  # noqa: E402
+from sentence_transformers import SentenceTransformer  # noqa: E402
+from sentence_transformers.sentence_transformer import losses, modules  # noqa: E402
+from sentence_transformers.sentence_transformer.losses import SiameseDistanceMetric, TripletDistanceMetric  # noqa: E402
+
+TINY = pathlib.Path(__file__).parents[1] / "testdata/tiny_model"
+ROWS = 200
+BOTH = {"directions": ("query_to_doc", "doc_to_query"), "partition_mode": "per_direction"}
+# The table, the flags, the loss, and whether the model ends with Normalize.
+CASES = {
+    "in_batch_negatives": ("pairs", [], losses.MultipleNegativesRankingLoss, False),
+    "negatives": ("three", ["--similarity-scale", 50], lambda model: losses.MultipleNegativesRankingLoss(model, scale=50), False),
+    "lists": ("lists", [], losses.MultipleNegativesRankingLoss, True),
+    "symmetric": ("triplets", ["--similarity-loss", "symmetric"], lambda model: losses.MultipleNegativesRankingLoss(model, **BOTH), False),
+    "cosine": ("scores", [], losses.CosineSimilarityLoss, False),
+    "cosent": ("scores", ["--similarity-loss", "cosent"], losses.CoSENTLoss, False),
+    "angle": ("scores", ["--similarity-loss", "angle"], losses.AnglELoss, False),
+    "triplet": ("triplets", ["--similarity-loss", "triplet"], losses.TripletLoss, False),
+    "triplet unit": ("triplets", ["--similarity-loss", "triplet", "--similarity-margin", 0.5],
+                     lambda model: losses.TripletLoss(model, triplet_margin=0.5), True),
+    "triplet cosine": ("triplets", ["--similarity-loss", "triplet", "--similarity-margin", 0.5, "--similarity-distance", "cosine"],
+                       lambda model: losses.TripletLoss(model, TripletDistanceMetric.COSINE, 0.5), False),
+    "contrastive": ("marks", ["--similarity-loss", "contrastive"], losses.ContrastiveLoss, False),
+    "contrastive manhattan": ("marks", ["--similarity-loss", "contrastive", "--similarity-margin", 90, "--similarity-distance", "manhattan"],
+                              lambda model: losses.ContrastiveLoss(model, SiameseDistanceMetric.MANHATTAN, 90), False),
+    "online_contrastive": ("marks", ["--similarity-loss", "online_contrastive"], losses.OnlineContrastiveLoss, False),
+}
+
+
+def make_tables():
+    rng = random.Random(7)
+    words = [word for word in (TINY / "vocab.txt").read_text().split() if word.isalpha()]
+
+    def texts():
+        return [" ".join(rng.choices(words, k=rng.randint(2, 14))) for _ in range(ROWS)]
+
+    pairs = {"anchor": texts(), "positive": texts()}
+    triplets = pairs | {"negative": texts()}
+    scored = {"sentence1": pairs["anchor"], "sentence2": pairs["positive"]}
+    return {"pairs": pairs, "triplets": triplets, "three": pairs | {f"negative_{i}": texts() for i in (1, 2, 3)},
+            "lists": triplets | {"negative_2": texts()}, "scores": scored | {"score": [rng.randint(0, 10) / 10 for _ in range(ROWS)]},
+            "marks": scored | {"label": [float(rng.randint(0, 1)) for _ in range(ROWS)]}}
+
+
+def write(folder, name, table):
+    if name != "lists":
+        path = folder / f"{name}.parquet"
+        pandas.DataFrame(table).to_parquet(path)
+        return path
+    path = folder / "lists.jsonl"
+    rows = zip(*table.values())
+    path.write_text("".join(json.dumps({"query": query, "pos": [positive], "neg": negatives}) + "\n" for query, positive, *negatives in rows))
+    return path
+
+
+def main():
+    binary = str(pathlib.Path(sys.argv[1]).resolve())
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        encoder = scratch / "encoder"
+        shutil.copytree(TINY, encoder)
+        config = json.loads((encoder / "config.json").read_text())
+        (encoder / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}))
+        tables = make_tables()
+        files = {name: write(scratch, name, table) for name, table in tables.items()}
+        plain = SentenceTransformer(str(encoder), device="cpu")
+        unit = SentenceTransformer(modules=[*plain, modules.Normalize()], device="cpu")
+        for name, (table, flags, loss_of, normalizes) in CASES.items():
+            columns = tables[table]
+            labels = [column for column in columns if column in ("score", "label")]
+            model = unit if normalizes else plain
+            features = [model.preprocess(list(column)) for key, column in columns.items() if key not in labels]
+            targets = torch.tensor(columns[labels[0]]) if labels else None
+            for nested in (False, True):
+                job = scratch / "job"
+                more = ["--matryoshka-dims", "128,64,17", "--matryoshka-weights", "1,0.5,0.3"] if nested else []
+                more += ["--normalize-embeddings"] if normalizes else []
+                ran = subprocess.run([binary, *map(str, ["--task", "similarity", "--train-data-file", files[table], "--mode", "train", "--max-steps", 1,
+                                                         "--batch-size", ROWS, "--model", encoder, "--job-dir", job, "--precision", "fp32",
+                                                         "--no-report", *flags, *more])], capture_output=True, text=True)
+                assert ran.returncode == 0, (name, ran.stderr[-2000:])
+                ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
+                shutil.rmtree(job)
+                loss = loss_of(model)
+                if nested:
+                    loss = losses.MatryoshkaLoss(model, loss, [128, 64, 17], [1, 0.5, 0.3])
+                with torch.no_grad():
+                    theirs = loss([dict(feature) for feature in features], targets).item()
+                print(f"{name:22} {'Matryoshka' if nested else '':10} loss {ours:.6f}, sentence-transformers {theirs:.6f}", flush=True)
+                assert abs(ours - theirs) < 1e-4 * max(1, theirs), name
+
+
+if __name__ == "__main__":
+    main()

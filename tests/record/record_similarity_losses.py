@@ -1,0 +1,89 @@
+"""Records the losses of sentence-transformers for embeddings, and their gradients, as the package computes them.
+
+    python tests/record/record_similarity_losses.py tests/testdata/similarity
+
+Writes losses.safetensors with:
+- "embeddings": 12 embeddings of 16 numbers. Rows of G texts are 12 / G groups, one behind the other.
+- "scores", "marks": the labels of the 6 pairs, where two scores are equal; marks are 0 or 1.
+- "NAME.loss", "NAME.grad": the loss of each case, and its gradient of all embeddings.
+"""
+
+import pathlib
+import sys
+
+import torch
+from sentence_transformers.sentence_transformer import losses
+from sentence_transformers.sentence_transformer.losses import SiameseDistanceMetric, TripletDistanceMetric
+
+import small_models
+
+
+class Embeddings(torch.nn.Module):
+    """A model whose features are the embeddings already, perhaps with the module Normalize."""
+
+    def __init__(self, normalizes):
+        super().__init__()
+        self.normalizes = normalizes
+
+    def get_embedding_dimension(self):
+        return 16
+
+    def forward(self, features):
+        embeddings = features["embeddings"]
+        return {"sentence_embedding": torch.nn.functional.normalize(embeddings, dim=1) if self.normalizes else embeddings}
+
+
+def cases():
+    """Name, texts of a row, labels, whether the model normalizes, and the loss of a model."""
+    both = {"directions": ("query_to_doc", "doc_to_query"), "partition_mode": "per_direction"}
+    ranking = losses.MultipleNegativesRankingLoss
+    yield "pairs", 2, None, False, ranking
+    yield "triplets", 3, None, False, ranking
+    yield "two_negatives", 4, None, False, lambda model: ranking(model, scale=7.5)
+    yield "symmetric", 2, None, False, lambda model: ranking(model, **both)
+    yield "symmetric_negatives", 4, None, False, losses.MultipleNegativesSymmetricRankingLoss
+    yield "cosine", 2, "scores", False, losses.CosineSimilarityLoss
+    yield "cosent", 2, "scores", False, losses.CoSENTLoss
+    yield "cosent_scale", 2, "scores", False, lambda model: losses.CoSENTLoss(model, scale=3)
+    yield "angle", 2, "scores", False, losses.AnglELoss
+    for metric in ("COSINE", "EUCLIDEAN", "MANHATTAN"):
+        distance = getattr(TripletDistanceMetric, metric)
+        yield f"triplet_{metric.lower()}", 3, None, False, lambda model, d=distance: losses.TripletLoss(model, d, 0.3)
+    yield "triplet", 3, None, False, losses.TripletLoss
+    yield "triplet_unit", 3, None, True, losses.TripletLoss
+    for metric in ("COSINE_DISTANCE", "EUCLIDEAN", "MANHATTAN"):
+        distance = getattr(SiameseDistanceMetric, metric)
+        margin = {"COSINE_DISTANCE": 0.5, "EUCLIDEAN": 6.0, "MANHATTAN": 20.0}[metric]
+        short = metric.split("_")[0].lower()
+        yield f"contrastive_{short}", 2, "marks", False, lambda model, d=distance, m=margin: losses.ContrastiveLoss(model, d, m)
+        yield f"online_{short}", 2, "marks", False, lambda model, d=distance, m=margin: losses.OnlineContrastiveLoss(model, d, m)
+    yield "contrastive_unit", 2, "marks", True, lambda model: losses.ContrastiveLoss(model, SiameseDistanceMetric.EUCLIDEAN, 1.0)
+    yield "online_alike", 2, "ones", False, losses.OnlineContrastiveLoss
+    yield "online_unlike", 2, "zeros", False, losses.OnlineContrastiveLoss
+    nested = {"matryoshka_dims": [4, 16, 7], "matryoshka_weights": [0.25, 1, 0.5]}
+    for name, texts, labels, inner in (("pairs", 2, None, ranking), ("two_negatives", 4, None, ranking), ("cosine", 2, "scores", losses.CosineSimilarityLoss),
+                                       ("cosent", 2, "scores", losses.CoSENTLoss), ("angle", 2, "scores", losses.AnglELoss),
+                                       ("symmetric", 2, None, lambda model: ranking(model, **both)), ("triplet", 3, None, losses.TripletLoss),
+                                       ("contrastive", 2, "marks", losses.ContrastiveLoss), ("online", 2, "marks", losses.OnlineContrastiveLoss)):
+        yield f"nested_{name}", texts, labels, False, lambda model, inner=inner: losses.MatryoshkaLoss(model, inner(model), **nested)
+
+
+def main():
+    torch.manual_seed(11)
+    embeddings = torch.randn(12, 16) + 0.4 * torch.randn(1, 16)
+    labels = {"scores": torch.tensor([0.2, 0.9, 0.2, 0.5, 1.0, 0.0]), "marks": torch.tensor([1.0, 0, 1, 1, 0, 0]),
+              "ones": torch.ones(6), "zeros": torch.zeros(6), None: None}
+    recorded = {"embeddings": embeddings, "scores": labels["scores"], "marks": labels["marks"]}
+    for name, texts, label, normalizes, loss_of in cases():
+        leaf = embeddings.clone().requires_grad_()
+        model = Embeddings(normalizes)
+        columns = [{"embeddings": leaf[text::texts]} for text in range(texts)]
+        loss = loss_of(model)(columns, labels[label])
+        loss.backward()
+        recorded[f"{name}.loss"], recorded[f"{name}.grad"] = loss, leaf.grad
+        print(f"{name}: {loss.item():.6f}, gradient {leaf.grad.norm():.4f}")
+    small_models.save(pathlib.Path(sys.argv[1]) / "losses.safetensors", recorded)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+// Compares the losses of embeddings with values recorded from sentence-transformers
+// (tests/record/record_similarity_losses.py), and their gradients with these and with slopes.
+
+#include "trainer/cpu/network/group_loss.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "storage/base/thread_pool.h"
+#include "storage/formats/safetensors.h"
+#include "storage/local_storage.h"
+#include "tests/support/expect_near.h"
+#include "tests/support/largest.h"
+#include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "trainer/cpu/kernels/cpu_kernels.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kTexts = 12, kHidden = 16;
+
+struct LossCase {
+  std::string name;
+  int64_t texts;
+  std::string labels;  // the recorded tensor
+  SimilarityObjective objective;
+  bool normalizes = false;
+};
+void PrintTo(const LossCase& test, std::ostream* out) { *out << test.name; }
+
+std::vector<LossCase> loss_cases() {
+  using enum SimilarityLoss;
+  constexpr EmbeddingDistance kByCosine = EmbeddingDistance::kCosine,
+                              kEuclidean = EmbeddingDistance::kEuclidean,
+                              kManhattan = EmbeddingDistance::kManhattan;
+  const std::vector<NestedSize> nested = {{16, 1}, {7, 0.5}, {4, 0.25}};
+  std::vector<LossCase> cases = {
+      {"pairs", 2, "", {}},
+      {"triplets", 3, "", {}},
+      {"two_negatives", 4, "", {.loss = kInBatchNegatives, .scale = 7.5}},
+      {"symmetric", 2, "", {.loss = kSymmetric}},
+      {"symmetric_negatives", 4, "", {.loss = kSymmetric}},
+      {"cosine", 2, "scores", {.loss = kCosine}},
+      {"cosent", 2, "scores", {.loss = kCosent}},
+      {"cosent_scale", 2, "scores", {.loss = kCosent, .scale = 3}},
+      {"angle", 2, "scores", {.loss = kAngle}},
+      {"triplet_cosine", 3, "", {.loss = kTriplet, .margin = 0.3, .distance = kByCosine}},
+      {"triplet_euclidean", 3, "", {.loss = kTriplet, .margin = 0.3}},
+      {"triplet_manhattan", 3, "", {.loss = kTriplet, .margin = 0.3, .distance = kManhattan}},
+      {"triplet", 3, "", {.loss = kTriplet}},
+      {"triplet_unit", 3, "", {.loss = kTriplet}, true},
+      {"contrastive_unit", 2, "marks", {.loss = kContrastive, .margin = 1}, true},
+      {"online_alike",
+       2,
+       "ones",
+       {.loss = kOnlineContrastive, .margin = 0.5, .distance = kByCosine}},
+      {"online_unlike",
+       2,
+       "zeros",
+       {.loss = kOnlineContrastive, .margin = 0.5, .distance = kByCosine}},
+      {"nested_pairs", 2, "", {.nested = nested}},
+      {"nested_two_negatives", 4, "", {.nested = nested}},
+      {"nested_cosine", 2, "scores", {.nested = nested}},
+      {"nested_cosent", 2, "scores", {.loss = kCosent, .nested = nested}},
+      {"nested_angle", 2, "scores", {.loss = kAngle, .nested = nested}},
+      {"nested_symmetric", 2, "", {.loss = kSymmetric, .nested = nested}},
+      {"nested_triplet", 3, "", {.loss = kTriplet, .nested = nested}},
+      {"nested_contrastive",
+       2,
+       "marks",
+       {.loss = kContrastive, .margin = 0.5, .distance = kByCosine, .nested = nested}},
+      {"nested_online",
+       2,
+       "marks",
+       {.loss = kOnlineContrastive, .margin = 0.5, .distance = kByCosine, .nested = nested}},
+  };
+  const std::pair<std::string, SimilarityLoss> measuring[] = {{"contrastive_", kContrastive},
+                                                              {"online_", kOnlineContrastive}};
+  for (const auto& [name, loss] : measuring) {
+    cases.push_back(
+        {name + "cosine", 2, "marks", {.loss = loss, .margin = 0.5, .distance = kByCosine}});
+    cases.push_back(
+        {name + "euclidean", 2, "marks", {.loss = loss, .margin = 6, .distance = kEuclidean}});
+    cases.push_back(
+        {name + "manhattan", 2, "marks", {.loss = loss, .margin = 20, .distance = kManhattan}});
+  }
+  return cases;
+}
+
+// The loss alone, of embeddings that a test may change.
+struct LossOfEmbeddings {
+  LossOfEmbeddings(const LossCase& test, Precision precision)
+      : file(map_file(BERTH_TESTDATA "/similarity/losses.safetensors")),
+        recorded(*file->view()),
+        pool(2),
+        kernels(make_cpu_kernels(pool, "", precision)),
+        memory(1 << 20),
+        arena(memory) {
+    config.task = test.labels.empty() ? Task::kInBatchNegatives : Task::kSimilarity;
+    config.hidden_size = kHidden;
+    config.texts_per_row = test.texts;
+    config.normalizes_embeddings = test.normalizes;
+    config.similarity = test.objective;
+    loss = std::make_unique<GroupLoss>(config, *kernels);
+    loss->allocate(arena, {.tokens = kTexts, .sequences = kTexts});
+    embeddings = arena.make(DType::kF32, {kTexts, kHidden});
+    gradients = arena.make(DType::kF32, {kTexts, kHidden});
+    copy_in(embeddings, recorded_values<float>(recorded, "embeddings").data());
+    batch = {.num_sequences = kTexts, .sequences_per_example = test.texts};
+    const int64_t examples = kTexts / test.texts;
+    std::vector<float> labels(static_cast<size_t>(examples), test.labels == "ones" ? 1.0f : 0.0f);
+    if (test.labels == "scores" || test.labels == "marks") {
+      labels = recorded_values<float>(recorded, test.labels);
+    }
+    targets = arena.make(DType::kF32, {examples});
+    copy_in(targets, labels.data());
+    set_labelled(true);
+  }
+
+  void set_labelled(bool labelled) {
+    const bool has_numbers = traits(config.task).has_label_column;
+    batch.targets = labelled && has_numbers ? targets : Tensor();
+    batch.labels = labelled && !has_numbers ? targets : Tensor();
+  }
+  // The mean loss. In training, `gradients` are of its sum.
+  double compute(bool training) {
+    state.begin({});
+    const StepContext step{.batch = batch, .state = state, .training = training};
+    outputs = loss->compute(step, embeddings, training ? gradients : Tensor());
+    return state.examples > 0 ? state.loss_sum / state.examples : 0;
+  }
+  std::vector<float> values(Tensor tensor) const {
+    std::vector<float> copy(static_cast<size_t>(tensor.elements()));
+    copy_out(tensor, copy.data());
+    return copy;
+  }
+
+  std::unique_ptr<RandomAccessSource> file;
+  SafetensorsReader recorded;
+  ThreadPool pool;
+  std::unique_ptr<Kernels> kernels;
+  ModelConfig config;
+  Memory memory;
+  Arena arena;
+  std::unique_ptr<GroupLoss> loss;
+  BatchTensors batch;
+  StepState state;
+  Tensor embeddings, gradients, targets, outputs;
+};
+
+class GroupLosses : public testing::TestWithParam<std::tuple<LossCase, Precision>> {};
+
+TEST_P(GroupLosses, LossAndGradientsAreThoseOfSentenceTransformers) {
+  const auto& [test, precision] = GetParam();
+  LossOfEmbeddings of(test, precision);
+  const double expected = double{recorded_values<float>(of.recorded, test.name + ".loss")[0]};
+  const double loss = of.compute(/*training=*/true);
+  EXPECT_NEAR(loss, expected, 1e-5 * std::max(1.0, expected));
+  EXPECT_EQ(of.state.examples, static_cast<double>(kTexts / test.texts));
+  std::vector<float> gradients = of.values(of.gradients);
+  for (float& value : gradients) value /= static_cast<float>(of.state.examples);
+  const std::vector<float> expected_gradients =
+      recorded_values<float>(of.recorded, test.name + ".grad");
+  expect_near(gradients, expected_gradients,
+              1e-4 * std::max(1e-3, double{largest(expected_gradients)}), test.name);
+  EXPECT_NEAR(of.compute(/*training=*/false), loss, 1e-6 * std::max(1.0, loss));
+}
+
+TEST_P(GroupLosses, GradientsAreSlopes) {
+  const auto& [test, precision] = GetParam();
+  LossOfEmbeddings of(test, precision);
+  of.compute(/*training=*/true);
+  const std::vector<float> gradients = of.values(of.gradients);
+  const double most = std::max(1.0, double{largest(gradients)});
+  float* const x = of.embeddings.f32();
+  for (size_t i = 0; i < gradients.size(); i += 5) {
+    const float before = x[i];
+    constexpr float kStep = 1e-3f;
+    x[i] = before + kStep;
+    of.compute(false);
+    const double above = of.state.loss_sum, high = double{x[i]};
+    x[i] = before - kStep;
+    of.compute(false);
+    const double below = of.state.loss_sum, low = double{x[i]};
+    x[i] = before;
+    ASSERT_NEAR(gradients[i], (above - below) / (high - low), 5e-3 * most) << i;
+  }
+}
+
+TEST_P(GroupLosses, ARowWithoutALabelHasOutputsAndNoLoss) {
+  const auto& [test, precision] = GetParam();
+  LossOfEmbeddings of(test, precision);
+  of.compute(false);
+  const std::vector<float> labelled = of.values(of.outputs);
+  of.set_labelled(false);
+  of.compute(false);
+  EXPECT_EQ(of.state.examples, 0);
+  EXPECT_EQ(of.values(of.outputs), labelled);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GroupLosses,
+                         testing::Combine(testing::ValuesIn(loss_cases()),
+                                          testing::Values(Precision::kFp32, Precision::kBf16)),
+                         [](const testing::TestParamInfo<std::tuple<LossCase, Precision>>& test) {
+                           return std::get<LossCase>(test.param).name + "_" +
+                                  std::string(name_of(std::get<Precision>(test.param)));
+                         });
+
+// The loss of a part is the loss of a model whose embeddings are that part.
+TEST(GroupLoss, ComparesTheFirstNumbersAlone) {
+  const LossCase whole{"cosine", 2, "scores", {.nested = {{4, 1}}, .compared_size = 4}};
+  LossOfEmbeddings part(whole, Precision::kFp32), other(whole, Precision::kFp32);
+  for (int64_t i = 0; i < kTexts * kHidden; ++i) {
+    if (i % kHidden >= 4) other.embeddings.f32()[i] = 0;
+  }
+  const double loss = part.compute(false);
+  EXPECT_NEAR(loss, other.compute(false), 1e-7);
+  expect_near(part.values(part.outputs), other.values(other.outputs), 1e-6, "cosines");
+  const LossCase all{"cosine", 2, "scores", {}};
+  LossOfEmbeddings full(all, Precision::kFp32);
+  EXPECT_GT(std::abs(full.compute(false) - loss), 1e-3);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,551 @@
+// The losses of embeddings that are compared. Embeddings are fp32, sums are double. The passes over
+// all pairs of a batch run on all threads, and what compares rows by their labels on one.
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "trainer/cpu/kernels/arguments.h"
+#include "trainer/cpu/kernels/kernels.h"
+#include "trainer/cpu/kernels/tensor.h"
+#include "trainer/model/similarity.h"
+
+namespace berth {
+namespace {
+
+constexpr double kLeastUnit = 1e-12;   // of a length, as in torch.nn.functional.normalize
+constexpr double kLeastCosine = 1e-8;  // and as in torch.cosine_similarity
+constexpr double kShift = 1e-6;  // of differences, as in torch.nn.functional.pairwise_distance
+
+double dot_product(const float* a, const float* b, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += double{a[i]} * double{b[i]};
+  return sum;
+}
+
+// The lengths of the rows of x, of which none counts as shorter than `least`.
+std::vector<double> lengths_of(ConstTensor x, double least) {
+  std::vector<double> lengths;
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    const float* row = x.f32() + r * x.columns();
+    lengths.push_back(std::max(least, std::sqrt(dot_product(row, row, x.columns()))));
+  }
+  return lengths;
+}
+
+// The losses of examples, which threads compute. One thread adds them up in order.
+class ExampleLosses {
+ public:
+  explicit ExampleLosses(const GroupInputs& inputs)
+      : weights_(inputs.weights ? inputs.weights.f32() : nullptr),
+        losses_(inputs.has_loss ? static_cast<size_t>(inputs.examples()) : 0) {}
+
+  double weight(int64_t example) const {
+    return weights_ != nullptr ? double{weights_[example]} : 1.0;
+  }
+  void set(int64_t example, double loss) { losses_[static_cast<size_t>(example)] = loss; }
+
+  void add_to(StepState& state) const {
+    for (size_t i = 0; i < losses_.size(); ++i) {
+      const double weight = this->weight(static_cast<int64_t>(i));
+      state.loss_sum += weight * losses_[i];
+      state.examples += weight;
+    }
+  }
+
+ private:
+  const float* weights_;
+  std::vector<double> losses_;
+};
+
+// ---- Pairs ------------------------------------------------------------------------------------
+
+enum class Measure { kCosine, kAngle, kCosineDistance, kEuclidean, kManhattan };
+
+// A number that says how near, or how far apart, two embeddings are, and its gradient.
+class PairMeasure {
+ public:
+  // `least`: no length counts as shorter. `shift` is added to each difference of a distance.
+  PairMeasure(Measure measure, int64_t size, double least, double shift = 0)
+      : measure_(measure), size_(size), least_(least), shift_(shift) {}
+
+  double value(const float* u, const float* v) const {
+    switch (measure_) {
+      case Measure::kCosine:
+        return cosine(u, v);
+      case Measure::kCosineDistance:
+        return 1 - cosine(u, v);
+      case Measure::kAngle:
+        return std::abs(cosine(u, v) + sine(u, v));
+      case Measure::kEuclidean:
+      case Measure::kManhattan:
+        break;
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < size_; ++i) {
+      const double apart = difference(u, v, i);
+      sum += measure_ == Measure::kEuclidean ? apart * apart : std::abs(apart);
+    }
+    return measure_ == Measure::kEuclidean ? std::sqrt(sum) : sum;
+  }
+
+  // Adds the gradients of u and v to du and dv, where `dvalue` is the gradient of value(u, v).
+  void add_gradient(const float* u, const float* v, double dvalue, float* du, float* dv) const {
+    if (dvalue == 0) return;
+    switch (measure_) {
+      case Measure::kCosine:
+        return add_cosine_gradient(u, v, dvalue, du, dv);
+      case Measure::kCosineDistance:
+        return add_cosine_gradient(u, v, -dvalue, du, dv);
+      case Measure::kAngle:
+        return add_angle_gradient(u, v, dvalue, du, dv);
+      case Measure::kEuclidean:
+      case Measure::kManhattan:
+        break;
+    }
+    const double length = measure_ == Measure::kEuclidean ? value(u, v) : 1;
+    if (length == 0) return;
+    for (int64_t i = 0; i < size_; ++i) {
+      double along = difference(u, v, i) / length;
+      if (measure_ == Measure::kManhattan) along = along > 0 ? 1 : along < 0 ? -1 : 0;
+      du[i] += static_cast<float>(dvalue * along);
+      dv[i] -= static_cast<float>(dvalue * along);
+    }
+  }
+
+ private:
+  double length(const float* x) const {
+    return std::max(least_, std::sqrt(dot_product(x, x, size_)));
+  }
+  double difference(const float* u, const float* v, int64_t i) const {
+    return double{u[i]} - double{v[i]} + shift_;
+  }
+  double cosine(const float* u, const float* v) const {
+    return dot_product(u, v, size_) / (length(u) * length(v));
+  }
+
+  // u and v as complex vectors: the first half of their numbers are the real parts. This is the
+  // imaginary part of the product of v and the conjugate of u.
+  double sine(const float* u, const float* v) const {
+    const int64_t half = (size_ + 1) / 2;
+    double sum = 0;
+    for (int64_t i = half; i < size_; ++i) {
+      sum += double{u[i]} * double{v[i - half]} - double{u[i - half]} * double{v[i]};
+    }
+    return sum / (length(u) * length(v));
+  }
+
+  void add_cosine_gradient(const float* u, const float* v, double dcosine, float* du,
+                           float* dv) const {
+    const double of_u = length(u), of_v = length(v), cosine = this->cosine(u, v);
+    for (int64_t i = 0; i < size_; ++i) {
+      const double along_u = double{u[i]} / of_u, along_v = double{v[i]} / of_v;
+      du[i] += static_cast<float>(dcosine * (along_v - cosine * along_u) / of_u);
+      dv[i] += static_cast<float>(dcosine * (along_u - cosine * along_v) / of_v);
+    }
+  }
+
+  // u turned by a right angle: the number that stands beside v[i] in sine(u, v), for sign 1. For
+  // sign -1, v turned, which stands beside u[i].
+  double turned(const float* x, int64_t i, double sign) const {
+    const int64_t half = (size_ + 1) / 2;
+    if (i >= half) return -sign * double{x[i - half]};
+    return i + half < size_ ? sign * double{x[i + half]} : 0;
+  }
+
+  void add_angle_gradient(const float* u, const float* v, double dvalue, float* du,
+                          float* dv) const {
+    const double of_u = length(u), of_v = length(v), sum = cosine(u, v) + sine(u, v);
+    const double dsum = sum > 0 ? dvalue : sum < 0 ? -dvalue : 0;
+    for (int64_t i = 0; i < size_; ++i) {
+      const double beside_u = (double{v[i]} + turned(v, i, -1)) / of_v,
+                   beside_v = (double{u[i]} + turned(u, i, 1)) / of_u;
+      du[i] += static_cast<float>(dsum * (beside_u - sum * double{u[i]} / of_u) / of_u);
+      dv[i] += static_cast<float>(dsum * (beside_v - sum * double{v[i]} / of_v) / of_v);
+    }
+  }
+
+  const Measure measure_;
+  const int64_t size_;
+  const double least_, shift_;
+};
+
+Measure distance_measure(EmbeddingDistance distance) {
+  switch (distance) {
+    case EmbeddingDistance::kCosine:
+      return Measure::kCosineDistance;
+    case EmbeddingDistance::kEuclidean:
+      return Measure::kEuclidean;
+    case EmbeddingDistance::kManhattan:
+      break;
+  }
+  return Measure::kManhattan;
+}
+
+PairMeasure measure_of(SimilarityLoss loss, const SimilarityObjective& objective, int64_t size) {
+  if (loss == SimilarityLoss::kCosent) return {Measure::kCosine, size, kLeastUnit};
+  if (loss == SimilarityLoss::kAngle) return {Measure::kAngle, size, kLeastUnit};
+  return {distance_measure(objective.distance), size, kLeastCosine, kShift};
+}
+
+// log(exp(a) + exp(b)), also where one of them is -infinity.
+double log_add(double a, double b) {
+  const double most = std::max(a, b);
+  if (std::isinf(most)) return most;
+  return most + std::log1p(std::exp(std::min(a, b) - most));
+}
+
+// The logarithm of 1 + the sum of exp(s_i - s_j) over all pairs of rows where row j has the larger
+// label. Here s is a similarity times the scale. Sets the gradients of the similarities.
+double cosent_loss(const std::vector<double>& similarities, const float* labels, double scale,
+                   std::vector<double>& gradients) {
+  const size_t rows = similarities.size();
+  std::vector<size_t> order(rows);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t row) { return labels[row]; });
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  const auto score = [&](size_t place) { return scale * similarities[order[place]]; };
+  // By place in the order: the logarithms of the sums of exp(s) of the places before it, and of
+  // exp(-s) of the places from it on.
+  std::vector<double> before(rows + 1, kNothing), behind(rows + 1, kNothing);
+  for (size_t i = 0; i < rows; ++i) before[i + 1] = log_add(before[i], score(i));
+  for (size_t i = rows; i > 0; --i) behind[i - 1] = log_add(behind[i], -score(i - 1));
+  std::vector<double> above(rows), below(rows);
+  double loss = 0;
+  for (size_t begin = 0, end = 0; begin < rows; begin = end) {
+    while (end < rows && labels[order[end]] == labels[order[begin]]) ++end;
+    for (size_t i = begin; i < end; ++i) {  // rows of one label
+      above[i] = score(i) + behind[end];
+      below[i] = before[begin] - score(i);
+      loss = log_add(loss, above[i]);
+    }
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    gradients[order[i]] = scale * (std::exp(above[i] - loss) - std::exp(below[i] - loss));
+  }
+  return loss;
+}
+
+// The sum of two kinds of squares. Like rows (label 1) add their distance if it is larger than the
+// least one of unlike rows (label 0). Unlike rows add what they lack of the margin if their
+// distance is less than the largest one of like rows. Where one kind is absent, the mean of the
+// other takes the place of its limit. Sets the gradients of the distances.
+double online_contrastive_loss(const std::vector<double>& distances, const float* labels,
+                               double margin, std::vector<double>& gradients) {
+  struct Kind {
+    size_t rows = 0;
+    double sum = 0, nearest = std::numeric_limits<double>::infinity(), farthest = 0;
+    double mean() const { return sum / static_cast<double>(rows); }
+  } like, unlike;
+  for (size_t i = 0; i < distances.size(); ++i) {
+    Kind& kind = labels[i] == 1 ? like : unlike;
+    kind.farthest = kind.rows == 0 ? distances[i] : std::max(kind.farthest, distances[i]);
+    kind.nearest = std::min(kind.nearest, distances[i]);
+    kind.sum += distances[i];
+    ++kind.rows;
+  }
+  const double most = like.rows > 0 ? like.farthest : unlike.mean(),
+               least = unlike.rows > 0 ? unlike.nearest : like.mean();
+  double loss = 0;
+  for (size_t i = 0; i < distances.size(); ++i) {
+    const double distance = distances[i], lacking = std::max(0.0, margin - distance);
+    gradients[i] = 0;
+    if (labels[i] == 1 && distance > least) {
+      loss += distance * distance;
+      gradients[i] = 2 * distance;
+    } else if (labels[i] != 1 && distance < most) {
+      loss += lacking * lacking;
+      gradients[i] = -2 * lacking;
+    }
+  }
+  return loss;
+}
+
+}  // namespace
+
+void Kernels::cosine_squared_error(const GroupInputs& inputs, StepState& state, Tensor outputs,
+                                   Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "cosine_squared_error",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns();
+  assert(inputs.group == 2 && outputs.elements() == examples);
+  const std::vector<double> lengths = lengths_of(x, kLeastCosine);
+  ExampleLosses losses(inputs);
+  parallel(examples, row_grain(4 * hidden), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const float *u = x.f32() + 2 * b * hidden, *v = u + hidden;
+      const double of_u = lengths[static_cast<size_t>(2 * b)],
+                   of_v = lengths[static_cast<size_t>(2 * b + 1)];
+      const double cosine = dot_product(u, v, hidden) / (of_u * of_v);
+      outputs.f32()[b] = static_cast<float>(cosine);
+      if (!inputs.has_loss) continue;
+      const double error = cosine - static_cast<double>(inputs.targets.f32()[b]);
+      losses.set(b, error * error);
+      if (!dembeddings) continue;
+      const double dcosine = 2 * error * losses.weight(b);
+      float *du = dembeddings.f32() + 2 * b * hidden, *dv = du + hidden;
+      for (int64_t h = 0; h < hidden; ++h) {
+        const double along_u = double{u[h]} / of_u, along_v = double{v[h]} / of_v;
+        du[h] = static_cast<float>(dcosine * (along_v - cosine * along_u) / of_u);
+        dv[h] = static_cast<float>(dcosine * (along_u - cosine * along_v) / of_v);
+      }
+    }
+  });
+  losses.add_to(state);
+}
+
+void Kernels::pair_loss(const GroupInputs& inputs, SimilarityLoss loss,
+                        const SimilarityObjective& objective, StepState& state,
+                        Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "pair_loss",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns();
+  assert(inputs.group == 2 && inputs.has_loss && inputs.targets.elements() == examples);
+  const PairMeasure measure = measure_of(loss, objective, hidden);
+  const float* const labels = inputs.targets.f32();
+  std::vector<double> values(static_cast<size_t>(examples)), gradients(values.size());
+  const auto for_pairs = [&](const auto& fn) {
+    parallel(examples, row_grain(4 * hidden), [&](int64_t begin, int64_t end, int) {
+      for (int64_t b = begin; b < end; ++b) fn(b, x.f32() + 2 * b * hidden);
+    });
+  };
+  for_pairs([&](int64_t b, const float* u) {
+    values[static_cast<size_t>(b)] = measure.value(u, u + hidden);
+  });
+  if (compares_rows(loss)) {
+    // A loss of the batch counts as the loss of each of its rows.
+    assert(!inputs.weights);
+    const double of_batch =
+        loss == SimilarityLoss::kOnlineContrastive
+            ? online_contrastive_loss(values, labels, objective.margin, gradients)
+            : cosent_loss(values, labels, objective.scale, gradients);
+    state.loss_sum += static_cast<double>(examples) * of_batch;
+    state.examples += static_cast<double>(examples);
+    for (double& gradient : gradients) gradient *= static_cast<double>(examples);
+  } else {
+    ExampleLosses losses(inputs);
+    for (int64_t b = 0; b < examples; ++b) {
+      const auto at = static_cast<size_t>(b);
+      const double label = double{labels[b]}, distance = values[at];
+      const double lacking = std::max(0.0, objective.margin - distance);
+      losses.set(b, (label * distance * distance + (1 - label) * lacking * lacking) / 2);
+      gradients[at] = losses.weight(b) * (label * distance - (1 - label) * lacking);
+    }
+    losses.add_to(state);
+  }
+  if (!dembeddings) return;
+  zero(dembeddings);
+  for_pairs([&](int64_t b, const float* u) {
+    float* const du = dembeddings.f32() + 2 * b * hidden;
+    measure.add_gradient(u, u + hidden, gradients[static_cast<size_t>(b)], du, du + hidden);
+  });
+}
+
+void Kernels::triplet_loss(const GroupInputs& inputs, const SimilarityObjective& objective,
+                           StepState& state, Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "triplet_loss",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns();
+  assert(inputs.group == 3 && inputs.has_loss);
+  const PairMeasure measure(distance_measure(objective.distance), hidden, kLeastUnit);
+  ExampleLosses losses(inputs);
+  if (dembeddings) zero(dembeddings);
+  parallel(examples, row_grain(8 * hidden), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const float* const anchor = x.f32() + 3 * b * hidden;
+      const float *positive = anchor + hidden, *negative = positive + hidden;
+      const double lacking =
+          measure.value(anchor, positive) - measure.value(anchor, negative) + objective.margin;
+      losses.set(b, std::max(0.0, lacking));
+      if (!dembeddings || lacking <= 0) continue;
+      float* const d = dembeddings.f32() + 3 * b * hidden;
+      const double weight = losses.weight(b);
+      measure.add_gradient(anchor, positive, weight, d, d + hidden);
+      measure.add_gradient(anchor, negative, -weight, d, d + 2 * hidden);
+    }
+  });
+  losses.add_to(state);
+}
+
+// ---- A batch ----------------------------------------------------------------------------------
+
+namespace {
+
+// The rows of the embeddings that hold an example's first text, and the text of a column of the
+// scores.
+struct GroupPlaces {
+  int64_t group, examples;
+  int64_t anchor(int64_t example) const { return group * example; }
+  int64_t candidate(int64_t column) const {
+    return group * (column % examples) + 1 + column / examples;
+  }
+};
+
+// The logarithm of the sum of exp(scale * score) over `count` scores, `stride` apart, and the
+// largest of them.
+double log_sum_of(const float* scores, int64_t count, int64_t stride, double scale, float largest) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += std::exp(scale * (double{scores[i * stride]} - double{largest}));
+  }
+  return scale * double{largest} + std::log(sum);
+}
+
+}  // namespace
+
+void Kernels::in_batch_negatives(const GroupInputs& inputs, const RankingLoss& loss,
+                                 StepState& state, Tensor scores, Tensor outputs,
+                                 Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "in_batch_negatives",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns();
+  const int64_t others = (inputs.group - 1) * examples;
+  assert(inputs.group >= 2 && scores.rows() == examples && scores.columns() == others);
+  const std::vector<double> lengths = lengths_of(x, kLeastUnit);
+  const GroupPlaces places{inputs.group, examples};
+  const auto length = [&](int64_t row) { return lengths[static_cast<size_t>(row)]; };
+  // scores [B,(G-1)*B]: the cosines of all first texts with all others.
+  parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      float* const row = scores.f32() + b * others;
+      const int64_t anchor = places.anchor(b);
+      for (int64_t c = 0; c < others; ++c) {
+        const int64_t candidate = places.candidate(c);
+        const double product =
+            dot_product(x.f32() + anchor * hidden, x.f32() + candidate * hidden, hidden);
+        row[c] = static_cast<float>(product / (length(anchor) * length(candidate)));
+      }
+      outputs.f32()[2 * b] = row[b];
+      outputs.f32()[2 * b + 1] = row[b] == *std::max_element(row, row + others) ? 1.0f : 0.0f;
+    }
+  });
+  if (!inputs.has_loss) return;
+  // In the other direction, each second text finds its first one: a softmax down a column.
+  std::vector<double> column_sums;
+  if (loss.is_symmetric) {
+    column_sums.resize(static_cast<size_t>(examples));
+    parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t c = begin; c < end; ++c) {
+        const float* const column = scores.f32() + c;
+        float largest = column[0];
+        for (int64_t b = 1; b < examples; ++b) largest = std::max(largest, column[b * others]);
+        column_sums[static_cast<size_t>(c)] =
+            log_sum_of(column, examples, others, loss.scale, largest);
+      }
+    });
+  }
+  ExampleLosses losses(inputs);
+  parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      float* const row = scores.f32() + b * others;
+      const double own = loss.scale * double{row[b]};
+      const double log_sum =
+          log_sum_of(row, others, 1, loss.scale, *std::max_element(row, row + others));
+      losses.set(b, loss.is_symmetric ? (log_sum + column_sums[static_cast<size_t>(b)]) / 2 - own
+                                      : log_sum - own);
+      if (!dembeddings) continue;
+      // The scores become the gradients of the cosines.
+      const double factor = loss.scale * losses.weight(b);
+      for (int64_t c = 0; c < others; ++c) {
+        const double score = loss.scale * double{row[c]}, share = std::exp(score - log_sum);
+        if (!loss.is_symmetric) {
+          row[c] = static_cast<float>(factor * (share - (c == b ? 1 : 0)));
+          continue;
+        }
+        double gradient = factor * (share / 2 - (c == b ? 1 : 0));
+        if (c < examples) {
+          const double of_column = std::exp(score - column_sums[static_cast<size_t>(c)]);
+          gradient += loss.scale * losses.weight(c) * of_column / 2;
+        }
+        row[c] = static_cast<float>(gradient);
+      }
+    }
+  });
+  losses.add_to(state);
+  if (dembeddings) cosines_backward(inputs, scores, dembeddings);
+}
+
+// Each row of x gets a sum of unit vectors, less the part of it that lies along the row itself.
+void Kernels::cosines_backward(const GroupInputs& inputs, ConstTensor dcosines,
+                               Tensor dembeddings) {
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns(), group = inputs.group;
+  const int64_t others = (group - 1) * examples;
+  const std::vector<double> lengths = lengths_of(x, kLeastUnit);
+  const GroupPlaces places{group, examples};
+  const auto length = [&](int64_t row) { return lengths[static_cast<size_t>(row)]; };
+  parallel(x.rows(), 1, [&](int64_t begin, int64_t end, int) {
+    std::vector<double> sum(static_cast<size_t>(hidden));
+    for (int64_t r = begin; r < end; ++r) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      const auto add = [&](int64_t other, float gradient) {
+        const double factor = double{gradient} / length(other);
+        const float* from = x.f32() + other * hidden;
+        for (int64_t h = 0; h < hidden; ++h) {
+          sum[static_cast<size_t>(h)] += factor * double{from[h]};
+        }
+      };
+      const int64_t example = r / group, text = r % group;
+      if (text == 0) {
+        for (int64_t c = 0; c < others; ++c) {
+          add(places.candidate(c), dcosines.f32()[example * others + c]);
+        }
+      } else {
+        const int64_t column = (text - 1) * examples + example;
+        for (int64_t b = 0; b < examples; ++b) {
+          add(places.anchor(b), dcosines.f32()[b * others + column]);
+        }
+      }
+      const float* own = x.f32() + r * hidden;
+      double along = 0;
+      for (int64_t h = 0; h < hidden; ++h) along += sum[static_cast<size_t>(h)] * double{own[h]};
+      along /= length(r) * length(r);
+      for (int64_t h = 0; h < hidden; ++h) {
+        const double across = sum[static_cast<size_t>(h)] - along * double{own[h]};
+        dembeddings.f32()[r * hidden + h] = static_cast<float>(across / length(r));
+      }
+    }
+  });
+}
+
+// ---- Parts of embeddings ----------------------------------------------------------------------
+
+void Kernels::unit_prefixes(ConstTensor x, Tensor y, Tensor lengths) {
+  const int64_t size = y.columns(), hidden = x.columns();
+  assert(size <= hidden && y.rows() == x.rows() && lengths.elements() == x.rows());
+  parallel(x.rows(), row_grain(2 * size), [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* const from = x.f32() + r * hidden;
+      const double length = std::max(kLeastUnit, std::sqrt(dot_product(from, from, size)));
+      lengths.f32()[r] = static_cast<float>(length);
+      for (int64_t i = 0; i < size; ++i) {
+        y.f32()[r * size + i] = static_cast<float>(double{from[i]} / length);
+      }
+    }
+  });
+}
+
+void Kernels::unit_prefixes_backward(ConstTensor dy, ConstTensor y, ConstTensor lengths,
+                                     double weight, Tensor dx) {
+  const int64_t size = y.columns(), hidden = dx.columns();
+  parallel(dx.rows(), row_grain(2 * size), [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float *of_y = y.f32() + r * size, *from = dy.f32() + r * size;
+      const double along = dot_product(from, of_y, size), length = double{lengths.f32()[r]};
+      for (int64_t i = 0; i < size; ++i) {
+        const double across = double{from[i]} - along * double{of_y[i]};
+        dx.f32()[r * hidden + i] += static_cast<float>(weight * across / length);
+      }
+    }
+  });
+}
+
+}  // namespace berth

@@ -1,0 +1,154 @@
+#include "trainer/cpu/network/group_loss.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace berth {
+namespace {
+
+// The first rows * columns elements of `memory` as a matrix.
+Tensor as_rows(Tensor memory, int64_t rows, int64_t columns) {
+  Tensor matrix = memory.first(rows * columns);
+  matrix.rank = 2;
+  matrix.shape = {rows, columns, 0};
+  return matrix;
+}
+
+}  // namespace
+
+GroupLoss::GroupLoss(const ModelConfig& config, Kernels& kernels)
+    : config_(config), kernels_(kernels) {}
+
+SimilarityLoss GroupLoss::loss() const {
+  return config_.similarity.loss.value_or(ranks() ? SimilarityLoss::kInBatchNegatives
+                                                  : SimilarityLoss::kCosine);
+}
+
+bool GroupLoss::is_plain() const {
+  const bool is_usual =
+      loss() == (ranks() ? SimilarityLoss::kInBatchNegatives : SimilarityLoss::kCosine);
+  return is_usual && !takes_parts();
+}
+
+bool GroupLoss::takes_parts() const {
+  const SimilarityObjective& objective = config_.similarity;
+  // Cosines are the same for embeddings of any length.
+  const bool measures_lengths =
+      has_margin(loss()) && objective.distance != EmbeddingDistance::kCosine;
+  return !objective.nested.empty() || objective.compared_size > 0 ||
+         (measures_lengths && config_.normalizes_embeddings);
+}
+
+void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
+  const int64_t examples = limits.sequences / config_.texts_per_row;
+  outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
+  if (ranks()) {
+    scores_ = arena.make(DType::kF32, {examples * (config_.texts_per_row - 1) * examples});
+  }
+  if (!is_plain()) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
+  if (!takes_parts()) return;
+  for (Tensor* tensor : {&part_, &dpart_}) {
+    *tensor = arena.make(DType::kF32, {limits.sequences * config_.hidden_size});
+  }
+  lengths_ = arena.make(DType::kF32, {limits.sequences});
+}
+
+Tensor GroupLoss::scores_for(const GroupInputs& inputs) const {
+  const int64_t examples = inputs.examples();
+  return as_rows(scores_, examples, (inputs.group - 1) * examples);
+}
+
+Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dembeddings) {
+  const BatchTensors& batch = step.batch;
+  const GroupInputs inputs{.embeddings = embeddings,
+                           .group = batch.sequences_per_example,
+                           .has_loss = batch.labelled(),
+                           .targets = batch.targets,
+                           .weights = batch.weights};
+  const Tensor outputs = outputs_.first(inputs.examples());
+  if (is_plain()) {  // one pass makes both
+    if (ranks()) {
+      kernels_.in_batch_negatives(inputs, {.scale = config_.similarity.scale}, step.state,
+                                  scores_for(inputs), outputs, dembeddings);
+    } else {
+      kernels_.cosine_squared_error(inputs, step.state, outputs, dembeddings);
+    }
+    return outputs;
+  }
+  if (!step.training) compare(inputs, outputs);
+  if (!inputs.has_loss) return outputs;
+  if (takes_parts()) {
+    add_losses_of_parts(inputs, step.state, dembeddings);
+  } else {
+    add_loss(inputs, step.state, dembeddings);
+  }
+  return outputs;
+}
+
+GroupInputs GroupLoss::part_of(const GroupInputs& inputs, int64_t size) const {
+  const int64_t rows = inputs.embeddings.rows();
+  const Tensor part = as_rows(part_, rows, size);
+  kernels_.unit_prefixes(inputs.embeddings, part, lengths_.first(rows));
+  GroupInputs of_part = inputs;
+  of_part.embeddings = part;
+  return of_part;
+}
+
+void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
+  inputs.has_loss = false;
+  const int64_t size = config_.similarity.compared_size;
+  if (size > 0) inputs = part_of(inputs, size);
+  StepState unused;
+  if (ranks()) {
+    kernels_.in_batch_negatives(inputs, {}, unused, scores_for(inputs), outputs, {});
+  } else {
+    kernels_.cosine_squared_error(inputs, unused, outputs, {});
+  }
+}
+
+void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings) {
+  const SimilarityObjective& objective = config_.similarity;
+  const Tensor unused = other_outputs_.first(inputs.examples());
+  const bool is_symmetric = loss() == SimilarityLoss::kSymmetric;
+  switch (loss()) {
+    case SimilarityLoss::kCosine:
+      return kernels_.cosine_squared_error(inputs, state, unused, dembeddings);
+    case SimilarityLoss::kInBatchNegatives:
+    case SimilarityLoss::kSymmetric:
+      return kernels_.in_batch_negatives(inputs,
+                                         {.scale = objective.scale, .is_symmetric = is_symmetric},
+                                         state, scores_for(inputs), unused, dembeddings);
+    case SimilarityLoss::kTriplet:
+      return kernels_.triplet_loss(inputs, objective, state, dembeddings);
+    default:
+      return kernels_.pair_loss(inputs, loss(), objective, state, dembeddings);
+  }
+}
+
+// The weighted sum of the losses of all sizes. The examples count once.
+void GroupLoss::add_losses_of_parts(const GroupInputs& inputs, StepState& state,
+                                    Tensor dembeddings) {
+  std::vector<NestedSize> sizes = config_.similarity.nested;
+  if (sizes.empty()) {
+    const int64_t compared = config_.similarity.compared_size;
+    sizes = {{.size = compared > 0 ? compared : config_.hidden_size}};
+  }
+  if (dembeddings) kernels_.zero(dembeddings);
+  const int64_t rows = inputs.embeddings.rows();
+  double examples = 0;
+  for (const NestedSize& size : sizes) {
+    assert(size.size <= config_.hidden_size);
+    const GroupInputs part = part_of(inputs, size.size);
+    const Tensor dpart = dembeddings ? as_rows(dpart_, rows, size.size) : Tensor();
+    StepState of_part;
+    add_loss(part, of_part, dpart);
+    state.loss_sum += size.weight * of_part.loss_sum;
+    examples = of_part.examples;
+    if (!dembeddings) continue;
+    kernels_.unit_prefixes_backward(dpart, part.embeddings, lengths_.first(rows), size.weight,
+                                    dembeddings);
+  }
+  state.examples += examples;
+}
+
+}  // namespace berth

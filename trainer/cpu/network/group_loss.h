@@ -1,0 +1,45 @@
+#pragma once
+
+#include "trainer/cpu/network/context.h"
+#include "trainer/model/config.h"
+
+namespace berth {
+
+// The loss of a batch whose examples are texts that are compared, from their embeddings:
+// ModelConfig::similarity says which. Borrows the config and the kernels.
+class GroupLoss {
+ public:
+  GroupLoss(const ModelConfig& config, Kernels& kernels);
+
+  void allocate(Arena& arena, const BatchLimits& limits);
+
+  // embeddings [B*G,H]. Adds the loss of a labelled batch to the state, and overwrites dembeddings
+  // [B*G,H], which is null in evaluation. Returns values beside the loss, as Head::forward does:
+  // [B,1] the cosine of the two texts, or [B,2] as Kernels::in_batch_negatives() says. In training
+  // they mean nothing where the loss does not need them.
+  Tensor compute(const StepContext& step, Tensor embeddings, Tensor dembeddings);
+
+ private:
+  bool ranks() const { return traits(config_.task).loss == LossKind::kInBatchNegatives; }
+  SimilarityLoss loss() const;
+  // Whether the loss needs embeddings of length 1, or parts of them.
+  bool takes_parts() const;
+  // Whether it is the usual loss of the task, whose kernel makes the outputs, too.
+  bool is_plain() const;
+  Tensor scores_for(const GroupInputs& inputs) const;
+  // Sets `outputs` alone, and adds no loss.
+  void compare(GroupInputs inputs, Tensor outputs);
+  void add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings);
+  void add_losses_of_parts(const GroupInputs& inputs, StepState& state, Tensor dembeddings);
+  GroupInputs part_of(const GroupInputs& inputs, int64_t size) const;
+
+  const ModelConfig& config_;
+  Kernels& kernels_;
+  Tensor outputs_;        // [B,C]
+  Tensor other_outputs_;  // [B,C], which nobody reads; null where is_plain()
+  Tensor scores_;         // [B*(G-1)*B]; null where the task compares no texts of different rows
+  Tensor part_, dpart_;   // [B*G*H], of the longest part; null where no parts are taken
+  Tensor lengths_;        // [B*G]
+};
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainer/distributed/communicator.h"
+#include "trainer/engine/engine.h"
+#include "trainer/inputs/sentence_files.h"
+#include "trainer/loop/evaluate.h"
+#include "trainer/loop/observer.h"
+#include "trainer/loop/retrieval_set.h"
+#include "trainer/model/batch.h"
+#include "trainer/text/tokenizer.h"
+
+namespace berth {
+
+// What stands before each query and before each passage.
+struct RetrievalPrompts {
+  std::string query{}, passage{};
+};
+
+// The prompts that a model's folder has for search, in config_sentence_transformers.json: "query",
+// and the first one of "document", "passage" and "corpus". These are what encode_query() and
+// encode_document() of sentence-transformers use. The default prompt is not used.
+RetrievalPrompts retrieval_prompts(const SentenceFiles& files);
+// A sentence for the log.
+std::string describe(const RetrievalPrompts& prompts);
+
+// How texts of a retrieval set become vectors.
+struct RetrievalReading {
+  const Tokenizer& tokenizer;
+  int32_t max_seq_length = 0;  // in tokens; longer texts are cut
+  RetrievalPrompts prompts{};
+  BatchLimits limits{};  // the largest batch of the engine
+  int threads = 1;       // of the search
+};
+
+// Searches the corpus for each query by the cosine of the model's embeddings, and compares what is
+// found with the judgements. The corpus is embedded in blocks, and their vectors are not kept. The
+// engine's task makes embeddings. `examples` of the result counts the queries, and there is no
+// loss. Returns nullopt if `stop` was set meanwhile. With several ranks, each computes some of the
+// blocks, and all return the same. `ranks` may be null. Throws kBadData, naming the text, if a
+// number of an embedding is not finite.
+std::optional<EvaluationResult> evaluate_retrieval(Engine& engine, const RetrievalSet& set,
+                                                   const RetrievalReading& reading,
+                                                   Observer& observer,
+                                                   const std::atomic<bool>& stop,
+                                                   Communicator* ranks = nullptr);
+
+// A retrieval set with how it is read. The job borrows both parts.
+struct RetrievalEvaluation {
+  const RetrievalSet& set;
+  const RetrievalReading reading;
+};
+
+// The result of an evaluation on labelled rows, and the metrics of a retrieval set beside it. Where
+// both have a metric of the same name, the set's one stays.
+EvaluationResult with_retrieval(EvaluationResult rows, EvaluationResult retrieval);
+
+}  // namespace berth

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace berth {
+
+// What embeddings of texts that belong together learn. Each is a loss of sentence-transformers
+// (Reimers and Gurevych 2019, arXiv:1908.10084), and its own class there says what it computes.
+enum class SimilarityLoss {
+  // Of two texts and a number.
+  kCosine,             // CosineSimilarityLoss
+  kCosent,             // CoSENTLoss (Su 2022)
+  kAngle,              // AnglELoss (Li and Li 2023, arXiv:2309.12871)
+  kContrastive,        // ContrastiveLoss (Hadsell et al. 2006); the number is 0 or 1
+  kOnlineContrastive,  // OnlineContrastiveLoss; the number is 0 or 1
+  // Of texts without a number.
+  kInBatchNegatives,  // MultipleNegativesRankingLoss (Henderson et al. 2017, arXiv:1705.00652)
+  kSymmetric,         // the same in both directions (Guenther et al. 2023, arXiv:2310.19923)
+  kTriplet,           // TripletLoss (Hermans et al. 2017, arXiv:1703.07737)
+};
+
+// How far apart two embeddings are.
+enum class EmbeddingDistance { kCosine, kEuclidean, kManhattan };
+
+// The loss is also computed for the first `size` numbers of each embedding, scaled to length 1.
+struct NestedSize {
+  int64_t size = 0;
+  double weight = 1;
+  bool operator==(const NestedSize&) const = default;
+};
+
+// A loss with its settings.
+struct SimilarityObjective {
+  std::optional<SimilarityLoss> loss{};  // empty: the loss of the task (TaskTraits)
+  double scale = 20;                     // of cosines, before a softmax or a sum of exponentials
+  double margin = 5;                     // by which unlike texts should be farther apart
+  EmbeddingDistance distance = EmbeddingDistance::kEuclidean;
+  // Matryoshka representation learning (Kusupati et al. 2022, arXiv:2205.13147): the loss is the
+  // weighted sum over these sizes. Empty: the loss of the whole embeddings.
+  std::vector<NestedSize> nested{};
+  int64_t compared_size = 0;  // outputs are cosines of these first numbers; 0: of all
+};
+
+// Whether the loss learns from a number for each pair of texts.
+constexpr bool learns_numbers(SimilarityLoss loss) {
+  return loss < SimilarityLoss::kInBatchNegatives;
+}
+// Whether the number must be 0 or 1.
+constexpr bool learns_marks(SimilarityLoss loss) {
+  return loss == SimilarityLoss::kContrastive || loss == SimilarityLoss::kOnlineContrastive;
+}
+// Which settings change the loss.
+constexpr bool has_scale(SimilarityLoss loss) {
+  return loss == SimilarityLoss::kCosent || loss == SimilarityLoss::kAngle ||
+         loss == SimilarityLoss::kInBatchNegatives || loss == SimilarityLoss::kSymmetric;
+}
+constexpr bool has_margin(SimilarityLoss loss) {
+  return learns_marks(loss) || loss == SimilarityLoss::kTriplet;
+}
+// Whether rows of a batch are compared, so that no row has a loss, and no weight, of its own.
+constexpr bool compares_rows(SimilarityLoss loss) {
+  return loss != SimilarityLoss::kCosine && loss != SimilarityLoss::kContrastive &&
+         loss != SimilarityLoss::kTriplet;
+}
+
+}  // namespace berth
