@@ -26,7 +26,7 @@ COPY scripts/install-dependencies.sh scripts/
 RUN bash scripts/install-dependencies.sh --build --image
 
 FROM tools AS build
-COPY CMakeLists.txt CMakePresets.json ./
+COPY CMakeLists.txt CMakePresets.json ARCHITECTURE.md ./
 COPY cmake cmake
 COPY storage storage
 COPY trainer trainer
