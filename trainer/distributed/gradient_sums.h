@@ -34,7 +34,7 @@ inline void encode(std::span<const float> values, Bf16* out) {
     out[i].bits = static_cast<uint16_t>(is_nan ? quiet : rounded);
   }
 }
-// Numbers that are already what travels are copied.
+// Numbers that already have the type of the message are copied.
 inline void encode(std::span<const float> values, float* out) { std::ranges::copy(values, out); }
 inline void encode(std::span<const Bf16> values, Bf16* out) { std::ranges::copy(values, out); }
 
@@ -139,7 +139,8 @@ class GradientReducer {
   void close(Bucket<Number>& open);
   // Runs `reduction` on the thread, and records when it ran and what it sent.
   void submit(std::function<void()> reduction);
-  // `Element` is what travels. The first one leaves this rank's sums in share_, as `Sum`.
+  // `Element` is the type of the numbers that are sent. The first one leaves this rank's sums in
+  // share_, as `Sum`.
   template <typename Element, typename Sum, typename Number>
   void scatter(const SharesOf<Number>& shares);
   template <typename Element, typename Number>

@@ -252,7 +252,8 @@ TEST(OwnShares, TakeNoMoreBytesThanTheyMust) {
   });
 }
 
-// The rank that is noticed after so many updates of these times; -1: none.
+// Makes `updates` updates, in which each rank takes its time of `seconds`. Returns the rank that is
+// noticed then; -1: none.
 int64_t noticed_after(SlowRank& slow, int updates, const std::vector<double>& seconds) {
   int64_t rank = -1;
   for (int i = 0; i < updates; ++i) {

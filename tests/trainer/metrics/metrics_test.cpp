@@ -66,7 +66,7 @@ TEST(PythonText, CodePointsSurviveTheRoundTrip) {
   EXPECT_EQ(code_points(text).size(), 8u);
 }
 
-// The expected counts are those of Python 3.11 over all code points below 0x20000. They show that
+// Python 3.11 gives the expected counts over all code points below 0x20000. They show that
 // no character is missing from the tables.
 TEST(PythonText, KnowsAsManyCharactersAsPython) {
   int64_t alphanumeric = 0, spaces = 0, cased = 0;

@@ -74,8 +74,8 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
   }
 }
 
-// The update reads only the marked rows of a table. The result equals that of an update that reads
-// all rows, to the bit.
+// An update that reads only the marked rows of a table gives the same bits as an update of all
+// rows.
 TEST_P(AdamW, OfMarkedRowsEqualsThatOfAllRows) {
   constexpr int64_t kRows = 200, kColumns = 193, n = kRows * kColumns;
   const Vector values = random(n);
