@@ -7,7 +7,7 @@ echo "== two jobs at the same moment in one directory"
 start_fake
 # start_one N: starts a long job in the background; its log is one-N.txt. It yields to tests that run beside this one.
 start_one() {
-  nice "$berth" --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz "${flags[@]}" \
+  nice -n 19 "$berth" --train-data-file gs://bucket/data/df.pickle --model gs://bucket/models/tiny.tar.gz "${flags[@]}" \
     --max-steps 100000 --job-dir gs://bucket/jobs/both >/dev/null 2>one-$1.txt &
   pids[$1]=$!
 }
@@ -44,7 +44,7 @@ start_fake
 background() {
   local name=$1
   shift
-  nice "$berth" "${inputs[@]}" "${flags[@]}" --max-steps 100000 --save-steps 100000 --eval-steps 100000 "$@" >/dev/null 2>$name.txt &
+  nice -n 19 "$berth" "${inputs[@]}" "${flags[@]}" --max-steps 100000 --save-steps 100000 --eval-steps 100000 "$@" >/dev/null 2>$name.txt &
   pid=$!
   until grep -qs '"event":"step"' $name.txt || ! kill -0 $pid; do sleep 0.05; done
 }

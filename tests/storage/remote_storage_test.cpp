@@ -221,7 +221,7 @@ constexpr uint64_t kDrawnSeries = 1;
 class RandomFaults : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomFaults, NeverShowWrongOrPartialContent) {
-  constexpr int kSequences = 60;
+  constexpr int kSequences = 36;
   FakeAccounts accounts;
   RemoteStorage remote(
       {}, {.credentials = {.metadata_host = accounts.host()}, .http = {.stall_timeout_s = 0.05}});

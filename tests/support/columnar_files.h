@@ -77,7 +77,7 @@ inline void expect_no_prefix_reads(const std::string& format, MakeReader make_re
   }
 }
 
-// With a flip in any one byte the file must read, or be an Error. Takes the drawn third of the
+// With a flip in any one byte the file must read, or be an Error. Takes the drawn sixth of the
 // bytes.
 inline void flip_bytes(const std::filesystem::path& path, MakeReader make_reader) {
   const auto read = [=](Bytes file) { read_some_rows(make_reader, file); };

@@ -17,7 +17,7 @@ bool is_data_error(const Error& error) {
 
 // The recorded files of one version of pandas. Each version is a case of its own, so that the cases
 // can run at the same time.
-// A case takes the drawn third of the places of a file. All places of all files take two minutes
+// A case takes the drawn sixth of the places of a file. All places of all files take two minutes
 // with AddressSanitizer.
 class PickleDamage : public testing::TestWithParam<const char*> {
  protected:
