@@ -477,9 +477,25 @@ void check_embedding(const CommandLine& command_line) {
   if (!traits(settings.mode).makes_vectors) return;
   const std::string& file = command_line.tool.predictions_file;
   const bool goes_to_output = file == "-" || (file.empty() && settings.output.job_dir.empty());
-  if (!goes_to_output || settings.embedding.format == EmbeddingsFormat::kJsonl) return;
+  const EmbeddingOptions& embedding = settings.embedding;
+  if (embedding.format == EmbeddingsFormat::kParquet &&
+      embedding.type != EmbeddingsType::kFloat32) {
+    throw Error(Code::kUsage, "Parquet stores a whole number of eight bits in four bytes",
+                "--embeddings-type", "give --embeddings-format npy or jsonl");
+  }
+  if (!goes_to_output) return;
+  const char* const place = "give --job-dir or --predictions-file";
+  if (embedding.file_rows > 0) {
+    throw Error(Code::kUsage, "several files do not go to standard output",
+                "--embeddings-file-rows", place);
+  }
+  if (embedding.type == EmbeddingsType::kInt8 || embedding.type == EmbeddingsType::kUint8) {
+    throw Error(Code::kUsage, "the ranges of the numbers need a file beside the embeddings",
+                "--embeddings-type", place);
+  }
+  if (embedding.format == EmbeddingsFormat::kJsonl) return;
   throw Error(Code::kUsage, "binary embeddings do not go to standard output", "",
-              "give --job-dir or --predictions-file, or --embeddings-format jsonl");
+              cat(place, ", or --embeddings-format jsonl"));
 }
 
 void check_precision(const Settings& settings) {

@@ -257,6 +257,27 @@ std::vector<Flag> embedding_flags() {
                                        {"parquet", EmbeddingsFormat::kParquet},
                                        {"jsonl", EmbeddingsFormat::kJsonl}}),
        {kFree, kInEmbed}},
+      {"embeddings-type",
+       {},
+       kModel,
+       "For --mode embed: the type of the numbers, as in sentence-transformers. int8 and uint8 cut "
+       "the range of each number into 256 steps. binary and ubinary keep the sign of each number, "
+       "eight in a byte.",
+       choice_value<EmbeddingsType>(embedding(&EmbeddingOptions::type),
+                                    {{"float32", EmbeddingsType::kFloat32},
+                                     {"int8", EmbeddingsType::kInt8},
+                                     {"uint8", EmbeddingsType::kUint8},
+                                     {"binary", EmbeddingsType::kBinary},
+                                     {"ubinary", EmbeddingsType::kUbinary}}),
+       {kFree, kInEmbed}},
+      {"embeddings-file-rows",
+       {},
+       kModel,
+       "For --mode embed: how many rows each file of embeddings has, in a folder of files. The "
+       "same "
+       "command again goes on behind the files that are there. 0 means one file for all rows.",
+       integer_value(embedding(&EmbeddingOptions::file_rows), {0, 1'000'000'000}),
+       {kFree, kInEmbed}},
   };
 }
 

@@ -30,6 +30,8 @@ class FinishedModel {
   const SentenceFiles& sentences() const { return model_.sentences; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   const std::string& name() const { return folder_.name(); }  // for messages
+  // The files of the model that were read so far. Only worker 0 reads the parameters.
+  const std::vector<Source>& files() const { return folder_.sources(); }
   const EngineInfo& engine_info() const { return device_->info(); }
 
   // Loads a table by the rules of the model's task. If the table has no labels, the task becomes

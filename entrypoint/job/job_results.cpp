@@ -120,6 +120,25 @@ JobResults prediction_results(const Uri& file) {
           .read = cat("pandas.read_csv(", python_literal(place), ", sep=\"\\t\")")};
 }
 
+JobResults embedding_folder_results(const Uri& folder, EmbeddingsFormat format) {
+  const std::string place = folder.to_string();
+  const std::string files = cat("sorted(glob.glob(", python_literal(place + "/part-*"), "))");
+  JobResults results{.embeddings = place};
+  switch (format) {
+    case EmbeddingsFormat::kNpy:
+      results.read = cat("numpy.concatenate([numpy.load(file) for file in ", files, "])");
+      break;
+    case EmbeddingsFormat::kParquet:
+      results.read = cat("pandas.read_parquet(", python_literal(place), ")");
+      break;
+    case EmbeddingsFormat::kJsonl:
+      results.read =
+          cat("pandas.concat(pandas.read_json(file, lines=True) for file in ", files, ")");
+      break;
+  }
+  return results;
+}
+
 JobResults embedding_results(const Uri& file, EmbeddingsFormat format) {
   const std::string place = file.to_string(), literal = python_literal(place);
   JobResults results{.embeddings = place};

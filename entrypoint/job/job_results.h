@@ -18,5 +18,7 @@ JobResults training_results(const CommandLine& command_line, Storage& storage,
 // What the last lines say after `file` was written, and how Python reads it.
 JobResults prediction_results(const Uri& file);
 JobResults embedding_results(const Uri& file, EmbeddingsFormat format);
+// The same for a folder of such files.
+JobResults embedding_folder_results(const Uri& folder, EmbeddingsFormat format);
 
 }  // namespace berth

@@ -15,8 +15,11 @@ namespace {
 // pad the literal so that the numbers begin at a multiple of 64 bytes.
 std::string npy_header(const VectorTable& table) {
   constexpr size_t kAlignment = 64, kBefore = 10;
-  std::string text = cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", table.rows, ", ",
-                         table.width, "), }");
+  const char* const type = table.numbers == VectorNumbers::kFloat32 ? "<f4"
+                           : table.numbers == VectorNumbers::kInt8  ? "|i1"
+                                                                    : "|u1";
+  std::string text = cat("{'descr': '", type, "', 'fortran_order': False, 'shape': (", table.rows,
+                         ", ", table.width, "), }");
   const size_t used = kBefore + text.size() + 1;
   text.append((kAlignment - used % kAlignment) % kAlignment, ' ').append("\n");
   assert(text.size() <= UINT16_MAX);
@@ -28,14 +31,23 @@ std::string npy_header(const VectorTable& table) {
 
 class NpyWriter final : public VectorWriter {
  public:
-  NpyWriter(ByteSink& sink, const VectorTable& table) : sink_(sink) {
+  NpyWriter(ByteSink& sink, const VectorTable& table) : sink_(sink), numbers_(table.numbers) {
     sink_.write(as_bytes(npy_header(table)));
   }
 
-  void add(const VectorRow& row) override { sink_.write(std::as_bytes(row.vector)); }
+  void add(const VectorRow& row) override {
+    if (numbers_ == VectorNumbers::kFloat32) return sink_.write(std::as_bytes(row.vector));
+    bytes_.clear();
+    for (const float value : row.vector) {
+      bytes_.push_back(static_cast<char>(static_cast<int32_t>(value)));
+    }
+    sink_.write(as_bytes(bytes_));
+  }
 
  private:
   ByteSink& sink_;
+  const VectorNumbers numbers_;
+  std::string bytes_;  // of a row, where its numbers have eight bits
 };
 
 }  // namespace

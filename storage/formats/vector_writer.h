@@ -10,11 +10,15 @@
 // Files of vectors. A writer throws what its sink throws.
 namespace berth {
 
+// How the numbers of vectors are stored. Numbers of eight bits are whole numbers in their range.
+enum class VectorNumbers { kFloat32, kInt8, kUint8 };
+
 // What a file of vectors holds, known before the first one is written.
 struct VectorTable {
   uint64_t rows = 0;
   size_t width = 0;      // numbers of each vector
   bool has_ids = false;  // rows have ids that are texts; else their numbers are their ids
+  VectorNumbers numbers = VectorNumbers::kFloat32;
 };
 
 struct VectorRow {
@@ -35,7 +39,8 @@ class VectorWriter {
 
 // All borrow the sink.
 
-// A NumPy file, version 1.0 (numpy.lib.format): float32 [rows, width] in C order. It has no ids.
+// A NumPy file, version 1.0 (numpy.lib.format): [rows, width] in C order, of float32, int8 or
+// uint8. It has no ids.
 std::unique_ptr<VectorWriter> make_npy_writer(ByteSink& sink, const VectorTable& table);
 
 // A JSON object on each line: {"id": "a", "embedding": [0.5, ...]}. Numbers have as few digits as
@@ -43,8 +48,8 @@ std::unique_ptr<VectorWriter> make_npy_writer(ByteSink& sink, const VectorTable&
 std::unique_ptr<VectorWriter> make_vector_lines_writer(ByteSink& sink, const VectorTable& table);
 
 // A Parquet file with the columns id (a string, or an int64) and embedding (a list of floats).
-// Pages are PLAIN and not compressed, because floats hardly shrink. Holds the rows of one row group
-// in memory, about 16 MiB.
+// Takes kFloat32 only. Pages are PLAIN and not compressed, because floats hardly shrink. Holds the
+// rows of one row group in memory, about 16 MiB.
 std::unique_ptr<VectorWriter> make_vector_table_writer(ByteSink& sink, const VectorTable& table);
 
 }  // namespace berth

@@ -16,6 +16,9 @@ expect 0 finished --mode eval --eval-data-file "$sample" --eval-batch-size 3 --t
 grep -v 'seconds\|peak_rss' out.txt >alone.json
 expect 0 finished --mode embed "${small[@]}" --threads 1 --job-dir job
 mv job/embeddings.npy alone.npy
+parts=(--mode embed "${small[@]}" --embeddings-file-rows 5 --embeddings-type int8 --job-dir job)
+expect 0 finished "${parts[@]}" --threads 1
+mv job/embeddings alone
 
 for size in 2 3; do
   start $size --mode predict "${small[@]}" --job-dir job
@@ -28,6 +31,13 @@ for size in 2 3; do
   start $size --mode embed "${small[@]}" --job-dir job
   end_with "$(zeros $size)" "$size workers embed"
   cmp alone.npy job/embeddings.npy || fail "$size workers embed otherwise"
+  # Worker 0 tells the others which files are there already.
+  cp -r alone job/embeddings
+  rm job/embeddings/part-00001-*
+  start $size "${parts[@]}"
+  end_with "$(zeros $size)" "$size workers embed into files"
+  diff -r alone job/embeddings >&2 || fail "$size workers write other files"
+  rm -r job/embeddings
   [ ! -e job/rendezvous.json ] || fail "$size workers leave rendezvous.json"
   rm job/predictions.tsv job/embeddings.npy
 done

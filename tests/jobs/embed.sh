@@ -57,7 +57,60 @@ expect 0 finished --mode embed --predict-data-file rows.csv --model st --predict
   --no-normalize-embeddings --max-seq-length 128
 cmp -s st.npy job/embeddings.npy || fail "flags do not replace what the folder says"
 
+# A folder of files holds the same vectors. A killed job leaves some of the files, and the next one writes the others.
+parts=("${embed[@]}" --embeddings-file-rows 2)
+expect 0 finished "${parts[@]}" --job-dir parts
+says_there() { grep -qF "$1" err.txt || fail "does not say '$1': $(cat err.txt)"; }
+says_there 'has 2 files of embeddings, of which 0 were there already'
+[ "$(cd parts/embeddings && ls | tr '\n' ' ')" = '_manifest.json _plan.json part-00000-of-00002.npy part-00001-of-00002.npy ' ] ||
+  fail "files of the folder: $(ls parts/embeddings)"
+paste <(for part in parts/embeddings/part-*; do numbers "$part"; done) <(numbers job/embeddings.npy) |
+  awk '{ d = $1 - $2; if (d < -1e-4 || d > 1e-4) bad = 1 } END { exit bad || NR != 384 }' ||
+  fail "the files hold other numbers than one file"
+cp -r parts whole
+rm parts/embeddings/part-00001-of-00002.npy parts/embeddings/_manifest.json
+touch -d '2001-01-01' parts/embeddings/part-00000-of-00002.npy
+expect 0 finished "${parts[@]}" --job-dir parts
+says_there 'of which 1 was there already'
+diff -r parts whole >&2 || fail "a job that went on left other files"
+[ "$(stat --format %y parts/embeddings/part-00000-of-00002.npy | cut -c1-4)" = 2001 ] || fail "a finished file is written again"
+expect 5 'embeddings of other rows' "${parts[@]}" --job-dir parts --pooling cls
+expect 5 'embeddings of other rows' "${embed[@]}" --embeddings-file-rows 1 --job-dir parts
+sed 's/ball/stone/' rows.csv >others.csv
+expect 5 'embeddings of other rows' "${parts[@]}" --job-dir parts --predict-data-file others.csv
+
+# Whole numbers of eight bits: int8 goes from -128 to 127 in each number, and a bit is the sign of a number.
+bytes() { tail -c +129 "$1" | od -An -v -t "$2" -w1 | awk '{ print $1 }'; }
+expect 0 finished "${embed[@]}" --job-dir job --embeddings-type int8 --predictions-file int8.npy
+[ "$(wc -c <int8.npy)" = $((128 + 3 * 128)) ] || fail "size of int8.npy: $(wc -c <int8.npy)"
+bytes int8.npy d1 | awk '$1 == -128 { low[NR % 128] = 1 } $1 == 127 || $1 == 126 { high[NR % 128] = 1 }
+  END { exit !(length(low) == 128 && length(high) == 128) }' || fail "int8 does not use its range in each number"
+# The middle of a step is near the number that it stands for.
+paste <(numbers job/embeddings.npy) <(bytes int8.npy d1) >pairs.txt
+numbers int8.npy.ranges.npy | awk '
+  NR == FNR { range[NR - 1] = $1; next }
+  { low = range[(FNR - 1) % 128]; step = (range[128 + (FNR - 1) % 128] - low) / 255
+    d = low + ($2 + 128.5) * step - $1; if (d > step || d < -step) bad = 1 }
+  END { exit bad || FNR != 384 }' - pairs.txt ||
+  fail "int8 and its ranges do not give the numbers back"
+expect 0 finished "${embed[@]}" --embeddings-type ubinary --predictions-file bits.npy
+cmp -s <(bytes bits.npy u1) <(numbers job/embeddings.npy | awk '{ b = b * 2 + ($1 > 0) } NR % 8 == 0 { print b; b = 0 }') ||
+  fail "ubinary are not the signs"
+expect 0 finished "${embed[@]}" --embeddings-type binary --embeddings-format jsonl --predictions-file bits.jsonl
+cmp -s <(json_numbers bits.jsonl) <(bytes bits.npy u1 | awk '{ printf "%.6f\n", $1 - 128 }') || fail "binary is not ubinary less 128"
+expect 0 finished "${parts[@]}" --job-dir parts8 --embeddings-type int8
+cp -r parts8 whole8
+rm parts8/embeddings/part-00000-of-00002.npy
+expect 0 finished "${parts[@]}" --job-dir parts8 --embeddings-type int8
+says_there 'of which 1 was there already'
+grep -q 'are taken from' err.txt && fail "a job that goes on computes the ranges again"
+diff -r parts8 whole8 >&2 || fail "int8 of a job that went on differs"
+
 # What is refused.
+expect 2 'several files do not go to standard output' "${embed[@]}" --embeddings-file-rows 2
+expect 2 'need a file beside' "${embed[@]}" --embeddings-type int8 --embeddings-format jsonl
+expect 2 'eight bits in four bytes' "${embed[@]}" --embeddings-type int8 --embeddings-format parquet --job-dir job
+expect 2 'multiple of 8' "${embed[@]}" --embeddings-type binary --truncate-dim 12 --job-dir job
 expect 2 'on CPUs only' "${embed[@]}" --job-dir job --device xla-cpu
 expect 2 'standard output' "${embed[@]}"
 expect 2 '--predict-data-file is missing' --mode embed --model "$tiny" --job-dir job

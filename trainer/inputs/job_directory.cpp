@@ -21,16 +21,16 @@ JobDirectory::JobDirectory(Uri root, const OutputOptions& places)
       checkpoints_(place_of(places.checkpoint_dir, root_, kCheckpointsFolderName)),
       summaries_(place_of(places.summary_dir, root_, kSummariesFolderName)) {}
 
-Uri JobDirectory::embeddings(EmbeddingsFormat format) const {
+std::string_view suffix_of(EmbeddingsFormat format) {
   switch (format) {
     case EmbeddingsFormat::kNpy:
-      return root_ / "embeddings.npy";
+      return ".npy";
     case EmbeddingsFormat::kParquet:
-      return root_ / "embeddings.parquet";
+      return ".parquet";
     case EmbeddingsFormat::kJsonl:
       break;
   }
-  return root_ / "embeddings.jsonl";
+  return ".jsonl";
 }
 
 OutputOptions output_of_seed(const OutputOptions& output, uint64_t seed) {

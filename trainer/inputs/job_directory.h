@@ -34,6 +34,9 @@ inline constexpr std::string_view kLeaseName = "lease.json";
 // The folder of a finished model that holds the generator with which it was pre-trained.
 inline constexpr std::string_view kGeneratorFolderName = "generator";
 
+// The end of a file's name.
+std::string_view suffix_of(EmbeddingsFormat format);
+
 // The layout of a job directory. This is the only place that knows it:
 //
 //   JOB_DIR/
@@ -53,6 +56,7 @@ inline constexpr std::string_view kGeneratorFolderName = "generator";
 //     evaluation.json     written by --mode eval, where there are many classes
 //     predictions.tsv     written by --mode predict
 //     embeddings.npy      written by --mode embed, or .parquet or .jsonl
+//     embeddings/         the same as several files, with --embeddings-file-rows
 //     test_results.tsv    the same in the tutorial's format, if flags ask for it
 //     seed-42/ ...        with --seeds, a job directory for each; metrics.json has their mean
 //
@@ -81,7 +85,10 @@ class JobDirectory {
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri evaluation() const { return root_ / "evaluation.json"; }
   Uri predictions() const { return root_ / "predictions.tsv"; }
-  Uri embeddings(EmbeddingsFormat format) const;
+  Uri embeddings(EmbeddingsFormat format) const {
+    return root_ / cat("embeddings", suffix_of(format));
+  }
+  Uri embeddings() const { return root_ / "embeddings"; }
   Uri test_results() const { return root_ / "test_results.tsv"; }
 
  private:

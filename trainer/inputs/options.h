@@ -103,6 +103,9 @@ struct ElectraOptions {
 // The formats that --mode embed writes.
 enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 
+// The type of the numbers that it writes; trainer/loop/vector_code.h says what they mean.
+enum class EmbeddingsType { kFloat32, kInt8, kUint8, kBinary, kUbinary };
+
 // How texts become vectors. An empty value means the setting in the model's folder.
 struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
@@ -115,6 +118,8 @@ struct EmbeddingOptions {
   // The first numbers of embeddings that are written or compared. Not in training.
   std::optional<int64_t> truncate_dim{};
   EmbeddingsFormat format = EmbeddingsFormat::kNpy;
+  EmbeddingsType type = EmbeddingsType::kFloat32;
+  int64_t file_rows = 0;  // the rows of each file; 0: all rows are in one file
 };
 
 struct OptimizationOptions {

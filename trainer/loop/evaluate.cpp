@@ -289,6 +289,7 @@ bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const E
       if (form.normalizes) scale_to_one(embedding);
       embedding.resize(std::min(embedding.size(), form.width));
       if (form.normalizes_after) scale_to_one(embedding);
+      form.code.apply(embedding);
       const std::string id = data.id(index);
       writer->add({.number = data.source_row(index), .id = id, .vector = embedding});
     }

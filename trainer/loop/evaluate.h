@@ -14,6 +14,7 @@
 #include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
+#include "trainer/loop/vector_code.h"
 #include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/predictions.h"
@@ -76,6 +77,7 @@ struct EmbeddingForm {
   bool normalizes = false;  // scaled to length 1
   size_t width = SIZE_MAX;  // its first numbers only
   bool normalizes_after = false;
+  VectorCode code{};  // of the numbers
 };
 
 // Writes the embedding of each example, in order, and finishes the writer. The engine's task is

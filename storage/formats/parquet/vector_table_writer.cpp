@@ -240,6 +240,7 @@ class VectorTableWriter final : public VectorWriter {
  public:
   VectorTableWriter(ByteSink& sink, const VectorTable& table)
       : sink_(sink), table_(table), ids_(0), vectors_(table.width) {
+    assert(table.numbers == VectorNumbers::kFloat32);
     write(kParquetMagic);
   }
 

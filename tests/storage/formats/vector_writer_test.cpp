@@ -45,6 +45,24 @@ TEST(NpyWriter, WritesTheBytesOfNumpy) {
   EXPECT_EQ(written(make_npy_writer, {{0, "", {0, 1, 2}}, {1, "", {3, 4, 5}}}), expected);
 }
 
+TEST(NpyWriter, StoresWholeNumbersInEightBits) {
+  for (const auto& [numbers, type, values] :
+       {std::tuple(VectorNumbers::kInt8, "|i1", std::vector<float>{-128, 0, 127}),
+        std::tuple(VectorNumbers::kUint8, "|u1", std::vector<float>{0, 128, 255})}) {
+    MemorySink sink;
+    make_npy_writer(sink, {.rows = 1, .width = 3, .numbers = numbers})->add({.vector = values});
+    const std::string file(as_text(sink.written));
+    EXPECT_NE(file.find(type), file.npos) << file;
+    ASSERT_EQ(file.size(), 128u + 3);
+    for (size_t i = 0; i < 3; ++i) {
+      const char byte = file[128 + i];
+      const int value = numbers == VectorNumbers::kInt8 ? static_cast<signed char>(byte)
+                                                        : static_cast<unsigned char>(byte);
+      EXPECT_EQ(value, static_cast<int>(values[i]));
+    }
+  }
+}
+
 TEST(NpyWriter, NumbersBeginAtAMultipleOf64Bytes) {
   for (const size_t width : {1u, 10u, 768u, 100'000u}) {
     const std::string file = written(make_npy_writer, {{0, "", std::vector<float>(width)}});
