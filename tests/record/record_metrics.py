@@ -3,8 +3,8 @@
     python tests/record/record_metrics.py tests/testdata/metrics EVALUATE_V1
 
 EVALUATE_V1 is the official evaluate-v1.1.py, in the form of a module (metrics/squad/compute_score.py of huggingface/evaluate). The script
-for SQuAD 2.0 comes from transformers. Writes classification.json, regression.json, multi_label.json, entities.json and answers.json. Each
-holds a list of cases. Recorded with scikit-learn 1.9, scipy 1.17, seqeval 1.2 and transformers 4.40.
+for SQuAD 2.0 comes from transformers. Writes classification.json, regression.json, multi_label.json, entities.json, answers.json and
+ranking.json. Each holds a list of cases. Recorded with scikit-learn 1.9, scipy 1.17, seqeval 1.2 and transformers 4.40.
 """
 
 import importlib.util
@@ -57,6 +57,24 @@ def classification_cases():
                "f1_macro": sklearn.metrics.f1_score(truths, predictions, average="macro", zero_division=0),
                "matthews_correlation": sklearn.metrics.matthews_corrcoef(truths, predictions),
                "of_class": rates(truths, predictions, every)}
+
+
+def ranking_cases():
+    RANDOM.seed(11)
+    for classes, count, digits in ((2, 40, 3), (2, 30, 1), (4, 60, 2), (7, 80, 3), (20, 90, 2)):
+        truths = choices(list(range(classes)), count, favourite=0) if classes < 20 else [i % 19 for i in range(count)]
+        scores = [[round(RANDOM.gauss(2.0 * (i == truth), 1), digits) for i in range(classes)] for truth in truths]
+        hits = np.array(truths)[:, None] == np.arange(classes)
+        ranked = [i for i in range(classes) if hits[:, i].any()] if classes > 2 else [1]
+        values = np.array(scores)
+        if classes == 2:
+            values = np.stack([values[:, 0], values[:, 1] - values[:, 0]], axis=1).astype(np.float32)
+        mean = lambda score: float(np.mean([score(hits[:, i], values[:, i]) for i in ranked]))
+        case = {"classes": classes, "truths": truths, "scores": scores, "roc_auc": mean(sklearn.metrics.roc_auc_score),
+                "average_precision": mean(sklearn.metrics.average_precision_score)}
+        if classes > 5:
+            case["top_5_accuracy"] = sklearn.metrics.top_k_accuracy_score(truths, np.array(scores), k=5, labels=list(range(classes)))
+        yield case
 
 
 def regression_cases():
@@ -155,6 +173,7 @@ evaluate_v1 = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(evaluate_v1)
 out.mkdir(parents=True, exist_ok=True)
 for name, cases in (("classification", classification_cases()), ("regression", regression_cases()),
-                    ("multi_label", multi_label_cases()), ("entities", entity_cases()), ("answers", answer_cases(evaluate_v1))):
+                    ("multi_label", multi_label_cases()), ("entities", entity_cases()), ("answers", answer_cases(evaluate_v1)),
+                    ("ranking", ranking_cases())):
     lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
     (out / f"{name}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -197,6 +197,8 @@ std::string_view hub_metric(std::string_view name) {
       {"pearson_cosine", "pearsonr"},
       {"spearman_cosine", "spearmanr"},
       {"mse", "mse"},
+      {"roc_auc", "roc_auc"},
+      {"average_precision", "average_precision"},
       {"exact_match", "exact_match"},
       {"perplexity", "perplexity"}};
   for (const auto& [ours, hubs] : kMetrics) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -171,6 +172,71 @@ double RocArea::area() const {
     negatives += negative_[step];
   }
   return positives > 0 && negatives > 0 ? area / (positives * negatives) : 0.5;
+}
+
+void RankedScores::add(float score, bool is_of_class) {
+  if (std::isnan(score)) return;  // of a model that diverged
+  (is_of_class ? positives_ : negatives_).push_back(score);
+}
+
+template <typename Visit>
+void RankedScores::visit_scores(const Visit& visit) const {
+  std::vector<float> positives = positives_, negatives = negatives_;
+  std::ranges::sort(positives, std::greater());
+  std::ranges::sort(negatives, std::greater());
+  size_t p = 0, n = 0;
+  while (p < positives.size() || n < negatives.size()) {
+    const bool is_positive =
+        n == negatives.size() || (p < positives.size() && positives[p] >= negatives[n]);
+    const float score = is_positive ? positives[p] : negatives[n];
+    const size_t first_p = p, first_n = n;
+    while (p < positives.size() && positives[p] == score) ++p;
+    while (n < negatives.size() && negatives[n] == score) ++n;
+    visit(static_cast<double>(p - first_p), static_cast<double>(n - first_n));
+  }
+}
+
+double RankedScores::roc_area() const {
+  if (!has_both()) return 0.5;
+  double area = 0, positives = 0;
+  visit_scores([&](double positive, double negative) {
+    area += negative * (positives + positive / 2);
+    positives += positive;
+  });
+  return area / (positives * static_cast<double>(negatives_.size()));
+}
+
+double RankedScores::average_precision() const {
+  double sum = 0, positives = 0, all = 0;
+  visit_scores([&](double positive, double negative) {
+    positives += positive;
+    all += positive + negative;
+    sum += positive * positives / all;
+  });
+  return positives == 0 ? 0 : sum / positives;
+}
+
+std::map<std::string, double> RankedClasses::metrics() const {
+  if (classes_.empty()) return {};
+  double area = 0, precision = 0, count = 0;
+  for (const RankedScores& scores : classes_) {
+    if (!scores.has_both()) continue;
+    area += scores.roc_area();
+    precision += scores.average_precision();
+    ++count;
+  }
+  return {{"roc_auc", count == 0 ? 0.5 : area / count},
+          {"average_precision", count == 0 ? 0 : precision / count}};
+}
+
+bool is_among_first(std::span<const float> logits, int32_t label, int64_t k) {
+  const auto own = static_cast<size_t>(label);
+  int64_t before = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const bool is_behind = logits[i] < logits[own] || (logits[i] == logits[own] && i <= own);
+    before += is_behind ? 0 : 1;  // also where the model diverged
+  }
+  return before < k;
 }
 
 void Calibration::add(double probability, bool is_right) {

@@ -141,6 +141,53 @@ class RocArea {
   std::vector<double> positive_, negative_;  // the weight in each step
 };
 
+// How well scores put the examples of a class before all others. Equals scikit-learn, to which the
+// area above is close: it keeps every score, 4 bytes for each example. Not thread-safe.
+class RankedScores {
+ public:
+  // A score that is not a number is not counted.
+  void add(float score, bool is_of_class);
+
+  bool has_both() const { return !positives_.empty() && !negatives_.empty(); }
+  // The area under the receiver operating characteristic (roc_auc_score); 0.5 unless has_both().
+  double roc_area() const;
+  // The mean precision at the scores of all examples of the class (average_precision_score). Equal
+  // scores are one threshold. 0 if there are no such examples.
+  double average_precision() const;
+
+ private:
+  // Calls `visit` with the numbers of positive and negative examples of each score, the highest
+  // score first.
+  template <typename Visit>
+  void visit_scores(const Visit& visit) const;
+
+  std::vector<float> positives_, negatives_;
+};
+
+// The scores of each class or label among all examples.
+class RankedClasses {
+ public:
+  // Where there are more classes than this, nothing is kept.
+  static constexpr size_t kMost = 20;
+
+  explicit RankedClasses(size_t classes) : classes_(classes <= kMost ? classes : 0) {}
+
+  void add(size_t index, float score, bool is_of_class) {
+    if (index < classes_.size()) classes_[index].add(score, is_of_class);
+  }
+  // roc_auc and average_precision: the means over the classes that have examples and
+  // counterexamples. Empty if there are more than kMost classes.
+  std::map<std::string, double> metrics() const;
+
+ private:
+  std::vector<RankedScores> classes_;
+};
+
+// Whether the true class is among the `k` classes with the largest logits, as
+// top_k_accuracy_score of scikit-learn counts it. Of equal logits the higher class comes first
+// there, and here.
+bool is_among_first(std::span<const float> logits, int32_t label, int64_t k);
+
 // How reliable the probabilities of predictions are (Guo et al. 2017, arXiv:1706.04599).
 // Predictions are put into ten bins of equal width by their probability. Each bin compares the mean
 // probability with the share of predictions that are right. Not thread-safe.

@@ -116,18 +116,20 @@ std::vector<ThresholdCounts> thresholds_for(const Labels& labels) {
 
 class ClassEvaluator final : public Evaluator {
  public:
-  ClassEvaluator(Dataset& data, const Labels& labels, ClassMetrics metrics)
+  ClassEvaluator(Dataset& data, const Labels& labels)
       : data_(data),
         labels_(labels),
-        metrics_(metrics),
         confusion_(static_cast<int64_t>(labels.size())),
+        ranked_(labels.size() == 2 ? 1 : labels.size()),
         thresholds_(thresholds_for(labels)) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     const int32_t truth = data_.features(index).classes.at(0);
     confusion_.add(logits, truth);
+    in_first_five_ += is_among_first(logits, truth, kTopClasses) ? 1 : 0;
     const int64_t prediction = argmax(logits);
     const auto probabilities = softmax(logits);
+    rank(logits, probabilities, truth);
     for (size_t i = 0; i < thresholds_.size(); ++i) {
       thresholds_[i].add(probabilities[i], static_cast<int64_t>(i) == truth);
     }
@@ -139,7 +141,7 @@ class ClassEvaluator final : public Evaluator {
   }
 
   TaskScores finish() override {
-    TaskScores scores{.metrics = (confusion_.*metrics_)(),
+    TaskScores scores{.metrics = all_metrics(),
                       .majority_rate = confusion_.majority_rate(),
                       .details = {.mistakes = mistakes_.with_texts(data_),
                                   .calibration = calibration_,
@@ -158,10 +160,29 @@ class ClassEvaluator final : public Evaluator {
   }
 
  private:
+  // Of two classes, only the second one is ranked. The difference of the logits keeps an order
+  // where probabilities round to 1.
+  void rank(std::span<const float> logits, std::span<const double> probabilities, int32_t truth) {
+    if (logits.size() == 2) return ranked_.add(0, logits[1] - logits[0], truth == 1);
+    for (size_t i = 0; i < probabilities.size(); ++i) {
+      ranked_.add(i, static_cast<float>(probabilities[i]), static_cast<int64_t>(i) == truth);
+    }
+  }
+
+  std::map<std::string, double> all_metrics() const {
+    std::map<std::string, double> metrics = confusion_.metrics();
+    metrics.merge(ranked_.metrics());
+    if (confusion_.num_classes() > kTopClasses) {
+      metrics["top_5_accuracy"] = ratio(in_first_five_, confusion_.examples());
+    }
+    return metrics;
+  }
+
   Dataset& data_;
   const Labels labels_;
-  const ClassMetrics metrics_;
   ConfusionMatrix confusion_;
+  RankedClasses ranked_;
+  int64_t in_first_five_ = 0;
   std::vector<ThresholdCounts> thresholds_;
   Calibration calibration_;
   WorstMistakes mistakes_;
@@ -221,11 +242,13 @@ class SetEvaluator final : public Evaluator {
       : data_(data),
         labels_(labels),
         metrics_(static_cast<int64_t>(labels.size())),
+        ranked_(labels.size()),
         thresholds_(thresholds_for(labels)) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     const std::vector<float>& targets = data_.features(index).targets;
     metrics_.add(logits, targets);
+    for (size_t i = 0; i < labels_.size(); ++i) ranked_.add(i, logits[i], targets[i] > 0.5f);
     for (size_t i = 0; i < thresholds_.size(); ++i) {
       thresholds_[i].add(sigmoid(logits[i]), targets[i] > 0.5f);
     }
@@ -239,6 +262,7 @@ class SetEvaluator final : public Evaluator {
     TaskScores scores{
         .metrics = metrics_.metrics(),
         .details = {.mistakes = mistakes_.with_texts(data_), .thresholds = thresholds_}};
+    scores.metrics.merge(ranked_.metrics());
     for (size_t label = 0; label < labels_.size(); ++label) {
       scores.classes.push_back(
           class_score(labels_[label], metrics_.of_label(static_cast<int64_t>(label))));
@@ -269,6 +293,7 @@ class SetEvaluator final : public Evaluator {
   Dataset& data_;
   const Labels labels_;
   MultiLabelMetrics metrics_;
+  RankedClasses ranked_;
   std::vector<ThresholdCounts> thresholds_;
   WorstMistakes mistakes_;
 };
@@ -383,8 +408,8 @@ class AnswerEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
-                                                ClassMetrics metrics) {
-  return std::make_unique<ClassEvaluator>(data, labels, metrics);
+                                                const AnswerOptions&) {
+  return std::make_unique<ClassEvaluator>(data, labels);
 }
 
 std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels&,

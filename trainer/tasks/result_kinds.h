@@ -19,10 +19,10 @@ namespace berth {
 
 using Labels = std::vector<std::string>;
 
-// One class for each text. `metrics` is the member function that sums the confusion matrix up.
-using ClassMetrics = std::map<std::string, double> (ConfusionMatrix::*)() const;
+// One class for each text. For more classes than kTopClasses, top_5_accuracy is a metric.
+inline constexpr int64_t kTopClasses = 5;
 std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
-                                                ClassMetrics metrics);
+                                                const AnswerOptions& answers);
 std::unique_ptr<PredictionLines> make_class_lines(Dataset& data, const Labels& labels,
                                                   const AnswerOptions& answers);
 std::unique_ptr<PredictionLines> make_class_test_results();

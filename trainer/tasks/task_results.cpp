@@ -31,18 +31,27 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+Names with_ranked(Names names, int64_t num_classes) {
+  if (num_classes > static_cast<int64_t>(RankedClasses::kMost)) return names;
+  names.insert(names.end(), {"roc_auc", "average_precision"});
+  return names;
+}
+
 Names class_metrics(int64_t num_classes) {
-  if (num_classes == 2) return {"accuracy", "f1", "precision", "recall", "matthews_correlation"};
-  return {"accuracy", "f1_macro"};
+  Names names = {"accuracy", "f1_macro"};
+  if (num_classes == 2) names = {"accuracy", "f1", "precision", "recall", "matthews_correlation"};
+  if (num_classes > kTopClasses) names.push_back("top_5_accuracy");
+  return with_ranked(std::move(names), num_classes);
+}
+
+Names set_metrics(int64_t num_labels) {
+  return with_ranked({"f1_micro", "f1_macro", "accuracy"}, num_labels);
 }
 
 constexpr TaskResults kTable[] = {
     {.task = Task::kSequenceClassification,
      .metric_names = class_metrics,
-     .evaluator =
-         [](Dataset& data, const Names& labels, const AnswerOptions&) {
-           return make_class_evaluator(data, labels, &ConfusionMatrix::metrics);
-         },
+     .evaluator = make_class_evaluator,
      .lines = make_class_lines,
      .test_results = make_class_test_results},
     {.task = Task::kRegression,
@@ -54,10 +63,7 @@ constexpr TaskResults kTable[] = {
      .lines = make_number_lines,
      .test_results = make_number_test_results},
     {.task = Task::kMultiLabel,
-     .metric_names =
-         [](int64_t) {
-           return Names{"f1_micro", "f1_macro", "accuracy"};
-         },
+     .metric_names = set_metrics,
      .evaluator = make_set_evaluator,
      .lines = make_set_lines},
     {.task = Task::kTokenClassification,

@@ -384,6 +384,54 @@ TEST(RocArea, TakesAnyLogit) {
   EXPECT_EQ(area.area(), 1);
 }
 
+TEST(RankedClasses, AgreeWithScikitLearn) {
+  for (const Json& recorded : recorded_cases("ranking")) {
+    const auto truths = recorded["truths"].get<std::vector<int>>();
+    const auto scores = recorded["scores"].get<std::vector<std::vector<float>>>();
+    const auto classes = recorded["classes"].get<size_t>();
+    RankedClasses ranked(classes == 2 ? 1 : classes);
+    double first_five = 0;
+    for (size_t row = 0; row < truths.size(); ++row) {
+      if (classes == 2) ranked.add(0, scores[row][1] - scores[row][0], truths[row] == 1);
+      for (size_t i = 0; i < classes && classes > 2; ++i) {
+        ranked.add(i, scores[row][i], truths[row] == static_cast<int>(i));
+      }
+      first_five += is_among_first(scores[row], truths[row], 5) ? 1 : 0;
+    }
+    const auto metrics = ranked.metrics();
+    EXPECT_NEAR(metrics.at("roc_auc"), recorded["roc_auc"].get<double>(), 1e-12) << classes;
+    EXPECT_NEAR(metrics.at("average_precision"), recorded["average_precision"].get<double>(), 1e-12)
+        << classes;
+    if (classes <= 5) continue;
+    EXPECT_NEAR(first_five / static_cast<double>(truths.size()),
+                recorded["top_5_accuracy"].get<double>(), 1e-12);
+  }
+}
+
+TEST(RankedClasses, CountOnlyClassesWithExamplesAndOthers) {
+  RankedClasses ranked(3);
+  EXPECT_EQ(ranked.metrics().at("roc_auc"), 0.5);
+  EXPECT_EQ(ranked.metrics().at("average_precision"), 0);
+  for (const float score : {1.0f, 2.0f}) {
+    ranked.add(0, score, score > 1);
+    ranked.add(1, score, false);
+    ranked.add(2, score, true);
+  }
+  EXPECT_EQ(ranked.metrics().at("roc_auc"), 1);
+  EXPECT_EQ(ranked.metrics().at("average_precision"), 1);
+  EXPECT_TRUE(RankedClasses(RankedClasses::kMost + 1).metrics().empty());
+}
+
+TEST(RankedScores, DoNotCountWhatIsNoNumber) {
+  RankedScores scores;
+  scores.add(NAN, true);
+  EXPECT_FALSE(scores.has_both());
+  scores.add(1, true);
+  scores.add(INFINITY, false);
+  EXPECT_EQ(scores.roc_area(), 0);
+  EXPECT_EQ(scores.average_precision(), 0.5);
+}
+
 TEST(SimilarityMetrics, IsTheMeanCosine) {
   SimilarityMetrics metrics;
   metrics.add(std::vector<float>{2, 0}, std::vector<float>{0.5, 0});  // the same direction
