@@ -71,6 +71,7 @@ struct ModelConfig {
   double mlp_dropout = 0;           // of activation(a) * b
   bool pools_mean = false;  // heads of sequences read the mean of the tokens, not the first one
   double rope_theta = 0;    // the base of rotary positions; 0: there are none
+  bool rotary_turns_neighbours = false;  // RoFormer's pairs (Su et al. 2021): see RotaryAngles
   double local_rope_theta = 0;
   // In layers with local attention, a token attends to the tokens that are at most half as far away
   // as this. By layer; empty: no layer is local.

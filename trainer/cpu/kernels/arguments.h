@@ -131,6 +131,8 @@ struct AttentionGradients {
 // base^(-2i/D).
 struct RotaryAngles {
   ConstTensor cosines, sines;
+  // Whether a pair of elements are neighbours, 2i and 2i + 1. Else they are i and i + D/2.
+  bool turns_neighbours = false;
 };
 
 // The most tokens that a factored gradient has, and the most rows and columns together that its

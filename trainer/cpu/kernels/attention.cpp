@@ -667,12 +667,26 @@ void Kernels::add_relative_sums(const AttentionPairs& pairs, Tensor drelative_qk
   });
 }
 
+namespace {
+
+// Turns the pairs (first[i * kStride], second[i * kStride]) of a head.
+template <int64_t kStride>
+void turn_head(float* first, float* second, int64_t pairs, const float* cosine, const float* sine,
+               float direction) {
+  for (int64_t i = 0; i < pairs; ++i) {
+    const float x = first[i * kStride], y = second[i * kStride], turn = direction * sine[i];
+    first[i * kStride] = x * cosine[i] - y * turn;
+    second[i * kStride] = y * cosine[i] + x * turn;
+  }
+}
+
+}  // namespace
+
 void Kernels::rotate_by(float direction, Tensor x, int64_t columns, ConstTensor positions,
                         const RotaryAngles& angles) {
   const int64_t half = angles.cosines.columns();
   assert(columns % (2 * half) == 0 && columns <= x.columns());
   parallel(x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    // Each pair (x_i, x_{i+D/2}) turns by the angle of its token's position.
     for (int64_t t = begin; t < end; ++t) {
       const int64_t position = positions.i32()[t];
       assert(position >= 0 && position < angles.cosines.rows());
@@ -680,10 +694,10 @@ void Kernels::rotate_by(float direction, Tensor x, int64_t columns, ConstTensor 
       const float* const sine = angles.sines.f32() + position * half;
       float* const row = x.f32() + t * x.columns();
       for (float* head = row; head < row + columns; head += 2 * half) {
-        for (int64_t i = 0; i < half; ++i) {
-          const float first = head[i], second = head[half + i], turn = direction * sine[i];
-          head[i] = first * cosine[i] - second * turn;
-          head[half + i] = second * cosine[i] + first * turn;
+        if (angles.turns_neighbours) {
+          turn_head<2>(head, head + 1, half, cosine, sine, direction);
+        } else {
+          turn_head<1>(head, head + half, half, cosine, sine, direction);
         }
       }
     }

@@ -179,9 +179,10 @@ class Kernels {
   void fold_windows(ConstTensor dwindows, ConstTensor cu_seqlens, Tensor dx);
 
   // ---- Attention -----------------------------------------------------------------------------
-  // Rotary positions (Su et al. 2021, arXiv:2104.09864), in place: rotates elements i and i + D/2
-  // of each head by the angle of the token's position, int32 [T]. Only the first `columns` columns
-  // of x [T,...] are rotated. The backward pass rotates the gradient the other way.
+  // Rotary positions (Su et al. 2021, arXiv:2104.09864), in place: rotates each pair of
+  // elements of each head (RotaryAngles) by the angle of the token's position, int32 [T]. Only the
+  // first `columns` columns of x [T,...] are rotated. The backward pass rotates the gradient the
+  // other way.
   void rotate(Tensor x, int64_t columns, ConstTensor positions, const RotaryAngles& angles);
   void rotate_backward(Tensor dx, int64_t columns, ConstTensor positions,
                        const RotaryAngles& angles);

@@ -149,7 +149,8 @@ void RotaryPositions::prepare(const StepContext& step) {
 RotaryAngles RotaryPositions::angles(int64_t layer) {
   Table& table = tables_.at(config_.rope_base(layer));
   return {.cosines = table_of(table.cosines, positions_),
-          .sines = table_of(table.sines, positions_)};
+          .sines = table_of(table.sines, positions_),
+          .turns_neighbours = config_.rotary_turns_neighbours};
 }
 
 void RotaryPositions::rotate(const StepContext& step, int64_t layer, Tensor qkv) {

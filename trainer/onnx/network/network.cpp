@@ -242,9 +242,19 @@ Value rotate(const Network& network, int64_t layer, const Value& x) {
   if (found == network.rotary.end()) return x;
   const auto& [cosines, sines] = found->second;
   const int64_t half = network.config.head_size() / 2;
-  const std::vector<Value> halves = split(x, 3, {half, half});
-  return concat({halves[0] * cosines - halves[1] * sines, halves[1] * cosines + halves[0] * sines},
-                3);
+  const auto turn = [&](const Value& a, const Value& b) {
+    return std::vector<Value>{a * cosines - b * sines, b * cosines + a * sines};
+  };
+  if (!network.config.rotary_turns_neighbours) {
+    const std::vector<Value> halves = split(x, 3, {half, half});
+    return concat(turn(halves[0], halves[1]), 3);
+  }
+  // A size of 0 stays as it is.
+  const std::vector<Value> pairs = split(reshape(x, {0, 0, 0, half, 2}), 4, {1, 1});
+  const std::vector<Value> turned =
+      turn(reshape(pairs[0], {0, 0, 0, half}), reshape(pairs[1], {0, 0, 0, half}));
+  return reshape(concat({unsqueeze(turned[0], {4}), unsqueeze(turned[1], {4})}, 4),
+                 {0, 0, 0, 2 * half});
 }
 
 void Network::add_local_scores() {

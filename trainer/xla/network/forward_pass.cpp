@@ -276,8 +276,18 @@ Value rotate(const ForwardPass& pass, int64_t layer, Value x) {
   const Dims all = {x.size(0), x.size(1), x.size(2), half};
   const Value cosines = broadcast(cos(angles), all, {0, 2, 3});
   const Value sines = broadcast(sin(angles), all, {0, 2, 3});
-  const Value first = slice(x, 3, 0, half), second = slice(x, 3, half, 2 * half);
-  return concatenate({first * cosines - second * sines, second * cosines + first * sines}, 3);
+  if (!pass.config.rotary_turns_neighbours) {
+    const Value first = slice(x, 3, 0, half), second = slice(x, 3, half, 2 * half);
+    return concatenate({first * cosines - second * sines, second * cosines + first * sines}, 3);
+  }
+  const Dims pairs = {all[0], all[1], all[2], half, 2}, single = {all[0], all[1], all[2], half, 1};
+  const Value of_pairs = reshape(x, pairs);
+  const Value first = reshape(slice(of_pairs, 4, 0, 1), all);
+  const Value second = reshape(slice(of_pairs, 4, 1, 2), all);
+  const Value turned = concatenate({reshape(first * cosines - second * sines, single),
+                                    reshape(second * cosines + first * sines, single)},
+                                   4);
+  return reshape(turned, {all[0], all[1], all[2], 2 * half});
 }
 
 namespace {

@@ -265,12 +265,26 @@ TEST_P(Rotary, TurnsPairsByTheAngleOfTheirPosition) {
               1e-6, "x");
 }
 
+TEST_P(Rotary, TurnsNeighbours) {
+  angles_.turns_neighbours = true;
+  const Tensor x = tensor({2, 9}, {1, 2, 0, 0, 0, 0, 3, 4, 5, 1, 0, 2, 0, 0, 3, 0, 4, 5});
+  kernels().rotate(x, kColumns, ids({0, 5}), angles_);
+  const double c = std::cos(5.0), s = std::sin(5.0), c2 = std::cos(0.5), s2 = std::sin(0.5);
+  expect_near(x,
+              {1, 2, 0, 0, 0, 0, 3, 4, 5,  //
+               c, s, 2 * c2, 2 * s2, -3 * s, 3 * c, -4 * s2, 4 * c2, 5},
+              1e-6, "x");
+}
+
 TEST_P(Rotary, BackwardTurnsBack) {
-  const Vector x = random(6 * 9);
-  const Tensor turned = tensor({6, 9}, x), positions = ids({0, 1, 2, 5, 0, 3});
-  kernels().rotate(turned, kColumns, positions, angles_);
-  kernels().rotate_backward(turned, kColumns, positions, angles_);
-  expect_near(turned, x, 1e-6, "x");
+  for (const bool neighbours : {false, true}) {
+    angles_.turns_neighbours = neighbours;
+    const Vector x = random(6 * 9);
+    const Tensor turned = tensor({6, 9}, x), positions = ids({0, 1, 2, 5, 0, 3});
+    kernels().rotate(turned, kColumns, positions, angles_);
+    kernels().rotate_backward(turned, kColumns, positions, angles_);
+    expect_near(turned, x, 1e-6, "x");
+  }
 }
 
 // What rotary positions are for.
