@@ -63,6 +63,7 @@ NEWER = {
                                          "classifier_activation": "relu", "hidden_activation": "gelu_new"}),
     "mpnet": ("MPNet", {**SIZES, "layer_norm_eps": 1e-5}),
     "nomic": ("NomicBert", SIZES),
+    "roformer": ("RoFormer", {**SIZES, "embedding_size": 4}),
     "data2vec-text": ("Data2VecText", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
 }
 # Masked language models with a decoder of their own.

@@ -12,7 +12,8 @@ from safetensors.torch import save_file
 def move_parameters(model):
     """Moves biases and LayerNorm away from 0 and 1, where a mistake in their use would not be seen."""
     for parameter in model.parameters():
-        parameter.data += 0.05 * torch.randn_like(parameter)
+        noise = 0.05 * torch.randn_like(parameter)
+        parameter.data += noise if parameter.requires_grad else 0  # RoFormer's sines are a constant
     return model
 
 

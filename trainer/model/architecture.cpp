@@ -152,6 +152,14 @@ constexpr std::array kArchitectures = {
                  .sequence_head = {.dense = "nomic_bert.pooler.dense"},
                  .masked_lm_head = {.norm = "cls.predictions.transform.layer_norm"},
                  .has_peft_names = false},
+    Architecture{.type = ModelType::kRoFormer, .title = "RoFormer", .model_type = "roformer",
+                 .class_prefix = "RoFormer", .prefix = "roformer.",
+                 .keys = {.embedding_size = "embedding_size"},
+                 .parse = parse_roformer,
+                 .sequence_head = {.dense = "classifier.dense", .classifier = "classifier.out_proj",
+                                   .activation = {.field = &ModelConfig::hidden_act},
+                                   .drops_before_dense = true},
+                 .encoder_has_pooler = false},
 };
 // clang-format on
 
@@ -453,6 +461,18 @@ void parse_nomic(const ConfigReader& read, ModelConfig& config) {
     refuse_key("rope_parameters", "has the rope_type " + quoted(type) + "; known is default");
   }
   config.rope_theta = parameters.number("rope_theta", 1, kLargestBase).value_or(config.rope_theta);
+}
+
+void parse_roformer(const ConfigReader& read, ModelConfig& config) {
+  config.has_absolute_positions = false;
+  config.rotary_turns_neighbours = true;
+  config.rope_theta = 10000;
+  if (config.head_size() % 2 != 0) {
+    refuse_key("num_attention_heads", "gives heads of an odd size, which cannot be rotated");
+  }
+  if (read.flag("rotary_value", false)) {
+    refuse_key("rotary_value", "is true; berth turns queries and keys");
+  }
 }
 
 }  // namespace berth

@@ -154,6 +154,8 @@ void parse_mpnet(const ConfigReader& read, ModelConfig& config);
 void parse_modernbert(const ConfigReader& read, ModelConfig& config);
 // NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613) under the keys of transformers 5.
 void parse_nomic(const ConfigReader& read, ModelConfig& config);
+// RoFormer (Su et al. 2021, arXiv:2104.09864), whose values are not turned.
+void parse_roformer(const ConfigReader& read, ModelConfig& config);
 // The config.json of Nomic's own code has GPT-2's keys. Returns the text for transformers 5, and
 // nullopt for any other `object`. Refuses what transformers' NomicBERT does not compute: biases,
 // other gates, other rotary positions, layers that are normalized first or computed in parallel,

@@ -26,7 +26,8 @@ enum class ModelType {
   kDebertaV2,
   kModernBert,
   kMpnet,
-  kNomicBert
+  kNomicBert,
+  kRoFormer
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.

@@ -268,6 +268,7 @@ constexpr KnownKey kConfigKeys[] = {
     {"rotary_emb_interleaved", kRead},
     {"rotary_emb_scale_base", kRead},
     {"rotary_scaling_factor", kRead},
+    {"rotary_value", kRead},
     {"router_aux_loss_coef", kHarmless},
     {"scale_attn_by_inverse_layer_idx", kHarmless},
     {"scale_attn_weights", kHarmless},

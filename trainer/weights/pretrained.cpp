@@ -140,6 +140,7 @@ bool is_known_extra(const std::string& name) {
   return name.ends_with("embeddings.position_ids") ||
          name.ends_with("embeddings.position_embeddings.weight") ||
          name.ends_with("embeddings.token_type_ids") ||
+         name.ends_with("encoder.embed_positions.weight") ||  // RoFormer's sines, a constant
          std::ranges::any_of(kHeads, [&](auto head) { return name.starts_with(head); }) ||
          std::ranges::any_of(architectures(), is_pooler);
 }

@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Recompute,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",
                                          "deberta-v2-sequence", "deberta-v2-convolved-sequence",
                                          "modernbert-sequence", "modernbert-biased-sequence",
-                                         "mpnet-sequence", "nomic-sequence"),
+                                         "mpnet-sequence", "nomic-sequence", "roformer-sequence"),
                          model_name);
 INSTANTIATE_TEST_SUITE_P(Of, RecomputeAdapted,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",

@@ -140,7 +140,11 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "nomic-token",
                                                         "nomic-masked",
                                                         "data2vec-text-sequence",
-                                                        "data2vec-text-qa"};
+                                                        "data2vec-text-qa",
+                                                        "roformer-sequence",
+                                                        "roformer-token",
+                                                        "roformer-masked",
+                                                        "roformer-qa"};
 
 // Those of them with ten losses.
 inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
@@ -157,7 +161,11 @@ inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
                                                          "nomic-token",
                                                          "nomic-masked",
                                                          "data2vec-text-sequence",
-                                                         "data2vec-text-qa"};
+                                                         "data2vec-text-qa",
+                                                         "roformer-sequence",
+                                                         "roformer-token",
+                                                         "roformer-masked",
+                                                         "roformer-qa"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {
