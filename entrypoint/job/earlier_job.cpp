@@ -27,7 +27,8 @@ namespace {
 
 constexpr int64_t kLargestVector = 1'000'000;
 
-// The settings that these values of flags make. A value that this version refuses is left out.
+// The settings that these values of flags make. A value that this version refuses is left out, with
+// a warning.
 Settings settings_in(const std::map<std::string, std::string, std::less<>>& values) {
   CommandLine line;
   for (const Flag& flag : flag_table()) {
@@ -36,7 +37,8 @@ Settings settings_in(const std::map<std::string, std::string, std::less<>>& valu
     try {
       flag.value.set(line, value->second);
     } catch (const Error& error) {
-      log_debug(cat("--", flag.name, " of the earlier job: ", error.what()));
+      log_warning(cat("--", flag.name, " ", value->second,
+                      " of the earlier job is not taken over: ", error.what()));
     }
   }
   return line.settings;

@@ -222,8 +222,14 @@ class CsvReader final : public DelimitedReader {
                           lines_.number()),
                       line_position(opened), kHint);
         }
+        const bool is_escaped = quote > 0 && line[quote - 1] == '\\';
         throw Error(Code::kBadData, cat("text follows the closing quote at byte ", at),
-                    line_position(opened), "a quote inside a quoted field is doubled");
+                    line_position(opened),
+                    is_escaped
+                        ? "a quote inside a quoted field is doubled and not written \\\"; in "
+                          "Spark, option(\"escape\", \"\\\"\") writes it so, and in R, "
+                          "qmethod = \"double\""
+                        : "a quote inside a quoted field is doubled");
       }
       text += '"';
       ++at;

@@ -342,8 +342,10 @@ class ColumnCells final : public WholeTable {
       const size_t count = cells_.back().begins.size();
       if (cells_.size() == 1) count_ = count;
       if (count == count_) continue;
-      throw Error(Code::kBadData, cat("column ", quoted(columns_.back().name), " has ", count,
-                                      " cells, the first column ", count_));
+      throw Error(Code::kBadData,
+                  cat("column ", quoted(columns_.back().name), " has ", counted(count, "cell"),
+                      ", and column ", quoted(columns_.front().name), " has ", count_),
+                  "", "write as many cells for each column, with null for a missing one");
     }
   }
 

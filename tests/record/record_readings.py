@@ -97,4 +97,7 @@ read = datasets.load_dataset("json", data_files=str(FOLDER / "tags.jsonl"), spli
 for task in "ner", "pos", "chunk":
     expect("tags.jsonl", "token_classification", list(read["tokens"]), given="token_classification", tags=task, labels=list(read[f"{task}_tags"]))
 
+# Refused: Parquet has no type for durations, so pandas writes integers and says so in its metadata.
+pd.DataFrame({"text": ["a", "b"], "label": pd.to_timedelta([10, 20], unit="m")}).to_parquet(FOLDER / "durations.parquet")
+
 (FOLDER / "expected.json").write_text("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in expected) + "\n]\n", encoding="utf-8")

@@ -366,6 +366,27 @@ std::vector<size_t> used_columns(const FoundColumns& found) {
   return used;
 }
 
+std::optional<Answerable> find_answerable(std::span<const Column> columns) {
+  constexpr std::pair<std::string_view, bool> kNames[] = {
+      {"is_impossible", true},  {"impossible", true}, {"is_unanswerable", true},
+      {"unanswerable", true},   {"no_answer", true},  {"has_answer", false},
+      {"is_answerable", false}, {"answerable", false}};
+  for (const auto& [name, is_negated] : kNames) {
+    if (const auto column = find(columns, name)) return Answerable{*column, is_negated};
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> find_source(std::span<const Column> columns, const FoundColumns& found) {
+  const std::vector<size_t> used = used_columns(found);
+  for (const std::string_view name :
+       {"source", "data_source", "dataset", "dataset_name", "corpus", "origin", "provenance"}) {
+    const auto column = find(columns, name);
+    if (column && std::ranges::find(used, *column) == used.end()) return column;
+  }
+  return std::nullopt;
+}
+
 void refuse_unreadable(std::span<const Column> columns, const FoundColumns& found, LabelNeed need) {
   for (const size_t i : used_columns(found)) {
     const bool is_label = std::ranges::find(found.labels, i) != found.labels.end();
@@ -391,6 +412,15 @@ void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
 
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task) {
+  const bool is_of_argilla = find(columns, "fields") && find(columns, "responses");
+  if (is_of_argilla && choice.text.empty() && choice.label.empty()) {
+    throw Error(Code::kBadData,
+                "are records of Argilla, whose texts and labels are nested in \"fields\" and "
+                "\"responses\"",
+                "",
+                "export a table with a column for each: dataset.records.to_datasets() of Argilla, "
+                "then to_parquet()");
+  }
   FoundColumns found;
   found.labels = find_labels(columns, choice, need, task);
   found.text = find_text(columns, choice, task,
@@ -399,6 +429,12 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.negatives = find_negatives(columns, task);
   if (traits(task).labels == LabelKind::kSpan && !found.labels.empty()) {
     found.answer_start = find_any(columns, kStartNames);
+  }
+  if (traits(task).labels == LabelKind::kSpan && !found.labels.empty()) {
+    found.answerable = find_answerable(columns);
+  }
+  if (traits(task).labels == LabelKind::kNumber && !found.labels.empty()) {
+    found.source = find_source(columns, found);
   }
   if (need == LabelNeed::kIgnored || traits(task).inputs == InputKind::kQuestion) {
     found.id = find_id(columns, choice, found, need);

@@ -57,6 +57,12 @@ struct ColumnChoice {
 // label column of rows to predict may be empty, or hold -1 or unknown classes.
 enum class LabelNeed { kRequired, kIfPresent, kIgnored };
 
+// A column that says whether a question has an answer, such as "is_impossible".
+struct Answerable {
+  size_t column = 0;
+  bool is_negated = false;  // as in "is_impossible"
+};
+
 // Indices into a table's columns.
 struct FoundColumns {
   size_t text = 0;                                    // or words, or the question
@@ -65,9 +71,11 @@ struct FoundColumns {
   std::vector<size_t> labels{};          // one, or one for each class of a set; empty: unlabelled
   std::optional<size_t> answer_start{};  // of answers that have a column for their places
   std::optional<size_t> answer{};        // which rows an annotator has accepted; see find_answer()
-  bool leaves_out_unfinished = false;    // rows without a label were not annotated
-  bool keeps_missing_texts = false;  // a missing text is empty, and a sentence may have no words
-  int64_t max_negatives = 0;         // the most texts of a row that are read from them; 0: all
+  std::optional<Answerable> answerable{};  // of questions
+  std::optional<size_t> source{};      // of rows with scores: where a row comes from, by its name
+  bool leaves_out_unfinished = false;  // rows without a label were not annotated
+  bool keeps_missing_texts = false;    // a missing text is empty, and a sentence may have no words
+  int64_t max_negatives = 0;           // the most texts of a row that are read from them; 0: all
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's

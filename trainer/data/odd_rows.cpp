@@ -98,6 +98,33 @@ bool is_share(std::string_view name) {
          parse_number(name.substr(bar + 1));
 }
 
+// Takes as many digits as `least` to `most` from the beginning. Returns whether it found them.
+bool take_digits(std::string_view& text, size_t least, size_t most) {
+  const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (count < least || count > most) return false;
+  text.remove_prefix(count);
+  return true;
+}
+
+// Whether it is a day, or a time of a day: "2024-01-31", "31.1.2024 12:30", "1/31/24",
+// "2024-01-31T12:30:00Z".
+bool is_date(std::string_view text) {
+  const bool begins_with_year = text.find_first_not_of("0123456789") == 4;
+  if (!take_digits(text, begins_with_year ? 4 : 1, begins_with_year ? 4 : 2) || text.empty()) {
+    return false;
+  }
+  const char mark = text.front();
+  if (mark != '-' && mark != '/' && mark != '.') return false;
+  text.remove_prefix(1);
+  if (!take_digits(text, 1, 2) || !text.starts_with(mark)) return false;
+  text.remove_prefix(1);
+  if (!take_digits(text, begins_with_year ? 1 : 2, begins_with_year ? 2 : 4)) return false;
+  if (text.empty()) return true;
+  const bool has_time = text.front() == ' ' || text.front() == 'T';
+  return has_time && text.find_first_not_of("0123456789:.,+-Zz TAPMapm") == text.npos &&
+         text.find(':') != text.npos;
+}
+
 Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
 
 }  // namespace
@@ -134,6 +161,11 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
                                 "; a quote encloses a field only if it is \" and stands directly "
                                 "behind the delimiter")));
     return found;
+  }
+  if (std::ranges::all_of(names, is_date)) {
+    found.push_back(warning(cat("each label is a date, such as ", quoted(names.front()),
+                                ", and becomes a class of its own; --label-column names the column "
+                                "of labels")));
   }
   if (std::ranges::all_of(names, is_share)) {
     found.push_back(warning(cat("labels such as ", quoted(names.front()),
@@ -221,6 +253,7 @@ void OddTexts::add(std::string_view text) {
   const bool is_bytes = inner.starts_with('b') && is_enclosed(inner.substr(1), "'\"");
   if (is_bytes) count(kBytes, inner);
   if (parse_real(inner)) count(kNumbers, inner);
+  if (is_date(inner)) count(kDates, inner);
   if (!are_texts_) return;
   const std::string_view formula = inner.substr(inner.starts_with('='));
   if (is_enclosed(formula, "'\"")) count(kQuotes, inner);
@@ -240,12 +273,13 @@ std::vector<Finding> OddTexts::findings(const std::string& column) const {
       "are enclosed in quotes that are read, too; a quote encloses a field only if it is \" and "
       "stands directly behind the delimiter",
       "are numbers; --text-column names the column of texts",
+      "are dates or times; --text-column names the column of texts",
       "are words that pandas takes for missing values, and are read as texts"};
   std::vector<Finding> findings;
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Found& found = found_[kind];
     // All texts of a file are written by one program, but some texts speak of HTML.
-    const bool is_of_all = kind == kBytes || kind == kQuotes || kind == kNumbers;
+    const bool is_of_all = kind == kBytes || kind == kQuotes || kind == kNumbers || kind == kDates;
     const bool are_many = is_of_all ? found.count == texts_ : found.count * 20 > texts_;
     if (found.count == 0 || !are_many || (is_of_all && texts_ < 3)) continue;
     findings.push_back({"",
@@ -322,6 +356,59 @@ std::vector<Finding> TotalRow::findings(std::string_view position) const {
                quoted(text_), label_.empty() ? "" : cat(", label ", quoted(label_)),
                "), and is read as a row; remove it if it does"),
            /*is_warning=*/true}};
+}
+
+namespace {
+
+constexpr size_t kFewScores = 10, kMostSources = 20;
+
+int quarter_octave(double size) { return static_cast<int>(std::floor(4 * std::log2(size))); }
+
+}  // namespace
+
+void ScoreScale::add(double score) {
+  ++count_;
+  const double size = std::abs(score);
+  largest_ = std::max(largest_, size);
+  if (size > 0) ++counts_[quarter_octave(size)];
+}
+
+void ScoreScale::add(const ScoreScale& other) {
+  for (const auto& [place, count] : other.counts_) counts_[place] += count;
+  count_ += other.count_;
+  largest_ = std::max(largest_, other.largest_);
+}
+
+bool ScoreScale::is_below(const ScoreScale& other) const {
+  if (count_ < kFewScores || other.count_ < kFewScores || largest_ == 0) return false;
+  if (largest_ * 3 > other.largest_) return false;
+  size_t above = 0;
+  for (auto at = other.counts_.upper_bound(quarter_octave(largest_)); at != other.counts_.end();
+       ++at) {
+    above += at->second;
+  }
+  return above * 3 >= other.count_;
+}
+
+void SourceScales::add(const std::optional<std::string>& source, double score) {
+  if (!source) return;
+  const auto found = scales_.find(*source);
+  if (found != scales_.end()) return found->second.add(score);
+  if (scales_.size() < kMostSources) scales_[*source].add(score);
+}
+
+std::vector<Finding> SourceScales::findings(const std::string& column) const {
+  for (const auto& [name, scale] : scales_) {
+    for (const auto& [other, other_scale] : scales_) {
+      if (!scale.is_below(other_scale)) continue;
+      return {warning(cat("the scores of ", quoted(name), " in column ", quoted(column),
+                          " go up to ", scale.largest(), ", and the scores of ", quoted(other),
+                          " up to ", other_scale.largest(),
+                          ", so they seem to be of different scales; write all of them in one "
+                          "scale"))};
+    }
+  }
+  return {};
 }
 
 }  // namespace berth

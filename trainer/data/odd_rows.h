@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ class OddTexts {
     kBytes,
     kQuotes,
     kNumbers,
+    kDates,
     kMissing,
     kKinds
   };
@@ -49,6 +51,36 @@ class OddTexts {
   const bool are_texts_;
   size_t texts_ = 0;
   std::array<Found, kKinds> found_{};
+};
+
+// How large the scores of some rows are, without their signs.
+class ScoreScale {
+ public:
+  void add(double score);
+  void add(const ScoreScale& other);
+  double largest() const { return largest_; }
+
+  // Whether these scores seem to be of another, smaller scale than `other`, as 0 to 1 beside 0 to
+  // 5: the largest one is at most a third of the largest one there, and at least a third of the
+  // scores there are larger. False where fewer than ten rows show it.
+  bool is_below(const ScoreScale& other) const;
+
+ private:
+  std::map<int, size_t> counts_;  // by quarters of an octave
+  size_t count_ = 0;
+  double largest_ = 0;
+};
+
+// Watches the scores of each source of the rows, which a column names. Not thread-safe.
+class SourceScales {
+ public:
+  void add(const std::optional<std::string>& source, double score);
+  // A warning where the scores of two sources seem to be of different scales. `column` has their
+  // names.
+  std::vector<Finding> findings(const std::string& column) const;
+
+ private:
+  std::map<std::string, ScoreScale> scales_;  // of at most kMostSources
 };
 
 // Watches for a last row that sums up the rows above it, as spreadsheets have it. Not thread-safe.

@@ -100,6 +100,9 @@ class TableExamples final : public ExampleReader {
     }
     std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
     std::ranges::move(total_.findings(position()), std::back_inserter(found));
+    if (columns_.source) {
+      std::ranges::move(scales_.findings(name(*columns_.source)), std::back_inserter(found));
+    }
     return found;
   }
 
@@ -227,6 +230,7 @@ class TableExamples final : public ExampleReader {
         const auto score = is_absent ? std::nullopt : number(column, form_.numbers);
         if (!score) labels_.refuse_missing(cells_, column, /*are_classes=*/false);
         example.score = static_cast<float>(*score);
+        if (columns_.source) scales_.add(plain_text(cells_[*columns_.source]), *score);
         return true;
       }
       case LabelKind::kSet:
@@ -244,11 +248,30 @@ class TableExamples final : public ExampleReader {
       case LabelKind::kSpan:
         example.answers =
             answers(columns_.answer_start ? paired_answers() : own_answers(text(column)));
+        if (!example.answers.empty() && has_no_answer()) {
+          throw Error(Code::kBadData,
+                      cat("has an answer, and column ", quoted(name(columns_.answerable->column)),
+                          " says that it has none"),
+                      "", "correct one of the two, or leave such rows out with --skip-bad-rows N");
+        }
         settle_answers(example, places_);
         return true;
       default:
         return labels_.read_class(cells_, labels, example);
     }
+  }
+
+  // Whether a column says that the question has no answer. Another value than true or false says
+  // nothing.
+  bool has_no_answer() const {
+    if (!columns_.answerable) return false;
+    const std::string said =
+        lower_ascii(trimmed(plain_text(cells_[columns_.answerable->column]).value_or("")));
+    const auto is_any = [&](std::initializer_list<std::string_view> words) {
+      return std::ranges::find(words, said) != words.end();
+    };
+    return columns_.answerable->is_negated ? is_any({"true", "1", "1.0", "yes"})
+                                           : is_any({"false", "0", "0.0", "no"});
   }
 
   [[noreturn]] static void refuse_answers(std::string_view text) {
@@ -296,6 +319,15 @@ class TableExamples final : public ExampleReader {
     std::vector<Answer> answers;
     const auto add = [&](const Json& words, const Json& start) {
       const bool has_place = start.is_number_integer() && start >= 0;
+      if (words.is_string() && start.is_number_integer() && !has_place &&
+          places_ != AnswerPlaces::kAny) {
+        throw Error(Code::kBadData,
+                    cat("answer ", answers.size(), " begins at ", to_text(start),
+                        ", so its place is not known"),
+                    "",
+                    "write where it begins, as context.find(text) of Python says, or leave such "
+                    "rows out with --skip-bad-rows N");
+      }
       if (!words.is_string() ||
           !(has_place || (start.is_null() && places_ == AnswerPlaces::kAny))) {
         throw Error(Code::kBadData, cat("answer ", answers.size(), " lacks its text or its start"));
@@ -347,6 +379,7 @@ class TableExamples final : public ExampleReader {
   size_t texts_ = 0, lists_ = 0;     // of a file without types
   OddTexts odd_texts_;
   TotalRow total_;
+  SourceScales scales_;
   size_t words_ = 0;
   std::string prefix_;  // of all words: "en:"; empty: they have none
 };

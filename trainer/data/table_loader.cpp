@@ -24,8 +24,6 @@ namespace {
 
 constexpr size_t kFewRows = 10;
 
-int quarter_octave(double size) { return static_cast<int>(std::floor(4 * std::log2(size))); }
-
 uint32_t checksum(const Example& example) {
   uint32_t sum = 0;
   for (const std::string& text : example.texts) {
@@ -40,30 +38,6 @@ uint32_t checksum(const Example& example) {
 }
 
 }  // namespace
-
-void ScoreScale::add(double score) {
-  ++count_;
-  const double size = std::abs(score);
-  largest_ = std::max(largest_, size);
-  if (size > 0) ++counts_[quarter_octave(size)];
-}
-
-void ScoreScale::add(const ScoreScale& other) {
-  for (const auto& [place, count] : other.counts_) counts_[place] += count;
-  count_ += other.count_;
-  largest_ = std::max(largest_, other.largest_);
-}
-
-bool ScoreScale::is_below(const ScoreScale& other) const {
-  if (count_ < kFewRows || other.count_ < kFewRows || largest_ == 0) return false;
-  if (largest_ * 3 > other.largest_) return false;
-  size_t above = 0;
-  for (auto at = other.counts_.upper_bound(quarter_octave(largest_)); at != other.counts_.end();
-       ++at) {
-    above += at->second;
-  }
-  return above * 3 >= other.count_;
-}
 
 void FileRows::begin_file() {
   for (const uint32_t place : own_) before_[place] = true;
@@ -164,9 +138,10 @@ std::vector<size_t> indices(const FoundColumns& found) {
   std::vector<size_t> columns = found.labels;
   columns.push_back(found.text);
   for (const auto& column :
-       {found.text_pair, found.id, found.weight, found.answer_start, found.answer}) {
+       {found.text_pair, found.id, found.weight, found.answer_start, found.answer, found.source}) {
     if (column) columns.push_back(*column);
   }
+  if (found.answerable) columns.push_back(found.answerable->column);
   columns.insert(columns.end(), found.negatives.begin(), found.negatives.end());
   return columns;
 }
@@ -193,6 +168,36 @@ bool TableLoader::becomes_unlabelled(std::span<const Column> columns) const {
   const ColumnChoice& choice = rules_.columns;
   return choice.label.empty() &&
          find_columns(columns, choice, LabelNeed::kIfPresent, *rules_.task).labels.empty();
+}
+
+// Throws kBadData where the words are tags and the tags are words.
+void TableLoader::require_words(const PeekedRows& rows, const FoundColumns& found) const {
+  if (traits(*rules_.task).inputs != InputKind::kWords || found.labels.size() != 1) return;
+  constexpr size_t kFewWords = 20;
+  struct Seen {
+    size_t words = 0, tags = 0, entities = 0;
+  };
+  const auto look = [&](size_t column) {
+    Seen seen;
+    for (const Row& row : rows.peeked()) {
+      const std::string cell = plain_text(row[column]).value_or("");
+      for (const std::string& word : parse_text_list(cell).value_or(parted(cell, " \t"))) {
+        ++seen.words;
+        seen.entities += is_entity_tag(word);
+        seen.tags += word == "O" || is_entity_tag(word);
+      }
+    }
+    return seen;
+  };
+  const Seen words = look(found.text), tags = look(found.labels[0]);
+  const bool is_swapped = words.words >= kFewWords && words.tags == words.words &&
+                          words.entities > 0 && tags.tags * 2 < tags.words;
+  if (!is_swapped) return;
+  const std::string& text = rows.columns()[found.text].name;
+  const std::string& label = rows.columns()[found.labels[0]].name;
+  throw Error(Code::kBadData,
+              cat("column ", quoted(text), " holds tags, and column ", quoted(label), " the words"),
+              "", cat("give --text-column ", label, " --label-column ", text));
 }
 
 // Says which columns are read where a model was trained on others.
@@ -460,6 +465,8 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   if (rules_.need == LabelNeed::kIgnored) {
     columns.labels.clear();
     columns.weight.reset();
+    columns.answerable.reset();
+    columns.source.reset();
   }
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
@@ -485,6 +492,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
     rows = peeked.get();
   }
   if (peeked && lacks_labels(*peeked, columns)) columns.labels.clear();
+  if (peeked) require_words(*peeked, columns);
   rows->select(indices(columns));
   if (is_first && !columns.labels.empty() && has_label_forms(*rules_.task)) {
     if (!peeked) peeked = std::make_unique<PeekedRows>(std::move(source));

@@ -19,6 +19,7 @@
 #include "trainer/data/example_table.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/data/label_form.h"
+#include "trainer/data/odd_rows.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -71,28 +72,11 @@ class PeekedRows final : public RowReader {
   std::optional<Error> failure_;
 };
 
-// How large the scores of some rows are, without their signs.
-class ScoreScale {
- public:
-  void add(double score);
-  void add(const ScoreScale& other);
-  double largest() const { return largest_; }
-
-  // Whether these scores seem to be of another, smaller scale than `other`, as 0 to 1 beside 0 to
-  // 5: the largest one is at most a third of the largest one there, and at least a third of the
-  // scores there are larger. False where fewer than ten rows show it.
-  bool is_below(const ScoreScale& other) const;
-
- private:
-  std::map<int, size_t> counts_;  // by quarters of an octave
-  size_t count_ = 0;
-  double largest_ = 0;
-};
-
 // Compares the rows of one file with the rows of the files before it. Not thread-safe.
 class FileRows {
  public:
   // Called before the first row, if a table has several files.
+  bool are_several() const { return !before_.empty(); }
   void expect_several() { before_.resize(size_t{1} << kBitsOfPlace); }
   // Later rows belong to another file.
   void begin_file();
@@ -174,6 +158,7 @@ class TableLoader {
 
   // Called before the rows of each file, of which there are several or one.
   void begin_file(bool is_one_of_several);
+  bool has_several_files() const { return file_rows_.are_several(); }
   const FileRows& file_rows() const { return file_rows_; }  // since begin_file()
 
   // Called before append_rows() for a file of words. Its columns are the words and the tags,
@@ -204,6 +189,7 @@ class TableLoader {
   void say_other_columns(const ColumnChoice& read);
   void say_unlabelled(std::span<const Column> columns);
   void say_unread(std::span<const Column> columns, const FoundColumns& found);
+  void require_words(const PeekedRows& rows, const FoundColumns& found) const;
   bool lacks_labels(const PeekedRows& rows, const FoundColumns& found) const;
   // How the labels of the first file are written, unless the rules say it.
   void find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given);

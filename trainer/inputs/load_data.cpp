@@ -99,6 +99,10 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   // All of what follows looks at UTF-8.
   if (holds_text(name)) content = as_utf8(std::move(content), request.form.encoding);
   auto peeked = std::make_unique<PeekedSource>(std::move(content), kBeginning);
+  if (peeked->beginning().empty() &&
+      table.has_several_files()) {  // a part that Spark had no row for
+    return table.add_findings({{"", cat("file ", place, " is empty, and adds no rows")}});
+  }
   if (holds_squad(name, peeked->beginning(), request.rules)) {
     return table.append_squad(std::move(peeked));
   }

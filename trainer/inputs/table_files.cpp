@@ -17,6 +17,7 @@
 #include "storage/formats/row_reader.h"
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
+#include "storage/formats/utf8.h"
 #include "storage/whole_file.h"
 #include "trainer/data/label_dictionary.h"
 #include "trainer/inputs/parameter_files.h"
@@ -140,7 +141,8 @@ void refuse_copies(const std::vector<Uri>& files, const Uri& folder) {
 
 namespace {
 
-// "a b" of "a%20b". A malformed escape stays as it is.
+// "a b" of "a%20b". A malformed escape stays as it is, and so does a text whose escapes are not
+// UTF-8.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -151,7 +153,7 @@ std::string unescaped(std::string_view text) {
     plain += is_escape ? static_cast<char>(value) : text[i];
     i += is_escape ? 2 : 0;
   }
-  return plain;
+  return find_invalid_utf8(plain) ? std::string(text) : plain;
 }
 
 class FolderColumns final : public RowReader {

@@ -302,6 +302,7 @@ void set_type(TypeId id, const std::optional<FlatTable>& type, Field& field) {
     case TypeId::kInterval:
       return set_interval(*type, field);
     case TypeId::kDuration:
+      field.unreadable = "durations";
       return set_integer(8, true, Meaning::kInteger, field);
     case TypeId::kFixedSizeBinary:
       return set_fixed_bytes(*type, field);

@@ -47,17 +47,31 @@ std::map<std::string, std::vector<std::string>> class_names(const std::string& h
   return result;
 }
 
-std::vector<std::string> categorical_columns(const std::string& pandas) {
+namespace {
+
+// The names of the columns whose member `key` begins with `type`.
+std::vector<std::string> columns_of(const std::string& pandas, const char* key,
+                                    std::string_view type) {
   std::vector<std::string> names;
   const Json metadata = parse_json(pandas);
   const Json* columns = JsonObject(&metadata).list("columns");
   if (columns == nullptr) return names;
   for (const Json& column : *columns) {
     const JsonObject members(&column);
-    if (members.text("pandas_type") != "categorical") continue;
+    if (!members.text(key).value_or("").starts_with(type)) continue;
     if (auto name = members.text("name")) names.push_back(*std::move(name));
   }
   return names;
+}
+
+}  // namespace
+
+std::vector<std::string> categorical_columns(const std::string& pandas) {
+  return columns_of(pandas, "pandas_type", "categorical");
+}
+
+std::vector<std::string> duration_columns(const std::string& pandas) {
+  return columns_of(pandas, "numpy_type", "timedelta64");
 }
 
 bool is_pandas_index(std::string_view name) { return name.starts_with("__index_level_"); }

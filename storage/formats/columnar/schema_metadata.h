@@ -21,6 +21,10 @@ std::map<std::string, std::vector<std::string>> class_names(const std::string& h
 // nothing. Text that is not of pandas' form gives no names.
 std::vector<std::string> categorical_columns(const std::string& pandas);
 
+// The names of the columns that pandas wrote from durations (timedelta64), by the same metadata. In
+// Parquet such a column is one of integers.
+std::vector<std::string> duration_columns(const std::string& pandas);
+
 // Whether the column is an index without a name, which pandas keeps beside the table's columns.
 bool is_pandas_index(std::string_view name);
 

@@ -391,6 +391,10 @@ class ParquetReader final : public RowReader {
       assemblies_.emplace_back(node, std::move(names[name]));
     }
     if (columns_.empty()) throw Error(Code::kBadData, "has no columns");
+    for (const std::string& name : duration_columns(metadata_.pandas)) {
+      const auto column = std::ranges::find(columns_, name, &Column::name);
+      if (column != columns_.end()) column->unreadable = "durations";
+    }
     for (const std::string& name : categorical_columns(metadata_.pandas)) find_categories(name);
     is_selected_.assign(columns_.size(), true);
   }

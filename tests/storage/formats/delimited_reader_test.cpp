@@ -124,6 +124,9 @@ TEST(CsvReader, AQuoteThatSwallowsRowsIsNamedWhereItOpens) {
 TEST(CsvReader, TextBehindAClosingQuoteIsBadData) {
   EXPECT_THAT([] { rows_of("a\n\"x\"y\n"); },
               ThrowsCode(Code::kBadData, "line 2: text follows the closing quote at byte 3"));
+  // As Spark and R write quotes.
+  EXPECT_THAT([] { rows_of("a\n\"x \\\"y\\\" z\"\n"); },
+              ThrowsCode(Code::kBadData, "is doubled and not written \\\""));
 }
 
 TEST(CsvReader, BlanksAroundAColumnsNameAreRemoved) {

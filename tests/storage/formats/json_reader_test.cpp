@@ -145,7 +145,7 @@ TEST(JsonReader, ErrorsNameTheElement) {
 
 TEST(JsonReader, ColumnsOfUnequalLengthAreBadData) {
   EXPECT_THAT([] { make_json_reader(source_of(R"({"a":[1,2],"b":[1]})")); },
-              ThrowsCode(Code::kBadData, "column \"b\" has 1 cells, the first column 2"));
+              ThrowsCode(Code::kBadData, "column \"b\" has 1 cell, and column \"a\" has 2"));
   EXPECT_THAT(
       [] { read_rows(*make_json_reader(source_of(R"({"columns":["a"],"data":[[1],[1,2]]})"))); },
       ThrowsCode(Code::kBadData, "row 1: has 2 cells for 1 columns"));

@@ -31,16 +31,46 @@ TEST(OddTexts, AreNamedByWhatAProgramHasLeftInThem) {
   EXPECT_THAT(says({"=\"a\"", "=\"b\"", "=\"c\""}), HasSubstr("enclosed in quotes"));
   EXPECT_THAT(says({"1", "2.5", "3"}, /*are_texts=*/false), HasSubstr("--text-column names"));
   EXPECT_THAT(says({"None", "a"}), HasSubstr("missing values"));
+  EXPECT_THAT(says({"2024-01-31", "1/2/24", "31.1.2024 12:30"}), HasSubstr("are dates or times"));
+  EXPECT_THAT(says({"2024-01-31T12:30:00.5Z", "2024/1/31", "2024-01-31 00:00:00"},
+                   /*are_texts=*/false),
+              HasSubstr("are dates or times"));
 }
 
 TEST(OddTexts, AreFewOrNone) {
   EXPECT_EQ(says({"R&D", "a & b;", "&#x;", "S\xC3\xA3o", "\xC3\x82ge", "\\under", "\\u00"}), "");
   EXPECT_EQ(says({"'a'", "b", "'c'"}), "");
+  EXPECT_EQ(says({"2024-01-31", "2024-01-32", "a day"}), "");
+  EXPECT_EQ(says({"1-2", "3-4-5-6", "1/2", "2024-", "12:30", "2024-01-31 it rained"}), "");
   EXPECT_EQ(says({"'a'", "'b'", "'c'", "None"}, /*are_texts=*/false), "");
   std::vector<std::string> many(30, "plain");
   many.push_back("&amp;");
   EXPECT_EQ(says(many), "");
   EXPECT_EQ(says({}), "");
+}
+
+TEST(Labels, ThatAreDatesAreNamed) {
+  const auto found = look_at_names({"2024-01-31", "2024-02-29"}, LabelKind::kClass);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].text, HasSubstr("each label is a date, such as \"2024-01-31\""));
+  EXPECT_TRUE(look_at_names({"2024-01-31", "later"}, LabelKind::kClass).empty());
+}
+
+TEST(SourceScales, SourcesOfAnotherScaleAreNamed) {
+  SourceScales scales;
+  for (int i = 0; i < 20; ++i) {
+    scales.add("sts", 0.25 * i);
+    scales.add("sick", 0.2 * i);
+    scales.add("quora", 0.05 * i);
+    scales.add(std::nullopt, 100.0 * i);
+  }
+  const auto found = scales.findings("origin");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].text, HasSubstr("the scores of \"quora\" in column \"origin\" go up to "
+                                       "0.95, and the scores of \"sick\" up to 3.8"));
+  SourceScales alike;
+  for (int i = 0; i < 20; ++i) alike.add(i % 2 == 0 ? "a" : "b", 0.25 * i);
+  EXPECT_TRUE(alike.findings("origin").empty());
 }
 
 // What is found after a row for each of the labels, which are numbers, and one for the last row.

@@ -143,6 +143,62 @@ TEST(Tasks, AnswersAreOffsetsAndTexts) {
   }
 }
 
+TEST(Tasks, AnAnswerWithoutAPlaceIsNamed) {
+  EXPECT_THAT(
+      [] {
+        one(Task::kQuestionAnswering, {{"question", {}}, {"context", {}}, {"answers", {}}},
+            {text_cell("w"), text_cell("c"),
+             text_cell(R"({"text": ["c"], "answer_start": [-1]})")});
+      },
+      ThrowsCode(Code::kBadData, "row 0: answer 0 begins at -1, so its place is not known"));
+}
+
+TEST(Tasks, AQuestionMayNotHaveAnAnswerAndHaveNone) {
+  const auto read = [](const char* name, const Cell& cell, const char* answers) {
+    return one(Task::kQuestionAnswering,
+               {{"question", {}}, {"context", {}}, {"answers", {}}, {name, {}}},
+               {text_cell("who?"), text_cell("it was me"), text_cell(answers), cell});
+  };
+  constexpr const char* kMe = R"({"text": ["me"], "answer_start": [7]})";
+  constexpr const char* kNobody = R"({"text": [], "answer_start": []})";
+  for (const auto& [name, says_none, says_one] :
+       {std::tuple("is_impossible", "True", "False"), std::tuple("has_answer", "false", "true"),
+        std::tuple("answerable", "0", "1"), std::tuple("no_answer", "1.0", "no")}) {
+    EXPECT_THAT([&] { read(name, text_cell(says_none), kMe); },
+                ThrowsCode(Code::kBadData, "says that it has none"))
+        << name;
+    EXPECT_EQ(read(name, text_cell(says_one), kMe).answers.size(), 1u) << name;
+    EXPECT_EQ(read(name, text_cell(says_none), kNobody).answers.size(), 0u) << name;
+    EXPECT_EQ(read(name, text_cell("perhaps"), kMe).answers.size(), 1u) << name;
+    EXPECT_EQ(read(name, Cell(), kMe).answers.size(), 1u) << name;
+  }
+}
+
+TEST(Tasks, WordsAndTagsMayNotChangePlaces) {
+  const auto load = [](const char* words, const char* tags) {
+    TableLoader loader({.task = Task::kTokenClassification});
+    std::vector<Row> rows(5, Row{text_cell(words), text_cell(tags)});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        std::vector<Column>{{"tokens", {}}, {"ner_tags", {}}}, std::move(rows)));
+    return loader.finish()->rows();
+  };
+  EXPECT_THAT(
+      [&] { load(R"(["O", "B-PER", "I-PER", "O"])", R"(["said", "Ada", "Byron", "then"])"); },
+      ThrowsCode(Code::kBadData,
+                 "column \"tokens\" holds tags, and column \"ner_tags\" the words"));
+  EXPECT_EQ(load("said Ada Byron then", "O B-PER I-PER O"), 5u);
+  EXPECT_EQ(load("O O O O", "O B-PER I-PER O"), 5u);  // a letter is a word
+}
+
+TEST(Tasks, RecordsOfArgillaAreNamed) {
+  EXPECT_THAT(
+      [] {
+        one(kDefaultTask, {{"id", {}}, {"fields", {}}, {"responses", {}}},
+            {text_cell("1"), text_cell("{}"), text_cell("[]")});
+      },
+      ThrowsCode(Code::kBadData, "are records of Argilla"));
+}
+
 TEST(Tasks, AnAnswerMayBeAloneAndNeedsNoPlaceInAnEvaluation) {
   const std::vector<Column> columns = {{"question", {}}, {"context", {}}, {"answer", {}}};
   const auto read = [&](const std::string& answer, AnswerPlaces places) {

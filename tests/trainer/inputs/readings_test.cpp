@@ -10,6 +10,7 @@
 #include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
+#include "tests/support/throws_code.h"
 #include "trainer/inputs/load_data.h"
 
 namespace berth {
@@ -65,6 +66,13 @@ TEST_P(Readings, AreThoseOfTheOtherProgram) {
   if (!recorded.scores.is_null()) {
     EXPECT_EQ(to_text(scores), to_text(recorded.scores));
   }
+}
+
+TEST(ReadingsTest, DurationsInParquetAreRefused) {
+  const auto storage = make_local_storage();
+  EXPECT_THAT(
+      [&] { load_table(*storage, {.role = "train", .path = folder() + "durations.parquet"}); },
+      ThrowsCode(Code::kBadData, "column \"label\" holds durations"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Readings, testing::ValuesIn(recorded_readings()),

@@ -86,6 +86,21 @@ TEST_F(TableFilesTest, FoldersOfOtherLayoutsAreNamed) {
               ThrowsCode(Code::kBadData, "a folder for each class (\"neg\", \"pos\")"));
 }
 
+TEST_F(TableFilesTest, AnEmptyPartIsLeftOutBesideOthers) {
+  put("parts/part-0.csv", "text,label\nx,a\ny,b\n");
+  put("parts/part-1.csv", "");
+  put("parts/part-2.csv", "text,label\nz,a\n");
+  const LoadedTable loaded = load("parts");
+  EXPECT_EQ(loaded.table->rows(), 3u);
+  EXPECT_EQ(loaded.sources.size(), 3u);
+  EXPECT_THAT(loaded.findings.at(0).text, testing::HasSubstr("part-1.csv is empty"));
+  put("alone/part-0.csv", "");
+  EXPECT_THAT([&] { load("alone"); }, ThrowsCode(Code::kBadData, "is empty"));
+  put("nothing/a.csv", "");
+  put("nothing/b.csv", "");
+  EXPECT_THAT([&] { load("nothing"); }, ThrowsCode(Code::kBadData, "has no rows"));
+}
+
 TEST_F(TableFilesTest, FoldersNamesAreColumnsOfPartitionedTables) {
   for (const char* label : {"a%20b", "c"}) {
     put(std::string("parted/label=") + label + "/part-0.csv", "text,n\nx,1\ny,2\n");
@@ -97,6 +112,10 @@ TEST_F(TableFilesTest, FoldersNamesAreColumnsOfPartitionedTables) {
   EXPECT_EQ(load("parted/label=*/*.csv").table->rows(), 4u);
   EXPECT_THAT([&] { load("parted/label=c/part-0.csv"); },
               ThrowsCode(Code::kBadData, "no column has a usual name for labels"));
+  for (const char* label : {"%ff", "caf%C3%A9"}) {  // the first one is not UTF-8
+    put(std::string("escaped/label=") + label + "/part-0.csv", "text,n\nx,1\ny,2\n");
+  }
+  EXPECT_THAT(load("escaped").table->labels.names(), ElementsAre("%ff", "café"));
   // A column of the file outranks the folder, and nobody asks for the other one.
   put("dated/day=1/a.csv");
   EXPECT_TRUE(load("dated").findings.empty());

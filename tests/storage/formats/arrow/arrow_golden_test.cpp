@@ -26,7 +26,8 @@ TEST(ArrowGolden, ColumnsWhoseValuesHaveNoFormAsCellsSayWhatTheyHold) {
     if (!column.unreadable.empty()) unreadable[column.name] = column.unreadable;
   }
   EXPECT_THAT(unreadable,
-              testing::UnorderedElementsAre(testing::Pair("interval", "intervals"),
+              testing::UnorderedElementsAre(testing::Pair("duration", "durations"),
+                                            testing::Pair("interval", "intervals"),
                                             testing::Pair("union", "unions"),
                                             testing::Pair("runs", "run-end encoded values")));
 }
