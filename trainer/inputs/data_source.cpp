@@ -6,6 +6,7 @@
 #include "storage/archive.h"
 #include "storage/archived_storage.h"
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/formats/row_readers.h"
@@ -35,7 +36,38 @@ bool holds_rows(std::string_view file_name) {
          names_token_shard(plain);
 }
 
+// The compression that the first bytes of a file show.
+Compression compression_in(std::string_view beginning) {
+  using namespace std::string_view_literals;
+  if (beginning.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;
+  if (beginning.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::kZstd;
+  if (beginning.starts_with("\xFD"
+                            "7zXZ\0"sv)) {
+    return Compression::kXz;
+  }
+  const bool is_bzip2 = beginning.starts_with("BZh") && beginning.substr(0, 10).ends_with("1AY&SY");
+  return is_bzip2 ? Compression::kBzip2 : Compression::kNone;
+}
+
 }  // namespace
+
+std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, const Uri& file) {
+  const std::string name = file.file_name();
+  if (const Compression named = compression_of(name); named != Compression::kNone) {
+    return decompress(std::move(stored), named);
+  }
+  auto peeked = std::make_unique<PeekedSource>(std::move(stored), 128);
+  if (peeked->beginning().starts_with("version https://git-lfs.github.com/spec/")) {
+    throw Error(Code::kBadData, "is a pointer of Git LFS, not the file itself", "",
+                "run git lfs pull");
+  }
+  const Compression shown = is_table(name) || names_text_lines(name)
+                                ? compression_in(peeked->beginning())
+                                : Compression::kNone;
+  if (shown == Compression::kNone) return peeked;
+  log_info(cat(file.to_string(), ": is compressed, although its name does not say so"));
+  return decompress(std::move(peeked), shown);
+}
 
 bool DataSource::is_archived() const {
   const std::lock_guard lock(mutex_);
@@ -126,7 +158,7 @@ std::unique_ptr<ByteSource> DataSource::open_stored(const Uri& file) const {
 }
 
 std::unique_ptr<ByteSource> DataSource::open(const Uri& file) const {
-  return decompress(open_stored(file), compression_of(file.file_name()));
+  return plain_content(open_stored(file), file);
 }
 
 std::unique_ptr<RowReader> DataSource::open_table(const Uri& file, TextForm form) const {

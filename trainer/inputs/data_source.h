@@ -52,8 +52,8 @@ class DataSource {
   std::vector<Uri> text_files(
       const std::function<bool(std::string_view file_name)>& is_wanted) const;
 
-  // Opens one of the files. open_stored() returns the bytes as they are stored, and open() the
-  // bytes decompressed as the name says.
+  // Opens one of the files. open_stored() returns the bytes as they are stored, and open() what
+  // plain_content() makes of them.
   std::unique_ptr<ByteSource> open_stored(const Uri& file) const;
   std::unique_ptr<ByteSource> open(const Uri& file) const;
 
@@ -75,6 +75,10 @@ class DataSource {
   mutable std::optional<std::optional<SplitFolder>> splits_;
   mutable std::map<std::string, std::vector<Uri>> files_;  // by role
 };
+
+// The bytes of a file that may be compressed, as its name says, or its first bytes where the name
+// of a table or a text says nothing. Throws kBadData for a pointer of Git LFS.
+std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, const Uri& file);
 
 // The data paths of a job, each one a DataSource. All phases of a job that read data share it. A
 // Storage converts to it, for a caller that shares nothing. Thread-safe. Borrows the storage.

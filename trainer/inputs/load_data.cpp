@@ -156,38 +156,6 @@ void require_same_again(Storage& storage, const Uri& file, const Checksum& read)
               "start again");
 }
 
-// The compression that the first bytes of a file show.
-Compression compression_in(std::string_view beginning) {
-  using namespace std::string_view_literals;
-  if (beginning.starts_with("\x1F\x8B\x08"sv)) return Compression::kGzip;
-  if (beginning.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::kZstd;
-  if (beginning.starts_with("\xFD"
-                            "7zXZ\0"sv)) {
-    return Compression::kXz;
-  }
-  const bool is_bzip2 = beginning.starts_with("BZh") && beginning.substr(0, 10).ends_with("1AY&SY");
-  return is_bzip2 ? Compression::kBzip2 : Compression::kNone;
-}
-
-// The bytes of a file that may be compressed, as its name says, or its first bytes where the name
-// says nothing.
-std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, const Uri& file) {
-  const std::string name = file.file_name();
-  if (const Compression named = compression_of(name); named != Compression::kNone) {
-    return decompress(std::move(stored), named);
-  }
-  auto peeked = std::make_unique<PeekedSource>(std::move(stored), 128);
-  if (peeked->beginning().starts_with("version https://git-lfs.github.com/spec/")) {
-    throw Error(Code::kBadData, "is a pointer of Git LFS, not the file itself", "",
-                "run git lfs pull");
-  }
-  const Compression shown =
-      is_table(name) ? compression_in(peeked->beginning()) : Compression::kNone;
-  if (shown == Compression::kNone) return peeked;
-  log_info(cat(file.to_string(), ": is compressed, although its name does not say so"));
-  return decompress(std::move(peeked), shown);
-}
-
 // Lets `use` read the plain bytes of a file, and returns the checksum of the file. It covers the
 // whole file: also bytes that a reader reads in another order or not at all, such as bytes after
 // the end of a pickle. Errors name the file.

@@ -149,6 +149,16 @@ TEST_F(TextRowsTest, MalformedRowsAreLeftOutUpToALimit) {
               ThrowsCode(Code::kBadData, "a.jsonl: line 4"));
 }
 
+// As in a training, which looks at the bytes, too.
+TEST_F(TextRowsTest, CompressedFilesMayHaveAnyName) {
+  put("d/a.txt", gzipped("one\n"));
+  put("d/b.jsonl", gzipped("{\"text\": \"two\"}\n"));
+  put("d/c", gzipped("three\n"));
+  EXPECT_THAT(read("d"), ElementsAre("1:one", "1:two", "1:three"));
+  put("pointer.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  EXPECT_THAT([&] { read("pointer.txt"); }, ThrowsCode(Code::kBadData, "git lfs pull"));
+}
+
 TEST_F(TextRowsTest, RecordsOfTokensAreRefused) {
   put("a.tfrecord", "ids");
   EXPECT_THAT([&] { read("a.tfrecord"); }, ThrowsCode(Code::kBadData, "token ids"));
