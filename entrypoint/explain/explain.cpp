@@ -125,9 +125,9 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 13> kVerbsOfSentences = {
-        "holds",   "is",    "are",     "has",   "names",  "takes", "leaves",
-        "divides", "joins", "changes", "makes", "counts", "needs"};
+    constexpr std::array<std::string_view, 15> kVerbsOfSentences = {
+        "holds", "is",      "are",   "has",    "names", "takes", "leaves", "divides",
+        "joins", "changes", "makes", "counts", "needs", "does",  "gives"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
@@ -440,6 +440,10 @@ void read_program(const ExplainOptions& options, Launch& launch) {
                                               typed.value("model").value_or(""));
   if (!job) return;
   launch.script = job->script;
+  if (job->device != AskedDevice::kNotSaid) {
+    launch.device = job->device;
+    launch.visible = job->visible;
+  }
   for (Remark& remark : job->remarks) {
     if (!is_answered(remark, launch.flags)) launch.remarks.push_back(std::move(remark));
   }

@@ -164,11 +164,51 @@ constexpr OwnCall kOwnCode[] = {
      "divides the rows by chance; --validation-split divides them in berth, "
      "but not into the same halves"},
     {"shard", "takes a part of the rows; write them into a file and name it"},
+    {"take", "takes a part of the rows; write them into a file and name it"},
+    {"skip", "takes a part of the rows; write them into a file and name it"},
+    {"align_labels_with_mapping",
+     "gives the labels other numbers; --label-names names the labels in their order"},
     {"concatenate_datasets", "joins data sets; write the rows into a file and name it", false},
     {"interleave_datasets", "joins data sets; write the rows into a file and name it", false},
     {"sample_dataset", "takes a part of the rows; write them into a file and name it", false},
     {"add_tokens", "changes the vocabulary; save the tokenizer and the model, and name its folder"},
 };
+
+// Whether a function with these calls does nothing to a row but to tokenize it, and to give words
+// or answers their tokens.
+bool only_tokenizes(const std::vector<std::string>& calls) {
+  constexpr std::string_view kHelpers[] = {
+      "append", "copy",     "dict",  "enumerate",    "extend", "get",    "index",
+      "int",    "items",    "keys",  "len",          "list",   "max",    "min",
+      "pop",    "print",    "range", "sequence_ids", "set",    "tolist", "tuple",
+      "values", "word_ids", "zip",   "lstrip",       "strip",  "sum",    "chain"};
+  if (calls.size() >= kMostInner) return false;
+  const auto is_tokenizer = [](std::string_view name) {
+    const std::string last = lower_ascii(last_name(name));
+    return last.find("token") != last.npos || last == "encode_plus" || last == "batch_encode_plus";
+  };
+  return std::ranges::any_of(calls, is_tokenizer) &&
+         std::ranges::all_of(calls, [&](const std::string& name) {
+           return is_tokenizer(name) || is_one_of(kHelpers, last_name(name));
+         });
+}
+
+// Refuses a call of dataset.map() whose function changes texts or labels, or is not in the program.
+void check_map(const PythonProgram& program, const PythonCall& call, Launch& launch) {
+  const PythonValue* function = call.find("function");
+  if (!call.positional.empty()) function = &call.positional[0];
+  const std::string name = function == nullptr ? std::string() : function->name;
+  const auto body = program.bodies.find(name);
+  // Functions that cut joined texts into blocks; see PythonJob::read_length().
+  if (name.find("group") != name.npos || name.find("chunk") != name.npos) return;
+  const bool is_plain = call.has_lambda
+                            ? only_tokenizes(call.inner)
+                            : body != program.bodies.end() && only_tokenizes(body->second);
+  if (is_plain) return;
+  launch.refuse(cat("map (line ", call.line, ")"),
+                "does more with the rows than to tokenize them, or does what berth cannot see; "
+                "write the rows that it makes into a file and name that with --train-data-file");
+}
 
 void refuse_frozen(Launch& launch) {
   launch.refuse("requires_grad",
@@ -239,6 +279,9 @@ void read_own_code(const PythonProgram& program, bool is_similarity, Launch& lau
       if (name == row.name && (!row.is_method || call.name.find('.') != std::string::npos)) {
         launch.refuse(cat(name, " (line ", call.line, ")"), row.text);
       }
+    }
+    if (name == "map" && call.name.find('.') != std::string::npos) {
+      check_map(program, call, launch);
     }
     if (call.find("optimizers") != nullptr) {
       launch.refuse("optimizers",
@@ -320,12 +363,22 @@ constexpr std::array<std::string_view, 24> kPlainKeywords = {"pretrained_model_n
                                                              "labels",
                                                              "device_map"};
 
+// Data sets that load_dataset() loads only by the name of a configuration.
+constexpr std::array<std::string_view, 12> kSeveral = {
+    "glue", "super_glue", "xtreme", "tweet_eval", "wikitext", "wikipedia",
+    "c4",   "oscar",      "mc4",    "xnli",       "cc100",    "amazon_reviews_multi"};
+
 class PythonJob {
  public:
   PythonJob(const PythonProgram& program, std::string model)
       : program_(program), splits_(program.subscripts), model_(std::move(model)) {}
 
   std::optional<Launch> find() {
+    const PythonCall* estimator = find_last("HuggingFace");
+    if (estimator != nullptr && estimator->find("entry_point") != nullptr) {
+      read_estimator(*estimator);
+      return std::move(launch_);
+    }
     arguments_ = find_last("TrainingArguments");
     const PythonCall* sentences = find_last("SentenceTransformerTrainingArguments");
     const PythonCall* fit = find_fit();
@@ -346,6 +399,49 @@ class PythonJob {
   }
 
  private:
+  // HuggingFace(entry_point="run_glue.py", hyperparameters={...}) of sagemaker, which starts the
+  // script elsewhere, with these flags.
+  void read_estimator(const PythonCall& estimator) {
+    const auto text = [&](std::string_view keyword) {
+      const PythonValue* value = estimator.find(keyword);
+      return value == nullptr ? std::string() : value->text;
+    };
+    launch_.script = last_part(text("entry_point"));
+    const PythonValue* flags = estimator.find("hyperparameters");
+    if (flags == nullptr || flags->kind != PythonValue::Kind::kMapping) {
+      launch_.refuse("hyperparameters", "are computed in the program; add them as flags");
+    } else {
+      for (size_t i = 0; i < flags->items.size(); ++i) {
+        launch_.add_flag(flags->keys[i], joined(flags->items[i]));
+      }
+    }
+    take_machine(text("instance_type"), text("instance_count"));
+    const PythonCall* fit = find_last("fit");
+    if (fit != nullptr && !(fit->positional.empty() && fit->keywords.empty())) {
+      launch_.refuse(cat("fit (line ", fit->line, ")"),
+                     "names data that SageMaker puts into its channels; name the rows with "
+                     "--train-data-file and --eval-data-file");
+    }
+  }
+
+  void take_machine(const std::string& type, const std::string& count) {
+    constexpr std::string_view kOneGpu[] = {
+        "ml.p3.2xlarge", "ml.g4dn.xlarge",  "ml.g4dn.2xlarge", "ml.g4dn.4xlarge", "ml.g4dn.8xlarge",
+        "ml.g5.xlarge",  "ml.g5.2xlarge",   "ml.g5.4xlarge",   "ml.g5.8xlarge",   "ml.g5.16xlarge",
+        "ml.g6.xlarge",  "ml.g6.2xlarge",   "ml.g6.4xlarge",   "ml.g6.8xlarge",   "ml.g6.16xlarge",
+        "ml.p2.xlarge",  "ml.g4dn.16xlarge"};
+    if (count != "1") {
+      launch_.refuse("instance_count",
+                     "is not 1 in the program; docs/workers.md says how several machines train");
+    }
+    const bool has_gpus = type.starts_with("ml.p") || type.starts_with("ml.g");
+    if (type.empty()) {
+      launch_.refuse("instance_type", "is computed; say by --device what the job trains on");
+    }
+    launch_.device = has_gpus ? AskedDevice::kGpu : AskedDevice::kCpu;
+    if (has_gpus) launch_.visible = is_one_of(kOneGpu, type) ? "1" : "all";
+  }
+
   // A program that makes arguments twice trains with the last ones.
   const PythonCall* find_last(std::string_view name) const {
     const PythonCall* last = nullptr;
@@ -470,6 +566,9 @@ class PythonJob {
       load = &call;
       check_rows(call);
     }
+    if (load == nullptr) {
+      if (const PythonCall* saved = find_last("load_from_disk")) return name_saved(*saved);
+    }
     if (load == nullptr || load->positional.empty() ||
         load->positional[0].kind != PythonValue::Kind::kText) {
       return launch_.refuse("the data",
@@ -486,8 +585,33 @@ class PythonJob {
                               "with --train-data-file");
       }
       launch_.add_flag("dataset_config_name", config->text);
+    } else if (is_one_of(kSeveral, last_part(name))) {
+      launch_.refuse("the data set " + name,
+                     "has several configurations, and the program names none; give "
+                     "--train-data-file hf://datasets/ORGANIZATION/NAME/CONFIGURATION");
     }
-    if (evaluates()) check_split(find_hub_data_set(name, "").splits);
+    if (!evaluates()) return;
+    check_split(find_hub_data_set(name, "").splits);
+    const bool names_other = std::ranges::any_of(splits_, [](const std::string& text) {
+      return text.find("test") != text.npos || text.find("val") != text.npos ||
+             text.find("dev") != text.npos || text.find("eval") != text.npos;
+    });
+    if (!splits_.empty() && !names_other) {
+      launch_.refuse("the rows to evaluate on",
+                     "are those of the split train, or are computed in the program; name them with "
+                     "--eval-data-file");
+    }
+  }
+
+  // A folder that save_to_disk() wrote, which berth reads.
+  void name_saved(const PythonCall& call) {
+    if (call.positional.empty() || call.positional[0].kind != PythonValue::Kind::kText) {
+      return launch_.refuse("load_from_disk",
+                            "reads a folder that the program computes; name it with "
+                            "--train-data-file");
+    }
+    launch_.add_flag("train_file", call.positional[0].text);
+    if (evaluates()) check_split(HubSplits::kUnknown);
   }
 
   static const PythonValue* configuration_of(const PythonCall& load) {
@@ -604,8 +728,11 @@ class PythonJob {
                             "is not a number in the program; add --max-seq-length N to the line");
     }
     if (is_similarity_) return take_sentence_length(model_, launch_);
-    // Without a length, tokenizers cut where the model's positions end.
-    launch_.add_flag("max_seq_length", "512");
+    // Without a length, a tokenizer cuts where its files say.
+    if (is_plain(model_)) return launch_.add_flag("max_seq_length", "512");
+    launch_.refuse("the length of texts",
+                   "is model_max_length in the tokenizer's files, which berth does not know here; "
+                   "add --max-seq-length N to the line");
   }
 
   const PythonProgram& program_;

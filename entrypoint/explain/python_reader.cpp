@@ -17,7 +17,7 @@ struct PythonToken {
   enum class Kind { kName, kNumber, kText, kUnknownText, kSign, kLineEnd, kEnd };
   Kind kind = Kind::kEnd;
   std::string text{};
-  size_t line = 0;
+  size_t line = 0, column = 0;
 };
 
 bool begins_name(char c) {
@@ -41,19 +41,22 @@ class PythonScanner {
   using Kind = PythonToken::Kind;
 
   char next(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : 0; }
-  void add(Kind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
+  void add(Kind kind, std::string text) {
+    tokens_.push_back({kind, std::move(text), line_, column_});
+  }
 
   void scan_next() {
     const char c = next();
+    column_ = at_ - line_begin_;
     if (c == '\n') {
       if (open_ == 0) add(Kind::kLineEnd, "");
       ++line_;
-      ++at_;
+      line_begin_ = ++at_;
     } else if (c == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
     } else if (c == '\\' && (next(1) == '\n' || next(1) == '\r')) {
       at_ = std::min(text_.find('\n', at_), text_.size());
-      if (at_ < text_.size()) ++at_, ++line_;
+      if (at_ < text_.size()) line_begin_ = ++at_, ++line_;
     } else if (c == '"' || c == '\'') {
       scan_text(false, false);
     } else if (begins_name(c)) {
@@ -105,6 +108,7 @@ class PythonScanner {
       if (c == '\n') {
         if (!is_long) break;  // an error in Python
         ++line_;
+        line_begin_ = at_ + 1;
       }
       if (c == '\\' && !is_raw && at_ + 1 < text_.size()) {
         ++at_;
@@ -120,7 +124,7 @@ class PythonScanner {
   }
 
   std::string_view text_;
-  size_t at_ = 0, line_ = 1, open_ = 0;
+  size_t at_ = 0, line_ = 1, line_begin_ = 0, column_ = 0, open_ = 0;
   std::vector<PythonToken> tokens_;
 };
 
@@ -158,6 +162,9 @@ class PythonParser {
   }
 
   void read_statement() {
+    if (peek().kind != Kind::kLineEnd) {
+      while (!open_.empty() && peek().column <= open_.back().column) open_.pop_back();
+    }
     if (peek().kind == Kind::kName && peek().text == "class" && peek(1).kind == Kind::kName) {
       program_.classes.emplace_back(peek(1).text, "");
       if (is_sign('(', 2) && peek(3).kind == Kind::kName) {
@@ -166,11 +173,13 @@ class PythonParser {
     }
     if (peek().kind == Kind::kName && peek().text == "def" && peek(1).kind == Kind::kName) {
       const std::string function = peek(1).text;
-      const size_t line = peek().line;
+      const size_t line = peek().line, column = peek().column;
       program_.functions.insert(function);
       advance();
       advance();
       if (is_sign('(')) read_call(cat(kDefinition, function), line);
+      open_.push_back({function, column});
+      program_.bodies[function];
     }
     std::string name;
     size_t ahead = 0;
@@ -270,6 +279,7 @@ class PythonParser {
   void read_call(const std::string& name, size_t line) {
     advance();  // "("
     PythonCall call{.name = name, .line = line};
+    const size_t first_inner = program_.calls.size();
     while (!is_sign(')') && peek().kind != Kind::kEnd && peek().kind != Kind::kLineEnd) {
       const bool is_annotated = peek().kind == Kind::kName && is_sign(':', 1);  // of a function
       const bool is_keyword = peek().kind == Kind::kName && is_sign('=', 1) && !is_sign('=', 2);
@@ -279,16 +289,27 @@ class PythonParser {
         if (is_annotated) skip_annotation();
         if (is_sign('=')) {
           advance();
+          call.has_lambda = call.has_lambda || is_lambda();
           call.keywords.emplace_back(keyword, read_value());
         }
       } else {
+        call.has_lambda = call.has_lambda || is_lambda();
         call.positional.push_back(read_value());
       }
       if (!is_sign(')') && peek().kind != Kind::kEnd) advance();  // ","
     }
     if (is_sign(')')) advance();
+    for (size_t i = first_inner; i < program_.calls.size(); ++i) {
+      if (call.inner.size() < kMostInner) call.inner.push_back(program_.calls[i].name);
+    }
+    for (const OpenFunction& function : open_) {
+      std::vector<std::string>& body = program_.bodies[function.name];
+      if (body.size() < kMostInner) body.push_back(name);
+    }
     program_.calls.push_back(std::move(call));
   }
+
+  bool is_lambda() const { return peek().kind == Kind::kName && peek().text == "lambda"; }
 
   void skip_annotation() {
     while (!is_sign('=') && !is_sign(',') && !is_sign(')') && peek().kind != Kind::kEnd) skip_one();
@@ -362,6 +383,12 @@ class PythonParser {
     return is_known ? list : PythonValue();
   }
 
+  struct OpenFunction {
+    std::string name;
+    size_t column = 0;
+  };
+
+  std::vector<OpenFunction> open_;  // the functions whose bodies the statement belongs to
   std::vector<PythonToken> tokens_;
   size_t at_ = 0, level_ = 0, copies_left_ = size_t{16} << 20;
   PythonProgram program_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct PythonCall {
   size_t line = 0;
   std::vector<PythonValue> positional{};
   std::vector<std::pair<std::string, PythonValue>> keywords{};
+  std::vector<std::string> inner{};  // the names of the calls inside its arguments
+  bool has_lambda = false;           // an argument is a function without a name
 
   // Its keyword argument of this name; nullptr: it has none.
   const PythonValue* find(std::string_view keyword) const;
@@ -36,11 +39,15 @@ struct PythonCall {
 // Before the name of a function that is defined: its defaults are keywords of such a call.
 constexpr std::string_view kDefinition = "def ";
 
+// The most calls inside a call or a function that are kept.
+constexpr size_t kMostInner = 100;
+
 struct PythonProgram {
   std::vector<PythonCall> calls{};
   std::vector<std::pair<std::string, std::string>> classes{};      // with their first base
   std::vector<std::pair<std::string, PythonValue>> assignments{};  // "model.max_seq_length"
   std::set<std::string> functions{}, subscripts{};                 // names; texts in brackets
+  std::map<std::string, std::vector<std::string>> bodies{};        // the calls inside each function
 
   const PythonValue* assigned(std::string_view name) const;
 };
