@@ -125,9 +125,9 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 15> kVerbsOfSentences = {
+    constexpr std::array<std::string_view, 16> kVerbsOfSentences = {
         "holds", "is",      "are",   "has",    "names", "takes", "leaves", "divides",
-        "joins", "changes", "makes", "counts", "needs", "does",  "gives"};
+        "joins", "changes", "makes", "counts", "needs", "does",  "gives",  "belong"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }

@@ -205,9 +205,10 @@ void check_map(const PythonProgram& program, const PythonCall& call, Launch& lau
                             ? only_tokenizes(call.inner)
                             : body != program.bodies.end() && only_tokenizes(body->second);
   if (is_plain) return;
-  launch.refuse(cat("map (line ", call.line, ")"),
-                "does more with the rows than to tokenize them, or does what berth cannot see; "
-                "write the rows that it makes into a file and name that with --train-data-file");
+  launch.refuse(
+      cat("map (line ", call.line, ")"),
+      "does more than to tokenize the rows, or is not in the program; write its rows into "
+      "a file, and name the file with --train-data-file");
 }
 
 void refuse_frozen(Launch& launch) {
@@ -598,7 +599,7 @@ class PythonJob {
     });
     if (!splits_.empty() && !names_other) {
       launch_.refuse("the rows to evaluate on",
-                     "are those of the split train, or are computed in the program; name them with "
+                     "belong to the split train, or are computed in the program; name them with "
                      "--eval-data-file");
     }
   }
