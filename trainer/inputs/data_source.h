@@ -76,8 +76,8 @@ class DataSource {
   mutable std::map<std::string, std::vector<Uri>> files_;  // by role
 };
 
-// The bytes of a file that may be compressed, as its name says, or its first bytes where the name
-// of a table or a text says nothing. Throws kBadData for a pointer of Git LFS.
+// The bytes of a file that may be compressed. Its name says so, or its first bytes do if it is a
+// table or a text. Throws kBadData for a pointer of Git LFS.
 std::unique_ptr<ByteSource> plain_content(std::unique_ptr<ByteSource> stored, const Uri& file);
 
 // The data paths of a job, each one a DataSource. All phases of a job that read data share it. A

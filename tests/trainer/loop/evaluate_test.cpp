@@ -86,10 +86,16 @@ TEST_F(EvaluateTest, ComputesTheMetrics) {
   const auto result = evaluate(*tiny_.engine, *data_.dataset, 4, kReading, progress, stop_).value();
   const Forward all = forward(*data_.dataset, 4);
   ConfusionMatrix expected(2);
-  for (size_t i = 0; i < 11; ++i) expected.add(all.logits[i], data_.labels[i]);
+  RankedClasses ranked(1);
+  for (size_t i = 0; i < 11; ++i) {
+    expected.add(all.logits[i], data_.labels[i]);
+    ranked.add(0, all.logits[i][1] - all.logits[i][0], data_.labels[i] == 1);
+  }
+  auto metrics = expected.metrics();
+  metrics.merge(ranked.metrics());
   EXPECT_EQ(result.examples, 11);
   EXPECT_EQ(result.loss, all.loss.value());
-  EXPECT_EQ(result.scores.metrics, expected.metrics());
+  EXPECT_EQ(result.scores.metrics, metrics);
   EXPECT_EQ(result.scores.majority_rate, expected.majority_rate());
   EXPECT_GE(result.seconds, 0);
   ASSERT_EQ(progress.seen.size(), 11u);
