@@ -64,6 +64,8 @@ constexpr TaskColumn kColumns[] = {
     {Task::kQuestionAnswering, "`question_answering`"},
     {Task::kSimilarity, "`similarity`"},
     {Task::kInBatchNegatives, "the same without labels"},
+    {Task::kReranking, "`reranking`"},
+    {Task::kListReranking, "`reranking` without labels"},
     {Task::kMaskedLm, "`masked_lm`"},
     {Task::kEmbeddingDistillation, "the same with `--teacher`"},
     {Task::kReplacedTokenDetection, "`replaced_token_detection`"},
@@ -72,6 +74,7 @@ constexpr TaskColumn kColumns[] = {
 // How the user names the task.
 std::string asked_name(Task task) {
   if (task == Task::kInBatchNegatives) return "similarity without labels";
+  if (task == Task::kListReranking) return "reranking without labels";
   if (are_vectors(traits(task).labels)) return "masked_lm with --teacher";
   return std::string(task_name(task));
 }
@@ -132,6 +135,10 @@ using MaybeTask = std::optional<Task>;
 bool compares_texts(const CommandLine&, MaybeTask task) {
   return task && tasks_that::compare(traits(*task));
 }
+bool ranks_lists(const CommandLine&, MaybeTask task) {
+  return task && tasks_that::rank_passages(traits(*task)) &&
+         tasks_that::read_negatives(traits(*task));
+}
 bool replaces_tokens(const CommandLine&, MaybeTask task) {
   return task && tasks_that::replace_tokens(traits(*task));
 }
@@ -175,12 +182,15 @@ constexpr std::string_view kYes = "yes", kNo = "";
 
 constexpr DeviceRule kRules[] = {
     {"`sequence_classification`, `regression`, `multi_label`, `token_classification`, "
-     "`question_answering`: train, evaluate, predict",
+     "`question_answering`, `reranking` of labelled pairs: train, evaluate, predict",
      kYes, kYes},
     {"`masked_lm` (`--task mlm`): train, evaluate", kYes, kYes},
     {"`similarity`: train, evaluate, predict", kYes, kNo, compares_texts,
      "text embeddings are computed on CPUs only", "--device", "give --device cpu",
      "--task similarity"},
+    {"`reranking` of rows with negatives: train, evaluate", kYes, kNo, ranks_lists,
+     "rows with negatives are ranked on CPUs only", "--device",
+     "give --device cpu, or rows of a query, a passage and a label", "rows with negatives"},
     {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kNo, replaces_tokens,
      "replaced-token detection is computed on CPUs only", "--task electra", "give --device cpu",
      "--task electra"},
@@ -425,6 +435,16 @@ void check_distillation(const Settings& settings) {
               "give --task mlm, or leave this flag out");
 }
 
+void check_reranking(const Settings& settings) {
+  const RerankingOptions& options = settings.reranking;
+  const RerankingLoss loss = options.loss.value_or(RerankingObjective().loss);
+  const bool is_used =
+      loss == RerankingLoss::kBinaryCrossEntropy || !traits(settings.mode).trains();
+  if (options.positive_weight == 1 || is_used) return;
+  throw Error(Code::kUsage, "the flag changes nothing in this loss", "--positive-weight",
+              "leave it out, or give --reranking-loss bce");
+}
+
 void check_generator(const Settings& settings) {
   const bool trains = traits(settings.mode).trains();
   if (!trains || settings.electra.generator.empty() || settings.model.init != Init::kRandom) return;
@@ -535,6 +555,7 @@ void check_settings(const CommandLine& command_line) {
   check_companions(command_line);
   check_lora(settings);
   check_distillation(settings);
+  check_reranking(settings);
   check_generator(settings);
   check_seeds(command_line);
   check_probes(settings);

@@ -28,10 +28,11 @@ std::span<const Flag> flag_table() {
   // job.json lists the settings in this order.
   static const std::vector<Flag> table = [] {
     std::vector<Flag> flags;
-    for (std::vector<Flag>& group : std::array{
-             data_flags(), model_flags(), embedding_flags(), training_flags(), evaluation_flags(),
-             probe_flags(), output_flags(), storage_flags(), device_flags(), cluster_flags(),
-             machine_flags(), optimization_flags(), tool_flags(), corpus_flags()}) {
+    for (std::vector<Flag>& group :
+         std::array{data_flags(), model_flags(), embedding_flags(), reranking_flags(),
+                    training_flags(), evaluation_flags(), probe_flags(), output_flags(),
+                    storage_flags(), device_flags(), cluster_flags(), machine_flags(),
+                    optimization_flags(), tool_flags(), corpus_flags()}) {
       for (Flag& flag : group) flags.push_back(std::move(flag));
     }
     return flags;

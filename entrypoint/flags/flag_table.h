@@ -101,7 +101,14 @@ inline bool have_cross_entropy(const TaskTraits& task) {
 }
 inline bool compare(const TaskTraits& task) { return task.rows == HeadRows::kGroups; }
 inline bool have_labels(const TaskTraits& task) { return task.has_label_column; }
-inline bool may_have_labels(const TaskTraits& task) { return have_labels(task) || compare(task); }
+inline bool read_groups(const TaskTraits& task) { return task.inputs == InputKind::kTextGroup; }
+inline bool may_have_labels(const TaskTraits& task) {
+  return have_labels(task) || read_groups(task);
+}
+inline bool read_negatives(const TaskTraits& task) {
+  return read_groups(task) && !have_labels(task);
+}
+inline bool rank_passages(const TaskTraits& task) { return task.loss == LossKind::kReranking; }
 inline bool find_partners(const TaskTraits& task) { return compare(task) && !have_labels(task); }
 inline bool compare_with_labels(const TaskTraits& task) {
   return compare(task) && have_labels(task);
@@ -111,7 +118,7 @@ inline bool read_pairs(const TaskTraits& task) {
          task.inputs == InputKind::kQuestion;
 }
 inline bool mix_labels(const TaskTraits& task) {
-  return task.rows == HeadRows::kSequences && have_labels(task);
+  return task.rows == HeadRows::kSequences && have_labels(task) && !read_groups(task);
 }
 inline bool join_rows(const TaskTraits& task) { return task.rows == HeadRows::kMasked; }
 inline bool learn_vectors(const TaskTraits& task) {
@@ -166,6 +173,7 @@ const Flag* find_flag(std::string_view name);
 std::vector<Flag> data_flags();
 std::vector<Flag> model_flags();
 std::vector<Flag> embedding_flags();  // FlagGroup::kModel
+std::vector<Flag> reranking_flags();  // FlagGroup::kModel
 std::vector<Flag> training_flags();
 std::vector<Flag> optimization_flags();
 std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving

@@ -235,10 +235,10 @@ std::vector<Flag> embedding_flags() {
       {"max-negatives",
        {},
        kModel,
-       "For --task similarity: how many negatives of a row are read at most, from the first one "
-       "on; 0 means all. All rows need the same number.",
+       "For --task similarity and reranking: how many negatives of a row are read at most, from "
+       "the first one on; 0 means all. All rows need the same number.",
        integer_value(data_option(&DataOptions::max_negatives), {0, 10'000}),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_partners)},
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::read_negatives)},
       {"max-similarity",
        {},
        kModel,
@@ -278,6 +278,41 @@ std::vector<Flag> embedding_flags() {
        "command again goes on behind the files that are there. 0 means one file for all rows.",
        integer_value(embedding(&EmbeddingOptions::file_rows), {0, 1'000'000'000}),
        {kFree, kInEmbed}},
+  };
+}
+
+namespace {
+
+auto reranking(auto member) { return place(&CommandLine::settings, &Settings::reranking, member); }
+
+}  // namespace
+
+std::vector<Flag> reranking_flags() {
+  using enum Effect;
+  using enum FlagGroup;
+  return {
+      {"reranking-loss",
+       {},
+       kModel,
+       "For --task reranking. bce is the binary cross-entropy of each pair, whose label is from 0 "
+       "to 1. mse is the squared error of its output, for any numbers. softmax and lambda compare "
+       "the passages of a row, so rows need negatives: softmax is the cross-entropy over them, and "
+       "lambda weighs each pair of them by what it means for nDCG.",
+       choice_value<RerankingLoss>(reranking(&RerankingOptions::loss),
+                                   {{"bce", RerankingLoss::kBinaryCrossEntropy},
+                                    {"mse", RerankingLoss::kSquaredError},
+                                    {"softmax", RerankingLoss::kSoftmax},
+                                    {"lambda", RerankingLoss::kLambda}}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::rank_passages),
+       "bce"},
+      {"positive-weight",
+       {},
+       kModel,
+       "For --reranking-loss bce: the factor of the label 1. The number of negatives for each "
+       "positive is usual where there are many (pos_weight).",
+       real_value(reranking(&RerankingOptions::positive_weight),
+                  {0, 1e6, false, true, "a number above 0"}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::rank_passages)},
   };
 }
 

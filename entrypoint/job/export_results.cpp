@@ -89,6 +89,9 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
     write_sentence_files(storage, directory, model.config, settings.data.max_seq_length,
                          model.sentences);
   }
+  if (ranks_passages(model.config.task)) {
+    write_cross_encoder_files(storage, directory, model.config, settings.data.max_seq_length);
+  }
   if (model.config.generator) {
     const Uri beside = directory / kGeneratorFolderName;
     const GeneratorTensors own(model.config, whole);

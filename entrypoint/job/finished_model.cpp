@@ -77,6 +77,10 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
       describe_fitting_model(folder, command_line, resolved.settings, resolved.is_of_job);
   // What a model of sentence-transformers can do besides is to compare texts.
   std::optional<Task>& task = resolved.sources.task;
+  if (const std::optional<ScoreForm> form = cross_encoder_form(folder)) {
+    model.config.reranking.form = *form;
+    if (!task && model.config.saved_task == Task::kRegression) task = Task::kReranking;
+  }
   const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
   if (!may_compare) return model;
   const SentenceFiles files = read_sentence_files(folder);

@@ -21,14 +21,16 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
                                        std::vector<float> class_weights) {
   const DataOptions& data = settings.data;
   const std::optional<SimilarityLoss>& loss = settings.embedding.loss;
-  FeatureOptions options{.task = task,
-                         .max_seq_length = data.max_seq_length,
-                         .doc_stride = data.doc_stride,
-                         .labelled = labelled,
-                         .num_classes = static_cast<int32_t>(labels.size()),
-                         .class_weights = std::move(class_weights),
-                         .max_similarity = data.max_similarity,
-                         .similarities_are_marks = loss && learns_marks(*loss)};
+  FeatureOptions options{
+      .task = task,
+      .max_seq_length = data.max_seq_length,
+      .doc_stride = data.doc_stride,
+      .labelled = labelled,
+      .num_classes = static_cast<int32_t>(labels.size()),
+      .class_weights = std::move(class_weights),
+      .max_similarity = data.max_similarity,
+      .similarities_are_marks = loss && learns_marks(*loss),
+      .relevances_are_probabilities = settings.reranking.loss != RerankingLoss::kSquaredError};
   try {
     if (labelled && traits(task).has_classes) {
       options.classes = loaded.table->labels.classes(labels);

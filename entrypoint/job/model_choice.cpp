@@ -157,10 +157,36 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
   use_sentence_files(folder, settings.model, files, model);
 }
 
+namespace {
+
+// The loss of a cross-encoder, and the pairs of a row. Throws kBadData where the loss compares the
+// passages of a row, and rows have one.
+void settle_reranking(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
+  const RerankingLoss loss = settings.reranking.loss.value_or(RerankingObjective().loss);
+  config.task = loaded.task;
+  config.reranking.loss = loss;
+  config.reranking.positive_weight = settings.reranking.positive_weight;
+  if (traits(settings.mode).trains()) {
+    const bool learns_scores = loss == RerankingLoss::kSquaredError;
+    config.reranking.form = learns_scores ? ScoreForm::kLogit : ScoreForm::kProbability;
+  }
+  if (settings.mode == Mode::kPredict) return;
+  const auto texts = static_cast<int64_t>(loaded.table->read(0).texts.size());
+  config.texts_per_row = std::max(config.texts_per_row, texts - 1);
+  if (!compares_passages(loss) || texts > 2) return;
+  throw Error(Code::kBadData, "the loss compares the passages of a row, and the rows have one",
+              loaded.name,
+              "add columns \"negative_1\" and so on, or give --reranking-loss bce with labelled "
+              "rows");
+}
+
+}  // namespace
+
 void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
   if (traits(settings.mode).runs_finished_model()) {
     require_truncation(settings.embedding, config, loaded.task);
   }
+  if (ranks_passages(loaded.task)) return settle_reranking(loaded, settings, config);
   if (traits(loaded.task).rows != HeadRows::kGroups) return;
   config.task = loaded.task;
   config.similarity = similarity_objective(settings, loaded.task);

@@ -187,6 +187,10 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   if (sources.task == Task::kSimilarity && loss && !learns_numbers(*loss)) {
     sources.task = Task::kInBatchNegatives;
   }
+  if (sources.task == Task::kReranking &&
+      compares_passages(settings.reranking.loss.value_or(RerankingObjective().loss))) {
+    sources.task = Task::kListReranking;
+  }
   // A teacher tells more of a text than its masked tokens do, so its outputs take their place.
   if (sources.task == Task::kMaskedLm && !settings.distillation.teacher.empty()) {
     const bool is_of_tokens = settings.distillation.target == DistillationTarget::kHiddenStates;

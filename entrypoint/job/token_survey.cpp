@@ -226,6 +226,7 @@ class LabelText {
       case LabelKind::kVectorPerToken:
         return "what the teacher makes of it";
       case LabelKind::kPlaceInBatch:
+        if (ranks_passages(train_.task())) return "the second text answers the first one";
         return "the second text belongs to the first one";
     }
     return "";

@@ -233,7 +233,8 @@ class Predictions {
   // workers of the job do the same, without files.
   void write(std::initializer_list<PredictionFile> files) const {
     const int64_t batch_size = finished_.settings().training.examples_per_evaluation_batch();
-    if (!write_predictions(engine_, data_, batch_size, files, job_.output, job_.stop, job_.ranks)) {
+    if (!write_predictions(engine_, data_, batch_size, files, job_.output, job_.stop, job_.ranks,
+                           finished_.config().reranking.form)) {
       throw_stopped();
     }
   }

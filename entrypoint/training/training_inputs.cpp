@@ -168,10 +168,11 @@ TrainingInputs read_inputs(const Job& job) {
   };
   ResolvedJob resolved = as_begun([&] { return resolve_settings(paths, job.command_line); });
   const Settings& settings = resolved.settings;
-  // Rows decide between the losses of similarity, and what the task is where no flag names one.
+  // Rows decide between tasks with labels and without, and what the task is where no flag names
+  // one.
   const std::optional<Task> named = resolved.sources.task;
-  if (named && named != Task::kSimilarity)
-    require_heeded_flags(job.storage, job.command_line, *named);
+  const bool is_open = named && traits(*named).unlabelled;
+  if (named && !is_open) require_heeded_flags(job.storage, job.command_line, *named);
   as_begun([&] { preflight(paths, settings); });
   preflight_unused(paths, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
@@ -191,7 +192,7 @@ TrainingInputs read_inputs(const Job& job) {
     use_archived_splits(paths, job.command_line, resolved.settings, resolved.sources);
     return load_training_rows(paths, resolved.settings, resolved.sources, model.config);
   });
-  if (named != rows.task || named == Task::kSimilarity) {
+  if (named != rows.task || is_open) {
     require_heeded_flags(job.storage, job.command_line, rows.task);
   }
   join_all_rows(*model.tokenizer, resolved.settings, rows);

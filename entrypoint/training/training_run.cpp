@@ -511,7 +511,8 @@ void log_result(const EvaluationResult& evaluation, const std::string& metric,
   if (!scores.metrics.contains(metric)) return;
   const std::string value = cat(metric, " ", four_digits(scores.metrics.at(metric)));
   const bool is_noted = metric.find("_at_") != std::string::npos;
-  if (is_noted && scores.metrics.contains(RetrievalMetrics::names().front())) {
+  const auto is_there = [&](const std::string& name) { return scores.metrics.contains(name); };
+  if (is_noted && std::ranges::all_of(RetrievalMetrics::names(), is_there)) {
     return log_info(cat("retrieval ", value, " ", scores.note));
   }
   std::string line = cat(split == "validation" ? "held-out" : "evaluation", " ", value);

@@ -50,6 +50,8 @@ write("anchors.tsv", ["anchor", "positive", "other", "share"], [[text(8), text(6
 write("negatives.tsv", ["anchor", "positive", "negative_1", "negative_2"], [[text(8), text(6), text(5), text(7)] for i in range(ROWS)])
 write("one_negative.tsv", ["anchor", "positive", "negative"], [[text(8), text(6), text(5)] for i in range(ROWS)])
 write("marks.tsv", ["sentence1", "sentence2", "label"], [[text(8), text(6), "%d.0" % (i % 2)] for i in range(ROWS)])
+write("passages.tsv", ["query", "passage", "label", "other", "category", "share"],
+      [[text(8), text(6), i % 2, text(5), i % 3 / 2, 1 + i % 4] for i in range(ROWS)])
 write("texts.tsv", ["text", "other", "share"], [[text(8), text(6), 1 + i % 4] for i in range(ROWS)])
 with open("words.jsonl", "w") as file:
     for i in range(ROWS):
@@ -79,6 +81,8 @@ TASKS = {
     "question_answering": ["--task", "qa", "--train-data-file", "questions.jsonl"] + SHORT,
     "similarity": ["--task", "similarity", "--train-data-file", "pairs.tsv"] + SHORT,
     "in_batch_negatives": ["--task", "similarity", "--train-data-file", "anchors.tsv"] + SHORT,
+    "reranking": ["--task", "reranking", "--train-data-file", "passages.tsv"] + SHORT,
+    "list_reranking": ["--task", "reranking", "--train-data-file", "negatives.tsv"] + SHORT,
     "masked_lm": ["--task", "mlm", "--train-data-file", "texts.tsv"] + SHORT,
     "replaced_token_detection": ["--task", "electra", "--train-data-file", "texts.tsv", "--init", "random", "--model-config",
                                  "electra.json", "--vocab-file", os.path.join(TINY, "vocab.txt")] + SHORT,
@@ -137,6 +141,8 @@ TRIED = {
     "matryoshka-dims": (["16,8"], []),
     "matryoshka-weights": (["1,0.1"], ["--matryoshka-dims", "16,8"]),
     "max-negatives": (["1"], ["--train-data-file", "negatives.tsv"]),
+    "reranking-loss": (["mse"], []),
+    "positive-weight": (["3"], []),
     "generator-hidden-fraction": (["0.5"], []),
     "discriminator-weight": (["5"], []),
     "init": (["random"], []),
@@ -157,7 +163,8 @@ FILES = {"task", "data-dir", "train-data-file", "eval-data-file", "input-meta-da
 # Where the other text or label is read by this task, and what has no other column.
 WITHOUT = {("text-column", "question_answering"), ("text-pair-column", "question_answering"), ("text-column", "similarity"),
            ("text-column", "in_batch_negatives"), ("text-column", "token_classification"), ("label-column", "in_batch_negatives"),
-           ("similarity-loss", "in_batch_negatives"), ("init", "replaced_token_detection"), ("text-pair-column", "in_batch_negatives")}
+           ("text-column", "reranking"), ("text-column", "list_reranking"), ("text-pair-column", "list_reranking"),
+           ("label-column", "list_reranking"), ("similarity-loss", "in_batch_negatives"), ("init", "replaced_token_detection"), ("text-pair-column", "in_batch_negatives")}
 
 def run(name, arguments):
     job = os.path.join("jobs", name)

@@ -199,6 +199,19 @@ class TextFeatures final : public FeatureMaker {
 
   bool is_group() const { return traits(options_.task).inputs == InputKind::kTextGroup; }
 
+  // The sequences of a group: its texts or, where one network reads a query with each passage, the
+  // pairs of the first text with each of the others.
+  std::vector<Encoding> sequences(const std::vector<std::string>& texts) const {
+    std::vector<Encoding> made;
+    const bool are_pairs = ranks_passages(options_.task);
+    for (size_t i = are_pairs ? 1 : 0; i < texts.size(); ++i) {
+      std::optional<std::string_view> passage;
+      if (are_pairs) passage = texts[i];
+      made.push_back(tokenizer_.encode(texts[are_pairs ? 0 : i], passage, options_.max_seq_length));
+    }
+    return made;
+  }
+
   Features group(const Example& example) const {
     if (example.texts.size() < 2) {
       throw Error(Code::kBadData, "the row has token ids, and not two texts to compare");
@@ -207,8 +220,7 @@ class TextFeatures final : public FeatureMaker {
     const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
-    for (const std::string& text : example.texts) {
-      const Encoding encoding = tokenizer_.encode(text, std::nullopt, options_.max_seq_length);
+    for (const Encoding& encoding : sequences(example.texts)) {
       append(features.input_ids, encoding.input_ids);
       append(features.token_type_ids, encoding.token_type_ids);
       features.ends.push_back(static_cast<int32_t>(features.input_ids.size()));
@@ -230,11 +242,22 @@ class TextFeatures final : public FeatureMaker {
                 "", "say by --max-similarity which label texts have that mean the same");
   }
 
+  float relevance(float label) const {
+    if (!options_.relevances_are_probabilities || (label >= 0 && label <= 1)) return label;
+    throw Error(Code::kBadData, cat("the label ", label, " is not from 0 to 1"), "",
+                "--reranking-loss mse learns other numbers");
+  }
+
+  float number(float score) const {
+    if (ranks_passages(options_.task)) return relevance(score);
+    return is_group() ? similarity(double{score}) : score;
+  }
+
   void label(const Example& example, Features& features) const {
     features.weight = example.weight;
     switch (traits(options_.task).labels) {
       case LabelKind::kNumber:
-        features.targets = {is_group() ? similarity(double{example.score}) : example.score};
+        features.targets = {number(example.score)};
         return;
       case LabelKind::kSet:
         features.targets.assign(static_cast<size_t>(options_.num_classes), 0);

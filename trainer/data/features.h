@@ -46,6 +46,7 @@ struct FeatureOptions {
   std::vector<float> class_weights{};   // empty: all 1
   double max_similarity = 1;            // of texts that mean the same; labels are divided by it
   bool similarities_are_marks = false;  // 0 or 1, once they are divided
+  bool relevances_are_probabilities = false;  // from 0 to 1, where passages are ranked
 };
 
 // The features of one row: one for each window of a question's context, one for each sequence of a

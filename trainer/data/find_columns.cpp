@@ -100,7 +100,7 @@ constexpr std::array<std::string_view, 3> kStartNames = {"answer_start", "answer
                                                          "answers.answer_start"};
 constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
 // The second texts of groups, beside kPairNames.
-constexpr std::array<std::array<std::string_view, 2>, 11> kGroupNames = {
+constexpr std::array<std::array<std::string_view, 2>, 12> kGroupNames = {
     {{"anchor", "positive"},
      {"query", "positive"},
      {"anchor", "pos"},
@@ -111,6 +111,7 @@ constexpr std::array<std::array<std::string_view, 2>, 11> kGroupNames = {
      {"query", "passage"},
      {"query", "document"},
      {"question", "answer"},
+     {"question", "passage"},
      {"sentence_a", "sentence_b"}}};
 constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"sentence1", "sentence2"},
                                                                         {"text_a", "text_b"},

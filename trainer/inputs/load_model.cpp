@@ -68,7 +68,8 @@ std::string saved_class(const ModelConfig& config) {
 
 // Throws where the model's regression has several outputs.
 void require_one_score(const ModelConfig& config, const std::string& file) {
-  if (config.task != Task::kRegression || config.source_json.empty()) return;
+  const bool has_score = config.task == Task::kRegression || ranks_passages(config.task);
+  if (!has_score || config.source_json.empty()) return;
   const ModelConfig source = parse_config(config.source_json);
   if (source.saved_task != Task::kRegression || source.labels.size() <= 1) return;
   throw Error(Code::kBadData,
@@ -86,7 +87,9 @@ TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options)
     rules.classifier_is_new = !saved_class(config).empty();
     return rules;
   }
-  if (*saved == config.task) return rules;
+  // A cross-encoder is saved as a regression.
+  const bool goes_on_ranking = *saved == Task::kRegression && ranks_passages(config.task);
+  if (*saved == config.task || goes_on_ranking) return rules;
   // Files of classifiers with several labels may not say so; the same names mean the same head
   // then.
   const Json source = parse_json(config.source_json);

@@ -122,6 +122,12 @@ struct EmbeddingOptions {
   int64_t file_rows = 0;  // the rows of each file; 0: all rows are in one file
 };
 
+// How cross-encoders learn. See RerankingObjective.
+struct RerankingOptions {
+  std::optional<RerankingLoss> loss{};  // empty: the usual one
+  double positive_weight = 1;
+};
+
 struct OptimizationOptions {
   std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
@@ -229,6 +235,7 @@ struct Settings {
   DistillationOptions distillation{};
   ElectraOptions electra{};
   EmbeddingOptions embedding{};
+  RerankingOptions reranking{};
   TrainingOptions training;
   ProbeOptions probes{};
   OutputOptions output;

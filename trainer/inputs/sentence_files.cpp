@@ -269,6 +269,58 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
   return files;
 }
 
+namespace {
+
+// The name of the function, "" where none is named, or nullopt where the files are of no
+// cross-encoder.
+std::optional<std::string> cross_encoder_function(ModelFolder& folder) {
+  constexpr const char *kSection = "sentence_transformers",
+                       *kOldKey = "sbert_ce_default_activation_function";
+  if (const auto text = folder.module_text(kPromptFile)) {
+    const Json config = parsed(*text, kPromptFile);
+    if (text_of(config, "model_type") == "CrossEncoder") return text_of(config, "activation_fn");
+  }
+  const Json config = parse_json(folder.config_json());
+  if (!config.is_object()) return std::nullopt;
+  if (config.contains(kSection)) return text_of(config[kSection], "activation_fn");
+  return config.contains(kOldKey) ? std::optional(text_of(config, kOldKey)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ScoreForm> cross_encoder_form(ModelFolder& folder) {
+  const std::optional<std::string> function = cross_encoder_function(folder);
+  if (!function) return std::nullopt;
+  if (function->ends_with("Identity")) return ScoreForm::kLogit;
+  if (function->empty() || function->ends_with("Sigmoid")) return ScoreForm::kProbability;
+  throw Error(Code::kUsage,
+              cat("the function of the scores is ", quoted(*function),
+                  ", and berth computes a sigmoid or none"),
+              folder.name(), "correct \"activation_fn\"");
+}
+
+void write_cross_encoder_files(Storage& storage, const Uri& directory, const ModelConfig& config,
+                               int64_t max_seq_length) {
+  const auto write = [&](const char* name, const OrderedJson& object) {
+    write_text(storage, directory / name, to_text(object, 2) + "\n");
+  };
+  const OrderedJson forward = {{"method", "forward"}, {"method_output_name", "logits"}};
+  write("sentence_bert_config.json", {{"max_seq_length", max_seq_length},
+                                      {"transformer_task", "sequence-classification"},
+                                      {"modality_config", {{"text", forward}}},
+                                      {"module_output_name", "scores"}});
+  write(kPromptFile, {{"activation_fn", function_name(config.reranking.form)},
+                      {"default_prompt_name", nullptr},
+                      {"model_type", "CrossEncoder"},
+                      {"prompts", OrderedJson::object()}});
+  write("modules.json",
+        OrderedJson::array(
+            {{{"idx", 0},
+              {"name", "0"},
+              {"path", ""},
+              {"type", "sentence_transformers.base.modules.transformer.Transformer"}}}));
+}
+
 void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& directory) {
   constexpr const char* kModules = "modules.json";
   const auto text = folder.module_text(kModules);

@@ -53,6 +53,16 @@ std::span<const KnownKey> sentence_keys(std::string_view name);
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length, const SentenceFiles& files = {});
 
+// What CrossEncoder(path) makes of a pair's logit, where the folder is one of a cross-encoder: the
+// files of version 6 say so, or keys of config.json that earlier versions wrote. nullopt: it is
+// another model's. Throws kUsage where it would apply another function than a sigmoid.
+std::optional<ScoreForm> cross_encoder_form(ModelFolder& folder);
+
+// Writes the files beside an exported cross-encoder with which CrossEncoder(path) loads it, as
+// version 6.2 does. Pairs are cut to `max_seq_length` tokens.
+void write_cross_encoder_files(Storage& storage, const Uri& directory, const ModelConfig& config,
+                               int64_t max_seq_length);
+
 // Copies these files to `directory`, beside an encoder that is written there: `directory` is the
 // folder of modules.json and of its encoder. Does nothing where the model has no modules.json.
 // Modules that berth does not compute are copied as well. Throws kCorrupt where modules.json is no

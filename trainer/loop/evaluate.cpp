@@ -14,6 +14,8 @@
 #include "storage/base/text.h"
 #include "trainer/data/batcher.h"
 #include "trainer/loop/training_state.h"
+#include "trainer/metrics/metrics.h"
+#include "trainer/tasks/reranking.h"
 
 namespace berth {
 namespace {
@@ -224,7 +226,7 @@ std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t 
       ranks);
   if (!loss) return std::nullopt;
   EvaluationResult result{.examples = data.rows(), .loss = *loss, .scores = evaluator->finish()};
-  if (traits(data.task()).labels == LabelKind::kPlaceInBatch) {
+  if (traits(data.task()).loss == LossKind::kInBatchNegatives) {
     result.scores.note = cat("within a batch of ", std::min(batch_size, data.size()));
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -239,9 +241,31 @@ void require_finite(const Dataset& data, int64_t index, std::span<const float> l
               "its parameters may be damaged, or come from a job that diverged");
 }
 
+namespace {
+
+// run_forward() over rows whose passages are ranked. Calls `write` for each row, in order, with its
+// score and its rank.
+bool run_ranking(Engine& engine, Dataset& data, int64_t batch_size, ScoreForm form,
+                 const std::atomic<bool>& stop, const LogitsCallback& write, Communicator* ranks) {
+  std::vector<float> scores;
+  const auto keep = [&](int64_t index, std::span<const float> logits) {
+    require_finite(data, index, logits);
+    scores.push_back(form == ScoreForm::kLogit ? logits[0]
+                                               : static_cast<float>(sigmoid(logits[0])));
+  };
+  if (!run_forward(engine, data, batch_size, stop, keep, ranks)) return false;
+  const std::vector<float> places = ranks_in_lists(data, scores);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    write(static_cast<int64_t>(i), std::array{scores[i], places[i]});
+  }
+  return true;
+}
+
+}  // namespace
+
 bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
-                       const std::atomic<bool>& stop, Communicator* ranks) {
+                       const std::atomic<bool>& stop, Communicator* ranks, ScoreForm form) {
   for (const PredictionFile& file : files) file.sink.write(as_bytes(file.lines.header()));
   const auto write = [&](int64_t index, std::span<const float> logits) {
     require_finite(data, index, logits);
@@ -250,7 +274,9 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
     }
     observer.on(Evaluating{.done = index + 1, .total = data.size()});
   };
-  const bool finished = run_forward(engine, data, batch_size, stop, write, ranks).has_value();
+  const bool finished = ranks_passages(data.task())
+                            ? run_ranking(engine, data, batch_size, form, stop, write, ranks)
+                            : run_forward(engine, data, batch_size, stop, write, ranks).has_value();
   for (const PredictionFile& file : files) {
     if (const int64_t unseen = file.lines.unseen_words(); finished && unseen > 0) {
       log_warning(cat(unseen,

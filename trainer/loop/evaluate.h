@@ -64,10 +64,12 @@ struct PredictionFile {
 // Writes the lines of all examples to each file, in order. Closes no sink. Returns false if `stop`
 // was set meanwhile; the sinks then lack rows. Throws kBadData, naming the row, if a logit is not
 // finite. With several ranks, each computes a part, as run_forward() says. Ranks that write nothing
-// have no files. `ranks` may be null.
+// have no files. `ranks` may be null. Where passages are ranked, the lines get the score and the
+// rank of each row in place of its logit. `form` says what the score is.
 bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
                        std::span<const PredictionFile> files, Observer& observer,
-                       const std::atomic<bool>& stop, Communicator* ranks);
+                       const std::atomic<bool>& stop, Communicator* ranks,
+                       ScoreForm form = ScoreForm::kLogit);
 
 // Throws kBadData, naming the row of the example at `index`, if one of its logits is not finite.
 void require_finite(const Dataset& data, int64_t index, std::span<const float> logits);

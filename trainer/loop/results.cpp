@@ -225,7 +225,7 @@ std::string model_index(const TaskTraits& task, const JobMetrics& metrics) {
 
 std::string metadata(const ModelConfig& config, const JobMetrics& metrics) {
   const TaskTraits& task = traits(config.task);
-  const bool compares = task.rows == HeadRows::kGroups;
+  const bool compares = task.inputs == InputKind::kTextGroup;
   std::string text =
       cat("---\nlibrary_name: ", compares ? "sentence-transformers" : "transformers", "\n");
   if (!task.pipeline_tag.empty()) text += cat("pipeline_tag: ", task.pipeline_tag, "\n");
@@ -276,9 +276,11 @@ std::string card_name(const std::string& uri) {
 std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
   const TaskTraits& task = traits(config.task);
   const bool is_encoder = task.class_suffix == "Model";
-  const std::string loader = task.rows == HeadRows::kGroups
-                                 ? "SentenceTransformer(path)`, or with `AutoModel"
-                                 : cat("AutoModel", is_encoder ? "" : task.class_suffix);
+  const std::string automatic = cat("AutoModel", is_encoder ? "" : task.class_suffix);
+  const std::string loader =
+      task.rows == HeadRows::kGroups ? "SentenceTransformer(path)`, or with `AutoModel"
+      : ranks_passages(config.task)  ? cat("CrossEncoder(path)`, or with `", automatic)
+                                     : automatic;
   std::string card = cat(metadata(config, metrics), "# ", task.card_title, "\n\n",
                          task.card_subject, ", fine-tuned with berth. It loads with\n`", loader,
                          ".from_pretrained` and `AutoTokenizer.from_pretrained`.\n\n"

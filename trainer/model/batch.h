@@ -12,7 +12,7 @@ struct PackedBatch {
   std::vector<int32_t> input_ids, token_type_ids, position_ids;  // [T]
   std::vector<int32_t> cu_seqlens = {0};                         // [B+1]
 
-  // How many neighbouring sequences are one example: 1, or for HeadRows::kGroups the texts of a
+  // How many neighbouring sequences are one example: 1, or for InputKind::kTextGroup all of a
   // row. Then each example has labels, weights and logits, and B counts the examples.
   int32_t sequences_per_example = 1;
 

@@ -293,7 +293,8 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   // Keys of the base model's file that other programs read are kept. What does not hold any more
   // goes.
   for (const char* stale :
-       {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype"}) {
+       {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype",
+        "sentence_transformers", "sbert_ce_default_activation_function"}) {
     object.erase(stale);
   }
   // What the job decides, under the names of the architecture.
@@ -325,6 +326,9 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   // A file may have a decoder of its own although its configuration ties it (settle_decoder()).
   if (!config.ties_word_embeddings) object["tie_word_embeddings"] = false;
   object["initializer_range"] = config.initializer_range;
+  if (ranks_passages(config.task)) {  // for CrossEncoder of sentence-transformers before version 6
+    object["sentence_transformers"] = {{"activation_fn", function_name(config.reranking.form)}};
+  }
   object["dtype"] = torch_dtype_name(dtype);
   write_labels(saved_labels(config.task, config.labels), object);
   return to_text(object, 2) + "\n";

@@ -8,6 +8,7 @@
 
 #include "storage/base/dtype.h"
 #include "trainer/model/functions.h"
+#include "trainer/model/reranking.h"
 #include "trainer/model/similarity.h"
 #include "trainer/model/task.h"
 
@@ -106,8 +107,9 @@ struct ModelConfig {
   // scales: whoever writes embeddings does.
   Pooling pooling = Pooling::kMean;
   bool normalizes_embeddings = false;
-  int64_t texts_per_row = 1;  // the texts of a row of data, each a sequence; for HeadRows::kGroups
+  int64_t texts_per_row = 1;         // the sequences of a row of data, for InputKind::kTextGroup
   SimilarityObjective similarity{};  // for HeadRows::kGroups
+  RerankingObjective reranking{};    // for LossKind::kReranking
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};

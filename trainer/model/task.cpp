@@ -231,6 +231,41 @@ constexpr TaskTraits kTable[] = {
      .card_title = "Text embeddings",
      .card_subject = "A sentence transformer",
      .pipeline_tag = "sentence-similarity"},
+    {.task = Task::kReranking,
+     .names = {"reranking", "rerank", "cross_encoder"},
+     .inputs = InputKind::kTextGroup,
+     .labels = LabelKind::kNumber,
+     .loss = LossKind::kReranking,
+     .unlabelled = Task::kListReranking,
+     .has_classes = false,
+     .outputs = 1,
+     .output_name = "score",
+     .text_columns = kCompared,
+     .label_columns = kScores,
+     .class_suffix = kOfSequences,
+     .problem_type = "regression",
+     .peft_type = "SEQ_CLS",
+     .card_title = "Reranker",
+     .card_subject = "A cross-encoder",
+     .pipeline_tag = "text-ranking"},
+    {.task = Task::kListReranking,
+     .names = {"list_reranking"},
+     .is_offered = false,
+     .inputs = InputKind::kTextGroup,
+     .labels = LabelKind::kPlaceInBatch,
+     .loss = LossKind::kReranking,
+     .has_label_column = false,
+     .has_classes = false,
+     .outputs = 1,
+     .output_name = "score",
+     .text_columns = kCompared,
+     .label_columns = kScores,
+     .class_suffix = kOfSequences,
+     .problem_type = "regression",
+     .peft_type = "SEQ_CLS",
+     .card_title = "Reranker",
+     .card_subject = "A cross-encoder",
+     .pipeline_tag = "text-ranking"},
 };
 
 constexpr bool is_in_order() {
@@ -259,6 +294,8 @@ bool makes_embeddings(Task task) {
   const HeadRows rows = traits(task).rows;
   return rows == HeadRows::kPooled || rows == HeadRows::kGroups;
 }
+
+bool ranks_passages(Task task) { return traits(task).loss == LossKind::kReranking; }
 
 std::string_view task_name(Task task) { return traits(task).names[0]; }
 

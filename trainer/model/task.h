@@ -26,6 +26,8 @@ enum class Task {
   kHiddenStates,             // one vector for each token; only for inference, as a teacher does
   kSimilarity,               // how similar two texts are, as the cosine of their embeddings
   kInBatchNegatives,         // embeddings by which a text finds its partner among others
+  kReranking,                // how well a passage answers a query, which one network reads together
+  kListReranking,            // the same from rows that hold passages which do not answer, too
 };
 
 // The task of rows that say nothing else.
@@ -35,7 +37,8 @@ inline constexpr Task kDefaultTask = Task::kSequenceClassification;
 enum class InputKind {
   kTexts,      // one text, or a pair
   kText,       // one text; a pair only where the user names a second column
-  kTextGroup,  // two texts or three, each a sequence of its own
+  kTextGroup,  // two texts or more that are compared. Where embeddings are, each is a sequence of
+               // its own; else each but the first one is a pair with the first one
   kWords,      // a sentence that is already split into words
   kQuestion,   // a question and the context that may answer it; a long context becomes several
                // windows, each a sequence of its own
@@ -74,6 +77,7 @@ enum class LossKind {
   kSpanCrossEntropy,    // softmax over the tokens of a sequence: one of starts, one of ends
   kCosineSquaredError,  // between the cosine of two embeddings and a number
   kInBatchNegatives,    // softmax over the second texts of a micro-batch, by their cosines
+  kReranking,           // as ModelConfig::reranking says
 };
 
 // One row of the table: what every floor may know of a task.
@@ -143,6 +147,9 @@ bool are_vectors(LabelKind labels);
 
 // Whether the model makes one vector of each text.
 bool makes_embeddings(Task task);
+
+// Whether one network reads a query with each passage, and gives each pair a logit.
+bool ranks_passages(Task task);
 
 // The task's own name.
 std::string_view task_name(Task task);

@@ -36,6 +36,8 @@ std::string sentence_around(const std::vector<std::string>& words, size_t word) 
 
 }  // namespace
 
+std::string shown_part(const std::string& text) { return cut(text, WorstMistakes::kTextBytes); }
+
 bool WorstMistakes::is_worse(const Found& a, const Found& b) {
   if (a.badness != b.badness) return a.badness > b.badness;
   return std::pair(a.index, a.word) < std::pair(b.index, b.word);

@@ -15,6 +15,9 @@
 
 namespace berth {
 
+// A text for people to look at: its first few hundred bytes, up to the end of a character.
+std::string shown_part(const std::string& text);
+
 // A wrong prediction, for people to look at.
 struct Mistake {
   std::string id{};  // of its row: its own, or its number in the source

@@ -119,6 +119,20 @@ class NumberLines final : public PredictionLines {
   const Dataset& data_;
 };
 
+class RerankingLines final : public PredictionLines {
+ public:
+  explicit RerankingLines(const Dataset& data) : data_(data) {}
+
+  std::string header() const override { return "id\tscore\trank\n"; }
+  std::string add(int64_t index, std::span<const float> logits) override {
+    return cat(id_of(data_, index), "\t", digits(logits[0]), "\t", static_cast<int64_t>(logits[1]),
+               "\n");
+  }
+
+ private:
+  const Dataset& data_;
+};
+
 class WordLines final : public PredictionLines {
  public:
   WordLines(Dataset& data, const Labels& labels) : data_(data), labels_(labels) {
@@ -215,6 +229,11 @@ std::unique_ptr<PredictionLines> make_class_test_results() {
 std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels&,
                                                    const AnswerOptions&) {
   return std::make_unique<NumberLines>(data);
+}
+
+std::unique_ptr<PredictionLines> make_reranking_lines(Dataset& data, const Labels&,
+                                                      const AnswerOptions&) {
+  return std::make_unique<RerankingLines>(data);
 }
 
 std::unique_ptr<PredictionLines> make_number_test_results() {

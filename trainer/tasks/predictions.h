@@ -28,6 +28,7 @@ size_t end_of_line(std::string_view lines, size_t begin);
 //   set         id, prediction (labels joined by '|'), and for each label a column with its
 //               probability
 //   number      id, score
+//   passage     id, score, rank: among the rows with the same query, from 1
 //   tags        sentence, word, prediction, probability: a line for each word
 //   answers     id, answer, start, end (code points of the context), probability
 //

@@ -45,6 +45,13 @@ std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels
 std::unique_ptr<Evaluator> make_partner_evaluator(Dataset& data, const Labels& labels,
                                                   const AnswerOptions& answers);
 
+// How well passages answer a query: logits [passages of the row]. For the lines they are [2]: the
+// score, and the rank among the rows of its query.
+std::unique_ptr<Evaluator> make_reranking_evaluator(Dataset& data, const Labels& labels,
+                                                    const AnswerOptions& answers);
+std::unique_ptr<PredictionLines> make_reranking_lines(Dataset& data, const Labels& labels,
+                                                      const AnswerOptions& answers);
+
 // Any number of classes for each text.
 std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
                                               const AnswerOptions& answers);

@@ -4,6 +4,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/metrics/reranking.h"
 #include "trainer/tasks/result_kinds.h"
 
 namespace berth {
@@ -114,6 +115,14 @@ constexpr TaskResults kTable[] = {
      .metric_names = [](int64_t) { return Names{"accuracy_at_1"}; },
      .evaluator = make_partner_evaluator,
      .lines = make_number_lines},
+    {.task = Task::kReranking,
+     .metric_names = [](int64_t) { return RerankingMetrics::names(); },
+     .evaluator = make_reranking_evaluator,
+     .lines = make_reranking_lines},
+    {.task = Task::kListReranking,
+     .metric_names = [](int64_t) { return RerankingMetrics::names(); },
+     .evaluator = make_reranking_evaluator,
+     .lines = make_reranking_lines},
 };
 
 }  // namespace

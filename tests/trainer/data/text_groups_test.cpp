@@ -24,10 +24,10 @@ std::vector<Column> named_columns(const std::vector<std::string>& names) {
 
 struct GroupData {
   GroupData(const std::vector<std::string>& names, std::vector<Row> rows, double max_similarity = 1,
-            bool may_lack_labels = true, int64_t max_negatives = 0) {
-    TableLoader loader({.task = Task::kSimilarity,
-                        .may_lack_labels = may_lack_labels,
-                        .max_negatives = max_negatives});
+            bool may_lack_labels = true, int64_t max_negatives = 0,
+            Task asked = Task::kSimilarity) {
+    TableLoader loader(
+        {.task = asked, .may_lack_labels = may_lack_labels, .max_negatives = max_negatives});
     loader.append_rows(std::make_unique<RowsInMemory>(named_columns(names), std::move(rows)));
     task = loader.task();
     columns = loader.columns();
@@ -174,6 +174,46 @@ TEST(TextGroups, ATextThatIsMissingIsABadRow) {
         GroupData({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), Cell()}});
       },
       ThrowsCode(Code::kBadData, "negative"));
+}
+
+// Rows for a network that reads a query with each passage.
+GroupData reranking(const std::vector<std::string>& names, std::vector<Row> rows) {
+  return GroupData(names, std::move(rows), 1, true, 0, Task::kReranking);
+}
+
+TEST(RerankingRows, APairIsOneSequence) {
+  GroupData rows =
+      reranking({"query", "passage", "label"},
+                {{cell_of("a"), cell_of("b"), Cell(1.0)}, {cell_of("a"), cell_of("c"), Cell(0.0)}});
+  EXPECT_EQ(rows.task, Task::kReranking);
+  const PackedBatch batch = rows.batch();
+  EXPECT_EQ(batch.sequences_per_example, 1);
+  EXPECT_EQ(batch.num_examples(), 2);
+  EXPECT_THAT(std::get<PackedBatch::Scores>(batch.labels).values, ElementsAre(1.0f, 0.0f));
+  const Encoding pair = rows.tokenizer.encode("a", "b", 6);
+  EXPECT_EQ(rows.data->features(0).input_ids, pair.input_ids);
+  EXPECT_EQ(rows.data->features(0).token_type_ids, pair.token_type_ids);
+}
+
+TEST(RerankingRows, EachPassageOfARowIsASequence) {
+  GroupData data = reranking({"query", "positive", "negative_1", "negative_2"},
+                             {{cell_of("a"), cell_of("b"), cell_of("c"), cell_of("d")},
+                              {cell_of("e"), cell_of("f"), cell_of("g"), cell_of("h")}});
+  EXPECT_EQ(data.task, Task::kListReranking);
+  const PackedBatch batch = data.batch();
+  EXPECT_EQ(batch.sequences_per_example, 3);
+  EXPECT_EQ(batch.num_sequences(), 6);
+  EXPECT_EQ(batch.num_examples(), 2);
+}
+
+TEST(RerankingRows, LabelsAreProbabilitiesUnlessNumbersAreLearnt) {
+  GroupData data =
+      reranking({"query", "passage", "score"}, {{cell_of("a"), cell_of("b"), Cell(4.0)}});
+  EXPECT_EQ(make_features(*data.table, *data.maker, 0)[0].targets, std::vector<float>{4});
+  const auto probabilities =
+      make_feature_maker({.task = data.task, .relevances_are_probabilities = true}, data.tokenizer);
+  EXPECT_THAT([&] { make_features(*data.table, *probabilities, 0); },
+              ThrowsCode(Code::kBadData, "the label 4 is not from 0 to 1"));
 }
 
 }  // namespace

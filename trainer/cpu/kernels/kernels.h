@@ -18,6 +18,7 @@
 #include "trainer/cpu/kernels/loops.h"
 #include "trainer/cpu/kernels/tensor.h"
 #include "trainer/model/functions.h"
+#include "trainer/model/reranking.h"
 #include "trainer/model/similarity.h"
 #include "trainer/model/update.h"
 
@@ -249,6 +250,11 @@ class Kernels {
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
   // over its classes, so the mean over rows equals torch.nn.BCEWithLogitsLoss.
   void binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits);
+  // The loss of a cross-encoder. logits [B,G] are of the G passages of each row; targets [B,G] are
+  // null where the first passage is right and the others are wrong. A row's loss of pairs is their
+  // mean.
+  void reranking_loss(const LossInputs& inputs, const RerankingObjective& objective,
+                      StepState& state, Tensor dlogits);
   // Where an answer starts and ends (Devlin et al. 2018, arXiv:1810.04805, section 4.2): each
   // column of logits has a softmax over the tokens of each sequence; a sequence's loss is half the
   // sum of both cross-entropies. A sequence whose start or end is negative has no loss and no

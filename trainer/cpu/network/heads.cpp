@@ -134,7 +134,8 @@ void Pooler::backward(const StepContext& step, Tensor dpooled, Tensor dhidden) {
 
 // The head of tasks on sequences (classes, scores or sets of classes). It reads the first token of
 // each sequence: logits [B,C] = classifier(dropout(activation(dense(hidden[first])))). These are
-// BERT's pooler and classifier, or the layers that the architecture has in their place.
+// BERT's pooler and classifier, or the layers that the architecture has in their place. Where G
+// sequences are one example, it returns their logits as [B/G,G*C].
 class SequenceHead final : public Head {
  public:
   SequenceHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
@@ -189,9 +190,10 @@ class SequenceHead final : public Head {
     kernels_.dropout(pooled, after(step), step.state, pooled);
     classifier_.forward(kernels_, pooled, logits);
     if (step.batch.labelled()) {
-      add_loss(step, logits, step.training ? dlogits_.first(sequences) : Tensor());
+      add_loss(step, of_examples(step, logits),
+               step.training ? of_examples(step, dlogits_.first(sequences)) : Tensor());
     }
-    return logits;
+    return of_examples(step, logits);
   }
 
   void backward(const StepContext& step, Tensor dhidden) override {
@@ -216,6 +218,15 @@ class SequenceHead final : public Head {
   }
 
  private:
+  // The same memory with a row for each example.
+  static Tensor of_examples(const StepContext& step, Tensor of_sequences) {
+    const int64_t group = step.batch.sequences_per_example;
+    Tensor rows = of_sequences;
+    rows.shape[0] /= group;
+    rows.shape[1] *= group;
+    return rows;
+  }
+
   void add_loss(const StepContext& step, Tensor logits, Tensor dlogits) {
     const BatchTensors& batch = step.batch;
     const LossInputs of_targets{logits, batch.targets, batch.weights};
@@ -223,6 +234,8 @@ class SequenceHead final : public Head {
     const LossKind loss = traits(config_.task).loss;
     if (loss == LossKind::kSquaredError) {
       kernels_.mean_squared_error(of_targets, step.state, dlogits);
+    } else if (loss == LossKind::kReranking) {
+      kernels_.reranking_loss(of_targets, config_.reranking, step.state, dlogits);
     } else if (loss == LossKind::kBinaryCrossEntropy) {
       kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
     } else if (batch.teacher) {

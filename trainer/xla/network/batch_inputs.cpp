@@ -32,9 +32,9 @@ BatchInputs batch_inputs(Graph& graph, const ModelConfig& config, const BatchSha
   }
   if (is_masked) add("masked", inputs.masked, ElementType::kS32, masked);
   // Labels, or targets with a number for each output, and their weights.
-  const bool has_targets = task.loss == LossKind::kSquaredError ||
-                           task.loss == LossKind::kMeanSquaredError ||
-                           task.loss == LossKind::kBinaryCrossEntropy;
+  const bool has_targets =
+      task.loss == LossKind::kSquaredError || task.loss == LossKind::kMeanSquaredError ||
+      task.loss == LossKind::kBinaryCrossEntropy || task.loss == LossKind::kReranking;
   const Dims& rows = is_masked ? masked : is_of_sequences || has_answers ? sequences : tokens;
   Dims labels = rows;
   if (has_targets) labels.push_back(config.num_outputs());

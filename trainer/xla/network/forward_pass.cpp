@@ -444,6 +444,20 @@ Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
   return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
 }
 
+// The losses of pairs, with the factor that torch.nn.BCEWithLogitsLoss calls pos_weight.
+Loss reranking_loss(Value logits, Value targets, Value weights,
+                    const RerankingObjective& objective) {
+  if (objective.loss == RerankingLoss::kSquaredError) {
+    return squared_error(logits, targets, weights);
+  }
+  const Value size = maximum(logits, negate(logits)), small = log1p(exp(negate(size)));
+  const Value of_positive = maximum(negate(logits), 0) + small;
+  const Value of_negative = maximum(logits, 0) + small;
+  const Value losses =
+      of_negative - targets * of_negative + targets * of_positive * objective.positive_weight;
+  return sum_of(reduce_sum(losses, {1}), weights);
+}
+
 // The mean of two cross entropies over the tokens of a sequence: of where the answer starts, and of
 // where it ends (Devlin et al. 2018, arXiv:1810.04805, section 4.2). logits are [T,2].
 Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
@@ -512,6 +526,8 @@ Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
       return binary_cross_entropy(logits, batch.labels, batch.weights);
     case LossKind::kSpanCrossEntropy:
       return span_cross_entropy(pass, logits);
+    case LossKind::kReranking:
+      return reranking_loss(logits, batch.labels, batch.weights, pass.config.reranking);
     case LossKind::kCosineSquaredError:
     case LossKind::kInBatchNegatives:  // head_logits() refused both
     case LossKind::kCrossEntropy:

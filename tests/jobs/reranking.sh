@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Trains cross-encoders, resumes after kills, with workers, and checks what is exported and predicted.
+#   reranking.sh BERTH
+. "$(dirname "$0")/lib.sh"
+. "$repository/tests/jobs/workers_lib.sh"
+
+# Twelve queries with five passages each, as labelled pairs, and as rows with negatives.
+python3 - <<'PYTHON'
+import json, random
+random.seed(6)
+topics = ["the ball was kicked into the goal", "bread with butter and cheese", "the train left the station", "rain fell on the hills"]
+with open("pairs.tsv", "w") as pairs, open("lists.csv", "w") as lists, open("flag.jsonl", "w") as flag:
+    print("query\tpassage\tlabel", file=pairs)
+    print("query,positive,negative_1,negative_2,negative_3,negative_4", file=lists)
+    for number in range(24):
+        topic = topics[number % 4]
+        query = f"tell me of {topic} {number}"
+        passages = [f"{topic} again {number}"] + [f"{random.choice([t for t in topics if t != topic])} {number} {i}" for i in range(4)]
+        for i, passage in enumerate(passages):
+            print(query, passage, int(i == 0), sep="\t", file=pairs)
+        print(query, *passages, sep=",", file=lists)
+        print(json.dumps({"query": query, "pos": passages[:1], "neg": passages[1:], "pos_scores": [1.0]}), file=flag)
+PYTHON
+
+# metric FILE NAME: the value of a metric in a file of JSON.
+metric() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["eval"][sys.argv[2]])' "$@"; }
+
+# Labelled pairs. The ranking chooses the best checkpoint, and the report shows the worst queries.
+pairs=(--task reranking --train-data-file pairs.tsv --validation-split 0.3 --epochs 4 --batch-size 8 --eval-steps 10 --save-steps 10
+  --max-seq-length 32 --seed 3)
+expect 0 finished "${pairs[@]}" --job-dir pairs
+for name in ndcg_at_10 mrr_at_10 map; do metric pairs/metrics.json $name >/dev/null || fail "metrics.json lacks $name"; done
+tr -d '\\' <err.txt | says 'held-out ndcg_at_10 .* of [0-9]* queries with [0-9]* passages' || fail "does not name the main metric at the end"
+grep -q '"task": "reranking"' pairs/metrics.json || fail "task of pairs"
+for file in modules.json sentence_bert_config.json config_sentence_transformers.json tokenizer.json; do
+  [ -s "pairs/model/$file" ] || fail "no $file"
+done
+grep -q '"activation_fn": "torch.nn.modules.activation.Sigmoid"' pairs/model/config_sentence_transformers.json || fail "no sigmoid"
+grep -q 'CrossEncoder(path)' pairs/model/README.md || fail "the card does not say how to load the model"
+
+# The finished model evaluates and ranks as it was trained, without being told how.
+expect 0 finished --mode eval --eval-data-file pairs.tsv --job-dir pairs
+grep -q '"ndcg_at_10"' out.txt || fail "eval ranks nothing: $(cat out.txt)"
+expect 0 finished --mode eval --eval-data-file lists.csv --job-dir pairs
+expect 0 finished --mode predict --predict-data-file pairs.tsv --model pairs/model --max-seq-length 32 --predictions-file ranks.tsv
+python3 - <<'PYTHON' || fail "scores and ranks"
+import collections, csv
+rows = list(csv.DictReader(open("pairs.tsv"), delimiter="\t"))
+found = list(csv.DictReader(open("ranks.tsv"), delimiter="\t"))
+lists = collections.defaultdict(list)
+for row, line in zip(rows, found, strict=True):
+    assert 0 <= float(line["score"]) <= 1
+    lists[row["query"]].append((int(line["rank"]), float(line["score"])))
+assert len(lists) == 24
+for ranked in lists.values():
+    assert [rank for rank, _ in sorted(ranked)] == [1, 2, 3, 4, 5], ranked
+    assert [score for _, score in sorted(ranked)] == sorted((score for _, score in ranked), reverse=True), ranked
+PYTHON
+
+# Rows with negatives, with every loss. FlagEmbedding's lists are the same rows.
+for loss in bce mse softmax lambda; do
+  expect 0 finished --task reranking --train-data-file lists.csv --reranking-loss $loss --max-steps 6 --batch-size 4 --max-seq-length 32 \
+    --validation-split 0.3 --job-dir "loss-$loss"
+  metric "loss-$loss/metrics.json" ndcg_at_10 >/dev/null || fail "$loss ranks nothing"
+done
+grep -q 'linear.Identity' loss-mse/model/config_sentence_transformers.json || fail "mse learns a number, and no probability"
+expect 0 finished --mode eval --eval-data-file lists.csv --job-dir loss-softmax
+expect 0 finished --task reranking --train-data-file flag.jsonl --reranking-loss softmax --max-steps 6 --batch-size 4 --max-seq-length 32 \
+  --validation-split 0.3 --job-dir flag
+cmp -s flag/model/model.safetensors loss-softmax/model/model.safetensors || fail "lists in JSON lines train another model"
+
+# A job that is killed makes the same model, from both kinds of rows.
+survives_kills killed "${pairs[@]}"
+cmp -s pairs/model/model.safetensors killed/model/model.safetensors || fail "a killed job made another model of pairs"
+lists=(--task reranking --train-data-file lists.csv --reranking-loss lambda --epochs 4 --batch-size 4 --gradient-accumulation-steps 2
+  --save-steps 2 --max-seq-length 32)
+expect 0 finished "${lists[@]}" --job-dir lists
+survives_kills killed-lists "${lists[@]}"
+cmp -s lists/model/model.safetensors killed-lists/model/model.safetensors || fail "a killed job made another model of lists"
+
+# Two workers train nearly the same model, from both kinds of rows.
+for rows in pairs lists; do
+  declare -n same=$rows
+  flags=("${same[@]}" --job-dir "workers-$rows" --threads 1 --peer-timeout 5 --rendezvous-timeout 60)
+  start 2
+  end_with "0 0" "two workers with $rows"
+  python3 - "$rows" <<'PYTHON' || fail "workers train another model of $rows"
+import json, sys
+one, two = (json.load(open(f"{job}/metrics.json"))["eval"] for job in (sys.argv[1], f"workers-{sys.argv[1]}"))
+assert abs(one["loss"] - two["loss"]) < 1e-3 * one["loss"], (one, two)
+PYTHON
+done
+
+# The programs for TPUs and GPUs train labelled pairs, and refuse rows with negatives.
+plugin=${BERTH_XLA_PLUGINS:-$repository/build/xla-plugins}/pjrt-cpu-0.115.so
+if [ -e "$plugin" ]; then
+  export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}
+  xla=(--device xla-cpu --pjrt-plugin "$plugin")
+  evaluation=(--mode eval --eval-data-file pairs.tsv --model pairs/model --max-seq-length 32 --precision fp32 --positive-weight 3)
+  expect 0 finished "${evaluation[@]}"
+  cp out.txt cpu.json
+  expect 0 finished "${evaluation[@]}" "${xla[@]}"
+  python3 - <<'PYTHON' || fail "the losses of two engines differ"
+import json
+one, two = (json.load(open(name))["eval"] for name in ("cpu.json", "out.txt"))
+assert abs(one["loss"] - two["loss"]) < 1e-4 and one["ndcg_at_10"] == two["ndcg_at_10"], (one, two)
+PYTHON
+  expect 0 finished "${pairs[@]}" "${xla[@]}" --max-steps 2 --job-dir xla
+  expect 2 "rows with negatives are ranked on CPUs only" "${lists[@]}" "${xla[@]}" --job-dir xla-lists
+else
+  echo "NOT TESTED HERE: rerankers on the XLA engine, without $plugin"
+fi
+
+# Labels that the loss cannot learn, and what needs negatives.
+sed '2s/.$/3/' pairs.tsv >scores.tsv
+expect 3 "is not from 0 to 1" --task reranking --train-data-file scores.tsv --job-dir refused
+expect 0 finished --task reranking --train-data-file scores.tsv --reranking-loss mse --max-steps 1 --job-dir numbers
+cut -f1,2 pairs.tsv >bare.tsv
+expect 3 "compares the passages of a row" --task reranking --train-data-file bare.tsv --reranking-loss softmax --job-dir refused2
+expect 2 "changes nothing in this loss" --task reranking --train-data-file lists.csv --reranking-loss lambda --positive-weight 2 --job-dir refused4
+expect 2 "--reranking-loss" --task regression --train-data-file pairs.tsv --reranking-loss mse --job-dir refused3
+
+finish
