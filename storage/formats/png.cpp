@@ -65,8 +65,8 @@ std::vector<std::byte> png_file(uint32_t width, std::span<const uint8_t> pixels,
     rows.insert(rows.end(), row.begin(), row.end());
   }
 
-  std::vector<std::byte> file;
-  append(file, std::as_bytes(std::span(kSignature)));
+  const Bytes signature = std::as_bytes(std::span(kSignature));
+  std::vector<std::byte> file(signature.begin(), signature.end());
   append_chunk(file, "IHDR", header);
   append_chunk(file, "PLTE", std::as_bytes(palette));
   append_chunk(file, "IDAT", compressed(rows));
