@@ -126,6 +126,65 @@ std::string cut(const std::string& text) {
   return text.substr(0, end) + "…";
 }
 
+// The cosines of queries with the documents that their judgements name.
+class JudgedScores {
+ public:
+  JudgedScores(const RetrievalSet& set, std::vector<float> queries, size_t width)
+      : queries_(std::move(queries)), width_(width) {
+    for (size_t query = 0; query < set.queries().size(); ++query) {
+      const std::vector<Judgement>& judgements = set.queries()[query].judgements;
+      scores_.emplace_back(judgements.size());
+      for (size_t i = 0; i < judgements.size(); ++i) {
+        pairs_.push_back({judgements[i].document, query, i});
+      }
+    }
+    std::ranges::sort(pairs_, {}, &JudgedPair::document);
+  }
+
+  // The vectors of the documents from number `first` on.
+  void add(uint32_t first, std::span<const float> vectors) {
+    const auto end = first + static_cast<uint32_t>(vectors.size() / width_);
+    auto pair = std::ranges::lower_bound(pairs_, first, {}, &JudgedPair::document);
+    for (; pair != pairs_.end() && pair->document < end; ++pair) {
+      const float* const query = &queries_[pair->query * width_];
+      const float* const document = &vectors[(pair->document - first) * width_];
+      double sum = 0;
+      for (size_t i = 0; i < width_; ++i) sum += double{query[i]} * double{document[i]};
+      scores_[pair->query][pair->place] = static_cast<float>(sum);
+    }
+  }
+
+  // Every rank knows the scores of its own documents. The others are 0 there.
+  void add_up(Communicator& ranks) {
+    std::vector<double> own;
+    for (const std::vector<float>& scores : scores_) {
+      own.insert(own.end(), scores.begin(), scores.end());
+    }
+    const std::vector<std::vector<double>> all = gather_values(ranks, own);
+    size_t place = 0;
+    for (std::vector<float>& scores : scores_) {
+      for (float& score : scores) {
+        double sum = 0;
+        for (const std::vector<double>& of_rank : all) sum += of_rank[place];
+        score = static_cast<float>(sum);
+        ++place;
+      }
+    }
+  }
+
+  std::vector<std::vector<float>> take() { return std::move(scores_); }
+
+ private:
+  struct JudgedPair {
+    uint32_t document;
+    size_t query, place;
+  };
+  const std::vector<float> queries_;
+  const size_t width_;
+  std::vector<JudgedPair> pairs_;  // in the order of the documents
+  std::vector<std::vector<float>> scores_;
+};
+
 // One run over the queries and the corpus.
 class Retrieval {
  public:
@@ -145,9 +204,27 @@ class Retrieval {
     if (is_stopped()) return std::nullopt;
     ExactSearch search(std::move(queries), embedder_.width(), RetrievalMetrics::kDepth,
                        set_.places(), pool_);
-    if (!search_corpus(search)) return std::nullopt;
+    if (!search_corpus(search, nullptr)) return std::nullopt;
     if (ranks_ != nullptr) share_found(search);
     return score(search);
+  }
+
+  // nullopt: stopped.
+  std::optional<FoundPassages> find(size_t depth) {
+    std::vector<float> queries = embed_queries();
+    if (is_stopped()) return std::nullopt;
+    JudgedScores judged(set_, queries, embedder_.width());
+    ExactSearch search(std::move(queries), embedder_.width(), depth, set_.places(), pool_);
+    if (!search_corpus(search, &judged)) return std::nullopt;
+    if (ranks_ != nullptr) {
+      share_found(search);
+      judged.add_up(*ranks_);
+    }
+    FoundPassages found{.judged = judged.take()};
+    for (size_t query = 0; query < search.queries(); ++query) {
+      found.rankings.push_back(search.ranking(query));
+    }
+    return found;
   }
 
  private:
@@ -187,7 +264,7 @@ class Retrieval {
 
   // The ranks take the blocks in turn. A stop waits for the end of a block where there are
   // several ranks. False: stopped.
-  bool search_corpus(ExactSearch& search) {
+  bool search_corpus(ExactSearch& search, JudgedScores* judged) {
     const size_t step = kBlock * ranks();
     TokenizedTexts now = read_block(rank() * kBlock);
     for (size_t round = 0; round < set_.documents(); round += step) {
@@ -205,6 +282,7 @@ class Retrieval {
           return cat(set_.name(), ": passage ", quoted(set_.document(number).id));
         });
         search.add(static_cast<uint32_t>(begin), vectors);
+        if (judged != nullptr) judged->add(static_cast<uint32_t>(begin), vectors);
       }
       now = next.get();
     }
@@ -348,6 +426,13 @@ std::optional<EvaluationResult> evaluate_retrieval(Engine& engine, const Retriev
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   result->seconds = elapsed.count();
   return result;
+}
+
+std::optional<FoundPassages> search_passages(Engine& engine, const RetrievalSet& set,
+                                             const RetrievalReading& reading, size_t depth,
+                                             Observer& observer, const std::atomic<bool>& stop,
+                                             Communicator* ranks) {
+  return Retrieval(engine, set, reading, observer, stop, ranks).find(depth);
 }
 
 EvaluationResult with_retrieval(EvaluationResult rows, EvaluationResult retrieval) {

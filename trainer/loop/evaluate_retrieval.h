@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
@@ -48,6 +49,18 @@ std::optional<EvaluationResult> evaluate_retrieval(Engine& engine, const Retriev
                                                    Observer& observer,
                                                    const std::atomic<bool>& stop,
                                                    Communicator* ranks = nullptr);
+
+// What a search found for each query.
+struct FoundPassages {
+  std::vector<std::vector<FoundDocument>> rankings{};  // the best first
+  std::vector<std::vector<float>> judged{};  // the scores of the passages that judgements name
+};
+
+// The same search without an evaluation: at most `depth` passages for each query.
+std::optional<FoundPassages> search_passages(Engine& engine, const RetrievalSet& set,
+                                             const RetrievalReading& reading, size_t depth,
+                                             Observer& observer, const std::atomic<bool>& stop,
+                                             Communicator* ranks = nullptr);
 
 // A retrieval set with how it is read. The job borrows both parts.
 struct RetrievalEvaluation {

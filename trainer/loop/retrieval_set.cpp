@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -138,6 +139,13 @@ std::string text_of(const Row& row, std::optional<size_t> column) {
   return column ? plain_text(row[*column]).value_or("") : "";
 }
 
+const Names kPassages = {"text", "contents", "content", "passage", "document", "body"};
+
+// A passage of which the title is a part.
+std::string with_title(const Row& row, std::optional<size_t> title, size_t text) {
+  return std::string(trimmed(cat(text_of(row, title), " ", text_of(row, text))));
+}
+
 // An id, without blanks around it.
 std::string id_of(const Row& row, size_t column) {
   return std::string(trimmed(text_of(row, column)));
@@ -192,6 +200,16 @@ bool lacks_header(std::span<const Column> columns) {
 }
 
 }  // namespace
+
+RetrievalSet::RetrievalSet(std::string name, std::vector<RetrievalQuery> queries,
+                           ExampleTable corpus, std::vector<Source> sources)
+    : name_(std::move(name)),
+      sources_(std::move(sources)),
+      queries_(std::move(queries)),
+      corpus_(std::move(corpus)) {
+  places_.resize(corpus_.rows());
+  std::iota(places_.begin(), places_.end(), 0u);
+}
 
 size_t RetrievalSet::memory_bytes() const {
   size_t bytes = corpus_.memory_bytes() + places_.size() * sizeof places_[0];
@@ -260,16 +278,13 @@ class RetrievalLoader {
       const size_t id = required_column(rows.columns(), "the ids of passages",
                                         {"_id", "id", "corpus_id", "doc_id", "docid", "document_id",
                                          "passage_id", "pid", "docno"});
-      const size_t text =
-          required_column(rows.columns(), "the texts of passages",
-                          {"text", "contents", "content", "passage", "document", "body"});
+      const size_t text = required_column(rows.columns(), "the texts of passages", kPassages);
       const std::optional<size_t> title = column_of(rows.columns(), {"title"});
       rows.select(std::vector{id, text, title.value_or(text)});
       while (rows.next(row)) {
         const std::string name = id_of(row, id);
         if (!add_id(name, document_ids_, rows, bad)) continue;
-        const std::string whole = cat(text_of(row, title), " ", text_of(row, text));
-        set_.corpus_.append({.id = name, .texts = {std::string(trimmed(whole))}});
+        set_.corpus_.append({.id = name, .texts = {with_title(row, title, text)}});
       }
     });
     if (document_ids_.empty()) throw Error(Code::kBadData, "the corpus is empty", set_.name_);
@@ -392,6 +407,27 @@ std::unique_ptr<RetrievalSet> load_retrieval_set(Storage& storage,
   auto set = std::make_unique<RetrievalSet>();
   RetrievalLoader(storage, request, *set).load();
   return set;
+}
+
+std::vector<Source> read_passages(Storage& storage, const std::string& path, const TextForm& form,
+                                  const std::function<void(std::string passage)>& use) {
+  const DataSource data(storage, path);
+  const auto is_wanted = [](std::string_view name) {
+    return is_table(without_compression_suffix(name));
+  };
+  std::vector<Source> sources;
+  for (const Uri& file : data.text_files(is_wanted)) {
+    const auto read = [&](RowReader& rows) {
+      Names texts = {"text", "contents", "content", "passage", "document",
+                     "body", "positive", "answer",  "sentence"};
+      const size_t text = required_column(rows.columns(), "the texts of passages", texts);
+      const std::optional<size_t> title = column_of(rows.columns(), {"title"});
+      rows.select(std::vector{text, title.value_or(text)});
+      for (Row row; rows.next(row);) use(with_title(row, title, text));
+    };
+    sources.push_back(read_rows(data, file, "corpus", form, RowLayout::kByName, read));
+  }
+  return sources;
 }
 
 }  // namespace berth

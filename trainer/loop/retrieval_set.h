@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,12 @@ struct RetrievalQuery {
 // corpus lie on the local disk; see ExampleTable. Immutable once it is loaded, and thread-safe.
 class RetrievalSet {
  public:
+  RetrievalSet() = default;
+  // Of queries whose judgements name documents of `corpus`, which is finished. Of documents with
+  // equal scores, the one with the lower number is the better one.
+  RetrievalSet(std::string name, std::vector<RetrievalQuery> queries, ExampleTable corpus,
+               std::vector<Source> sources);
+
   const std::string& name() const { return name_; }  // as the user gave it
   const std::string& split() const { return split_; }
   const std::vector<Source>& sources() const { return sources_; }
@@ -66,5 +73,11 @@ class RetrievalSet {
 // where no query has a relevant document. An id that occurs twice, a judgement of an unknown query
 // or document and one that occurs twice are bad rows. These are left out, up to `skip_bad_rows`.
 std::unique_ptr<RetrievalSet> load_retrieval_set(Storage& storage, const RetrievalRequest& request);
+
+// Calls `use` with each passage of a corpus: a table, or a folder or an archive of parts. It has a
+// column of texts, and perhaps one of titles, which come before the texts. Returns the files.
+// Throws kBadData where no column has a usual name for texts.
+std::vector<Source> read_passages(Storage& storage, const std::string& path, const TextForm& form,
+                                  const std::function<void(std::string passage)>& use);
 
 }  // namespace berth
