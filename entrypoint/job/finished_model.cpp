@@ -66,6 +66,13 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
 
 bool is_of_groups(Task task) { return traits(task).rows == HeadRows::kGroups; }
 
+// Cuts pairs where CrossEncoder would.
+void use_length(std::optional<int64_t> files, Settings& settings, const ModelConfig& config) {
+  const int64_t positions = config.max_sequence_length();
+  settings.data.max_seq_length =
+      static_cast<int32_t>(std::min(files.value_or(positions), positions));
+}
+
 ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
                           ResolvedJob& resolved) {
   const Settings& settings = resolved.settings;
@@ -77,9 +84,12 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
       describe_fitting_model(folder, command_line, resolved.settings, resolved.is_of_job);
   // What a model of sentence-transformers can do besides is to compare texts.
   std::optional<Task>& task = resolved.sources.task;
-  if (const std::optional<ScoreForm> form = cross_encoder_form(folder)) {
-    model.config.reranking.form = *form;
+  if (const auto files = read_cross_encoder_files(folder)) {
     if (!task && model.config.saved_task == Task::kRegression) task = Task::kReranking;
+    if (task && ranks_passages(*task)) {
+      model.config.reranking.form = files->form;
+      if (!asks_length) use_length(files->max_seq_length, resolved.settings, model.config);
+    }
   }
   const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
   if (!may_compare) return model;

@@ -288,15 +288,24 @@ std::optional<std::string> cross_encoder_function(ModelFolder& folder) {
 
 }  // namespace
 
-std::optional<ScoreForm> cross_encoder_form(ModelFolder& folder) {
+std::optional<CrossEncoderFiles> read_cross_encoder_files(ModelFolder& folder) {
   const std::optional<std::string> function = cross_encoder_function(folder);
   if (!function) return std::nullopt;
-  if (function->ends_with("Identity")) return ScoreForm::kLogit;
-  if (function->empty() || function->ends_with("Sigmoid")) return ScoreForm::kProbability;
-  throw Error(Code::kUsage,
-              cat("the function of the scores is ", quoted(*function),
-                  ", and berth computes a sigmoid or none"),
-              folder.name(), "correct \"activation_fn\"");
+  CrossEncoderFiles files;
+  if (function->ends_with("Identity")) {
+    files.form = ScoreForm::kLogit;
+  } else if (!function->empty() && !function->ends_with("Sigmoid")) {
+    throw Error(Code::kUsage,
+                cat("the function of the scores is ", quoted(*function),
+                    ", and berth computes a sigmoid or none"),
+                folder.name(), "correct \"activation_fn\"");
+  }
+  constexpr const char* kName = "sentence_bert_config.json";
+  if (const auto text = folder.module_text(kName)) {
+    files.max_seq_length = length_in(parsed(*text, kName), "max_seq_length", kName);
+  }
+  if (!files.max_seq_length) files.max_seq_length = tokenizer_length(folder);
+  return files;
 }
 
 void write_cross_encoder_files(Storage& storage, const Uri& directory, const ModelConfig& config,

@@ -53,10 +53,17 @@ std::span<const KnownKey> sentence_keys(std::string_view name);
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length, const SentenceFiles& files = {});
 
-// What CrossEncoder(path) makes of a pair's logit, where the folder is one of a cross-encoder: the
-// files of version 6 say so, or keys of config.json that earlier versions wrote. nullopt: it is
-// another model's. Throws kUsage where it would apply another function than a sigmoid.
-std::optional<ScoreForm> cross_encoder_form(ModelFolder& folder);
+// How CrossEncoder(path) reads pairs.
+struct CrossEncoderFiles {
+  ScoreForm form = ScoreForm::kProbability;  // what it makes of a pair's logit
+  // Of sentence_bert_config.json, or else the tokenizer's model_max_length. In tokens.
+  std::optional<int64_t> max_seq_length{};
+};
+
+// Reads it from the folder of a cross-encoder: from the files of version 6, or keys of config.json
+// that earlier versions wrote. nullopt: it is another model's. Throws kUsage where CrossEncoder
+// would apply another function than a sigmoid, or berth does not support the length.
+std::optional<CrossEncoderFiles> read_cross_encoder_files(ModelFolder& folder);
 
 // Writes the files beside an exported cross-encoder with which CrossEncoder(path) loads it, as
 // version 6.2 does. Pairs are cut to `max_seq_length` tokens.
