@@ -39,6 +39,7 @@ constexpr std::pair<Mode, void (*)(Job&)> kRuns[] = {
     {Mode::kEval, [](Job& job) { run_inference(job, run_evaluation); }},
     {Mode::kPredict, [](Job& job) { run_inference(job, run_prediction); }},
     {Mode::kEmbed, [](Job& job) { run_inference(job, run_embedding); }},
+    {Mode::kMine, [](Job& job) { run_inference(job, run_mining); }},
     {Mode::kExportOnly, run_export},
     {Mode::kPrepare, run_preparation},
     {Mode::kTokenize, run_tokenization},

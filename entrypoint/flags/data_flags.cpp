@@ -144,7 +144,7 @@ std::vector<Flag> file_flags() {
        kData,
        "The rows to predict, for --mode predict, or the texts of --mode embed.",
        path_value("FILE", data_option(&DataOptions::predict_data_file)),
-       FlagRole(kFree, kInPredict | kInEmbed, kOwnToWorker).needed_as(kNeedsPredictData)},
+       FlagRole(kFree, kInPredict | kInEmbed | kInMine, kOwnToWorker).needed_as(kNeedsPredictData)},
       {"input-meta-data-path",
        {},
        kData,

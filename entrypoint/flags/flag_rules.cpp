@@ -194,8 +194,8 @@ constexpr DeviceRule kRules[] = {
     {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kNo, replaces_tokens,
      "replaced-token detection is computed on CPUs only", "--task electra", "give --device cpu",
      "--task electra"},
-    {"`--mode embed`", kYes, kNo, is_of_a_cpu_mode, "text embeddings are computed on CPUs only",
-     "--device", "leave it out, or give --device cpu"},
+    {"`--mode embed`, `--mode mine`", kYes, kNo, is_of_a_cpu_mode,
+     "text embeddings are computed on CPUs only", "--device", "leave it out, or give --device cpu"},
     {"distillation of an encoder (`--task mlm --teacher`)", kYes,
      "the student; the teacher's vectors are computed on the CPU"},
     {"distillation of a classifier (`--teacher` with labels)", kYes, kNo, teaches_a_classifier,
@@ -494,7 +494,7 @@ void check_embedding(const CommandLine& command_line) {
     throw Error(Code::kUsage, "only --task similarity trains embeddings", cat("--", flag.name),
                 "give that task, or leave this flag out");
   }
-  if (!traits(settings.mode).makes_vectors) return;
+  if (settings.mode != Mode::kEmbed) return;
   const std::string& file = command_line.tool.predictions_file;
   const bool goes_to_output = file == "-" || (file.empty() && settings.output.job_dir.empty());
   const EmbeddingOptions& embedding = settings.embedding;

@@ -30,9 +30,9 @@ std::span<const Flag> flag_table() {
     std::vector<Flag> flags;
     for (std::vector<Flag>& group :
          std::array{data_flags(), model_flags(), embedding_flags(), reranking_flags(),
-                    training_flags(), evaluation_flags(), probe_flags(), output_flags(),
-                    storage_flags(), device_flags(), cluster_flags(), machine_flags(),
-                    optimization_flags(), tool_flags(), corpus_flags()}) {
+                    mining_flags(), training_flags(), evaluation_flags(), probe_flags(),
+                    output_flags(), storage_flags(), device_flags(), cluster_flags(),
+                    machine_flags(), optimization_flags(), tool_flags(), corpus_flags()}) {
       for (Flag& flag : group) flags.push_back(std::move(flag));
     }
     return flags;

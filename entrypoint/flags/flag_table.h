@@ -174,6 +174,7 @@ std::vector<Flag> data_flags();
 std::vector<Flag> model_flags();
 std::vector<Flag> embedding_flags();  // FlagGroup::kModel
 std::vector<Flag> reranking_flags();  // FlagGroup::kModel
+std::vector<Flag> mining_flags();     // FlagGroup::kModel
 std::vector<Flag> training_flags();
 std::vector<Flag> optimization_flags();
 std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving

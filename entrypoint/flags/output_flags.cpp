@@ -43,7 +43,7 @@ std::vector<Flag> output_flags() {
        .help = "For --mode predict and embed: the file for the predictions or embeddings, local or "
                "gs://, or - for standard output.",
        .value = path_value("FILE", place(&CommandLine::tool, &ToolOptions::predictions_file)),
-       .role = {kUnrecorded, kInPredict | kInEmbed, kRefusedElsewhere},
+       .role = {kUnrecorded, kInPredict | kInEmbed | kInMine, kRefusedElsewhere},
        .default_text = "JOB_DIR/predictions.tsv or JOB_DIR/embeddings.npy; without --job-dir, "
                        "standard output"},
       {.name = "predictions-with-text",

@@ -66,7 +66,7 @@ std::vector<Flag> training_flags() {
        kTraining,
        "The seed of every random choice. The same seed, files and flags give the same weights.",
        integer_value(training_option(&TrainingOptions::seed), {0, INT64_MAX}),
-       {kDecides, kInTraining, kVaried}},
+       {kDecides, kInTraining | kInMine, kVaried}},
       {"seeds",
        {"num-seeds"},
        kTraining,
@@ -330,11 +330,13 @@ std::vector<Flag> evaluation_flags() {
       {"mode",
        {},
        kSaving,
-       "What to do: train, train_and_eval, eval, predict, embed, export_only, prepare, tokenize, "
-       "inspect, convert, train_tokenizer, heartbeat, bench, fetch or report. eval, predict and "
-       "embed use "
+       "What to do: train, train_and_eval, eval, predict, embed, mine, export_only, prepare, "
+       "tokenize, "
+       "inspect, convert, train_tokenizer, heartbeat, bench, fetch or report. eval, predict, "
+       "embed and mine use "
        "the finished model of --job-dir, or --model. embed writes a vector for each text of "
-       "--predict-data-file. export_only "
+       "--predict-data-file. mine finds hard negatives for the pairs of --predict-data-file. "
+       "export_only "
        "writes the best checkpoint of --job-dir, or --model, to --export-dir. prepare writes the "
        "rows that training would read as TFRecords; with --task mlm it cleans text for "
        "pre-training. train_tokenizer learns a vocabulary from the texts of --train-data-file. "

@@ -15,8 +15,9 @@ void run_training(Job& job);
 // other, and writes the mean of their metrics. Throws what run() promises.
 void run_seeds(Job& job);
 
-// Runs a mode that only reads a model: eval, predict or embed. With several workers, each computes
-// a part of the batches, and worker 0 writes the results of all. Throws what `mode` and Cluster do.
+// Runs a mode that only reads a model: eval, predict, embed or mine. With several workers, each
+// computes a part of the batches, and worker 0 writes the results of all. Throws what `mode` and
+// Cluster do.
 void run_inference(Job& job, void (*mode)(Job& job));
 
 // --mode eval: evaluates a finished model and prints its metrics as JSON on standard output. Throws
@@ -31,6 +32,11 @@ void run_prediction(Job& job);
 // --mode embed: writes one vector for each row to the job directory or the file that
 // --predictions-file names. Throws what run() promises.
 void run_embedding(Job& job);
+
+// --mode mine: finds hard negatives for pairs of texts, and writes rows that train: a line with the
+// pair and its negatives, in the job directory or the file that --predictions-file names. Throws
+// what run() promises.
+void run_mining(Job& job);
 
 // --mode export_only: exports the best checkpoint of --job-dir (or, where its checkpoints are gone,
 // its finished model), or --model, and holds --export-dir meanwhile. Throws what run() promises.

@@ -55,6 +55,7 @@ std::string_view suffix_of(EmbeddingsFormat format);
 //     metrics.json        written last of all; says "finished": true
 //     evaluation.json     written by --mode eval, where there are many classes
 //     predictions.tsv     written by --mode predict
+//     mined.jsonl         written by --mode mine
 //     embeddings.npy      written by --mode embed, or .parquet or .jsonl
 //     embeddings/         the same as several files, with --embeddings-file-rows
 //     test_results.tsv    the same in the tutorial's format, if flags ask for it
@@ -81,6 +82,7 @@ class JobDirectory {
   Uri heartbeat() const { return root_ / "heartbeat.json"; }
   Uri rendezvous() const { return root_ / "rendezvous.json"; }
   Uri profile() const { return root_ / "profile.pftrace"; }
+  Uri mined() const { return root_ / "mined.jsonl"; }
   Uri report() const { return root_ / "report.html"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri evaluation() const { return root_ / "evaluation.json"; }

@@ -13,6 +13,7 @@ enum class Mode {
   kEval,
   kPredict,
   kEmbed,
+  kMine,
   kExportOnly,
   kPrepare,
   kTokenize,
@@ -41,8 +42,9 @@ inline constexpr ModeSet kInTrainAndEval = set_of({Mode::kTrainAndEval});
 inline constexpr ModeSet kInEval = set_of({Mode::kEval});
 inline constexpr ModeSet kInPredict = set_of({Mode::kPredict});
 inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
+inline constexpr ModeSet kInMine = set_of({Mode::kMine});
 inline constexpr ModeSet kInExport = set_of({Mode::kExportOnly});
-inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed;
+inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed | kInMine;
 inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
 
 // What a mode does with a model.

@@ -128,6 +128,16 @@ struct RerankingOptions {
   double positive_weight = 1;
 };
 
+// Which hard negatives --mode mine finds. See MiningRules.
+struct MiningOptions {
+  std::string corpus{};  // a table of passages; empty: the positives of the pairs
+  std::string range{};   // FIRST-LAST, or LAST; empty: from the first one on
+  int64_t negatives = 3;
+  std::optional<double> margin{}, relative_margin{}, max_score{}, min_score{};
+  bool samples = false;
+  std::string reranker{};  // a cross-encoder, as ModelOptions::model; empty: there is none
+};
+
 struct OptimizationOptions {
   std::optional<double> learning_rate{};  // the peak; empty: default_learning_rate() (schedule.h)
   ScheduleType lr_scheduler_type = ScheduleType::kLinear;
@@ -236,6 +246,7 @@ struct Settings {
   ElectraOptions electra{};
   EmbeddingOptions embedding{};
   RerankingOptions reranking{};
+  MiningOptions mining{};
   TrainingOptions training;
   ProbeOptions probes{};
   OutputOptions output;

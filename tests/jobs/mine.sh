@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Finds hard negatives by --mode mine, trains on them, and checks what is refused.
+#   mine.sh BERTH
+. "$(dirname "$0")/lib.sh"
+. "$repository/tests/jobs/workers_lib.sh"
+
+python3 - <<'PYTHON'
+import json, os, random
+random.seed(9)
+topics = ["the ball was kicked into the goal", "bread with butter and cheese", "the train left the station", "rain fell on the hills"]
+with open("pairs.csv", "w") as pairs, open("labelled.csv", "w") as labelled:
+    print("anchor,positive", file=pairs)
+    print("sentence1,sentence2,label", file=labelled)
+    for i in range(24):
+        print(f"tell me of {topics[i % 4]} {i // 2 * 2},{topics[i % 4]} again {i}", file=pairs)
+        print(f"tell me of {topics[i % 4]} {i},{topics[i % 4]} again {i},1", file=labelled)
+os.makedirs("corpus")
+for part in range(2):
+    with open(f"corpus/part-{part}.jsonl", "w") as out:
+        for i in range(60):
+            print(json.dumps({"_id": f"{part}-{i}", "title": topics[i % 4] if i % 3 == 0 else "", "text": f"{topics[(i + 1) % 4]} {i + part}"}), file=out)
+with open("words.tsv", "w") as out:
+    print("query\tpassage\tlabel", file=out)
+    for i in range(32):
+        print(f"of {topics[i % 4]}\t{topics[(i // 4) % 4]} {i}\t{int(i % 4 == (i // 4) % 4)}", file=out)
+PYTHON
+
+# check FILE COUNT NEGATIVES: that the rows are pairs of the table, with that many different negatives, none of them a positive of the anchor.
+check() {
+  python3 - "$@" <<'PYTHON' || fail "the rows of $1"
+import collections, csv, json, sys
+file, count, negatives = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rows = [json.loads(line) for line in open(file)] if file.endswith("jsonl") else list(csv.DictReader(open(file), delimiter="\t" if file.endswith("tsv") else ","))
+own = collections.defaultdict(set)
+for row in csv.DictReader(open("pairs.csv")):
+    own[row["anchor"]].add(row["positive"])
+assert len(rows) == count, len(rows)
+for row in rows:
+    assert list(row) == ["anchor", "positive"] + [f"negative_{i + 1}" for i in range(negatives)], row
+    found = list(row.values())[2:]
+    assert row["positive"] in own[row["anchor"]] and len(set(found)) == negatives and not own[row["anchor"]] & set(found), row
+PYTHON
+}
+
+mine=(--mode mine --predict-data-file pairs.csv --model "$tiny")
+expect 0 finished "${mine[@]}" --job-dir plain
+check plain/mined.jsonl 24 3
+tr -d '\\' <err.txt | says 'mined 3 negatives for each of 24 pairs among 24 passages; mean score of positives' || fail "says no summary"
+expect 0 finished "${mine[@]}" --mine-corpus corpus --mine-range 2-30 --mine-negatives 2 --predictions-file mined.tsv
+check mined.tsv 24 2
+expect 0 finished "${mine[@]}" --mine-corpus corpus --mine-range 2-30 --mine-negatives 2 --predictions-file mined.csv
+check mined.csv 24 2
+grep -q 'the train left the station bread with butter' mined.csv plain/mined.jsonl || says . <mined.csv || fail "titles are not read"
+
+# The same seed chooses the same rows, and another one others. Standard output is JSON lines.
+for seed in 1 1 2; do
+  expect 0 finished "${mine[@]}" --mine-corpus corpus --mine-sampling random --mine-range 40 --seed $seed
+  cp out.txt "sampled$seed$([ -e sampled1 ] && echo -again).jsonl"
+  touch sampled1
+done
+check sampled1.jsonl 24 3
+cmp -s sampled1.jsonl sampled1-again.jsonl || fail "the same seed chooses other rows"
+cmp -s sampled1.jsonl sampled2-again.jsonl && fail "another seed chooses the same rows"
+
+# Both tasks train on what was mined. A reranker chooses the negatives then, with several workers, too.
+expect 0 finished --task similarity --train-data-file mined.csv --max-steps 2 --batch-size 8 --max-seq-length 32 --job-dir similarity
+tr -d '\\' <err.txt | says -F 'negatives "negative_1", "negative_2"' || fail "the negatives are not read"
+expect 0 finished "${mine[@]}" --predictions-file mined.parquet
+expect 0 finished --task reranking --train-data-file mined.parquet --max-steps 4 --batch-size 8 --max-seq-length 32 --job-dir of-parquet
+expect 0 finished --task reranking --train-data-file plain/mined.jsonl --max-steps 4 --batch-size 8 --max-seq-length 32 --job-dir reranker
+cmp -s of-parquet/model/model.safetensors reranker/model/model.safetensors || fail "Parquet holds other rows than JSON lines"
+expect 0 finished "${mine[@]}" --mine-corpus corpus --mine-reranker reranker/model --predictions-file ranked.jsonl
+check ranked.jsonl 24 3
+cmp -s ranked.jsonl plain/mined.jsonl && fail "the reranker changes nothing"
+flags=("${mine[@]}" --mine-corpus corpus --mine-reranker reranker/model --predictions-file workers.jsonl --threads 1 --peer-timeout 5
+  --rendezvous-timeout 60 --job-dir workers)
+start 2
+end_with "0 0" "two workers"
+cmp -s ranked.jsonl workers.jsonl || fail "two workers find other negatives"
+
+# A job that is killed leaves no half of a file.
+"$berth" "${mine[@]}" --mine-corpus corpus --predictions-file killed.jsonl >/dev/null 2>&1 &
+sleep 0.05
+kill -9 $! 2>/dev/null
+wait $! 2>/dev/null
+[ ! -e killed.jsonl ] || check killed.jsonl 24 3
+expect 0 finished "${mine[@]}" --mine-corpus corpus --predictions-file killed.jsonl
+check killed.jsonl 24 3
+
+# What is refused.
+expect 2 "the name says no format" "${mine[@]}" --predictions-file mined.xlsx
+expect 2 "the range has 2 passages, and 3 negatives are needed" "${mine[@]}" --mine-range 3-5
+expect 3 "the head's parameters are missing" "${mine[@]}" --mine-reranker "$tiny"
+expect 2 "negatives are found by whole embeddings" "${mine[@]}" --truncate-dim 8
+expect 2 "--mine-margin" --mode embed --predict-data-file pairs.csv --model "$tiny" --mine-margin 0.1 --job-dir refused
+expect 3 "holds labels" --mode mine --predict-data-file labelled.csv --model "$tiny"
+expect 3 "no pair has negatives" "${mine[@]}" --mine-max-score -0.99
+expect 4 "" "${mine[@]}" --mine-corpus absent.jsonl
+
+finish
