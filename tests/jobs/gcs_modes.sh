@@ -53,6 +53,18 @@ cmp "$sample" fetched/df.pickle || fail "fetch changed df.pickle"
   --input-meta-data-path gs://bucket/prepared/faults/meta_data.json >/dev/null 2>err.txt ||
   fail "training on prepared rows: $(tail -n 1 err.txt)"
 
+echo "== hard negatives in gs://"
+start_fake --random-faults 4:0.05
+{ echo anchor,positive; for i in $(seq 24); do echo "where is the river number $i,the river number $i is far"; done; } >pairs.csv
+for i in $(seq 40); do echo "{\"title\": \"bread\", \"text\": \"the baker sells bread number $i\"}"; done >corpus.jsonl
+for file in pairs.csv corpus.jsonl; do "$copy" $file gs://bucket/pairs/$file >/dev/null || fail "$file cannot be stored"; done
+mine=(--mode mine --mine-range 2-20 --model model.tar.gz)
+"$berth" "${mine[@]}" --predict-data-file pairs.csv --mine-corpus corpus.jsonl --predictions-file mined.parquet >/dev/null 2>err.txt ||
+  fail "mining: $(tail -n 1 err.txt)"
+"$berth" "${mine[@]}" --predict-data-file gs://bucket/pairs/pairs.csv --mine-corpus gs://bucket/pairs/corpus.jsonl \
+  --predictions-file gs://bucket/pairs/mined.parquet >/dev/null 2>err.txt || fail "mining in gs://: $(tail -n 1 err.txt)"
+"$copy" gs://bucket/pairs/mined.parquet got >/dev/null && cmp got mined.parquet || fail "mined.parquet differs from the local one"
+
 echo "== text for pre-training in gs://"
 start_fake
 for i in $(seq 300); do
