@@ -159,10 +159,13 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
 
 namespace {
 
-// The loss of a cross-encoder, and the pairs of a row. Throws kBadData where the loss compares the
+// The loss of a cross-encoder, and the pairs of a row. Labelled pairs have the usual loss where the
+// model was trained to compare passages. Throws kBadData where the loss compares the
 // passages of a row, and rows have one.
 void settle_reranking(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
-  const RerankingLoss loss = settings.reranking.loss.value_or(RerankingObjective().loss);
+  RerankingLoss loss = settings.reranking.loss.value_or(RerankingObjective().loss);
+  const bool has_labels = traits(loaded.task).has_label_column;
+  if (has_labels && compares_passages(loss)) loss = RerankingLoss::kBinaryCrossEntropy;
   config.task = loaded.task;
   config.reranking.loss = loss;
   config.reranking.positive_weight = settings.reranking.positive_weight;

@@ -187,7 +187,8 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   if (sources.task == Task::kSimilarity && loss && !learns_numbers(*loss)) {
     sources.task = Task::kInBatchNegatives;
   }
-  if (sources.task == Task::kReranking &&
+  // A finished model ranks labelled pairs, too, whatever it was trained on.
+  if (sources.task == Task::kReranking && traits(settings.mode).trains() &&
       compares_passages(settings.reranking.loss.value_or(RerankingObjective().loss))) {
     sources.task = Task::kListReranking;
   }

@@ -65,6 +65,15 @@ for loss in bce mse softmax lambda; do
 done
 grep -q 'linear.Identity' loss-mse/model/config_sentence_transformers.json || fail "mse learns a number, and no probability"
 expect 0 finished --mode eval --eval-data-file lists.csv --job-dir loss-softmax
+cp out.txt lists.json
+expect 0 finished --mode eval --eval-data-file pairs.tsv --job-dir loss-softmax
+python3 - <<'PYTHON' || fail "labelled pairs are ranked otherwise than rows with negatives"
+import json
+one, two = (json.load(open(name))["eval"] for name in ("lists.json", "out.txt"))
+assert all(abs(one[name] - two[name]) < 1e-9 for name in ("ndcg_at_10", "mrr_at_10", "map")), (one, two)
+PYTHON
+expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir loss-softmax
+head -n 1 loss-softmax/predictions.tsv | says $'^id\tscore\trank$' || fail "header of predictions"
 expect 0 finished --task reranking --train-data-file flag.jsonl --reranking-loss softmax --max-steps 6 --batch-size 4 --max-seq-length 32 \
   --validation-split 0.3 --job-dir flag
 cmp -s flag/model/model.safetensors loss-softmax/model/model.safetensors || fail "lists in JSON lines train another model"

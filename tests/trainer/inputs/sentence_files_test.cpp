@@ -279,5 +279,42 @@ TEST_F(SentenceFilesTest, NoModuleLiesOutsideTheFolder) {
   }
 }
 
+class CrossEncoderFilesTest : public SentenceFilesTest {
+ protected:
+  std::optional<CrossEncoderFiles> read_with(const std::string& config) {
+    write_text(scratch_ / "model/config.json", config);
+    ModelFolder folder(*storage_, {.model = scratch_ / "model"});
+    return read_cross_encoder_files(folder);
+  }
+};
+
+TEST_F(CrossEncoderFilesTest, EveryVersionNamesTheFunctionOfScores) {
+  EXPECT_EQ(read_with(R"({"model_type": "bert"})"), std::nullopt);
+  const auto old =
+      read_with(R"({"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"})");
+  ASSERT_TRUE(old.has_value());
+  EXPECT_EQ(old->form, ScoreForm::kLogit);
+  EXPECT_EQ(old->max_seq_length, std::nullopt);
+  const auto newer = read_with(
+      R"({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}})");
+  ASSERT_TRUE(newer.has_value());
+  EXPECT_EQ(newer->form, ScoreForm::kProbability);
+  EXPECT_THAT(
+      [&] { read_with(R"({"sentence_transformers": {"activation_fn": "torch.nn.Tanh"}})"); },
+      ThrowsCode(Code::kUsage, "the function of the scores is \"torch.nn.Tanh\""));
+}
+
+TEST_F(CrossEncoderFilesTest, WhatIsWrittenIsReadBack) {
+  for (const ScoreForm form : {ScoreForm::kLogit, ScoreForm::kProbability}) {
+    write_cross_encoder_files(*storage_, Uri::parse(scratch_ / "model"),
+                              {.reranking = {.form = form}}, 64);
+    const auto files = read_with("{}");
+    ASSERT_TRUE(files.has_value());
+    EXPECT_EQ(files->form, form);
+    EXPECT_EQ(files->max_seq_length, 64);
+  }
+  EXPECT_THAT([this] { read(); }, ThrowsCode(Code::kUsage, "\"modality_config\""));
+}
+
 }  // namespace
 }  // namespace berth
