@@ -21,6 +21,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import pandas  # noqa: E402
 import torch  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 from sentence_transformers import CrossEncoder  # noqa: E402
 from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator  # noqa: E402
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss, LambdaLoss, MSELoss  # noqa: E402
@@ -73,11 +74,19 @@ def check_losses(binary, scratch, rows, folder):
                 continue
             job = scratch / f"{name}-{file}"
             run(binary, "--task", "reranking", "--train-data-file", scratch / file, "--model", folder, "--max-steps", 1, "--batch-size",
-                len(pairs), "--validation-split", 0, "--max-seq-length", LENGTH, "--precision", "fp32", "--job-dir", job, *flags)
+                len(pairs), "--validation-split", 0, "--max-seq-length", LENGTH, "--adam-epsilon", "1e-3", "--lr-scheduler-type", "constant", "--learning-rate", "1e-3", "--precision", "fp32", "--job-dir", job, *flags)
             loss = json.loads((job / "metrics.json").read_text())["train"]["loss"]
             print(f"{name:10} {file:14} loss {loss:.6f}, sentence-transformers {expected:.6f}")
             if abs(loss - expected) > 1e-4 * max(1, abs(expected)):
                 sys.exit("the losses differ")
+    for name in cases:  # an update of lists is the one of their pairs
+        one, two = (load_file(scratch / f"{name}-{file}" / "model/model.safetensors") for file in ("lists.parquet", "pairs.csv"))
+        apart = max((one[key] - two[key]).abs().max().item() for key in one)
+        print(f"{name:10} weights of lists and of pairs {apart:.2e} apart")
+        first = load_file(folder / "model.safetensors")
+        moved = max((one[key] - first[key]).abs().max().item() for key in first)
+        if apart > 1e-5 or moved < 1e-4:
+            sys.exit("lists train another model than their pairs")
     return scratch / "bce-pairs.csv" / "model", scratch / "mse-pairs.csv" / "model"
 
 
