@@ -137,7 +137,7 @@ def check_recorded(check, scratch, what, config, architecture, parameters, tenso
         check.expect([each.name for each in session.get_outputs()] == names, f"{what}: the outputs are {names}")
         alone = [run(session, [one], [its], pad, len(one)) for one, its in zip(ids, types)]
         check.expect(np.abs(np.concatenate(alone) - logits).max() < TOLERANCE, f"{what}: so it is for each sequence alone")
-        counts_from_padding = "roberta" in config["model_type"] or config["model_type"] == "mpnet"
+        counts_from_padding = "roberta" in config["model_type"] or config["model_type"] in ("mpnet", "data2vec-text")
         wider = run(session, ids, types, pad, 16, other_ids=not counts_from_padding)
         check.expect(np.abs(wider - logits).max() < TOLERANCE, f"{what}: and with more padding, in which there are other ids")
     if config["model_type"] in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
