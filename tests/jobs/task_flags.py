@@ -156,6 +156,7 @@ NO_LOSS = {
     "seeds": "several trainings", "export-adapter": "the finished model", "predict-data-file": "--mode predict",
     "id-column": "--mode predict", "n-best-size": "the evaluation", "version-2-with-negative": "the evaluation", "max-answer-length": "the evaluation",
     "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "embeddings-format": "--mode embed",
+    "embeddings-type": "--mode embed", "embeddings-file-rows": "--mode embed",
     "mine-corpus": "--mode mine", "mine-negatives": "--mode mine", "mine-range": "--mode mine", "mine-sampling": "--mode mine", "mine-reranker": "--mode mine",
     "mine-margin": "--mode mine", "mine-relative-margin": "--mode mine", "mine-max-score": "--mode mine", "mine-min-score": "--mode mine",
     "truncate-dim": "--mode embed", "ignore-mismatched-sizes": "only heads of another size", "eval-retrieval": "the evaluation", "eval-retrieval-split": "the evaluation",
