@@ -257,7 +257,7 @@ void OddTexts::add(std::string_view text) {
   if (!are_texts_) return;
   const std::string_view formula = inner.substr(inner.starts_with('='));
   if (is_enclosed(formula, "'\"")) count(kQuotes, inner);
-  if (means_missing(inner)) count(kMissing, inner);
+  if (means_missing(inner)) count(kMissingWords, inner);
 }
 
 std::vector<Finding> OddTexts::findings(const std::string& column) const {

@@ -37,7 +37,7 @@ class OddTexts {
     kQuotes,
     kNumbers,
     kDates,
-    kMissing,
+    kMissingWords,
     kKinds
   };
 
