@@ -12,7 +12,8 @@ namespace {
 // Recorded by tests/record/record_reranking.py. One list has no relevant passage. The second
 // ranking has equal scores.
 TEST(RerankingMetricsTest, AreThoseOfSentenceTransformers) {
-  for (const Json& recorded : recorded_cases("reranking")["rankings"]) {
+  const Json cases = recorded_cases("reranking");
+  for (const Json& recorded : cases["rankings"]) {
     RerankingMetrics metrics;
     for (const Json& list : recorded["lists"]) {
       std::vector<ListedPassage> passages;
