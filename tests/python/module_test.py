@@ -99,8 +99,10 @@ class ModuleTest(unittest.TestCase):
 
     def test_embed_is_one_vector_for_each_text(self):
         vectors = berth_trainer.embed(["a ball", "some rice", "a ball"], self.result, progress=False)
-        self.assertEqual(list(vectors[0]), list(vectors[2]))
-        self.assertNotEqual(list(vectors[0]), list(vectors[1]))
+        # Equal to the last bits alone: on some CPUs, the rows at the end of a product in fp32 are added up in another order.
+        apart = [max(abs(a - b) for a, b in zip(vectors[0], other)) for other in vectors[1:]]
+        self.assertGreater(apart[0], 0.01)
+        self.assertLess(apart[1], 1e-5)
 
     def test_it_works_in_a_thread_and_leaves_no_process(self):
         done = []
