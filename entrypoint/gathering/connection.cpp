@@ -54,33 +54,24 @@ Message::Kind kind_of(const std::string& name) {
   throw corrupt();
 }
 
-std::string text_of(const Json& object, const char* name) {
-  if (!object.contains(name)) return "";
-  if (!object[name].is_string()) throw corrupt();
-  return object[name].get<std::string>();
-}
-
-int64_t number_of(const Json& object, const char* name) {
-  if (!object.contains(name)) return 0;
-  if (!object[name].is_number_integer()) throw corrupt();
-  return object[name].get<int64_t>();
-}
-
 Message parse(std::string_view json) {
-  const Json object = parse_json(json);
-  if (!object.is_object()) throw corrupt();
-  return {.kind = kind_of(text_of(object, "kind")),
-          .rank = number_of(object, "rank"),
-          .size = number_of(object, "size"),
-          .code = number_of(object, "code"),
-          .host = text_of(object, "host"),
-          .job = text_of(object, "job"),
-          .attempt = text_of(object, "attempt"),
-          .nonce = text_of(object, "nonce"),
-          .proof = text_of(object, "proof"),
-          .key = text_of(object, "key"),
-          .text = text_of(object, "text"),
-          .value = from_hex(text_of(object, "value"))};
+  const Json parsed = parse_json(json);
+  const JsonObject object(parsed, [](const auto&, const auto&) { throw corrupt(); });
+  if (!object.is_there()) throw corrupt();
+  const auto text = [&](const char* name) { return object.text(name).value_or(""); };
+  const auto number = [&](const char* name) { return object.integer(name).value_or(0); };
+  return {.kind = kind_of(text("kind")),
+          .rank = number("rank"),
+          .size = number("size"),
+          .code = number("code"),
+          .host = text("host"),
+          .job = text("job"),
+          .attempt = text("attempt"),
+          .nonce = text("nonce"),
+          .proof = text("proof"),
+          .key = text("key"),
+          .text = text("text"),
+          .value = from_hex(text("value"))};
 }
 
 }  // namespace

@@ -404,20 +404,15 @@ std::string to_json(const LeaderPlace& place) {
 }
 
 std::optional<LeaderPlace> parse_leader_place(std::string_view json) {
-  const Json place = parse_json(json);
-  const auto has_text = [&](const char* name) {
-    return place.contains(name) && place[name].is_string();
-  };
-  if (!has_text("host") || !has_text("attempt") || !place.contains("port") ||
-      !place["port"].is_number_integer()) {
-    return std::nullopt;
-  }
-  const auto port = place["port"].get<int64_t>();
-  if (port < 1 || port > kMostPort) return std::nullopt;
-  return LeaderPlace{.host = place["host"].get<std::string>(),
+  const Json parsed = parse_json(json);
+  const JsonObject place(parsed);
+  const auto host = place.text("host"), attempt = place.text("attempt");
+  const int64_t port = place.integer("port").value_or(0);
+  if (!host || !attempt || port < 1 || port > kMostPort) return std::nullopt;
+  return LeaderPlace{.host = *host,
                      .port = port,
-                     .attempt = place["attempt"].get<std::string>(),
-                     .secret = has_text("secret") ? place["secret"].get<std::string>() : ""};
+                     .attempt = *attempt,
+                     .secret = place.text("secret").value_or("")};
 }
 
 bool is_led(const LeaderPlace& place) {

@@ -25,7 +25,7 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kLargestVector = 1'000'000;
+constexpr uint64_t kLargestVector = 1'000'000;
 
 // The settings that these values of flags make. A value that this version refuses is left out, with
 // a warning.
@@ -58,75 +58,58 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
     throw Error(Code::kIncompatible, "the file is not a job.json of berth",
                 directory_.record().to_string());
   };
-  const Json record = parse_json(job_json);
-  require(record.is_object() && record.contains("settings") && record.contains("labels") &&
-          record["settings"].is_object() && record["labels"].is_array());
+  const Json parsed = parse_json(job_json);
+  const JsonObject record(parsed), settings = record.within("settings");
+  require(settings.is_there() && record.list("labels") != nullptr);
   try {
-    require_known_format(record);
+    require_known_format(parsed);
   } catch (const Error& error) {
     throw error.at(directory_.record().to_string());
   }
-  for (const auto& [name, value] : record["settings"].items()) {
-    if (value.is_string()) values_[name] = value;
-  }
+  values_ = settings.all_texts();
   // The length may have come from a meta data file that no longer exists, so job.json stores it
   // separately.
-  if (record.contains("max_seq_length") && record["max_seq_length"].is_number_unsigned()) {
-    const auto length = record["max_seq_length"].get<uint64_t>();
-    if (length > 0) values_["max-seq-length"] = std::to_string(length);
+  if (const auto length = record.count("max_seq_length"); length.value_or(0) > 0) {
+    values_["max-seq-length"] = std::to_string(*length);
   }
-  if (record.contains("vector_size") && record["vector_size"].is_number_unsigned()) {
-    vector_size_ = record["vector_size"].get<int64_t>();
-    require(vector_size_ > 0 && vector_size_ < kLargestVector);
+  if (const auto size = record.count("vector_size")) {
+    require(*size > 0 && *size < kLargestVector);
+    vector_size_ = static_cast<int64_t>(*size);
   }
-  for (const Json& label : record["labels"]) {
+  for (const Json& label : record.values("labels")) {
     require(label.is_string());
     labels_.push_back(label);
   }
-  take_sources(record.value("sources", Json()));
+  for (const Json& source : record.values("sources")) take_source(JsonObject(source));
   settings_ = settings_in(values_);
-  const Json reading = record.value("reading", Json());
-  if (reading.is_object()) take_reading(reading);
-  const bool has_task = record.contains("task") && record["task"].is_string();
-  task_ = has_task ? record["task"].get<std::string>() : setting("task");
+  take_reading(record.within("reading"));
+  task_ = record.text("task").value_or(setting("task"));
 }
 
 // Leaves out what is not of the form of a source, so that it is none of the job's.
-void EarlierJob::take_sources(const Json& sources) {
-  if (!sources.is_array()) return;
-  for (const Json& source : sources) {
-    const auto text = [&](const char* key) -> std::string {
-      const Json found = source.is_object() ? source.value(key, Json()) : Json();
-      return found.is_string() ? found.get<std::string>() : "";
-    };
-    const std::string role = text("role"), uri = text("uri"), crc = text("crc32c");
-    if (role.empty() || uri.empty() || !source.value("size", Json()).is_number_unsigned()) continue;
-    Source read{.role = role, .uri = uri, .checksum = {.size = source.at("size")}};
-    std::from_chars(crc.data(), crc.data() + crc.size(), read.checksum.crc, 16);
-    sources_.push_back(std::move(read));
-  }
+void EarlierJob::take_source(const JsonObject& source) {
+  const std::string role = source.text("role").value_or(""), uri = source.text("uri").value_or(""),
+                    crc = source.text("crc32c").value_or("");
+  const auto size = source.count("size");
+  if (role.empty() || uri.empty() || !size) return;
+  Source read{.role = role, .uri = uri, .checksum = {.size = *size}};
+  std::from_chars(crc.data(), crc.data() + crc.size(), read.checksum.crc, 16);
+  sources_.push_back(std::move(read));
 }
 
 // Takes what job.json says of how the job has read its rows and its tokenizer.
-void EarlierJob::take_reading(const Json& reading) {
-  const auto list = [&](const char* name) {
-    const Json found = reading.value(name, Json());
-    return found.is_array() ? found : Json::array();
-  };
-  for (const Json& rule : list("tokenizer")) has_own_decoder_ |= rule == kOwnDecoderRule;
-  if (reading.contains("labels")) label_form_ = label_form_of(reading["labels"]);
-  const Json columns = reading.value("columns", Json());
-  const auto column = [&](const char* name) -> std::string {
-    const Json found = columns.is_object() ? columns.value(name, Json()) : Json();
-    return found.is_string() ? found.get<std::string>() : "";
-  };
+void EarlierJob::take_reading(const JsonObject& reading) {
+  for (const Json& rule : reading.values("tokenizer")) has_own_decoder_ |= rule == kOwnDecoderRule;
+  if (const Json* form = reading.find("labels")) label_form_ = label_form_of(*form);
+  const JsonObject columns = reading.within("columns");
+  const auto column = [&](const char* name) { return columns.text(name).value_or(""); };
   words_ = column("words");
   tags_ = column("tags");
   if (!column("text").empty()) {
     columns_ = {.text = column("text"), .text_pair = column("text_pair"), .label = column("label")};
   }
   // An earlier version has recorded them in the rule "columns 2 and 3 of CoNLL" alone.
-  for (const Json& rule : list("rules")) {
+  for (const Json& rule : reading.values("rules")) {
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
     if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty()) {
       continue;

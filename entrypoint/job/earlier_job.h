@@ -65,8 +65,8 @@ class EarlierJob {
   ModelOptions first_model(ModelOptions options) const;
 
  private:
-  void take_reading(const Json& reading);
-  void take_sources(const Json& sources);
+  void take_reading(const JsonObject& reading);
+  void take_source(const JsonObject& source);
 
   Uri place(std::string_view setting, const Uri& part) const;
 

@@ -140,52 +140,41 @@ void run_fetch(Job& job) {
 
 namespace {
 
-std::string member_text(const OrderedJson& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 void read_record(const std::string& text, ComparedJob& job) {
-  const OrderedJson record = parse_ordered_json(text);
-  const auto settings = record.is_object() ? record.find("settings") : record.end();
-  if (settings == record.end() || !settings->is_object()) {
+  const OrderedJson ordered = parse_ordered_json(text);  // the settings in the order of the file
+  const auto settings = ordered.is_object() ? ordered.find("settings") : ordered.end();
+  if (settings == ordered.end() || !settings->is_object()) {
     throw Error(Code::kIncompatible, "is not a job.json of berth");
   }
   for (const auto& [name, value] : settings->items()) {
     if (value.is_string())
       job.settings.push_back({.name = name, .value = value.get<std::string>()});
   }
-  job.task = member_text(record, "task");
-  job.version = member_text(record, "version");
-  job.machine = member_text(record, "machine");
-  const auto sources = record.find("sources");
-  if (sources == record.end() || !sources->is_array()) return;
-  for (const OrderedJson& source : *sources) {
-    if (!source.is_object() || member_text(source, "role") != "train") continue;
-    job.training_data += (job.training_data.empty() ? "" : " ") + member_text(source, "crc32c");
+  const Json parsed = parse_json(text);
+  const JsonObject record(parsed);
+  job.task = record.text("task").value_or("");
+  job.version = record.text("version").value_or("");
+  job.machine = record.text("machine").value_or("");
+  for (const Json& value : record.values("sources")) {
+    const JsonObject source(value);
+    if (source.text("role") != "train") continue;
+    job.training_data +=
+        (job.training_data.empty() ? "" : " ") + source.text("crc32c").value_or("");
   }
 }
 
 // Of a finished job. A file that says something else leaves the job unfinished.
 void read_metrics(const std::string& text, ComparedJob& job) {
-  const Json all = parse_json(text);
-  if (!all.is_object() || !all.contains("eval") || !all["eval"].is_object()) {
-    if (all.is_object() && all.contains("finished")) job.metrics.emplace();
+  const Json parsed = parse_json(text);
+  const JsonObject all(parsed), eval = all.within("eval");
+  if (!eval.is_there()) {
+    if (all.find("finished") != nullptr) job.metrics.emplace();
     return;
   }
-  job.metrics.emplace();
-  for (const auto& [name, value] : all["eval"].items()) {
-    if (!value.is_number() || name == "examples" || name == "majority_rate") continue;
-    if (name == "loss") {
-      job.loss = value.get<double>();
-    } else {
-      (*job.metrics)[name] = value.get<double>();
-    }
-  }
-  const Json::json_pointer rate("/train/examples_per_second");
-  if (all.contains(rate) && all.at(rate).is_number()) {
-    job.examples_per_second = all.at(rate).get<double>();
-  }
+  job.metrics = eval.all_numbers();
+  for (const char* other : {"examples", "majority_rate"}) job.metrics->erase(other);
+  if (const auto loss = job.metrics->extract("loss")) job.loss = loss.mapped();
+  job.examples_per_second = all.within("train").number("examples_per_second");
 }
 
 }  // namespace
@@ -237,17 +226,10 @@ void run_comparison(Job& job) {
 
 namespace {
 
-std::string text_member(const Json& heartbeat, const char* name) {
-  const auto member = heartbeat.find(name);
-  return member != heartbeat.end() && member->is_string() ? member->get<std::string>() : "";
-}
-
-std::string step_text(const Json& heartbeat) {
-  const auto step = heartbeat.find("step"), total = heartbeat.find("max_steps");
-  if (step == heartbeat.end() || !step->is_number_integer()) return "";
-  std::string text = cat(", ", to_text(*step));
-  if (total != heartbeat.end() && total->is_number_integer()) text += cat(" of ", to_text(*total));
-  return text + " updates";
+std::string step_text(const JsonObject& heartbeat) {
+  const auto step = heartbeat.integer("step"), total = heartbeat.integer("max_steps");
+  if (!step) return "";
+  return cat(", ", *step, total ? cat(" of ", *total) : "", " updates");
 }
 
 [[noreturn]] void hung(const std::string& what) {
@@ -258,18 +240,17 @@ std::string step_text(const Json& heartbeat) {
 }  // namespace
 
 std::string judge_heartbeat(std::string_view text, const HeartbeatRule& rule) {
-  const Json heartbeat = parse_json(text);
-  const bool is_object = heartbeat.is_object();
-  const std::string phase = is_object ? text_member(heartbeat, "phase") : "";
-  const std::optional<double> time_s =
-      parse_timestamp(is_object ? text_member(heartbeat, "time") : "");
+  const Json parsed = parse_json(text);
+  const JsonObject heartbeat(parsed);
+  const std::string phase = heartbeat.text("phase").value_or("");
+  const std::optional<double> time_s = parse_timestamp(heartbeat.text("time").value_or(""));
   if (phase.empty() || !time_s) {
     throw Error(Code::kCorrupt, "is no heartbeat of berth", "",
                 "remove it, or use another --job-dir");
   }
   const std::string job = cat(phase, step_text(heartbeat));
   if (phase == phase_name(JobPhase::kFinished)) return job;
-  const std::string process = text_member(heartbeat, "process");
+  const std::string process = heartbeat.text("process").value_or("");
   if (phase == phase_name(JobPhase::kEnded) || (!process.empty() && !rule.is_running(process))) {
     hung(cat("the process that wrote it does not run here (", job, ")"));
   }

@@ -25,11 +25,9 @@ std::string checked_trial(const std::string& trial) {
 // Returns task.trial of the JSON in TF_CONFIG if it is a text or a number, and "" otherwise.
 std::string trial_of(const std::string& config) {
   const Json object = parse_json(config);
-  const Json::json_pointer place("/task/trial");
-  if (!object.is_object() || !object.contains(place)) return "";
-  const Json& trial = object.at(place);
-  if (trial.is_number_integer()) return checked_trial(to_text(trial));
-  return trial.is_string() ? checked_trial(trial.get<std::string>()) : "";
+  const JsonObject task = JsonObject(object).within("task");
+  if (const auto number = task.integer("trial")) return checked_trial(std::to_string(*number));
+  return checked_trial(task.text("trial").value_or(""));
 }
 
 template <typename Text>
@@ -193,44 +191,38 @@ void set_leader(const std::string& address, ClusterPlace& place) {
 }
 
 // The addresses of one role; empty where the cluster has none.
-std::vector<std::string> addresses_of(const Json& cluster, const char* role) {
+std::vector<std::string> addresses_of(const JsonObject& cluster, const char* role) {
   std::vector<std::string> addresses;
-  if (!cluster.contains(role) || !cluster[role].is_array()) return addresses;
-  for (const Json& address : cluster[role]) {
+  for (const Json& address : cluster.values(role)) {
     if (address.is_string()) addresses.push_back(address.get<std::string>());
   }
   return addresses;
 }
 
-int64_t index_of(const Json& task) {
-  if (!task.contains("index")) return 0;
-  if (task["index"].is_number_integer()) return task["index"].get<int64_t>();
-  return task["index"].is_string() ? number_in(task["index"].get<std::string>()).value_or(0) : 0;
+int64_t index_of(const JsonObject& task) {
+  if (const auto number = task.integer("index")) return *number;
+  return number_in(task.text("index").value_or("")).value_or(0);
 }
 
 }  // namespace
 
 ClusterPlace cluster_of_json(const std::string& json) {
-  const Json object = parse_json(json);
-  if (!object.is_object() || !object.contains("cluster") || !object["cluster"].is_object() ||
-      !object.contains("task") || !object["task"].is_object()) {
-    return {};
-  }
-  const Json& task = object["task"];
-  if (!task.contains("type") || !task["type"].is_string()) return {};
-  const auto type = task["type"].get<std::string>();
+  const Json parsed = parse_json(json);
+  const JsonObject object(parsed), cluster = object.within("cluster"), task = object.within("task");
+  const auto type = task.text("type");
+  if (!cluster.is_there() || !type) return {};
   ClusterPlace place;
   int64_t size = 0;
   for (const char* const role : {"chief", "master", "workerpool0", "worker", "workerpool1"}) {
-    const std::vector<std::string> addresses = addresses_of(object["cluster"], role);
+    const std::vector<std::string> addresses = addresses_of(cluster, role);
     if (addresses.empty()) continue;
     if (size == 0) set_leader(addresses.front(), place);
-    if (type == role) place.rank = size + index_of(task);
+    if (*type == role) place.rank = size + index_of(task);
     size += static_cast<int64_t>(addresses.size());
   }
   if (size == 0) return {};
   if (!place.rank) {
-    place.other_role = type;
+    place.other_role = *type;
     return place;
   }
   place.size = size;

@@ -33,23 +33,21 @@ struct FinishedMetrics {
 std::optional<FinishedMetrics> find_metrics(Storage& storage, const Uri& metrics_file) {
   const std::optional<std::string> text = read_text(storage, metrics_file);
   if (!text) return std::nullopt;
-  const auto metrics = parse_json(*text);
-  if (metrics.contains("seeds")) {
+  const Json parsed = parse_json(*text);
+  const JsonObject metrics(parsed);
+  if (metrics.find("seeds") != nullptr) {
     throw Error(Code::kIncompatible, "the job directory belongs to a job of several seeds",
                 metrics_file.to_string(), "use another --job-dir");
   }
-  const Json::json_pointer finished("/finished"), steps("/train/steps");
-  if (!metrics.contains(finished) || metrics.at(finished) != true || !metrics.contains(steps) ||
-      !metrics.at(steps).is_number_integer()) {
-    return std::nullopt;
-  }
-  FinishedMetrics finished_job{.steps = metrics.at(steps).get<int64_t>()};
-  const auto sizes = metrics.find("model_bytes");
-  if (sizes == metrics.end() || !sizes->is_object()) return finished_job;
+  const auto steps = metrics.within("train").integer("steps");
+  if (!metrics.flag("finished").value_or(false) || !steps) return std::nullopt;
+  FinishedMetrics finished{.steps = *steps};
+  const Json* sizes = metrics.object("model_bytes");
+  if (sizes == nullptr) return finished;
   for (const auto& [name, size] : sizes->items()) {
-    if (size.is_number_unsigned()) finished_job.model_bytes[name] = size.get<uint64_t>();
+    if (size.is_number_unsigned()) finished.model_bytes[name] = size.get<uint64_t>();
   }
-  return finished_job;
+  return finished;
 }
 
 // Throws kIncompatible if `asked` wants something that the finished job has not done.

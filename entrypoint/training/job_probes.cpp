@@ -143,13 +143,12 @@ std::string problem_of(const ProcessEnd& end, const std::string& log) {
                end.signal == SIGKILL ? ", perhaps because memory ran out" : "");
   }
   const std::string_view text = trimmed(log);
-  const Json report = parse_json(text.substr(text.rfind('\n') + 1));
+  const Json parsed = parse_json(text.substr(text.rfind('\n') + 1));
+  const JsonObject report(parsed);
   std::string problem = cat("exit code ", end.exit_code);
-  if (!report.is_object()) return problem;
   for (const char* part : {"where", "what", "hint"}) {
-    const auto found = report.find(part);
-    if (found == report.end() || !found->is_string() || found->get<std::string>().empty()) continue;
-    problem += ": " + found->get<std::string>();
+    const std::string said = report.text(part).value_or("");
+    if (!said.empty()) problem += ": " + said;
   }
   return problem;
 }
@@ -249,14 +248,10 @@ std::optional<ProbeReport> JobProbes::run(const ProbePlan& plan, int64_t step) {
 std::optional<ProbeReport> JobProbes::report_of(const ProbePlan& plan, int64_t step) {
   const JobDirectory directory(Uri::parse(places_.job.string()));
   const Json metrics = parse_json(read_text(*storage_, directory.metrics()).value_or(""));
-  const Json::json_pointer place("/eval");
-  if (!metrics.is_object() || !metrics.contains(place) || !metrics.at(place).is_object()) {
-    return std::nullopt;
-  }
-  ProbeReport report{.step = step, .name = plan.facts.name, .metric = plan.metric};
-  for (const auto& [name, value] : metrics.at(place).items()) {
-    if (value.is_number()) report.metrics[name] = value.get<double>();
-  }
+  const JsonObject eval = JsonObject(metrics).within("eval");
+  if (!eval.is_there()) return std::nullopt;
+  ProbeReport report{
+      .step = step, .name = plan.facts.name, .metric = plan.metric, .metrics = eval.all_numbers()};
   const auto take = [&report](const char* name) {
     const auto node = report.metrics.extract(name);
     return node ? node.mapped() : 0.0;

@@ -78,7 +78,11 @@ std::optional<std::string> JsonObject::text(const std::string& name) const {
 
 std::optional<int64_t> JsonObject::integer(const std::string& name) const {
   const Json* value = find(name);
-  if (!value || !accept(value->is_number_integer(), name, "is not an integer")) return std::nullopt;
+  const auto fits = [&] {
+    return value->is_number_integer() &&
+           (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX);
+  };
+  if (!value || !accept(fits(), name, "is not an integer")) return std::nullopt;
   return value->get<int64_t>();
 }
 
@@ -94,6 +98,36 @@ std::optional<double> JsonObject::number(const std::string& name) const {
   const Json* value = find(name);
   if (!value || !accept(value->is_number(), name, "is not a number")) return std::nullopt;
   return value->get<double>();
+}
+
+std::optional<bool> JsonObject::flag(const std::string& name) const {
+  const Json* value = find(name);
+  if (!value || !accept(value->is_boolean(), name, "is not true or false")) return std::nullopt;
+  return value->get<bool>();
+}
+
+const Json& JsonObject::values(const std::string& name) const {
+  static const Json kNone = Json::array();
+  const Json* value = list(name);
+  return value != nullptr ? *value : kNone;
+}
+
+std::map<std::string, double> JsonObject::all_numbers() const {
+  std::map<std::string, double> found;
+  if (object_ == nullptr) return found;
+  for (const auto& [name, value] : object_->items()) {
+    if (value.is_number()) found[name] = value.get<double>();
+  }
+  return found;
+}
+
+std::map<std::string, std::string, std::less<>> JsonObject::all_texts() const {
+  std::map<std::string, std::string, std::less<>> found;
+  if (object_ == nullptr) return found;
+  for (const auto& [name, value] : object_->items()) {
+    if (value.is_string()) found[name] = value.get<std::string>();
+  }
+  return found;
 }
 
 size_t nesting_depth(std::string_view json) {

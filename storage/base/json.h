@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // Parses and writes JSON, and reads the members of its objects. Only json.cpp instantiates the
 // parser and the writer, because each file that did so took seconds longer to compile. A .cpp that
@@ -49,15 +51,30 @@ class JsonObject {
   // A null pointer and a value that is no object have no members. A member of another type than is
   // asked for is refused by `refuse`. Without `refuse` it counts as absent.
   explicit JsonObject(const Json* object, Refuse refuse = nullptr);
+  explicit JsonObject(const Json& object, Refuse refuse = nullptr)
+      : JsonObject(&object, std::move(refuse)) {}
+  explicit JsonObject(Json&&, Refuse refuse = nullptr) = delete;  // it borrows the object
+
+  // Whether the value is an object.
+  bool is_there() const { return object_ != nullptr; }
 
   // Return a null pointer or nullopt if the member is absent. find() takes any type.
   const Json* find(const std::string& name) const;
   const Json* object(const std::string& name) const;
   const Json* list(const std::string& name) const;
+  // An object's members; none if it is absent.
+  JsonObject within(const std::string& name) const { return JsonObject(object(name), refuse_); }
+  // A list's values; an empty list if it is absent.
+  const Json& values(const std::string& name) const;
   std::optional<std::string> text(const std::string& name) const;
   std::optional<int64_t> integer(const std::string& name) const;
   std::optional<uint64_t> count(const std::string& name) const;  // a whole number, 0 or more
   std::optional<double> number(const std::string& name) const;
+  std::optional<bool> flag(const std::string& name) const;
+
+  // All members that are numbers, or texts.
+  std::map<std::string, double> all_numbers() const;
+  std::map<std::string, std::string, std::less<>> all_texts() const;
 
  private:
   // Returns `fits`, or refuses the member.

@@ -31,26 +31,24 @@ std::vector<std::string> wanted_splits(const std::string& role) {
   throw Error(Code::kBadData, what, file.to_string(), "save the data set again");
 }
 
-Json read_object(Storage& storage, const Uri& file) {
-  const std::optional<std::string> text = read_text(storage, file);
-  const Json object = text ? parse_json(*text) : Json();
-  return object.is_object() ? object : Json::object();
+Json read_json(Storage& storage, const Uri& file) {
+  return parse_json(read_text(storage, file).value_or(""));
 }
 
 // The files that the state.json of `folder` lists; empty: it is another program's.
 std::vector<Uri> saved_files(Storage& storage, const Uri& folder) {
   const Uri file = folder / kStateName;
-  const Json state = read_object(storage, file);
+  const Json parsed = read_json(storage, file);
+  const JsonObject state(parsed);
   std::vector<Uri> files;
-  if (!state.value("_data_files", Json()).is_array()) return files;
-  const Json indices = state.value("_indices_data_files", Json());
-  if (indices.is_array() && !indices.empty()) {
+  if (state.list("_data_files") == nullptr) return files;
+  if (!state.values("_indices_data_files").empty()) {
     fail_state(file, "keeps the order of its rows in a file of indices, which berth does not read");
   }
-  for (const Json& entry : state.at("_data_files")) {
-    const Json name = entry.is_object() ? entry.value("filename", Json()) : Json();
-    if (!name.is_string()) fail_state(file, "lists a file without a name");
-    const auto& text = name.get_ref<const std::string&>();
+  for (const Json& entry : state.values("_data_files")) {
+    const auto name = JsonObject(entry).text("filename");
+    if (!name) fail_state(file, "lists a file without a name");
+    const std::string& text = *name;
     if (text.empty() || text.starts_with('.') || text.find('/') != std::string::npos) {
       fail_state(file, "lists a file outside its folder");
     }
@@ -61,10 +59,11 @@ std::vector<Uri> saved_files(Storage& storage, const Uri& folder) {
 
 Splits saved_splits(Storage& storage, const Uri& folder) {
   const Uri file = folder / kDictName;
-  const Json names = read_object(storage, file).value("splits", Json());
-  if (!names.is_array()) fail_state(file, "does not list its splits");
+  const Json parsed = read_json(storage, file);
+  const JsonObject object(parsed);
+  if (object.list("splits") == nullptr) fail_state(file, "does not list its splits");
   Splits splits;
-  for (const Json& name : names) {
+  for (const Json& name : object.values("splits")) {
     if (!name.is_string()) fail_state(file, "lists a split without a name");
     const auto& text = name.get_ref<const std::string&>();
     if (text.empty() || text.starts_with('.') || text.find('/') != std::string::npos) {

@@ -33,10 +33,7 @@ std::string_view activation_name(Activation activation) {
   return "";
 }
 
-const Json* ConfigReader::find(const char* key) const {
-  const auto found = object_.find(key);
-  return found == object_.end() || found->is_null() ? nullptr : &*found;
-}
+const Json* ConfigReader::find(const char* key) const { return JsonObject(object_).find(key); }
 
 int64_t ConfigReader::integer(const char* key, int64_t low, int64_t high,
                               std::optional<int64_t> fallback) const {

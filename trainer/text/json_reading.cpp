@@ -14,24 +14,22 @@ Json parse_object(std::string_view content) {
   return parsed;
 }
 
-const Json* member(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
+namespace {
+
+[[noreturn]] void refuse_member(const std::string& name, const std::string& problem) {
+  throw Error(Code::kBadData, cat(name, " ", problem));
 }
 
+}  // namespace
+
+const Json* member(const Json& object, const char* name) { return JsonObject(object).find(name); }
+
 std::optional<bool> bool_member(const Json& object, const char* name) {
-  const Json* value = member(object, name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) throw Error(Code::kBadData, cat(name, " is not true or false"));
-  return value->get<bool>();
+  return JsonObject(object, refuse_member).flag(name);
 }
 
 std::optional<std::string> string_member(const Json& object, const char* name) {
-  const Json* value = member(object, name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) throw Error(Code::kBadData, cat(name, " is not a string"));
-  return value->get<std::string>();
+  return JsonObject(object, refuse_member).text(name);
 }
 
 int32_t count_of(const Json& value, const char* name) {

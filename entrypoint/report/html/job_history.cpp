@@ -132,30 +132,20 @@ void thin_out(std::vector<T>& list) {
   list = std::move(kept);
 }
 
-double real(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
+double real(const JsonObject& object, const char* name) { return object.number(name).value_or(0); }
 
 int64_t count(const Json& value) {
   const double read = value.is_number() ? value.get<double>() : -1;
   return read >= 0 && read < 1e15 ? static_cast<int64_t>(read) : 0;
 }
 
-int64_t count(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() ? count(*found) : 0;
+int64_t count(const JsonObject& object, const char* name) {
+  const Json* found = object.find(name);
+  return found != nullptr ? count(*found) : 0;
 }
 
-std::string text(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-const Json& list(const Json& object, const char* name) {
-  static const Json kNone = Json::array();
-  const auto found = object.find(name);
-  return found != object.end() && found->is_array() ? *found : kNone;
+std::string text(const JsonObject& object, const char* name) {
+  return object.text(name).value_or("");
 }
 
 }  // namespace
@@ -258,40 +248,38 @@ JobHistory JobHistory::from_page(std::string_view page) {
   const size_t begin = page.find(kHistoryBegin);
   if (begin == page.npos) return history;
   page.remove_prefix(begin + kHistoryBegin.size());
-  const Json object = parse_json(page.substr(0, page.find(kHistoryEnd)));
-  if (!object.is_object() || count(object, "format") != 1) return history;
+  const Json parsed = parse_json(page.substr(0, page.find(kHistoryEnd)));
+  const JsonObject object(parsed);
+  if (count(object, "format") != 1) return history;
   history.total_steps = count(object, "total_steps");
   history.metric = text(object, "metric");
-  for (const Json& one : list(object, "attempts")) {
-    if (!one.is_object() || history.attempts.size() >= kMostMarks) break;
+  for (const Json& value : object.values("attempts")) {
+    const JsonObject one(value);
+    if (!one.is_there() || history.attempts.size() >= kMostMarks) break;
     history.attempts.push_back({count(one, "first_step"), real(one, "began"), real(one, "until")});
   }
-  for (const Json& one : list(object, "evaluations")) {
-    if (!one.is_object() || history.evaluations.size() >= kMostEvaluations) break;
+  for (const Json& value : object.values("evaluations")) {
+    const JsonObject one(value), metrics = one.within("metrics");
+    if (!metrics.is_there() || history.evaluations.size() >= kMostEvaluations) break;
     // null: there was none, or it was not a number
-    const bool has_loss = !one.contains("loss") || !one["loss"].is_null();
-    Evaluation evaluation{count(one, "step"), real(one, "epoch"),
-                          has_loss ? real(one, "loss") : NAN};
-    const auto metrics = one.find("metrics");
-    if (metrics == one.end() || !metrics->is_object()) break;
-    for (const auto& [name, value] : metrics->items()) {
-      if (value.is_number()) evaluation.metrics[name] = value.get<double>();
-    }
-    history.add(std::move(evaluation));
+    const bool has_no_loss = value.contains("loss") && one.find("loss") == nullptr;
+    history.add(Evaluation{count(one, "step"), real(one, "epoch"),
+                           has_no_loss ? NAN : real(one, "loss"), metrics.all_numbers()});
   }
-  for (const Json& one : list(object, "probes")) {
-    if (!one.is_object()) break;
+  for (const Json& value : object.values("probes")) {
+    const JsonObject one(value);
+    if (!one.is_there()) break;
     const std::string metric = text(one, "metric");
     history.add_probe(ProbeReport{.step = count(one, "step"),
                                   .name = text(one, "name"),
                                   .metric = metric,
                                   .metrics = {{metric, real(one, "value")}}});
   }
-  for (const Json& one : list(object, "checkpoints")) {
+  for (const Json& one : object.values("checkpoints")) {
     if (history.checkpoints.size() >= kMostMarks) break;
     history.add_checkpoint(count(one));
   }
-  if (object.contains("curve")) history.curve = StepCurve::from_json(object["curve"]);
+  if (const Json* curve = object.find("curve")) history.curve = StepCurve::from_json(*curve);
   return history;
 }
 

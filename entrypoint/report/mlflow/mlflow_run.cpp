@@ -32,18 +32,18 @@ std::string_view name_of(MlflowStatus status) {
   return "";
 }
 
-std::string text_at(const Json& json, const char* object, const char* member) {
-  const Json inner = json.is_object() ? json.value(object, Json()) : Json();
-  const Json value = inner.is_object() ? inner.value(member, Json()) : Json();
-  return value.is_string() ? value.get<std::string>() : "";
+// A text in the objects of these names, each inside the one before; "" if it is not there.
+std::string text_at(const Json& json, std::initializer_list<const char*> objects,
+                    const char* name) {
+  const Json* inner = &json;
+  for (const char* object : objects) inner = JsonObject(inner).object(object);
+  return JsonObject(inner).text(name).value_or("");
 }
 
 // The server's reason for refusing a request.
 std::string reason_of(const HttpAnswer& answer) {
-  const Json json = parse_json(answer.body);
-  const Json message = json.is_object() ? json.value("message", Json()) : Json();
-  return cat("status ", answer.status,
-             message.is_string() ? ": " + message.get<std::string>().substr(0, 300) : "");
+  const std::string message = text_at(parse_json(answer.body), {}, "message");
+  return cat("status ", answer.status, message.empty() ? "" : ": " + message.substr(0, 300));
 }
 
 [[noreturn]] void refuse(const std::string& call, const HttpAnswer& answer) {
@@ -97,12 +97,11 @@ std::string MlflowClient::experiment_id() {
   const std::string call = "experiments/get-by-name";
   const HttpAnswer answer =
       send("GET", cat(call, "?experiment_name=", percent_encoded(options_.experiment_name)), "");
-  if (answer.ok()) return text_at(parse_json(answer.body), "experiment", "experiment_id");
+  if (answer.ok()) return text_at(parse_json(answer.body), {"experiment"}, "experiment_id");
   if (answer.status != 404) refuse(call, answer);
   const Json made =
       parse_json(post("experiments/create", to_text(Json{{"name", options_.experiment_name}})));
-  const Json id = made.is_object() ? made.value("experiment_id", Json()) : Json();
-  return id.is_string() ? id.get<std::string>() : "";
+  return text_at(made, {}, "experiment_id");
 }
 
 std::string MlflowClient::create_run(const std::string& name, int64_t now_ms) {
@@ -113,8 +112,7 @@ std::string MlflowClient::create_run(const std::string& name, int64_t now_ms) {
                                                {"start_time", now_ms},
                                                {"tags", tags}});
   const Json made = parse_json(post("runs/create", body));
-  const Json run = made.is_object() ? made.value("run", Json()) : Json();
-  const std::string id = text_at(run, "info", "run_id");
+  const std::string id = text_at(made, {"run", "info"}, "run_id");
   if (id.empty()) {
     throw Error(Code::kUnavailable, "the answer names no run", "MLflow, runs/create");
   }
@@ -275,10 +273,8 @@ void MlflowRun::begin() {
 
 std::string recorded_run(std::string_view mlflow_json, const std::string& tracking_uri) {
   const Json json = parse_json(mlflow_json);
-  if (!json.is_object()) return "";
-  const Json run = json.value("run_id", Json()), server = json.value("tracking_uri", Json());
-  if (server != Uri::parse(tracking_uri).to_string()) return "";
-  return run.is_string() ? run.get<std::string>() : "";
+  if (text_at(json, {}, "tracking_uri") != Uri::parse(tracking_uri).to_string()) return "";
+  return text_at(json, {}, "run_id");
 }
 
 }  // namespace berth
