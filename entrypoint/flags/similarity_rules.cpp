@@ -30,30 +30,6 @@ auto list_of(const std::string& text, const char* flag, const Parse& parse) {
   return numbers;
 }
 
-std::vector<NestedSize> nested_sizes(const EmbeddingOptions& options) {
-  constexpr IntegerRange kSize{1, int64_t{1} << 20};
-  constexpr RealRange kWeight{0, 1e6, false, true, "a number above 0"};
-  const auto sizes = list_of(options.matryoshka_dims, kSizesFlag,
-                             [&](std::string_view part) { return parse_integer(part, kSize); });
-  const auto weights = list_of(options.matryoshka_weights, kSizeWeightsFlag,
-                               [&](std::string_view part) { return parse_real(part, kWeight); });
-  if (!weights.empty() && weights.size() != sizes.size()) {
-    throw Error(Code::kUsage,
-                cat(counted(weights.size(), "weight"), " for ", counted(sizes.size(), "size")),
-                kSizeWeightsFlag, cat("give one for each of ", kSizesFlag, ", in its order"));
-  }
-  std::vector<NestedSize> nested;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    nested.push_back({.size = sizes[i], .weight = weights.empty() ? 1.0 : weights[i]});
-  }
-  std::ranges::stable_sort(nested, std::ranges::greater(), &NestedSize::size);
-  const auto twice = std::ranges::adjacent_find(nested, {}, &NestedSize::size);
-  if (twice != nested.end()) {
-    throw Error(Code::kUsage, cat(twice->size, " stands there twice"), kSizesFlag);
-  }
-  return nested;
-}
-
 void refuse_useless(std::string_view flag, std::string_view losses) {
   throw Error(Code::kUsage, "the flag changes nothing in this loss", std::string(flag),
               cat("leave it out, or give --similarity-loss ", losses));
@@ -78,6 +54,30 @@ void refuse_weights(const Settings& settings, std::optional<SimilarityLoss> loss
 }
 
 }  // namespace
+
+std::vector<NestedSize> nested_sizes(const EmbeddingOptions& options) {
+  constexpr IntegerRange kSize{1, int64_t{1} << 20};
+  constexpr RealRange kWeight{0, 1e6, false, true, "a number above 0"};
+  const auto sizes = list_of(options.matryoshka_dims, kSizesFlag,
+                             [&](std::string_view part) { return parse_integer(part, kSize); });
+  const auto weights = list_of(options.matryoshka_weights, kSizeWeightsFlag,
+                               [&](std::string_view part) { return parse_real(part, kWeight); });
+  if (!weights.empty() && weights.size() != sizes.size()) {
+    throw Error(Code::kUsage,
+                cat(counted(weights.size(), "weight"), " for ", counted(sizes.size(), "size")),
+                kSizeWeightsFlag, cat("give one for each of ", kSizesFlag, ", in its order"));
+  }
+  std::vector<NestedSize> nested;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    nested.push_back({.size = sizes[i], .weight = weights.empty() ? 1.0 : weights[i]});
+  }
+  std::ranges::stable_sort(nested, std::ranges::greater(), &NestedSize::size);
+  const auto twice = std::ranges::adjacent_find(nested, {}, &NestedSize::size);
+  if (twice != nested.end()) {
+    throw Error(Code::kUsage, cat(twice->size, " stands there twice"), kSizesFlag);
+  }
+  return nested;
+}
 
 SimilarityObjective similarity_objective(const Settings& settings, Task task) {
   const EmbeddingOptions& options = settings.embedding;

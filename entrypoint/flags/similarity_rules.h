@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "trainer/inputs/options.h"
 #include "trainer/model/config.h"
 #include "trainer/model/similarity.h"
@@ -11,6 +13,10 @@ namespace berth {
 // of sentence-transformers. Throws kUsage where a flag changes nothing in this loss, or has no
 // valid value.
 SimilarityObjective similarity_objective(const Settings& settings, Task task);
+
+// The sizes of --matryoshka-dims with their weights, the largest first. Throws kUsage where the
+// flags are malformed.
+std::vector<NestedSize> nested_sizes(const EmbeddingOptions& options);
 
 // The same refusals, where the command line alone shows them.
 void check_similarity(const Settings& settings);

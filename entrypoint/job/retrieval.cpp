@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/flags/similarity_rules.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/model_choice.h"
 #include "storage/base/error.h"
@@ -47,6 +48,14 @@ RetrievalReading retrieval_reading(const ModelDescription& model, const Settings
                            .prompts = retrieval_prompts(model.sentences),
                            .limits = limits,
                            .threads = compute_threads(settings)};
+  const EmbeddingOptions& options = settings.embedding;
+  if (options.truncate_dim && traits(settings.mode).runs_finished_model()) {
+    reading.compared_size = *options.truncate_dim;
+  } else {
+    for (const NestedSize& nested : nested_sizes(options)) {
+      reading.nested_sizes.push_back(nested.size);
+    }
+  }
   log_info(describe(reading.prompts));
   return reading;
 }

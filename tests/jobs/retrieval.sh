@@ -78,6 +78,17 @@ grep -q '"loss"' <(sed -n '/"eval"/,/}/p' both/metrics.json) || fail "the rows h
 expect 0 finished --task similarity --train-data-file pairs.tsv --max-steps 2 --batch-size 8 --job-dir in-batch
 tr -d '\\' <err.txt | says 'accuracy_at_1 [0-9.]* within a batch of' || fail "does not say that it is a number within a batch"
 
+# Sizes of a Matryoshka model have a score each, in the training and afterwards. It is the score of a search that compares only these numbers.
+expect 0 finished "${training[@]}" --matryoshka-dims 32,8 --max-steps 6 --job-dir nested
+expect 0 finished --mode eval --eval-retrieval set --eval-retrieval-split dev --job-dir nested
+cp out.txt nested.txt
+[ "$(metric out.txt ndcg_at_10_dim_8)" = "$(metric nested/metrics.json ndcg_at_10_dim_8)" ] || fail "another score of 8 numbers: $(cat out.txt)"
+for size in 8 32; do
+  expect 0 finished --mode eval --eval-retrieval set --eval-retrieval-split dev --job-dir nested --truncate-dim $size
+  [ "$(metric out.txt ndcg_at_10)" = "$(metric nested.txt ndcg_at_10_dim_$size)" ] || fail "--truncate-dim $size: $(cat out.txt nested.txt)"
+done
+[ "$(metric nested.txt ndcg_at_10)" != "$(metric nested.txt ndcg_at_10_dim_8)" ] || fail "8 numbers find the same as all"
+
 # Several workers find the same as one.
 flags=(--threads 1 --peer-timeout 5 --rendezvous-timeout 60)
 start 2 --mode eval --eval-retrieval set --job-dir alone

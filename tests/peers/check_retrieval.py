@@ -4,7 +4,8 @@
     python tests/peers/check_retrieval.py BERTH [MODEL]
 
 berth trains MODEL, or the bundled encoder, on pairs of a made-up corpus with --eval-retrieval. The exported folder is then evaluated by
-`berth --mode eval` and by InformationRetrievalEvaluator, with and without prompts for queries and passages, and with grades of relevance.
+`berth --mode eval` and by InformationRetrievalEvaluator, with and without prompts for queries and passages, with grades of relevance, and
+by the first numbers of the embeddings.
 All metrics must be equal to 1e-6, and MAP@100 to 1e-4: among its 4,000 places, two passages whose scores differ by less than the rounding of
 fp32 may stand in the other order. nDCG of grades is computed by pytrec_eval from the ranking of the evaluator.
 Needs sentence-transformers and pytrec-eval-terrier.
@@ -30,6 +31,7 @@ def is_near(name, ours, theirs):
 
 
 RANDOM = random.Random(3)
+SIZES = [256, 64, 16]  # of the embeddings that are compared; the largest is the bundled encoder's
 WHO = "baker farmer driver painter singer doctor teacher sailor".split()
 WHAT = ["bread", "the old train", "a long song", "the heavy rain", "green paint"]
 MORE = "early late often never in the town by the river with a friend for the market on the hill under a tree and again".split()
@@ -55,9 +57,10 @@ def make_set(folder):
     return queries, {key: f"{title} {text}".strip() for key, (title, text) in passages.items()}, grades
 
 
-def by_evaluator(model, queries, passages, grades, scratch):
+def by_evaluator(model, queries, passages, grades, scratch, size=None):
     relevant = {query: set(judged) for query, judged in grades.items()}
-    evaluator = InformationRetrievalEvaluator(queries, passages, relevant, write_csv=False, write_predictions=True)
+    evaluator = InformationRetrievalEvaluator(queries, passages, relevant, write_csv=False, write_predictions=True,
+                                              truncate_dim=size)
     found = {name.replace("cosine_", "").replace("@", "_at_"): float(value)
              for name, value in evaluator(SentenceTransformer(str(model), device="cpu"), output_path=str(scratch)).items()}
     runs = {}
@@ -83,7 +86,7 @@ def main(binary, *model):
 
         job = scratch / "job"
         berth("--task", "similarity", "--train-data-file", scratch / "pairs.tsv", "--eval-retrieval", scratch / "set", "--validation-split", 0,
-              "--epochs", 1, "--batch-size", 16, "--max-seq-length", 48, "--precision", "fp32", "--job-dir", job,
+              "--epochs", 1, "--batch-size", 16, "--max-seq-length", 48, "--matryoshka-dims", ",".join(map(str, SIZES)), "--precision", "fp32", "--job-dir", job,
               *(("--model", *model) if model else ()))
         metrics = json.loads((job / "metrics.json").read_text())["eval"]
         settings = job / "model/config_sentence_transformers.json"
@@ -97,6 +100,14 @@ def main(binary, *model):
                 assert is_near(key, ours[key], value), key
             if not prompts:
                 assert all(is_near(key, metrics[key], value) for key, value in theirs.items()), metrics
+        for size in SIZES[1:]:
+            theirs = by_evaluator(job / "model", queries, passages, grades, scratch, size)
+            name = f"ndcg_at_10_dim_{size}"
+            print(f"{name:16} {ours[name]:.8f} {theirs['ndcg_at_10']:.8f}")
+            assert is_near(name, ours[name], theirs["ndcg_at_10"]), name
+            short = json.loads(berth("--mode", "eval", "--eval-retrieval", scratch / "set", "--model", job / "model", "--precision", "fp32",
+                                     "--truncate-dim", size))["eval"]
+            assert all(is_near(key, short[key], value) for key, value in theirs.items()), (size, short, theirs)
         print("all metrics are equal")
 
 

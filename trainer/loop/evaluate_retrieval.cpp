@@ -7,6 +7,7 @@
 #include <cstring>
 #include <future>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
@@ -36,6 +37,17 @@ void scale_to_one(std::span<float> vector) {
   for (float& value : vector) value = static_cast<float>(scale * double{value});
 }
 
+// The first `size` numbers of each vector of `width` numbers, scaled to length 1.
+std::vector<float> first_numbers(std::span<const float> vectors, size_t width, size_t size) {
+  std::vector<float> shorter;
+  for (size_t begin = 0; begin < vectors.size(); begin += width) {
+    const auto first = vectors.subspan(begin, size);
+    shorter.insert(shorter.end(), first.begin(), first.end());
+    scale_to_one(std::span(shorter).last(size));
+  }
+  return shorter;
+}
+
 // Embeds texts by an engine whose task makes embeddings.
 class Embedder {
  public:
@@ -59,11 +71,13 @@ class Embedder {
       const std::span<const size_t> batch = next_batch(texts, std::span(order).subspan(done));
       LossSum none;
       const std::vector<float> logits = engine_.infer(pack(texts, batch), none);
-      width_ = logits.size() / batch.size();
+      const size_t own_width = logits.size() / batch.size();
+      const auto compared = static_cast<size_t>(reading_.compared_size);
+      width_ = compared > 0 ? std::min(compared, own_width) : own_width;
       vectors.resize(texts.size() * width_);
       for (size_t i = 0; i < batch.size(); ++i) {
         const std::span<float> vector = std::span(vectors).subspan(batch[i] * width_, width_);
-        std::copy_n(logits.begin() + static_cast<ptrdiff_t>(i * width_), width_, vector.begin());
+        std::copy_n(logits.begin() + static_cast<ptrdiff_t>(i * own_width), width_, vector.begin());
         scale_to_one(vector);
       }
       done += batch.size();
@@ -202,11 +216,25 @@ class Retrieval {
   std::optional<EvaluationResult> run() {
     std::vector<float> queries = embed_queries();
     if (is_stopped()) return std::nullopt;
-    ExactSearch search(std::move(queries), embedder_.width(), RetrievalMetrics::kDepth,
-                       set_.places(), pool_);
-    if (!search_corpus(search, nullptr)) return std::nullopt;
-    if (ranks_ != nullptr) share_found(search);
-    return score(search);
+    const size_t width = embedder_.width();
+    std::vector<SizedSearch> searches;
+    searches.push_back({width, search_for(queries, width)});
+    for (const int64_t nested : reading_.nested_sizes) {
+      const auto size = static_cast<size_t>(nested);
+      if (size >= width) continue;
+      searches.push_back({size, search_for(first_numbers(queries, width, size), size)});
+    }
+    if (!search_corpus(searches, nullptr)) return std::nullopt;
+    if (ranks_ != nullptr) {
+      for (SizedSearch& sized : searches) share_found(*sized.search);
+    }
+    EvaluationResult result = score(*searches.front().search);
+    for (const SizedSearch& sized : std::span(searches).subspan(1)) {
+      const std::string main = RetrievalMetrics::names().front();
+      result.scores.metrics[cat(main, "_dim_", sized.size)] =
+          score(*sized.search).scores.metrics.at(main);
+    }
+    return result;
   }
 
   // nullopt: stopped.
@@ -214,8 +242,12 @@ class Retrieval {
     std::vector<float> queries = embed_queries();
     if (is_stopped()) return std::nullopt;
     JudgedScores judged(set_, queries, embedder_.width());
-    ExactSearch search(std::move(queries), embedder_.width(), depth, set_.places(), pool_);
-    if (!search_corpus(search, &judged)) return std::nullopt;
+    std::vector<SizedSearch> searches;
+    searches.push_back(
+        {embedder_.width(), std::make_unique<ExactSearch>(std::move(queries), embedder_.width(),
+                                                          depth, set_.places(), pool_)});
+    if (!search_corpus(searches, &judged)) return std::nullopt;
+    ExactSearch& search = *searches.front().search;
     if (ranks_ != nullptr) {
       share_found(search);
       judged.add_up(*ranks_);
@@ -228,6 +260,17 @@ class Retrieval {
   }
 
  private:
+  // A search that compares the first `size` numbers of the embeddings.
+  struct SizedSearch {
+    size_t size = 0;
+    std::unique_ptr<ExactSearch> search;
+  };
+
+  std::unique_ptr<ExactSearch> search_for(std::vector<float> queries, size_t size) {
+    return std::make_unique<ExactSearch>(std::move(queries), size, RetrievalMetrics::kDepth,
+                                         set_.places(), pool_);
+  }
+
   bool is_stopped() const { return ranks_ == nullptr ? stop_.load() : any_rank(*ranks_, stop_); }
   size_t rank() const { return ranks_ == nullptr ? 0 : static_cast<size_t>(ranks_->rank()); }
   size_t ranks() const { return ranks_ == nullptr ? 1 : static_cast<size_t>(ranks_->size()); }
@@ -264,7 +307,7 @@ class Retrieval {
 
   // The ranks take the blocks in turn. A stop waits for the end of a block where there are
   // several ranks. False: stopped.
-  bool search_corpus(ExactSearch& search, JudgedScores* judged) {
+  bool search_corpus(std::span<const SizedSearch> searches, JudgedScores* judged) {
     const size_t step = kBlock * ranks();
     TokenizedTexts now = read_block(rank() * kBlock);
     for (size_t round = 0; round < set_.documents(); round += step) {
@@ -281,7 +324,11 @@ class Retrieval {
           const auto number = static_cast<uint32_t>(begin + document);
           return cat(set_.name(), ": passage ", quoted(set_.document(number).id));
         });
-        search.add(static_cast<uint32_t>(begin), vectors);
+        for (const auto& [size, search] : searches) {
+          const bool is_whole = size == embedder_.width();
+          search->add(static_cast<uint32_t>(begin),
+                      is_whole ? vectors : first_numbers(vectors, embedder_.width(), size));
+        }
         if (judged != nullptr) judged->add(static_cast<uint32_t>(begin), vectors);
       }
       now = next.get();

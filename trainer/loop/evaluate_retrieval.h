@@ -36,6 +36,11 @@ struct RetrievalReading {
   RetrievalPrompts prompts{};
   BatchLimits limits{};  // the largest batch of the engine
   int threads = 1;       // of the search
+  // The first numbers of the embeddings that are compared, scaled to length 1; 0: all of them.
+  int64_t compared_size = 0;
+  // Further searches compare these first numbers, each smaller than the embeddings. Their nDCG is
+  // ndcg_at_10_dim_SIZE.
+  std::vector<int64_t> nested_sizes{};
 };
 
 // Searches the corpus for each query by the cosine of the model's embeddings, and compares what is
