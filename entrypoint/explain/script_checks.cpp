@@ -284,6 +284,17 @@ void note_first_rows(const TrainingScript& script, const TypedCommand& typed, Re
                cat("takes the first rows in ", script.name, ", and berth chooses them by chance"));
 }
 
+// The scripts of question answering count the windows of the first questions, too. So they may
+// score the last of these questions without a window.
+void check_first_questions(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                           Remarks& remarks) {
+  const std::string flag = typed.typed_name("max-eval-samples");
+  if (flag.empty() || script.doc_stride.empty()) return;
+  own.remove("max-eval-samples");
+  remarks.refuse(flag, cat("counts windows of texts in ", script.name,
+                           ", and questions in berth; write the first questions into a file"));
+}
+
 void check_joined_columns(const TypedCommand& typed, const OwnCommand& own, Remarks& remarks) {
   const std::string columns = typed.value("text_column_names").value_or("");
   if (columns.find(',') == std::string::npos || !own.has("text-pair-column")) return;
@@ -317,6 +328,7 @@ void check_meanings(const TrainingScript* script, const TypedCommand& typed, int
   keep_capitals(*script, typed, own, remarks);
   check_joined_columns(typed, own, remarks);
   note_first_rows(*script, typed, remarks);
+  check_first_questions(*script, typed, own, remarks);
   if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);
 }
 

@@ -217,6 +217,7 @@ LabelledData::LabelledData(const LoadedTable& loaded, Task task,
     : loaded_(loaded),
       task_(task),
       labelled_(wants_labels && (loaded_.table->labelled || !traits(task).has_label_column)),
+      most_to_evaluate_(settings.data.max_eval_samples),
       maker_(maker_of(loaded_, task_, labels, labelled_, settings, tokenizer,
                       std::move(class_weights))),
       masking_(masking_of(task_, settings, tokenizer)) {}
@@ -228,6 +229,15 @@ Dataset LabelledData::rows(std::vector<uint32_t> rows) const {
 }
 
 Dataset LabelledData::all_rows() const { return rows(berth::all_rows(loaded_)); }
+
+Dataset LabelledData::rows_to_evaluate(std::vector<uint32_t> rows) const {
+  const auto most = static_cast<size_t>(most_to_evaluate_);
+  if (most > 0 && rows.size() > most) {
+    log_info(cat(loaded_.name, ": evaluates on the first ", most, " of ", rows.size(), " rows"));
+    rows.resize(most);
+  }
+  return this->rows(std::move(rows));
+}
 
 Features LabelledData::make(uint32_t row) const {
   return std::move(make_features(*loaded_.table, *maker_, row).front());

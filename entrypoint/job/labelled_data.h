@@ -40,6 +40,9 @@ class LabelledData {
 
   Dataset rows(std::vector<uint32_t> rows) const;
   Dataset all_rows() const;
+  // The first of these rows, as many as --max-eval-samples lets be evaluated on.
+  Dataset rows_to_evaluate(std::vector<uint32_t> rows) const;
+  Dataset rows_to_evaluate() const { return rows_to_evaluate(berth::all_rows(loaded_)); }
   // The features of one row, which are not cached. Not for questions, which have several.
   Features make(uint32_t row) const;
 
@@ -47,6 +50,7 @@ class LabelledData {
   const LoadedTable& loaded_;
   const Task task_;
   const bool labelled_;
+  const int64_t most_to_evaluate_;  // 0: no limit
   const std::unique_ptr<FeatureMaker> maker_;
   const std::unique_ptr<Masking> masking_;  // null where the task masks nothing
 };

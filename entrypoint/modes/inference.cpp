@@ -105,7 +105,7 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   const LabelledData rows(loaded, loaded.task, labels, /*wants_labels=*/true, settings,
                           finished.tokenizer());
   warn_of_tokens(loaded, finished.config(), settings, finished.tokenizer());
-  Dataset data = rows.all_rows();
+  Dataset data = rows.rows_to_evaluate();
   if (!has_any_label(data)) {
     throw Error(Code::kBadData, "there is nothing to evaluate: no row has a label", loaded.name,
                 hint_for_labels(data, settings, finished.tokenizer()));

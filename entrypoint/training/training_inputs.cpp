@@ -99,9 +99,9 @@ bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
 // The rows to evaluate on: the rows of the evaluation file, or the held-out rows. nullopt if there
 // are none.
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
-  if (rows.eval) return examples.all_rows();
+  if (rows.eval) return examples.rows_to_evaluate();
   if (rows.split.held_out.empty()) return std::nullopt;
-  return examples.rows(rows.split.held_out);
+  return examples.rows_to_evaluate(rows.split.held_out);
 }
 
 // Takes the learning rate for the model's width where no flag gives one.

@@ -489,7 +489,7 @@ EvaluationResult evaluate_mismatched(Job& job, const TrainingInputs& inputs, Eng
   const TrainingRows& rows = inputs.rows;
   const LabelledData examples(*rows.mismatched, rows.task, rows.labels, /*wants_labels=*/true,
                               settings, *inputs.model.tokenizer);
-  Dataset data = examples.all_rows();
+  Dataset data = examples.rows_to_evaluate();
   const std::optional<EvaluationResult> result =
       evaluate(engine, data, settings.training.examples_per_evaluation_batch(), inputs.reading(),
                job.output, job.stop);

@@ -96,6 +96,24 @@ expect 3 'label "2" is not one of "a", "b"' --train-data-file numbers.csv --max-
 expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
 grep -q '"accuracy"' out.txt || fail "eval prints no accuracy"
 
+# --max-eval-samples: the first rows, as Trainer's examples take them, from a file, of held-out rows, and in --mode eval.
+expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job --max-eval-samples 2
+grep -q 'evaluates on the first 2 of 3 rows' err.txt || fail "does not say which rows are evaluated"
+head -n 2 rows.jsonl >two.jsonl
+cp out.txt first.txt
+expect 0 'finished' --mode eval --eval-data-file two.jsonl --job-dir job
+python3 -c "
+import json
+first, two = json.load(open('first.txt')), json.load(open('out.txt'))
+assert first['eval']['examples'] == 2 and first['eval'] == two['eval'], (first, two)" || fail "--max-eval-samples in --mode eval"
+for rows in 'eval-data-file rows.csv' 'validation-split 0.02'; do
+  expect 0 'finished' --train-data-file "$sample" --${rows% *} ${rows#* } --max-steps 1 --job-dir "few ${rows% *}" \
+    --max-eval-samples 2
+  python3 -c "import json, sys; assert json.load(open(sys.argv[1]))['eval']['examples'] == 2" "few ${rows% *}/metrics.json" ||
+    fail "--max-eval-samples with --$rows"
+done
+expect 0 'finished' --mode eval --eval-data-file rows.jsonl --job-dir job
+
 # --mode eval reads rows as the job did, unless flags say otherwise.
 expect 0 'finished' --train-data-file rows.csv --eval-data-file rows.csv --job-dir cut --max-steps 2 --max-seq-length 5 \
   --text-column text --model "$PWD/job/model"

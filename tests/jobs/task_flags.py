@@ -160,6 +160,7 @@ NO_LOSS = {
     "mine-corpus": "--mode mine", "mine-negatives": "--mode mine", "mine-range": "--mode mine", "mine-sampling": "--mode mine", "mine-reranker": "--mode mine",
     "mine-margin": "--mode mine", "mine-relative-margin": "--mode mine", "mine-max-score": "--mode mine", "mine-min-score": "--mode mine",
     "truncate-dim": "--mode embed", "ignore-mismatched-sizes": "only heads of another size", "eval-retrieval": "the evaluation", "eval-retrieval-split": "the evaluation",
+    "max-eval-samples": "the evaluation",
 }
 FILES = {"task", "data-dir", "train-data-file", "eval-data-file", "input-meta-data-path", "model", "teacher", "generator", "model-config",
          "vocab-file", "delimiter", "quoting", "sentence-column", "label-separator", "label-lists", "encoding", "skip-bad-rows", "label-names", "do-lower-case", "distillation-target"}

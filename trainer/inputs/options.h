@@ -45,6 +45,7 @@ struct DataOptions {
   double validation_split = 0.1;  // fraction of the training rows, without an evaluation file
   double data_fraction = 1.0;     // fraction of the training rows that is used
   int64_t max_train_samples = 0;  // the most of these rows; 0: no limit
+  int64_t max_eval_samples = 0;   // the most rows to evaluate on, the first ones; 0: no limit
   int64_t skip_bad_rows = 0;      // rows of each data set that may be left out
   int32_t max_seq_length = 128;   // in tokens, with special tokens
   // For masked language models; see MaskingOptions.
