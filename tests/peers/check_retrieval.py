@@ -93,7 +93,8 @@ def main(binary, *model):
         for prompts in ({}, {"query": "query: ", "document": "passage: "}):
             config = json.loads(settings.read_text()) if settings.exists() else {}
             settings.write_text(json.dumps({**config, "prompts": prompts}))
-            ours = json.loads(berth("--mode", "eval", "--eval-retrieval", scratch / "set", "--model", job / "model", "--precision", "fp32"))["eval"]
+            ours = json.loads(berth("--mode", "eval", "--eval-retrieval", scratch / "set", "--model", job / "model", "--precision", "fp32",
+                                    "--matryoshka-dims", ",".join(map(str, SIZES))))["eval"]
             theirs = by_evaluator(job / "model", queries, passages, grades, scratch)
             for key, value in theirs.items():
                 print(f"{key:16} {ours[key]:.8f} {value:.8f} {abs(ours[key] - value):.1e}")
