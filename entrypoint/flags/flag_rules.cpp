@@ -435,6 +435,19 @@ void check_distillation(const Settings& settings) {
               "give --task mlm, or leave this flag out");
 }
 
+void check_focal_loss(const Settings& settings) {
+  const OptimizationOptions& options = settings.training.optimization;
+  if (options.focal_gamma == 0 || !traits(settings.mode).trains()) return;
+  if (options.label_smoothing > 0) {
+    throw Error(Code::kUsage, "a focal loss has no form for smoothed labels", "--focal-gamma",
+                "leave out one of --focal-gamma and --label-smoothing");
+  }
+  if (!settings.distillation.teacher.empty()) {
+    throw Error(Code::kUsage, "a focal loss has no form for a teacher's outputs", "--focal-gamma",
+                "leave out one of --focal-gamma and --teacher");
+  }
+}
+
 void check_reranking(const Settings& settings) {
   const RerankingOptions& options = settings.reranking;
   const RerankingLoss loss = options.loss.value_or(RerankingObjective().loss);
@@ -555,6 +568,7 @@ void check_settings(const CommandLine& command_line) {
   check_companions(command_line);
   check_lora(settings);
   check_distillation(settings);
+  check_focal_loss(settings);
   check_reranking(settings);
   check_generator(settings);
   check_seeds(command_line);

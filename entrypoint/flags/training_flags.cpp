@@ -85,6 +85,7 @@ constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
 constexpr RealRange kDecay{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kBelowOne{0, 1, true, false, "a number from 0 up to, not including, 1"};
 constexpr RealRange kAlpha{0, 1e6, false, true, "a number above 0, at most 1e6"};
+constexpr RealRange kGamma{0, 100, true, true, "a number from 0 to 100"};
 constexpr RealRange kPower{0, 100, false, true, "a number above 0, at most 100"};
 
 auto optimization(auto member) {
@@ -214,6 +215,13 @@ std::vector<Flag> optimization_flags() {
        "The fraction of each training target that is spread over all classes.",
        real_value(optimization(&OptimizationOptions::label_smoothing), kBelowOne),
        FlagRole(kDecides, kInTraining).heeded_by(tasks_that::have_cross_entropy)},
+      {"focal-gamma",
+       {},
+       kOptimization,
+       "Train with a focal loss of this gamma: a class or a label that the model gives the "
+       "probability p has (1 - p)^gamma of its loss. 0 means the plain loss.",
+       real_value(optimization(&OptimizationOptions::focal_gamma), kGamma),
+       FlagRole(kDecides, kInTraining).heeded_by(tasks_that::choose_classes)},
       {"class-weights",
        {},
        kOptimization,

@@ -206,6 +206,7 @@ EngineOptions training_engine(const Settings& settings, const ModelConfig& confi
           .lora = optimization.lora,
           .optimizer = optimizer_options(optimization),
           .loss = {.label_smoothing = optimization.label_smoothing,
+                   .focal_gamma = optimization.focal_gamma,
                    .distillation = settings.distillation.loss,
                    .discriminator_weight = settings.electra.discriminator_weight},
           .limits = limits_for(settings, config, /*training=*/true, most_examples),

@@ -107,6 +107,7 @@ TRIED = {
     "max-grad-norm": (["0.01"], []),
     "layerwise-lr-decay": (["0.3"], []),
     "label-smoothing": (["0.3"], []),
+    "focal-gamma": (["2"], []),
     "class-weights": (["balanced"], ["--train-data-file", "few.tsv"]),
     "freeze-embeddings": ([], []),
     "freeze-encoder-layers": (["1"], []),

@@ -30,6 +30,10 @@ struct LossOptions {
   // Label smoothing of classes, as torch.nn.CrossEntropyLoss defines it (Szegedy et al. 2015,
   // arXiv:1512.00567). Scores, sets of classes and answers are never smoothed.
   double label_smoothing = 0;
+  // Of a focal loss (Lin et al. 2017, arXiv:1708.02002, equation 4): a class, or each label of a
+  // set, that the model gives the probability p has (1 - p)^gamma of its loss. 0: the plain loss.
+  // Not together with label smoothing or a teacher.
+  double focal_gamma = 0;
   DistillationLoss distillation{};
   // The factor of the discriminator's mean loss, before the generator's is added (Clark et al.
   // 2020, arXiv:2003.10555, section 2). Evaluation does the same.

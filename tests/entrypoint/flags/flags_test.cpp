@@ -318,6 +318,9 @@ TEST_F(FlagsTest, ContradictionsAreRefused) {
           R"(--text-column and --label-column both name column "a")");
   refuses({"--text-column=a", "--text-pair-column=a"}, "--text-pair-column");
   refuses({"--label-column=a", "--text-pair-column=a"}, "--text-pair-column");
+  refuses({"--focal-gamma=2", "--label-smoothing=0.1"}, "leave out one of --focal-gamma");
+  refuses({"--focal-gamma=2", "--teacher=t"}, "no form for a teacher's outputs");
+  EXPECT_NO_THROW(parse({"--focal-gamma=2", "--class-weights=balanced"}));
   refuses({"--task=mlm", "--distillation-target=hidden_states"}, "there is no teacher");
   refuses({"--teacher=t", "--distillation-target=hidden_states"}, "give --task mlm");
   EXPECT_EQ(parse({"--task=mlm", "--teacher=t", "--distillation-target=hidden_states"})

@@ -229,13 +229,18 @@ class Kernels {
   // with probability 1 - smoothing and any class with probability smoothing, as in
   // torch.nn.CrossEntropyLoss.
   void cross_entropy(const LossInputs& inputs, float smoothing, StepState& state, Tensor dlogits);
-  // The same for the logits x w^T + bias over a vocabulary, of which no more than outputs.tile is
-  // in memory at a time. A first pass over the tiles of some rows finds each row's log-sum-exp, as
-  // an online softmax does (Milakov and Gimelshein 2018, arXiv:1805.02867). A second pass computes
-  // the logits again, turns each tile into gradients and multiplies these while they are in the
-  // cache (Wijmans et al. 2024, arXiv:2411.09009). Where a tile is as wide as the vocabulary,
-  // nothing is computed twice. So the gradients are made here, and there is no backward operation.
-  // The second pass also draws samples, if they are wanted.
+  // The focal loss of a softmax (Lin et al. 2017, arXiv:1708.02002, equation 4): the loss of a row
+  // whose label has the probability p is (1 - p)^gamma times its cross-entropy. Its factor is part
+  // of the gradient. gamma > 0.
+  void focal_cross_entropy(const LossInputs& inputs, double gamma, StepState& state,
+                           Tensor dlogits);
+  // The same as cross_entropy() for the logits x w^T + bias over a vocabulary, of which no more
+  // than outputs.tile is in memory at a time. A first pass over the tiles of some rows finds each
+  // row's log-sum-exp, as an online softmax does (Milakov and Gimelshein 2018, arXiv:1805.02867). A
+  // second pass computes the logits again, turns each tile into gradients and multiplies these
+  // while they are in the cache (Wijmans et al. 2024, arXiv:2411.09009). Where a tile is as wide as
+  // the vocabulary, nothing is computed twice. So the gradients are made here, and there is no
+  // backward operation. The second pass also draws samples, if they are wanted.
   void vocabulary_cross_entropy(const VocabularyInputs& inputs, const Weight& w, float smoothing,
                                 StepState& state, const VocabularyOutputs& outputs);
   // The size that suits the tile for at most `rows` rows: 8 MB or less.
@@ -250,6 +255,11 @@ class Kernels {
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
   // over its classes, so the mean over rows equals torch.nn.BCEWithLogitsLoss.
   void binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits);
+  // The same with the factor of a focal loss for each class of a row: (1 - p)^gamma, where p is the
+  // probability of what the target says, as in torchvision's sigmoid_focal_loss without alpha.
+  // gamma > 0.
+  void focal_binary_cross_entropy(const LossInputs& inputs, double gamma, StepState& state,
+                                  Tensor dlogits);
   // The loss of a cross-encoder. logits [B,G] are of the G passages of each row; targets [B,G] are
   // null where the first passage is right and the others are wrong. A row's loss of pairs is their
   // mean.

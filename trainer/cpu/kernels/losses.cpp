@@ -157,6 +157,44 @@ void Kernels::cross_entropy(const LossInputs& inputs, float smoothing, StepState
   losses.add_to(state);
 }
 
+void Kernels::focal_cross_entropy(const LossInputs& inputs, double gamma, StepState& state,
+                                  Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "focal_cross_entropy",
+                           bytes_of({inputs.logits, dlogits}));
+  const ConstTensor logits = inputs.logits, labels = inputs.targets;
+  const int64_t rows = logits.rows(), classes = logits.columns();
+  RowLosses losses(rows, inputs.weights);
+  parallel(rows, row_grain(classes), [&](int64_t begin, int64_t end, int) {
+    // Of logits x [C] and the label l, with p = softmax(x) and q = 1 - p_l:
+    //   loss = -q^gamma log p_l,  d loss / d log p_l = q^gamma (gamma p_l log(p_l) / q - 1),
+    //   dx_c = weight (d loss / d log p_l) ([c = l] - p_c).
+    for (int64_t b = begin; b < end; ++b) {
+      const float* row = logits.f32() + b * classes;
+      float* gradient = dlogits ? dlogits.f32() + b * classes : nullptr;
+      const int64_t label = labels.i32()[b];
+      assert(label < classes);
+      if (label < 0) {
+        if (gradient != nullptr) std::fill_n(gradient, classes, 0.0f);
+        continue;
+      }
+      const double log_sum = log_sum_exp(loops_, row, classes);
+      const double log_p = std::min(static_cast<double>(row[label]) - log_sum, 0.0);
+      const double q = -std::expm1(log_p), factor = std::pow(q, gamma);
+      losses.set(b, -factor * log_p);
+      if (gradient == nullptr) continue;
+      const double ratio = q > 0 ? log_p / q : -1;  // its limit
+      const double slope =
+          static_cast<double>(losses.weight(b)) * factor * (gamma * std::exp(log_p) * ratio - 1);
+      loops_.softmax(row, static_cast<float>(log_sum), classes, gradient);
+      for (int64_t c = 0; c < classes; ++c) {
+        gradient[c] = static_cast<float>(-slope * static_cast<double>(gradient[c]));
+      }
+      gradient[label] = static_cast<float>(slope * q);
+    }
+  });
+  losses.add_to(state);
+}
+
 void Kernels::mean_squared_error(const LossInputs& inputs, StepState& state, Tensor dlogits,
                                  OverOutputs over) {
   const ProfileScope scope(pool_.profiler(), "mean_squared_error",
@@ -203,6 +241,52 @@ void Kernels::binary_cross_entropy(const LossInputs& inputs, StepState& state, T
         if (!dlogits) continue;
         const double sigmoid = (x >= 0 ? 1 : small) / (1 + small);
         dlogits.f32()[at] = static_cast<float>(weight * (sigmoid - target));
+      }
+      losses.set(b, sum / static_cast<double>(classes));
+    }
+  });
+  losses.add_to(state);
+}
+
+namespace {
+
+// The focal loss of a sigmoid, (1 - p)^gamma (-log p), where p = sigmoid(z).
+struct FocalTerm {
+  FocalTerm(double z, double gamma) {
+    const double small = std::exp(-std::abs(z)), log_of_sum = std::log1p(small);
+    const double minus_log_p = std::max(-z, 0.0) + log_of_sum;
+    const double minus_log_q = std::max(z, 0.0) + log_of_sum;  // q = 1 - p
+    const double p = (z >= 0 ? 1 : small) / (1 + small), q = (z >= 0 ? small : 1) / (1 + small);
+    const double factor = std::exp(-gamma * minus_log_q);
+    loss = factor * minus_log_p;
+    derivative = -factor * (gamma * p * minus_log_p + q);
+  }
+
+  double loss = 0, derivative = 0;  // by z
+};
+
+}  // namespace
+
+void Kernels::focal_binary_cross_entropy(const LossInputs& inputs, double gamma, StepState& state,
+                                         Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "focal_binary_cross_entropy",
+                           bytes_of({inputs.logits, dlogits}));
+  const ConstTensor logits = inputs.logits, targets = inputs.targets;
+  const int64_t rows = logits.rows(), classes = logits.columns();
+  RowLosses losses(rows, inputs.weights);
+  parallel(rows, row_grain(64 * classes), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const double weight = static_cast<double>(losses.weight(b)) / static_cast<double>(classes);
+      double sum = 0;
+      // With f(z) as above: loss = t f(x) + (1 - t) f(-x).
+      for (int64_t at = b * classes; at < (b + 1) * classes; ++at) {
+        const auto x = static_cast<double>(logits.f32()[at]);
+        const auto target = static_cast<double>(targets.f32()[at]);
+        const FocalTerm positive(x, gamma), negative(-x, gamma);
+        sum += target * positive.loss + (1 - target) * negative.loss;
+        if (!dlogits) continue;
+        dlogits.f32()[at] = static_cast<float>(
+            weight * (target * positive.derivative - (1 - target) * negative.derivative));
       }
       losses.set(b, sum / static_cast<double>(classes));
     }

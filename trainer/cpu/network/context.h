@@ -34,6 +34,7 @@ struct StepContext {
   StepState& state;
   bool training = false;      // dropout is on
   float label_smoothing = 0;  // 0 in evaluation
+  double focal_gamma = 0;     // 0 in evaluation
   DistillationLoss distillation{};
 
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {

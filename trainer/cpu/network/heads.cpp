@@ -236,8 +236,12 @@ class SequenceHead final : public Head {
       kernels_.mean_squared_error(of_targets, step.state, dlogits);
     } else if (loss == LossKind::kReranking) {
       kernels_.reranking_loss(of_targets, config_.reranking, step.state, dlogits);
+    } else if (loss == LossKind::kBinaryCrossEntropy && step.focal_gamma > 0) {
+      kernels_.focal_binary_cross_entropy(of_targets, step.focal_gamma, step.state, dlogits);
     } else if (loss == LossKind::kBinaryCrossEntropy) {
       kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
+    } else if (step.focal_gamma > 0) {
+      kernels_.focal_cross_entropy(of_labels, step.focal_gamma, step.state, dlogits);
     } else if (batch.teacher) {
       kernels_.distilled_cross_entropy(of_labels, batch.teacher, step.distillation,
                                        step.label_smoothing, step.state, dlogits);
@@ -330,6 +334,9 @@ class TokenHead final : public Head {
                                    .ends = batch.ends,
                                    .weights = batch.weights},
                                   step.state, dlogits);
+    } else if (step.focal_gamma > 0) {
+      kernels_.focal_cross_entropy({logits, batch.labels, batch.weights}, step.focal_gamma,
+                                   step.state, dlogits);
     } else {
       kernels_.cross_entropy({logits, batch.labels, batch.weights}, step.label_smoothing,
                              step.state, dlogits);

@@ -134,6 +134,7 @@ StepContext Model::context(StepState& state, bool training) const {
           .state = state,
           .training = training,
           .label_smoothing = training ? static_cast<float>(loss_.label_smoothing) : 0.0f,
+          .focal_gamma = training ? loss_.focal_gamma : 0,
           .distillation = loss_.distillation};
 }
 

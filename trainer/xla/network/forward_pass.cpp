@@ -425,6 +425,20 @@ Loss cross_entropy(Value logits, Value labels, Value weights, double smoothing) 
   return sum_of(log_sum_exp(logits) - target, weights_of(reshape(weights, {rows}), labels));
 }
 
+// Of the label's probability p: -(1 - p)^gamma log p (Lin et al. 2017, arXiv:1708.02002). The
+// logarithm of 1 - p comes from the other logits, so that it is exact where p is near 1.
+Loss focal_cross_entropy(Value logits, Value labels, Value weights, double gamma) {
+  const int64_t rows = logits.size(0);
+  labels = reshape(labels, {rows});
+  const Value column = iota(logits.graph(), ElementType::kS32, logits.shape(), 1);
+  const Value is_label =
+      compare(column, Comparison::kEqual, broadcast(labels, logits.shape(), {0}));
+  const Value log_sum = log_sum_exp(logits);
+  const Value log_p = pick(logits, labels) - log_sum;
+  const Value log_q = log_sum_exp(select(is_label, -1e30, logits)) - log_sum;
+  return sum_of(negate(exp(log_q * gamma) * log_p), weights_of(reshape(weights, {rows}), labels));
+}
+
 Loss squared_error(Value logits, Value targets, Value weights) {
   const Value error = logits - targets;
   return sum_of(reduce_sum(error * error, {1}), weights);
@@ -441,6 +455,18 @@ Loss mean_squared_error(Value logits, Value targets, Value weights) {
 Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
   const Value size = maximum(logits, negate(logits));
   const Value losses = maximum(logits, 0) - logits * targets + log1p(exp(negate(size)));
+  return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
+}
+
+// The same with the factor (1 - p)^gamma for each output, where p is the probability of what its
+// target says.
+Loss focal_binary_cross_entropy(Value logits, Value targets, Value weights, double gamma) {
+  const Value size = maximum(logits, negate(logits)), small = log1p(exp(negate(size)));
+  const Value of_positive = maximum(negate(logits), 0) + small;  // -log of the probability
+  const Value of_negative = maximum(logits, 0) + small;
+  const Value positive = exp(of_negative * -gamma) * of_positive;
+  const Value negative = exp(of_positive * -gamma) * of_negative;
+  const Value losses = negative - targets * negative + targets * positive;
   return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
 }
 
@@ -515,7 +541,7 @@ Value vocabulary_predictions(const ForwardPass& pass, Value logits) {
   return concatenate({reshape(losses, {rows, 1}), reshape(first_id, {rows, 1})}, 1);
 }
 
-Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
+Loss loss_of(const ForwardPass& pass, Value logits, const LossOptions& options) {
   const BatchInputs& batch = pass.batch;
   switch (traits(pass.config.task).loss) {
     case LossKind::kSquaredError:
@@ -523,6 +549,9 @@ Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
     case LossKind::kMeanSquaredError:
       return mean_squared_error(logits, batch.labels, batch.weights);
     case LossKind::kBinaryCrossEntropy:
+      if (options.focal_gamma > 0) {
+        return focal_binary_cross_entropy(logits, batch.labels, batch.weights, options.focal_gamma);
+      }
       return binary_cross_entropy(logits, batch.labels, batch.weights);
     case LossKind::kSpanCrossEntropy:
       return span_cross_entropy(pass, logits);
@@ -533,7 +562,12 @@ Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing) {
     case LossKind::kCrossEntropy:
       break;
   }
-  return cross_entropy(logits, batch.labels, batch.weights, label_smoothing);
+  const bool is_focal =
+      options.focal_gamma > 0 && traits(pass.config.task).rows != HeadRows::kMasked;
+  if (is_focal) {
+    return focal_cross_entropy(logits, batch.labels, batch.weights, options.focal_gamma);
+  }
+  return cross_entropy(logits, batch.labels, batch.weights, options.label_smoothing);
 }
 
 }  // namespace berth

@@ -12,6 +12,7 @@
 #include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/network.h"
+#include "trainer/model/update.h"
 #include "trainer/xla/network/batch_inputs.h"
 #include "trainer/xla/network/dropout_masks.h"
 #include "trainer/xla/stablehlo/operations.h"
@@ -100,7 +101,7 @@ Value head_logits(ForwardPass& pass, Value hidden);
 struct Loss {
   Value sum, weights;
 };
-Loss loss_of(const ForwardPass& pass, Value logits, double label_smoothing);
+Loss loss_of(const ForwardPass& pass, Value logits, const LossOptions& options);
 // What inference gives of masked tokens in place of logits [M,V]: [M,2], the loss of each without
 // its weight (0 where it has no label), and the first id that has the largest logit.
 Value vocabulary_predictions(const ForwardPass& pass, Value logits);

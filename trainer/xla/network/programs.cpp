@@ -182,15 +182,13 @@ class Builder {
 
   // Of this replica's micro-batch.
   Value compute_logits() { return head_logits(pass_, encode(pass_)); }
-  Loss compute_loss(Value logits, double label_smoothing) {
-    return loss_of(pass_, logits, label_smoothing);
-  }
+  Loss compute_loss(Value logits, const LossOptions& loss) { return loss_of(pass_, logits, loss); }
   Value predictions_of(Value logits) { return vocabulary_predictions(pass_, logits); }
   SummedGradients compute_gradients() {
     pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes,
                         options_.generator);
     pass_.recomputes = options_.recomputes;
-    const Loss loss = compute_loss(compute_logits(), options_.loss.label_smoothing);
+    const Loss loss = compute_loss(compute_logits(), options_.loss);
     return {.gradients = gradients(loss.sum, state_.values),
             .loss_sum = loss.sum,
             .examples = loss.weights};
@@ -298,7 +296,7 @@ Program inference_program(const ProgramOptions& options, const BatchShape& shape
   build.add_values();
   build.add_batch(shape);
   Value logits = build.compute_logits();
-  const Loss loss = build.compute_loss(logits, /*label_smoothing=*/0);
+  const Loss loss = build.compute_loss(logits, LossOptions());
   const HeadRows head = traits(options.config.task).rows;
   if (head == HeadRows::kTokens) {
     logits = reshape(logits, {shape.rows, shape.row_length, logits.size(1)});

@@ -114,6 +114,37 @@ TEST_F(ModelTest, LabelsAreSmoothedOnlyInTraining) {
   EXPECT_NE(loss(smoothed, Phase::kTraining), loss(*recorded_.model, Phase::kTraining));
 }
 
+// The recorded model has classes of sequences. Tags and sets have heads of their own.
+TEST_F(ModelTest, AFocalLossIsOnlyOfTraining) {
+  for (const Task task :
+       {Task::kSequenceClassification, Task::kTokenClassification, Task::kMultiLabel}) {
+    ModelConfig config = recorded_.config;
+    config.task = task;
+    Kernels& kernels = *recorded_.kernels;
+    Parameters parameters(parameter_table(config), /*with_gradients=*/false, kernels);
+    std::vector<size_t> every(parameters.specs().size());
+    std::iota(every.begin(), every.end(), size_t{0});
+    initialize(parameters, every, /*range=*/0.3, /*seed=*/1);
+    PackedBatch batch = recorded_.batch(0);
+    const auto classes = static_cast<size_t>(config.num_outputs());
+    if (task == Task::kTokenClassification) {
+      batch.labels = PackedBatch::TokenClasses{std::vector<int32_t>(batch.input_ids.size(), 1)};
+    } else if (task == Task::kMultiLabel) {
+      batch.labels = PackedBatch::ClassSets{std::vector<float>(kExamples * classes, 1)};
+    }
+    const BatchLimits limits{.tokens = 256, .sequences = 16};
+    Model plain(config, limits, parameters, kernels);
+    Model focal(config, limits, parameters, kernels, {.focal_gamma = 2});
+    const auto loss = [&](Model& model, Phase phase) {
+      recorded_.state->begin({});
+      model.forward(batch, *recorded_.state, phase);
+      return recorded_.state->outcome().loss_sum;
+    };
+    EXPECT_EQ(loss(focal, Phase::kEvaluation), loss(plain, Phase::kEvaluation));
+    EXPECT_LT(loss(focal, Phase::kTraining), 0.9 * loss(plain, Phase::kTraining));
+  }
+}
+
 TEST_F(ModelTest, DropoutDependsOnThePlaceInTheUpdate) {
   PackedBatch second = recorded_.batch(0, 3);
   const UpdateInputs inputs{.seed = 9};

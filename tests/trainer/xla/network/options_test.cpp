@@ -25,6 +25,15 @@ TEST(Options, LabelSmoothingMatchesTheCpu) {
   }
 }
 
+TEST(Options, FocalLossesMatchTheCpu) {
+  for (const char* name : {"bert-sequence", "bert-sets", "bert-token"}) {
+    SCOPED_TRACE(name);
+    RecordedCase recorded(name, /*drops=*/true);
+    recorded.options.loss.focal_gamma = 2;
+    expect_equal_updates(recorded, 2);
+  }
+}
+
 TEST(Options, LabelWeightsMatchTheCpu) {
   for (const char* name : {"bert-sequence", "bert-score", "bert-sets", "bert-token", "bert-qa"}) {
     SCOPED_TRACE(name);
