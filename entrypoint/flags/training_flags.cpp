@@ -225,10 +225,10 @@ std::vector<Flag> optimization_flags() {
       {"class-weights",
        {},
        kOptimization,
-       "The weight of each class in the loss: balanced, or one number for each label, in the order "
-       "of the labels.",
+       "The weight of each class or tag in the loss, or of the rows that have a label of a set: "
+       "balanced, or one number for each label, in the order of the labels.",
        text_value("W,W,...", optimization(&OptimizationOptions::class_weights)),
-       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater).heeded_by(tasks_that::have_one_class),
+       FlagRole(kDecides, kInTraining, kTaskIsRefusedLater).heeded_by(tasks_that::choose_classes),
        "every class has weight 1"},
       {"freeze-embeddings",
        {},

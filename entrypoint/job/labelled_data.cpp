@@ -148,7 +148,8 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
   return found;
 }
 
-// The weights that scikit-learn calls "balanced": rows / (classes * rows of the class).
+// The weights that scikit-learn calls "balanced": rows / (classes * rows of the class). Of tags,
+// words are counted.
 std::vector<float> balanced(const std::vector<int64_t>& counts) {
   const int64_t rows = std::accumulate(counts.begin(), counts.end(), int64_t{0});
   std::vector<float> weights;
@@ -157,6 +158,48 @@ std::vector<float> balanced(const std::vector<int64_t>& counts) {
                                  : static_cast<float>(static_cast<double>(rows) /
                                                       static_cast<double>(counts.size()) /
                                                       static_cast<double>(count)));
+  }
+  return weights;
+}
+
+// How often each class occurs in rows: once for each row that has the label, or for each word that
+// has the tag.
+struct ClassUse {
+  std::vector<int64_t> counts{};
+  int64_t rows = 0;
+};
+
+ClassUse use_of_classes(const ExampleTable& table, const std::vector<uint32_t>& rows, Task task,
+                        const std::vector<std::string>& labels) {
+  const std::vector<int32_t> classes = table.labels.classes(labels);
+  const bool is_of_words = traits(task).labels == LabelKind::kTagPerWord;
+  ClassUse use{.counts = std::vector<int64_t>(labels.size()),
+               .rows = static_cast<int64_t>(rows.size())};
+  for (const uint32_t row : rows) {
+    std::vector<int32_t> entries = table.read(row).labels;
+    for (int32_t& entry : entries) {
+      if (entry >= 0) entry = classes.at(static_cast<size_t>(entry));
+    }
+    if (!is_of_words) {
+      std::ranges::sort(entries);
+      entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+    }
+    for (const int32_t label : entries) {
+      if (label >= 0) ++use.counts[static_cast<size_t>(label)];
+    }
+  }
+  return use;
+}
+
+// BCEWithLogitsLoss' pos_weight: for each label, the rows without it divided by the rows with it.
+// 1 for a label that no row or every row has.
+std::vector<float> balanced_positives(const ClassUse& use) {
+  std::vector<float> weights;
+  for (const int64_t count : use.counts) {
+    const int64_t without = use.rows - count;
+    weights.push_back(count == 0 || without == 0 ? 1
+                                                 : static_cast<float>(static_cast<double>(without) /
+                                                                      static_cast<double>(count)));
   }
   return weights;
 }
@@ -188,6 +231,40 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
       Code::kUsage,
       cat(counted(weights.size(), "weight"), " for ", counted(labels.size(), "label"), ": ", names),
       "--class-weights", "give one for each, in this order");
+}
+
+void say_weights(const std::vector<std::string>& labels, const std::vector<float>& weights) {
+  constexpr size_t kMostNamed = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMostNamed, labels.size()); ++i) {
+    text += cat(i == 0 ? "" : ", ", quoted(labels[i]), " ",
+                number_text("%.4g", static_cast<double>(weights[i])));
+  }
+  if (labels.size() > kMostNamed) text += cat(" and ", labels.size() - kMostNamed, " others");
+  log_info("--class-weights balanced: " + text);
+}
+
+// What --class-weights asks for. `counts` are the rows of each class, where each row has one.
+std::vector<float> class_weights(const std::string& asked, const TrainingRows& rows,
+                                 std::vector<int64_t> counts) {
+  if (asked.empty()) return {};
+  const LabelKind kind = traits(rows.task).labels;
+  const bool is_set = kind == LabelKind::kSet;
+  if (kind != LabelKind::kClass && kind != LabelKind::kTagPerWord && !is_set) {
+    throw Error(Code::kUsage, "the flag is only for tasks with classes, sets of labels or tags",
+                "--class-weights");
+  }
+  if (asked != "balanced") return parse_weights(asked, rows.labels);
+  std::vector<float> weights;
+  if (kind == LabelKind::kClass) {
+    weights = balanced(counts);
+  } else {
+    const ClassUse use =
+        use_of_classes(*rows.train.table, rows.split.train, rows.task, rows.labels);
+    weights = is_set ? balanced_positives(use) : balanced(use.counts);
+  }
+  say_weights(rows.labels, weights);
+  return weights;
 }
 
 }  // namespace
@@ -386,14 +463,8 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
                              rows.train.table->labels.classes(rows.labels), rows.labels.size());
   }
   say_what_was_read(rows, counts);
-  const std::string& weights = settings.training.optimization.class_weights;
-  if (weights.empty()) return rows;
-  if (traits(rows.task).labels != LabelKind::kClass) {
-    throw Error(Code::kUsage, "the flag is only for tasks with one class for each text",
-                "--class-weights");
-  }
   rows.class_weights =
-      weights == "balanced" ? balanced(counts) : parse_weights(weights, rows.labels);
+      class_weights(settings.training.optimization.class_weights, rows, std::move(counts));
   return rows;
 }
 

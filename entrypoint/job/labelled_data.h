@@ -62,7 +62,8 @@ struct TrainingRows {
   LoadedTable train;
   std::optional<LoadedTable> eval{}, mismatched{};
   Split split{};  // cuts the training table; held_out is used where there is no eval table
-  std::vector<float> class_weights{};  // empty: every class has weight 1
+  // Of each class or tag, or the positive weights of a set's labels (LossOptions). Empty: 1.
+  std::vector<float> class_weights{};
 };
 
 // Warns where questions have no answer and the flags do not let the model say so.

@@ -150,6 +150,9 @@ EngineOptions engine_options(const Job& job, const TrainingInputs& inputs,
   EngineOptions options =
       training_engine(inputs.settings(), inputs.model.config, plan.data.most_examples);
   options.ranks.communicator = job.ranks;
+  if (traits(inputs.rows.task).labels == LabelKind::kSet) {
+    options.loss.positive_weights = inputs.rows.class_weights;
+  }
   return options;
 }
 

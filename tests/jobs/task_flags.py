@@ -108,7 +108,7 @@ TRIED = {
     "layerwise-lr-decay": (["0.3"], []),
     "label-smoothing": (["0.3"], []),
     "focal-gamma": (["2"], []),
-    "class-weights": (["balanced"], ["--train-data-file", "few.tsv"]),
+    "class-weights": (["balanced"], ["--train-data-file", "FEW"]),
     "freeze-embeddings": ([], []),
     "freeze-encoder-layers": (["1"], []),
     "lora-rank": (["4"], []),
@@ -189,13 +189,16 @@ def command(task, more):
 
 def of_task(task, needs):
     words = {"TEACHER": task + "_teacher", "OTHER": "cosent" if task == "similarity" else "symmetric",
-             "MEASURED": "contrastive" if task == "similarity" else "triplet"}
+             "MEASURED": "contrastive" if task == "similarity" else "triplet",
+             "FEW": "few.jsonl" if task == "token_classification" else "few.tsv"}
     files = {"MEASURED": ["--train-data-file", "marks.tsv" if task == "similarity" else "one_negative.tsv"]}
     return [words.get(word, word) for word in needs] + [word for need in needs for word in files.get(need, [])]
 
 
 lines = open("classes.tsv").read().splitlines()
 open("few.tsv", "w").write("\n".join(lines[:1] + [l for i, l in enumerate(lines[1:]) if i % 3 != 1 or i < 6]) + "\n")
+lines = [json.loads(line) for line in open("words.jsonl")]
+open("few.jsonl", "w").writelines(json.dumps({**line, "ner_tags": ["O"] * 9 + line["ner_tags"][9:]}) + "\n" for line in lines)
 flags = json.loads(subprocess.run([BERTH, "--help-json"], stdout=subprocess.PIPE, check=True, text=True).stdout)["flags"]
 failures = []
 tried = [flag for flag in flags if flag["group"] in ("Data", "Model", "Training", "Optimization")]

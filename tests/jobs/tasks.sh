@@ -48,6 +48,15 @@ expect 0 finished --mode predict --predict-data-file hub --job-dir hub_job
 [ "$(wc -l <hub_job/predictions.tsv)" = 2 ] || fail "does not predict the split test"
 printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv
 task multi_label f1_micro 'id prediction rude kind' marks.csv --label-column rude,kind
+# Weights of labels: the rows without each divided by the rows with it. "kind" is never there, and "any" always.
+printf 'text,rude,kind,any\nThank you,0,0,1\nGo away,1,0,1\nWell,0,0,1\nHm,0,0,1\n' >rare.csv
+expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --class-weights balanced --max-steps 2 \
+  --batch-size 4 --job-dir rare
+grep -qF -- '--class-weights balanced: "rude" 3, "kind" 1, "any" 1' err.txt || fail "says other weights of labels"
+# The weight 0 leaves the loss of the rows without a label.
+expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --class-weights 0,2,0.5 --focal-gamma 2 \
+  --max-steps 2 --batch-size 4 --job-dir rare_focal
+expect 2 'give one for each, in this order' --train-data-file rare.csv --label-column rude,kind,any --class-weights 1,2 --job-dir other
 printf 'text,rude,kind\nThank you,-1,-1\nGo away,,\n' >blank.csv
 cut -d, -f1 blank.csv >bare.csv
 unlabelled multi_label blank.csv bare.csv --label-column rude,kind
@@ -56,6 +65,10 @@ expect 0 finished --train-data-file sets.jsonl --max-steps 2 --job-dir sets --va
 printf 'Aunt B-PER\nIda I-PER\nsings O\n\nRome B-LOC\nis O\nfar O\n' >words.conll
 task token_classification entity_f1 'sentence word prediction probability' words.conll
 [ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "there is not one line for each word"
+# Weights of tags: words / (tags x words of the tag).
+expect 0 finished --train-data-file words.conll --eval-data-file words.conll --class-weights balanced --max-steps 2 --batch-size 2 --job-dir tags
+grep -qF -- '--class-weights balanced: "B-LOC" 1.5, "B-PER" 1.5, "I-PER" 1.5, "O" 0.5' err.txt || fail "says other weights of tags: $(cat err.txt)"
+expect 3 'there is nothing to learn' --train-data-file words.conll --class-weights 0,0,0,0 --max-steps 2 --validation-split 0 --job-dir zeros
 printf 'Aunt -1\nIda\nsings UNKNOWN\n\nRome B-LOC\nis O\n' >blank.conll
 cut -d' ' -f1 blank.conll >bare.conll
 unlabelled token_classification blank.conll bare.conll
@@ -162,6 +175,7 @@ printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
 expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
 expect 0 finished --train-data-file weights.csv --weight-column w --class-weights balanced --label-smoothing 0.1 --skip-bad-rows 1 \
   --max-steps 2 --batch-size 2 --validation-split 0 --job-dir w --steps_per_loop 100 --enable_xla=true
+grep -qF -- '--class-weights balanced: "x" 1, "y" 1' err.txt || fail "says other weights of classes"
 grep -q 'left out 1 bad row ' err.txt || fail "does not say what was left out"
 grep -q 'steps_per_loop has no effect' err.txt || fail "does not say what has no effect"
 finish

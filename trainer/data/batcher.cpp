@@ -139,8 +139,13 @@ class LabelPacker {
       classes_.insert(classes_.end(), classes.begin(), classes.end());
       targets_.insert(targets_.end(), features.targets.begin(), features.targets.end());
     }
-    const size_t weighed = kind_ == LabelKind::kTagPerWord ? classes.size() : 1;
-    weights_.insert(weights_.end(), weighed, features.weight);
+    const std::vector<float>& of_tokens = features.token_weights;
+    if (of_tokens.empty()) {
+      const size_t weighed = kind_ == LabelKind::kTagPerWord ? classes.size() : 1;
+      weights_.insert(weights_.end(), weighed, features.weight);
+    } else {
+      weights_.insert(weights_.end(), of_tokens.begin(), of_tokens.end());
+    }
   }
 
   // Hides tokens of sequence `number`, which lies in the batch from `first_token` on.

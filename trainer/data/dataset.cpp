@@ -287,7 +287,10 @@ bool has_any_label(Dataset& data) {
     const Features& features = data.features(i);
     if (!(features.weight > 0)) continue;
     if (kind == LabelKind::kTagPerWord) {
-      if (std::ranges::any_of(features.classes, [](int32_t tag) { return tag >= 0; })) return true;
+      for (size_t token = 0; token < features.classes.size(); ++token) {
+        const bool counts = features.token_weights.empty() || features.token_weights[token] > 0;
+        if (counts && features.classes[token] >= 0) return true;
+      }
     } else if (data.masking() != nullptr) {
       std::vector<int32_t> input_ids = features.input_ids;
       PackedBatch::MaskedTokens masked;

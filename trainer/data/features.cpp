@@ -168,6 +168,7 @@ size_t memory_bytes(const Features& features) {
   add(features.ends);
   add(features.classes);
   add(features.targets);
+  add(features.token_weights);
   add(features.words);
   add(features.context);
   return size_bytes;
@@ -301,6 +302,10 @@ class WordFeatures final : public FeatureMaker {
       const int32_t word = features.words[token];
       if (word < 0) continue;
       features.classes[token] = class_of(options_, example.labels.at(static_cast<size_t>(word)));
+    }
+    if (options_.class_weights.empty()) return {std::move(features)};
+    for (const int32_t label : features.classes) {
+      features.token_weights.push_back(features.weight * class_weight(options_, label));
     }
     return {std::move(features)};
   }

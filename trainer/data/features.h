@@ -26,6 +26,8 @@ struct Features {
   std::vector<int32_t> classes{};
   std::vector<float> targets{};  // the number; or 0 or 1 for each class of a set
   float weight = 1;              // a factor of the loss
+  // For each token such a factor in place of `weight`; empty: there are none. Only of words.
+  std::vector<float> token_weights{};
 
   // For each token the word of the sentence that it begins, or -1. Empty unless inputs are words.
   std::vector<int32_t> words{};
@@ -43,7 +45,8 @@ struct FeatureOptions {
   bool labelled = true;            // examples have labels, which become labels of the features
   std::vector<int32_t> classes{};  // the class of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
-  std::vector<float> class_weights{};   // empty: all 1
+  // Of one class for each text or word; empty: all 1. Sets have weights in the loss (LossOptions).
+  std::vector<float> class_weights{};
   double max_similarity = 1;            // of texts that mean the same; labels are divided by it
   bool similarities_are_marks = false;  // 0 or 1, once they are divided
   bool relevances_are_probabilities = false;  // from 0 to 1, where passages are ranked

@@ -155,7 +155,7 @@ struct OptimizationOptions {
   int64_t freeze_encoder_layers = 0;  // lowest layers that keep their values, as the embeddings do
   double label_smoothing = 0;
   double focal_gamma = 0;       // of a focal loss; 0: the plain loss
-  std::string class_weights{};  // "balanced", or a number for each class; empty: all 1
+  std::string class_weights{};  // "balanced", or a number for each label; empty: all 1
   LoraOptions lora{.rank = 0, .alpha = 8, .dropout = 0};  // PEFT's default alpha
 };
 

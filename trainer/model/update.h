@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
@@ -34,6 +35,9 @@ struct LossOptions {
   // set, that the model gives the probability p has (1 - p)^gamma of its loss. 0: the plain loss.
   // Not together with label smoothing or a teacher.
   double focal_gamma = 0;
+  // Of sets of classes: the factor of each label's loss in rows that have the label, which
+  // torch.nn.BCEWithLogitsLoss calls pos_weight. Empty: 1.
+  std::vector<float> positive_weights{};
   DistillationLoss distillation{};
   // The factor of the discriminator's mean loss, before the generator's is added (Clark et al.
   // 2020, arXiv:2003.10555, section 2). Evaluation does the same.

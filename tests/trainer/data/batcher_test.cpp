@@ -122,6 +122,26 @@ TEST_F(MaskedBatches, DependOnTheEpochAndNotOnHowItIsCut) {
   EXPECT_THAT(std::get<PackedBatch::MaskedTokens>(first.labels).tokens, SizeIs(60));
 }
 
+// The features of two words, of which one weighs more.
+class WeighedWords final : public FeatureMaker {
+ public:
+  std::vector<Features> make(const Example&) const override {
+    return {{.input_ids = {1, 2},
+             .token_type_ids = {0, 0},
+             .classes = {0, 1},
+             .weight = 3,
+             .token_weights = {1.5f, 6}}};
+  }
+};
+
+TEST(Pack, WordsHaveTheWeightsOfTheirTags) {
+  const auto table = table_of({"a", "b"});
+  const WeighedWords maker;
+  Dataset data(*table, {0, 1}, Task::kTokenClassification, maker, true);
+  EXPECT_THAT(pack(data, std::vector<int64_t>{0, 1}).weights, ElementsAre(1.5f, 6, 1.5f, 6));
+  EXPECT_TRUE(has_any_label(data));
+}
+
 TEST_F(BatcherTest, SkippedDataIsPassedOver) {
   const DataCursor start{}, second{.index = 4}, third{.index = 8};
   Batcher batcher({.batch_size = 4, .skipped = {{start, second}, {second, third}}}, *data_.dataset);

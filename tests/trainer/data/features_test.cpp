@@ -250,6 +250,19 @@ TEST_F(FeaturesTest, AWordsFirstTokenHasItsTag) {
   EXPECT_THAT(features.classes, ElementsAre(-1, 4, -1, 5, 6, -1, -1));
 }
 
+TEST_F(FeaturesTest, ATagHasAWeight) {
+  const FeatureOptions options{.task = Task::kTokenClassification,
+                               .classes = {1, 0},
+                               .num_classes = 2,
+                               .class_weights = {3, 5}};
+  const Example example{.texts = {"ab", "c", "d"}, .labels = {0, 1, -1}, .weight = 2};
+  const Features features = make(options, example)[0];
+  EXPECT_THAT(features.classes, ElementsAre(-1, 1, -1, 0, -1, -1));
+  EXPECT_EQ(features.token_weights[1], 10);
+  EXPECT_EQ(features.token_weights[3], 6);
+  EXPECT_THAT(features.token_weights, SizeIs(6));
+}
+
 // Tokens take the space before them, except "x".
 class SpacedTokenizer final : public SpelledTokenizer {
  public:

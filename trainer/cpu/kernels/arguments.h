@@ -159,6 +159,14 @@ struct LossInputs {
   ConstTensor weights{};  // [B]; null: every row weighs 1
 };
 
+// How a binary cross-entropy weighs its C classes; LossOptions says what the members mean.
+struct BinaryLoss {
+  double focal_gamma = 0;
+  std::span<const float> positive_weights{};  // [C]; empty: 1
+
+  bool is_plain() const { return focal_gamma == 0 && positive_weights.empty(); }
+};
+
 // The embeddings of B examples of G texts each.
 struct GroupInputs {
   ConstTensor embeddings;  // [B*G,H]: the embeddings of the first example, then of the second, ...

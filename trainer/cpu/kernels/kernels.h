@@ -255,11 +255,12 @@ class Kernels {
   // Binary cross-entropy of sigmoid(logits); targets [B,C], from 0 to 1. A row's loss is the mean
   // over its classes, so the mean over rows equals torch.nn.BCEWithLogitsLoss.
   void binary_cross_entropy(const LossInputs& inputs, StepState& state, Tensor dlogits);
-  // The same with the factor of a focal loss for each class of a row: (1 - p)^gamma, where p is the
-  // probability of what the target says, as in torchvision's sigmoid_focal_loss without alpha.
-  // gamma > 0.
-  void focal_binary_cross_entropy(const LossInputs& inputs, double gamma, StepState& state,
-                                  Tensor dlogits);
+  // The same with factors for each class of a row: the positive weight w of torch's pos_weight and
+  // the factor of a focal loss, as torchvision's sigmoid_focal_loss without alpha has it. With the
+  // target t and p = sigmoid(logit), the loss is
+  //   -w t (1 - p)^gamma log p - (1 - t) p^gamma log(1 - p).
+  void weighted_binary_cross_entropy(const LossInputs& inputs, const BinaryLoss& loss,
+                                     StepState& state, Tensor dlogits);
   // The loss of a cross-encoder. logits [B,G] are of the G passages of each row; targets [B,G] are
   // null where the first passage is right and the others are wrong. A row's loss of pairs is their
   // mean.

@@ -267,26 +267,34 @@ struct FocalTerm {
 
 }  // namespace
 
-void Kernels::focal_binary_cross_entropy(const LossInputs& inputs, double gamma, StepState& state,
-                                         Tensor dlogits) {
-  const ProfileScope scope(pool_.profiler(), "focal_binary_cross_entropy",
+void Kernels::weighted_binary_cross_entropy(const LossInputs& inputs, const BinaryLoss& loss,
+                                            StepState& state, Tensor dlogits) {
+  const ProfileScope scope(pool_.profiler(), "weighted_binary_cross_entropy",
                            bytes_of({inputs.logits, dlogits}));
   const ConstTensor logits = inputs.logits, targets = inputs.targets;
   const int64_t rows = logits.rows(), classes = logits.columns();
+  assert(loss.positive_weights.empty() || std::ssize(loss.positive_weights) == classes);
+  const auto positive_weight = [&](int64_t c) {
+    return loss.positive_weights.empty()
+               ? 1.0
+               : static_cast<double>(loss.positive_weights[static_cast<size_t>(c)]);
+  };
   RowLosses losses(rows, inputs.weights);
   parallel(rows, row_grain(64 * classes), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
       const double weight = static_cast<double>(losses.weight(b)) / static_cast<double>(classes);
       double sum = 0;
-      // With f(z) as above: loss = t f(x) + (1 - t) f(-x).
-      for (int64_t at = b * classes; at < (b + 1) * classes; ++at) {
+      // With f(z) as above: loss = w t f(x) + (1 - t) f(-x).
+      for (int64_t c = 0; c < classes; ++c) {
+        const int64_t at = b * classes + c;
         const auto x = static_cast<double>(logits.f32()[at]);
-        const auto target = static_cast<double>(targets.f32()[at]);
-        const FocalTerm positive(x, gamma), negative(-x, gamma);
-        sum += target * positive.loss + (1 - target) * negative.loss;
+        const double absent = 1 - static_cast<double>(targets.f32()[at]);
+        const double present = positive_weight(c) * (1 - absent);
+        const FocalTerm positive(x, loss.focal_gamma), negative(-x, loss.focal_gamma);
+        sum += present * positive.loss + absent * negative.loss;
         if (!dlogits) continue;
         dlogits.f32()[at] = static_cast<float>(
-            weight * (target * positive.derivative - (1 - target) * negative.derivative));
+            weight * (present * positive.derivative - absent * negative.derivative));
       }
       losses.set(b, sum / static_cast<double>(classes));
     }

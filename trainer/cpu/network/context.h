@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/update.h"
@@ -32,9 +34,10 @@ struct BatchTensors {
 struct StepContext {
   const BatchTensors& batch;
   StepState& state;
-  bool training = false;      // dropout is on
-  float label_smoothing = 0;  // 0 in evaluation
-  double focal_gamma = 0;     // 0 in evaluation
+  bool training = false;                      // dropout is on
+  float label_smoothing = 0;                  // 0 in evaluation
+  double focal_gamma = 0;                     // 0 in evaluation
+  std::span<const float> positive_weights{};  // LossOptions' in training
   DistillationLoss distillation{};
 
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {

@@ -236,10 +236,14 @@ class SequenceHead final : public Head {
       kernels_.mean_squared_error(of_targets, step.state, dlogits);
     } else if (loss == LossKind::kReranking) {
       kernels_.reranking_loss(of_targets, config_.reranking, step.state, dlogits);
-    } else if (loss == LossKind::kBinaryCrossEntropy && step.focal_gamma > 0) {
-      kernels_.focal_binary_cross_entropy(of_targets, step.focal_gamma, step.state, dlogits);
     } else if (loss == LossKind::kBinaryCrossEntropy) {
-      kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
+      const BinaryLoss weighted{.focal_gamma = step.focal_gamma,
+                                .positive_weights = step.positive_weights};
+      if (weighted.is_plain()) {
+        kernels_.binary_cross_entropy(of_targets, step.state, dlogits);
+      } else {
+        kernels_.weighted_binary_cross_entropy(of_targets, weighted, step.state, dlogits);
+      }
     } else if (step.focal_gamma > 0) {
       kernels_.focal_cross_entropy(of_labels, step.focal_gamma, step.state, dlogits);
     } else if (batch.teacher) {

@@ -135,6 +135,8 @@ StepContext Model::context(StepState& state, bool training) const {
           .training = training,
           .label_smoothing = training ? static_cast<float>(loss_.label_smoothing) : 0.0f,
           .focal_gamma = training ? loss_.focal_gamma : 0,
+          .positive_weights =
+              std::span(loss_.positive_weights).first(training ? loss_.positive_weights.size() : 0),
           .distillation = loss_.distillation};
 }
 

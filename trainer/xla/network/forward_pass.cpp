@@ -458,14 +458,21 @@ Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
   return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
 }
 
-// The same with the factor (1 - p)^gamma for each output, where p is the probability of what its
-// target says.
-Loss focal_binary_cross_entropy(Value logits, Value targets, Value weights, double gamma) {
+// The same with factors for each output: its positive weight where its target is 1, and those of a
+// focal loss, (1 - p)^gamma, where p is the probability of what the target says.
+Loss weighted_binary_cross_entropy(Value logits, Value targets, Value weights,
+                                   const LossOptions& options) {
   const Value size = maximum(logits, negate(logits)), small = log1p(exp(negate(size)));
   const Value of_positive = maximum(negate(logits), 0) + small;  // -log of the probability
   const Value of_negative = maximum(logits, 0) + small;
-  const Value positive = exp(of_negative * -gamma) * of_positive;
+  const double gamma = options.focal_gamma;
+  Value positive = exp(of_negative * -gamma) * of_positive;
   const Value negative = exp(of_positive * -gamma) * of_negative;
+  if (!options.positive_weights.empty()) {
+    const Value factors =
+        constant(logits.graph(), std::span<const float>(options.positive_weights));
+    positive = multiply_rows(positive, factors);
+  }
   const Value losses = negative - targets * negative + targets * positive;
   return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
 }
@@ -549,8 +556,8 @@ Loss loss_of(const ForwardPass& pass, Value logits, const LossOptions& options) 
     case LossKind::kMeanSquaredError:
       return mean_squared_error(logits, batch.labels, batch.weights);
     case LossKind::kBinaryCrossEntropy:
-      if (options.focal_gamma > 0) {
-        return focal_binary_cross_entropy(logits, batch.labels, batch.weights, options.focal_gamma);
+      if (options.focal_gamma > 0 || !options.positive_weights.empty()) {
+        return weighted_binary_cross_entropy(logits, batch.labels, batch.weights, options);
       }
       return binary_cross_entropy(logits, batch.labels, batch.weights);
     case LossKind::kSpanCrossEntropy:

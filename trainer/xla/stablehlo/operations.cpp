@@ -54,6 +54,14 @@ Value constant(Graph& graph, std::span<const int32_t> numbers) {
                     .attributes = {Dims(numbers.begin(), numbers.end())}});
 }
 
+Value constant(Graph& graph, std::span<const float> numbers) {
+  Dims bits;
+  for (const float number : numbers) bits.push_back(std::bit_cast<int32_t>(number));
+  return graph.add({.op = Op::kConstant,
+                    .type = {ElementType::kF32, {static_cast<int64_t>(numbers.size())}},
+                    .attributes = {std::move(bits)}});
+}
+
 Value iota(Graph& graph, ElementType element, Dims shape, int64_t dimension) {
   return graph.add(
       {.op = Op::kIota, .type = {element, std::move(shape)}, .attributes = {Dims{dimension}}});

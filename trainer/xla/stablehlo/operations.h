@@ -66,6 +66,7 @@ inline Dims inverse(const Dims& permutation) {
 Value constant(Graph& graph, double number, ElementType element = ElementType::kF32,
                Dims shape = {});
 Value constant(Graph& graph, std::span<const int32_t> numbers);
+Value constant(Graph& graph, std::span<const float> numbers);
 // Elements that count from 0 along `dimension`.
 Value iota(Graph& graph, ElementType element, Dims shape, int64_t dimension);
 

@@ -38,6 +38,14 @@ std::string number(int64_t bits, ElementType element) {
   return text;
 }
 
+// One number alone stands for all elements of a constant.
+std::string numbers(const Dims& bits, ElementType element) {
+  if (bits.size() == 1) return number(bits[0], element);
+  std::string text = "[";
+  for (const int64_t each : bits) text += (text.size() == 1 ? "" : ", ") + number(each, element);
+  return text + "]";
+}
+
 std::string slice_text(const Dims& first, const Dims& end) {
   std::string text = " [";
   for (size_t i = 0; i < first.size(); ++i) {
@@ -115,9 +123,8 @@ std::string operation_text(const Graph& graph, const Node& node,
   const std::string plain = name + " " + operands, quoted = cat("\"", name, "\"(", operands, ")");
   const Dims& dims = node.attributes[0];
   switch (node.op) {
-    case Op::kConstant:  // arrays hold integers
-      return cat(name, " dense<",
-                 dims.size() == 1 ? number(dims[0], node.type.element) : list(dims), "> : ", type);
+    case Op::kConstant:
+      return cat(name, " dense<", numbers(dims, node.type.element), "> : ", type);
     case Op::kIota:
       return cat(name, " dim = ", dims[0], " : ", type);
     case Op::kErf:  // StableHLO has none, but every plugin reads CHLO as well

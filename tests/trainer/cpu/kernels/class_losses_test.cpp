@@ -1,5 +1,5 @@
-// Compares focal losses with values that tests/record/record_class_losses.py recorded from PyTorch,
-// and their gradients with finite differences of their definitions.
+// Compares focal losses and weights of labels with values that tests/record/record_class_losses.py
+// recorded from PyTorch, and their gradients with finite differences of their definitions.
 
 #include <cmath>
 #include <fstream>
@@ -24,13 +24,14 @@ class ClassLosses : public KernelsTest {
     return losses;
   }
   // The mean over the classes of each row.
-  static Vector focal_of_sets(const Vector& logits, const Vector& targets, size_t classes,
-                              double gamma) {
+  static Vector of_sets(const Vector& logits, const Vector& targets, const BinaryLoss& loss) {
+    const size_t classes = loss.positive_weights.size();
     Vector losses(logits.size() / classes);
     for (size_t i = 0; i < logits.size(); ++i) {
       const double p = 1 / (1 + std::exp(-logits[i]));
-      const double positive = -std::pow(1 - p, gamma) * std::log(p);
-      const double negative = -std::pow(p, gamma) * std::log(1 - p);
+      const double weight = static_cast<double>(loss.positive_weights[i % classes]);
+      const double positive = -weight * std::pow(1 - p, loss.focal_gamma) * std::log(p);
+      const double negative = -std::pow(p, loss.focal_gamma) * std::log(1 - p);
       losses[i / classes] +=
           (targets[i] * positive + (1 - targets[i]) * negative) / static_cast<double>(classes);
     }
@@ -49,7 +50,7 @@ class ClassLosses : public KernelsTest {
 TEST_P(ClassLosses, EqualTheRecordedOnes) {
   std::ifstream file(BERTH_TESTDATA "/class_losses.json");
   const Json cases = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
-  ASSERT_EQ(cases.size(), 5u);
+  ASSERT_EQ(cases.size(), 7u);
   for (const Json& recorded : cases) {
     const auto losses = recorded["losses"].get<Vector>();
     const auto rows = static_cast<int64_t>(losses.size());
@@ -63,7 +64,9 @@ TEST_P(ClassLosses, EqualTheRecordedOnes) {
                                     gamma, *state_, dlogits);
     } else {
       const Tensor targets = tensor({rows, classes}, recorded["targets"].get<Vector>());
-      kernels().focal_binary_cross_entropy({logits, targets}, gamma, *state_, dlogits);
+      const auto weights = recorded["positive_weights"].get<std::vector<float>>();
+      kernels().weighted_binary_cross_entropy(
+          {logits, targets}, {.focal_gamma = gamma, .positive_weights = weights}, *state_, dlogits);
     }
     expect_sum(losses, Vector(losses.size(), 1));
     expect_near(dlogits, recorded["gradient"].get<Vector>(), 1e-5, "dlogits");
@@ -99,16 +102,16 @@ TEST_P(ClassLosses, GradientsOfSetsAreTheDefinitions) {
   for (const int32_t id : random_ids(kRows * kClasses, 4)) targets.push_back(id / 3.0);
   for (double& weight : weights) weight = std::abs(weight);
   const Vector logits = random(kRows * kClasses, 2);
-  for (const double gamma : {0.3, 1.0, 2.0, 5.0}) {
+  const std::vector<float> positive_weights = {1, 0, 0.25f, 30, 4};
+  for (const double gamma : {0.0, 0.3, 1.0, 2.0, 5.0}) {
     begin(inputs_);
+    const BinaryLoss loss{.focal_gamma = gamma, .positive_weights = positive_weights};
     const Tensor dlogits = garbage({kRows, kClasses});
-    kernels().focal_binary_cross_entropy(
+    kernels().weighted_binary_cross_entropy(
         {tensor({kRows, kClasses}, logits), tensor({kRows, kClasses}, targets),
          tensor({kRows}, weights)},
-        gamma, *state_, dlogits);
-    const auto definition = [&](const Vector& x) {
-      return focal_of_sets(x, targets, kClasses, gamma);
-    };
+        loss, *state_, dlogits);
+    const auto definition = [&](const Vector& x) { return of_sets(x, targets, loss); };
     expect_sum(definition(logits), weights);
     expect_near(dlogits, reference::numeric_gradient(definition, logits, weights), 1e-5, "dlogits");
   }
@@ -123,8 +126,8 @@ TEST_P(ClassLosses, SurviveHugeLogits) {
     EXPECT_NEAR(state_->outcome().loss_sum, 2e4, 1e-3);
     expect_near(dlogits, {0, 0, 1, -1}, 1e-6, "dlogits");
     begin(inputs_);
-    kernels().focal_binary_cross_entropy({logits, tensor({2, 2}, {1, 0, 0, 1})}, gamma, *state_,
-                                         dlogits);
+    kernels().weighted_binary_cross_entropy({logits, tensor({2, 2}, {1, 0, 0, 1})},
+                                            {.focal_gamma = gamma}, *state_, dlogits);
     EXPECT_NEAR(state_->outcome().loss_sum, 1e4, 1e-3);
     expect_near(dlogits, {0, 0, 0.5, -0.5}, 1e-6, "dlogits");
   }

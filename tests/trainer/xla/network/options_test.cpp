@@ -34,6 +34,18 @@ TEST(Options, FocalLossesMatchTheCpu) {
   }
 }
 
+TEST(Options, PositiveWeightsMatchTheCpu) {
+  for (const double gamma : {0.0, 2.0}) {
+    RecordedCase recorded("bert-sets", /*drops=*/true);
+    LossOptions& loss = recorded.options.loss;
+    loss.focal_gamma = gamma;
+    for (int64_t i = 0; i < recorded.options.config.num_outputs(); ++i) {
+      loss.positive_weights.push_back(0.5f + 2.5f * static_cast<float>(i));
+    }
+    expect_equal_updates(recorded, 2);
+  }
+}
+
 TEST(Options, LabelWeightsMatchTheCpu) {
   for (const char* name : {"bert-sequence", "bert-score", "bert-sets", "bert-token", "bert-qa"}) {
     SCOPED_TRACE(name);

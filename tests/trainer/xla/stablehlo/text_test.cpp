@@ -78,6 +78,9 @@ TEST(Text, WritesNumbersExactlyAndWithAPoint) {
   const std::vector<int32_t> array = {3, -1};
   EXPECT_EQ(body(text_of({}, {constant(graph, array)})),
             "%0 = stablehlo.constant dense<[3, -1]> : tensor<2xi32>\n");
+  const std::vector<float> numbers = {0.5f, -3};
+  EXPECT_EQ(body(text_of({}, {constant(graph, numbers)})),
+            "%0 = stablehlo.constant dense<[5.00000000e-01, -3.00000000e+00]> : tensor<2xf32>\n");
 }
 
 TEST(Text, StatesThePrecisionOfProducts) {
