@@ -13,6 +13,8 @@ namespace {
 
 constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
+constexpr RealRange kThreshold{0, 1, false, false,
+                               "a number above 0 and below 1, auto or per_label"};
 constexpr RealRange kReal{-1e9, 1e9, true, true, "a number"};
 
 // Whether a mode that predicts also scores rows: to tell what int8 costs, or because the tutorials'
@@ -64,6 +66,16 @@ FlagValue delimiter_value() {
             at(line) = named.value_or(given[0]);
           },
           [=](const CommandLine& line) { return character_name(at(line)); }};
+}
+
+FlagValue threshold_value() {
+  const auto at = data_option(&DataOptions::label_threshold);
+  return {"X|auto|per_label", false,
+          [=](CommandLine& line, std::string_view given) {
+            const bool is_chosen = given == kBestThreshold || given == kBestThresholds;
+            at(line) = is_chosen ? std::string(given) : real_text(parse_real(given, kThreshold));
+          },
+          [=](const CommandLine& line) { return at(line); }};
 }
 
 FlagValue separator_value() {
@@ -377,6 +389,15 @@ std::vector<Flag> question_flags() {
        "more than this.",
        real_value(data_option(&DataOptions::null_score_diff_threshold), kReal),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
+      {"label-threshold",
+       {},
+       kData,
+       "The probability above which a label of a set is predicted. It is a number, or the rows to "
+       "evaluate on choose it: auto has the largest f1_micro there, per_label the largest F1 of "
+       "each label. The finished model keeps it.",
+       threshold_value(),
+       FlagRole(kDecides, kInTraining | kInEval | kInPredict).heeded_by(tasks_that::have_sets),
+       "the model's own in eval and predict, else 0.5"},
   };
 }
 

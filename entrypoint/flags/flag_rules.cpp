@@ -393,6 +393,9 @@ void check_evaluations(const Settings& settings) {
   needs_evaluations(settings.training.early_stopping_patience > 0, "--early-stopping-patience");
   needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
   needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
+  needs_evaluations(
+      data.label_threshold == kBestThreshold || data.label_threshold == kBestThresholds,
+      "--label-threshold");
 }
 
 // Throws kUsage if a flag changes nothing without another one, which is at its default.
@@ -433,6 +436,16 @@ void check_distillation(const Settings& settings) {
   if (find_task(settings.data.task) == Task::kMaskedLm) return;
   throw Error(Code::kUsage, "hidden states are learnt from texts without labels", kFlag,
               "give --task mlm, or leave this flag out");
+}
+
+// A threshold is chosen by the evaluations of a training alone.
+void check_threshold(const Settings& settings) {
+  const std::string& asked = settings.data.label_threshold;
+  const bool is_chosen = asked == kBestThreshold || asked == kBestThresholds;
+  if (!is_chosen || traits(settings.mode).trains()) return;
+  throw Error(Code::kUsage, "a threshold is chosen by the evaluations of a training",
+              cat("--label-threshold ", asked),
+              "leave the flag out for the model's own threshold, or give a number");
 }
 
 void check_focal_loss(const Settings& settings) {
@@ -568,6 +581,7 @@ void check_settings(const CommandLine& command_line) {
   check_companions(command_line);
   check_lora(settings);
   check_distillation(settings);
+  check_threshold(settings);
   check_focal_loss(settings);
   check_reranking(settings);
   check_generator(settings);

@@ -103,6 +103,7 @@ inline bool choose_classes(const TaskTraits& task) {
   return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
          task.labels == LabelKind::kSet;
 }
+inline bool have_sets(const TaskTraits& task) { return task.labels == LabelKind::kSet; }
 inline bool compare(const TaskTraits& task) { return task.rows == HeadRows::kGroups; }
 inline bool have_labels(const TaskTraits& task) { return task.has_label_column; }
 inline bool read_groups(const TaskTraits& task) { return task.inputs == InputKind::kTextGroup; }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "storage/base/error.h"
@@ -28,6 +29,22 @@ void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& c
              to_adapter_config_json(config, lora, base_model));
   store_object(storage, directory / kAdapterModelFile,
                [&](ByteSink& sink) { save_adapter(values, dtype, sink); });
+}
+
+// The thresholds of the labels in the finished model. The evaluation of this model has chosen them,
+// if any has.
+std::vector<double> thresholds_of_model(const DataOptions& data, const ModelConfig& config,
+                                        const JobMetrics& metrics) {
+  if (traits(config.task).labels != LabelKind::kSet) return {};
+  if (!chooses_thresholds(data)) return prediction_rules(data, config).thresholds.given;
+  if (metrics.evaluation &&
+      metrics.evaluation->scores.label_thresholds.size() == config.labels.size()) {
+    return metrics.evaluation->scores.label_thresholds;
+  }
+  log_warning(
+      "no evaluation has chosen thresholds for this checkpoint, so the model predicts labels above "
+      "0.5; --label-threshold of --mode predict and eval takes another number");
+  return {};
 }
 
 }  // namespace
@@ -81,7 +98,9 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   const ParameterTensors& whole = merged ? *merged : values;
   require_range(whole, dtype);
   const bool as_onnx = output.export_format == ExportFormat::kOnnx;
-  export_model(storage, directory, model.config, whole, dtype, *model.tokenizer, metrics);
+  ModelConfig with_thresholds = model.config;
+  with_thresholds.label_thresholds = thresholds_of_model(settings.data, model.config, metrics);
+  export_model(storage, directory, with_thresholds, whole, dtype, *model.tokenizer, metrics);
   if (as_onnx) {
     export_onnx(storage, directory, model.config, whole, dtype, model.tokenizer->has_token_types());
   }
@@ -121,6 +140,7 @@ ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& 
   ModelDescription model = describe_model(folder, settings.model, data);
   model.config.task = earlier.task();
   model.config.labels = earlier.labels();
+  model.config.label_thresholds.clear();  // of what the model was before
   if (earlier.has_own_decoder()) model.config.ties_word_embeddings = false;
   model.config.vector_size = earlier.vector_size();
   if (compares_texts(model.config)) {

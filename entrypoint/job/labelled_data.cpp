@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "entrypoint/report/progress_lines.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -245,7 +246,7 @@ void say_weights(const std::vector<std::string>& labels, const std::vector<float
 }
 
 // What --class-weights asks for. `counts` are the rows of each class, where each row has one.
-std::vector<float> class_weights(const std::string& asked, const TrainingRows& rows,
+std::vector<float> asked_weights(const std::string& asked, const TrainingRows& rows,
                                  std::vector<int64_t> counts) {
   if (asked.empty()) return {};
   const LabelKind kind = traits(rows.task).labels;
@@ -280,11 +281,41 @@ TokenLimits token_limits(const ModelConfig& config) {
   return {.vocab_size = config.vocab_size, .type_vocab_size = config.type_vocab_size};
 }
 
-AnswerOptions answer_options(const DataOptions& data) {
-  return {.n_best = data.n_best_size,
-          .max_answer_length = data.max_answer_length,
-          .may_be_none = data.has_unanswerable,
-          .null_threshold = data.null_score_diff_threshold};
+bool chooses_thresholds(const DataOptions& data) {
+  return data.label_threshold == kBestThreshold || data.label_threshold == kBestThresholds;
+}
+
+namespace {
+
+LabelThresholds label_thresholds(const DataOptions& data, const ModelConfig& config) {
+  const std::string& asked = data.label_threshold;
+  const size_t known = config.label_thresholds.size(), labels = config.labels.size();
+  if (asked.empty()) {
+    if (known == 0 || traits(config.task).labels != LabelKind::kSet) return {};
+    if (known == labels) return {.given = config.label_thresholds};
+    throw Error(
+        Code::kUsage,
+        cat("the model has ", counted(known, "threshold"), " for ", counted(labels, "label")),
+        "label_thresholds in config.json", "give one for each label");
+  }
+  if (traits(config.task).labels != LabelKind::kSet) {
+    throw Error(Code::kUsage, cat("the task ", task_name(config.task), " has no sets of labels"),
+                "--label-threshold", "leave the flag out");
+  }
+  if (asked == kBestThreshold) return {.choice = LabelThresholds::Choice::kBestForAll};
+  if (asked == kBestThresholds) return {.choice = LabelThresholds::Choice::kBestForEach};
+  const double value = parse_real(std::string_view(asked)).value_or(kUsualThreshold);
+  return {.given = std::vector<double>(labels, value)};
+}
+
+}  // namespace
+
+PredictionRules prediction_rules(const DataOptions& data, const ModelConfig& config) {
+  return {.answers = {.n_best = data.n_best_size,
+                      .max_answer_length = data.max_answer_length,
+                      .may_be_none = data.has_unanswerable,
+                      .null_threshold = data.null_score_diff_threshold},
+          .thresholds = label_thresholds(data, config)};
 }
 
 LabelledData::LabelledData(const LoadedTable& loaded, Task task,
@@ -464,7 +495,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   }
   say_what_was_read(rows, counts);
   rows.class_weights =
-      class_weights(settings.training.optimization.class_weights, rows, std::move(counts));
+      asked_weights(settings.training.optimization.class_weights, rows, std::move(counts));
   return rows;
 }
 

@@ -15,7 +15,7 @@
 #include "trainer/inputs/load_data.h"
 #include "trainer/inputs/options.h"
 #include "trainer/model/config.h"
-#include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/prediction_rules.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -23,7 +23,11 @@ namespace berth {
 // The numbers of all rows of a table, in order.
 std::vector<uint32_t> all_rows(const LoadedTable& loaded);
 
-AnswerOptions answer_options(const DataOptions& data);
+// How logits become predictions. Where no flag gives the thresholds of labels, they are the
+// configuration's. Throws kUsage where a flag gives some and the task has no sets of labels.
+PredictionRules prediction_rules(const DataOptions& data, const ModelConfig& config);
+// Whether evaluations choose the thresholds of labels.
+bool chooses_thresholds(const DataOptions& data);
 
 // The token ids that records may hold for this model.
 TokenLimits token_limits(const ModelConfig& config);

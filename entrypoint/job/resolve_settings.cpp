@@ -443,6 +443,7 @@ Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {
   settings.electra = earlier.electra(asked.electra);
   settings.embedding = earlier.embedding();
   settings.data.max_seq_length = earlier.max_seq_length();
+  settings.data.label_threshold = earlier.settings().data.label_threshold;
   return settings;
 }
 

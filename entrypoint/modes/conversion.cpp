@@ -12,6 +12,7 @@
 #include "entrypoint/job/output_locks.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/modes/modes.h"
+#include "entrypoint/training/finished_job.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -269,7 +270,7 @@ void run_export(Job& job) {
     const Uri to = Uri::parse(output.export_dir);
     CheckpointExport model(job, *earlier);
     const OutputLocks lock(to, job.fences, job.stop);
-    return model.write(checkpoints, *step, to);
+    return model.write(checkpoints, *step, to, evaluation_of_step(job.storage, *earlier, *step));
   }
   // The checkpoints may have been deleted after the job finished.
   Settings settings = asked;

@@ -112,8 +112,8 @@ EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequ
   }
   const std::optional<EvaluationResult> evaluation = evaluate(
       finished.engine_for(loaded, data), data, settings.training.examples_per_evaluation_batch(),
-      {.labels = labels, .answers = answer_options(settings.data)}, job.output, job.stop,
-      job.ranks);
+      {.labels = labels, .rules = prediction_rules(settings.data, finished.config())}, job.output,
+      job.stop, job.ranks);
   if (!evaluation) throw_stopped();
   if (!std::isfinite(evaluation->loss)) {
     throw Error(Code::kBadData, "the loss of the model is not a finite number", finished.name(),
@@ -240,8 +240,9 @@ class Predictions {
   }
 
   std::unique_ptr<PredictionLines> lines() const {
-    auto lines = make_prediction_lines(data_, finished_.config().labels,
-                                       answer_options(finished_.settings().data));
+    auto lines =
+        make_prediction_lines(data_, finished_.config().labels,
+                              prediction_rules(finished_.settings().data, finished_.config()));
     const bool with_text = job_.command_line.tool.predictions_with_text;
     if (with_text) lines = with_text_columns(std::move(lines), data_);
     lines = with_empty_rows(std::move(lines), data_);

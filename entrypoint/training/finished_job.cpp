@@ -195,6 +195,14 @@ std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics) {
   if (found == metrics.end() || !found->is_object()) return std::nullopt;
   EvaluationResult evaluation;
   evaluation.has_loss = found->contains("loss");
+  const auto thresholds = found->find("label_thresholds");
+  if (thresholds != found->end() && thresholds->is_object()) {
+    for (const auto& [label, value] : thresholds->items()) {
+      if (!value.is_number()) continue;
+      evaluation.scores.classes.push_back({.name = label});
+      evaluation.scores.label_thresholds.push_back(value.get<double>());
+    }
+  }
   for (const auto& [name, value] : found->items()) {
     if (!value.is_number()) continue;
     if (name == "examples") {
@@ -206,6 +214,17 @@ std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics) {
     }
   }
   return evaluation;
+}
+
+std::optional<EvaluationResult> evaluation_of_step(Storage& storage, const EarlierJob& job,
+                                                   int64_t step) {
+  const Uri file = JobDirectory(job.directory()).metrics();
+  const std::optional<FinishedMetrics> finished = find_metrics(storage, file);
+  if (!finished) return std::nullopt;
+  if (!job.settings().training.load_best_model_at_end && finished->steps != step) {
+    return std::nullopt;
+  }
+  return evaluation_of(parse_ordered_json(read_text(storage, file).value_or("")));
 }
 
 void write_removed_model(Job& job, const JobDirectory& directory, int64_t steps) {

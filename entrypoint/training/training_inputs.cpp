@@ -115,7 +115,7 @@ void settle_rate(TrainingInputs& inputs) {
 }  // namespace
 
 ReadingOptions TrainingInputs::reading() const {
-  return {.labels = rows.labels, .answers = answer_options(settings().data)};
+  return {.labels = rows.labels, .rules = prediction_rules(settings().data, model.config)};
 }
 
 void add_reading(JobRecord& record, const TrainingInputs& inputs) {
@@ -145,6 +145,7 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   if (rows.eval) settle_groups(*rows.eval, settings, model.config);
   warn_of_sizes(model.config.similarity, model.config);
   model.config.labels = rows.labels;
+  model.config.label_thresholds.clear();  // of what the model was before
   resolve_decoder(folder, settings.model, model.config, model.tokenizer_rules);
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (!compares_texts(model.config)) return;
@@ -238,7 +239,12 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
     throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
                 inputs.rows.train.name, hint(train_));
   }
-  if (!eval_ || has_any_label(*eval_)) return;
+  const bool has_labels = eval_ && has_any_label(*eval_);
+  if (!has_labels && chooses_thresholds(inputs.settings().data)) {
+    throw Error(Code::kBadData, "no held-out row has labels, by which a threshold could be chosen",
+                "--label-threshold", "give rows with labels by --eval-data-file, or a number");
+  }
+  if (!eval_ || has_labels) return;
   log_warning(cat(inputs.rows.eval ? inputs.rows.eval->name : inputs.rows.train.name,
                   ": no row to evaluate on has a label, so the job evaluates nothing; ",
                   hint(*eval_)));

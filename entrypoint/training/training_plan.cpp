@@ -118,6 +118,12 @@ MemoryLimits limits_of(const Job& job, const Device& device) {
   return limits;
 }
 
+// What an evaluation keeps to choose the thresholds of labels: of each label in each row its logit,
+// its target, and both once more while the labels are compared.
+size_t bytes_of_choice(size_t labels, int64_t rows) {
+  return labels * static_cast<size_t>(rows) * 4 * sizeof(float);
+}
+
 }  // namespace
 
 TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, TrainingData& data,
@@ -131,6 +137,9 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   job.stop_point();
   plan.data = data_memory(inputs.program_bytes, inputs.rows, data.train(), data.eval());
   if (inputs.retrieval) plan.data.tables += inputs.retrieval->memory_bytes();
+  if (data.eval() && chooses_thresholds(settings.data)) {
+    plan.data.tables += bytes_of_choice(inputs.rows.labels.size(), data.eval()->size());
+  }
   plan.data.teacher = data.target_bytes();
   plan.data.probe = memory_of_probes(job, inputs);
   plan.limits = limits_of(job, device);

@@ -526,6 +526,25 @@ void log_result(const EvaluationResult& evaluation, const std::string& metric,
   log_info(cat(line, " over ", counted(evaluation.examples, "example")));
 }
 
+// Logs the thresholds that the evaluation has chosen.
+void log_thresholds(const TaskScores& scores, const DataOptions& data) {
+  if (!chooses_thresholds(data) || scores.label_thresholds.empty()) return;
+  if (data.label_threshold == kBestThreshold) {
+    return log_info(cat("labels are predicted above the probability ",
+                        four_digits(scores.label_thresholds.front()),
+                        ", which these rows have chosen"));
+  }
+  constexpr size_t kMostNamed = 10;
+  const size_t labels = scores.label_thresholds.size();
+  std::string text;
+  for (size_t i = 0; i < std::min(kMostNamed, labels); ++i) {
+    text += cat(i == 0 ? "" : ", ", quoted(scores.classes[i].name), " ",
+                four_digits(scores.label_thresholds[i]));
+  }
+  if (labels > kMostNamed) text += cat(" and ", labels - kMostNamed, " others");
+  log_info(cat("each label is predicted above a probability that these rows have chosen: ", text));
+}
+
 // Logs what the probes found at first and at last, and what they cost.
 void log_probes(const TrainResult& result) {
   for (const std::string& summary : probe_summaries(result.state.probes)) log_info(summary);
@@ -569,6 +588,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
   job.output.on(JobFinished{});
   if (result.evaluation) {
     log_result(*result.evaluation, plan.options.metric_for_best_model, inputs.eval_split());
+    log_thresholds(result.evaluation->scores, inputs.settings().data);
   }
   log_probes(result);
   // Workers that were stopped have left it, before one process went on.

@@ -156,7 +156,7 @@ NO_LOSS = {
     "gradient-accumulation-steps": "the update stays the same", "recompute": "the weights stay the same",
     "seeds": "several trainings", "export-adapter": "the finished model", "predict-data-file": "--mode predict",
     "id-column": "--mode predict", "n-best-size": "the evaluation", "version-2-with-negative": "the evaluation", "max-answer-length": "the evaluation",
-    "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "embeddings-format": "--mode embed",
+    "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "label-threshold": "the evaluation", "embeddings-format": "--mode embed",
     "embeddings-type": "--mode embed", "embeddings-file-rows": "--mode embed",
     "mine-corpus": "--mode mine", "mine-negatives": "--mode mine", "mine-range": "--mode mine", "mine-sampling": "--mode mine", "mine-reranker": "--mode mine",
     "mine-margin": "--mode mine", "mine-relative-margin": "--mode mine", "mine-max-score": "--mode mine", "mine-min-score": "--mode mine",

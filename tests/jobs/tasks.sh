@@ -48,15 +48,60 @@ expect 0 finished --mode predict --predict-data-file hub --job-dir hub_job
 [ "$(wc -l <hub_job/predictions.tsv)" = 2 ] || fail "does not predict the split test"
 printf 'text,rude,kind\nThank you,0,1\nGo away,1,0\nWell,0,0\n' >marks.csv
 task multi_label f1_micro 'id prediction rude kind' marks.csv --label-column rude,kind
-# Weights of labels: the rows without each divided by the rows with it. "kind" is never there, and "any" always.
-printf 'text,rude,kind,any\nThank you,0,0,1\nGo away,1,0,1\nWell,0,0,1\nHm,0,0,1\n' >rare.csv
+# Weights of labels: the rows without each divided by the rows with it. "any" is always there.
+printf 'text,rude,kind,any\nThank you,0,1,1\nGo away,1,0,1\nWell,0,0,1\nHm,0,1,1\n' >rare.csv
 expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --class-weights balanced --max-steps 2 \
   --batch-size 4 --job-dir rare
-grep -qF -- '--class-weights balanced: "rude" 3, "kind" 1, "any" 1' err.txt || fail "says other weights of labels"
+grep -qF -- '--class-weights balanced: \"rude\" 3, \"kind\" 1, \"any\" 1' err.txt || fail "says other weights of labels"
 # The weight 0 leaves the loss of the rows without a label.
 expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --class-weights 0,2,0.5 --focal-gamma 2 \
   --max-steps 2 --batch-size 4 --job-dir rare_focal
 expect 2 'give one for each, in this order' --train-data-file rare.csv --label-column rude,kind,any --class-weights 1,2 --job-dir other
+# Thresholds of labels that the held-out rows choose are kept in the model, and eval and predict use them.
+for choice in auto per_label; do
+  expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --label-threshold $choice --max-steps 2 \
+    --batch-size 4 --job-dir $choice --export-format onnx --load-best-model-at-end
+  grep -q 'that these rows have chosen\|which these rows have chosen' err.txt || fail "$choice: does not say the thresholds"
+  expect 0 finished --mode eval --eval-data-file rare.csv --label-column rude,kind,any --model $choice/model
+  cp out.txt eval_$choice.txt
+  expect 0 finished --mode predict --predict-data-file rare.csv --job-dir $choice
+  expect 0 finished --mode export_only --job-dir $choice --export-dir exported_$choice
+  cmp $choice/model/config.json exported_$choice/config.json || fail "$choice: the exported configuration is another one"
+  cp $choice/model/config.json whole.json && rm $choice/model/model.safetensors
+  expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --label-threshold $choice \
+    --max-steps 2 --batch-size 4 --job-dir $choice --export-format onnx --load-best-model-at-end
+  cmp $choice/model/config.json whole.json || fail "$choice: the model that was written again has another configuration"
+  grep -q 'label_thresholds in config.json' $choice/model/README.md || fail "$choice: the card lacks the thresholds"
+done
+python3 - <<'PYTHON' || fail "thresholds of labels"
+import csv, json
+for choice in ("auto", "per_label"):
+    metrics = json.load(open(choice + "/metrics.json"))["eval"]
+    config = json.load(open(choice + "/model/config.json"))
+    names = [config["id2label"][str(i)] for i in range(3)]
+    thresholds = config["label_thresholds"]
+    assert list(metrics["label_thresholds"].items()) == list(zip(names, thresholds)), metrics
+    assert len(set(thresholds)) == 1 or choice == "per_label", thresholds
+    evaluated = json.load(open("eval_%s.txt" % choice))["eval"]
+    for name in ("f1_micro", "f1_macro", "accuracy", "label_thresholds"):
+        assert evaluated[name] == metrics[name], (name, evaluated[name], metrics[name])
+    lines = list(csv.DictReader(open(choice + "/predictions.tsv"), delimiter="\t"))
+    for line in lines:
+        expected = [name for name, least in zip(names, thresholds) if float(line[name]) > least]
+        assert line["prediction"] == "|".join(expected), (line, thresholds)
+    assert len(lines) == 4
+PYTHON
+expect 0 finished --mode predict --predict-data-file rare.csv --model per_label/model --label-threshold 0.0001 --predictions-file all.tsv
+[ "$(cut -f2 all.tsv | sed 1d | sort -u)" = 'rude|kind|any' ] || fail "a given threshold does not replace the model's: $(cut -f2 all.tsv)"
+expect 2 'chosen by the evaluations of a training' --mode predict --predict-data-file rare.csv --model per_label/model --label-threshold auto
+expect 2 'has no sets of labels' --mode predict --predict-data-file pairs.csv --job-dir regression --label-threshold 0.3
+# A model that is trained further does not keep them.
+expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --model per_label/model --max-steps 1 \
+  --job-dir further
+! grep -q label_thresholds further/model/config.json || fail "a further training keeps old thresholds"
+expect 0 finished --train-data-file rare.csv --eval-data-file rare.csv --label-column rude,kind,any --label-threshold 0.25 --max-steps 1 \
+  --job-dir quarter
+tr -d ' \n' <quarter/model/config.json | says '"label_thresholds":\[0.25,0.25,0.25\]' || fail "a given threshold is not kept"
 printf 'text,rude,kind\nThank you,-1,-1\nGo away,,\n' >blank.csv
 cut -d, -f1 blank.csv >bare.csv
 unlabelled multi_label blank.csv bare.csv --label-column rude,kind
@@ -67,7 +112,7 @@ task token_classification entity_f1 'sentence word prediction probability' words
 [ "$(wc -l <token_classification/predictions.tsv)" = 7 ] || fail "there is not one line for each word"
 # Weights of tags: words / (tags x words of the tag).
 expect 0 finished --train-data-file words.conll --eval-data-file words.conll --class-weights balanced --max-steps 2 --batch-size 2 --job-dir tags
-grep -qF -- '--class-weights balanced: "B-LOC" 1.5, "B-PER" 1.5, "I-PER" 1.5, "O" 0.5' err.txt || fail "says other weights of tags: $(cat err.txt)"
+grep -qF -- '--class-weights balanced: \"B-LOC\" 1.5, \"B-PER\" 1.5, \"I-PER\" 1.5, \"O\" 0.5' err.txt || fail "says other weights of tags"
 expect 3 'there is nothing to learn' --train-data-file words.conll --class-weights 0,0,0,0 --max-steps 2 --validation-split 0 --job-dir zeros
 printf 'Aunt -1\nIda\nsings UNKNOWN\n\nRome B-LOC\nis O\n' >blank.conll
 cut -d' ' -f1 blank.conll >bare.conll
@@ -175,7 +220,7 @@ printf 'text,label,w\na,x,1\nb,y,0.5\n,x,1\nc,x,2\nd,y,1\n' >weights.csv
 expect 3 'line 4' --train-data-file weights.csv --max-steps 2 --job-dir w
 expect 0 finished --train-data-file weights.csv --weight-column w --class-weights balanced --label-smoothing 0.1 --skip-bad-rows 1 \
   --max-steps 2 --batch-size 2 --validation-split 0 --job-dir w --steps_per_loop 100 --enable_xla=true
-grep -qF -- '--class-weights balanced: "x" 1, "y" 1' err.txt || fail "says other weights of classes"
+grep -qF -- '--class-weights balanced: \"x\" 1, \"y\" 1' err.txt || fail "says other weights of classes"
 grep -q 'left out 1 bad row ' err.txt || fail "does not say what was left out"
 grep -q 'steps_per_loop has no effect' err.txt || fail "does not say what has no effect"
 finish

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/dtype.h"
@@ -62,7 +63,14 @@ struct DataOptions {
   int32_t max_answer_length = 30;  // tokens
   bool has_unanswerable = false;
   double null_score_diff_threshold = 0;
+  // Above which probability a label of a set is predicted: a number, or one of the two below.
+  // Empty: the model's own, which is 0.5 for a model that was not trained with this option.
+  std::string label_threshold{};
 };
+
+// The values of DataOptions::label_threshold that choose thresholds by an evaluation: one for all
+// labels, and one for each.
+inline constexpr std::string_view kBestThreshold = "auto", kBestThresholds = "per_label";
 
 struct ModelOptions {
   std::string model{};         // directory or archive; empty: the bundled default

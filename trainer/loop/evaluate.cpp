@@ -215,8 +215,7 @@ std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t 
                                          const ReadingOptions& reading, Observer& observer,
                                          const std::atomic<bool>& stop, Communicator* ranks) {
   const auto start = std::chrono::steady_clock::now();
-  const std::unique_ptr<Evaluator> evaluator =
-      make_evaluator(data, reading.labels, reading.answers);
+  const std::unique_ptr<Evaluator> evaluator = make_evaluator(data, reading.labels, reading.rules);
   const std::optional<double> loss = run_forward(
       engine, data, batch_size, stop,
       [&](int64_t index, std::span<const float> logits) {

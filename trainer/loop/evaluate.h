@@ -15,8 +15,8 @@
 #include "trainer/engine/engine.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/vector_code.h"
-#include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
+#include "trainer/tasks/prediction_rules.h"
 #include "trainer/tasks/predictions.h"
 
 namespace berth {
@@ -32,7 +32,7 @@ struct EvaluationResult {
 // What is needed to interpret logits.
 struct ReadingOptions {
   std::vector<std::string> labels{};  // the names of the classes
-  AnswerOptions answers{};
+  PredictionRules rules{};
 };
 
 // Called for each example in order, with its index in the data set and its logits: [C], [tokens,C]

@@ -79,6 +79,9 @@ OrderedJson eval_object(const EvaluationResult& evaluation, bool is_summary = fa
     object["per_class"][score.name] = class_object(score);
   }
   if (!scores.confusion.empty()) object["confusion_matrix"] = scores.confusion;
+  for (size_t i = 0; i < scores.label_thresholds.size(); ++i) {  // the classes are the labels
+    object["label_thresholds"][scores.classes[i].name] = scores.label_thresholds[i];
+  }
   return object;
 }
 
@@ -251,6 +254,18 @@ std::string cell(const std::string& text) {
   return out;
 }
 
+// Above which probability each label of a set is predicted.
+std::string threshold_row(const ModelConfig& config) {
+  const std::vector<double>& thresholds = config.label_thresholds;
+  if (traits(config.task).labels != LabelKind::kSet || thresholds.empty()) return "";
+  std::string text;
+  for (size_t i = 0; i < thresholds.size(); ++i) {
+    text += cat(i == 0 ? "" : ", ", cell(config.labels[i]), " ", thresholds[i]);
+  }
+  return cat("| a label is predicted above the probability | ", text,
+             " (label_thresholds in config.json) |\n");
+}
+
 }  // namespace
 
 std::string hub_name(const std::string& uri) {
@@ -292,6 +307,7 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
     labels += (labels.empty() ? "" : ", ") + cell(label);
   }
   if (!labels.empty()) card += cat("| labels | ", labels, " |\n");
+  card += threshold_row(config);
   if (metrics.evaluation) {
     card += cat("| evaluated on | ", counted(metrics.evaluation->examples, "example"), " |\n");
     const TaskScores& scores = metrics.evaluation->scores;

@@ -98,11 +98,13 @@ double sigmoid(float logit) { return 1 / (1 + std::exp(-static_cast<double>(logi
 MultiLabelMetrics::MultiLabelMetrics(int64_t num_labels)
     : labels_(static_cast<size_t>(num_labels)) {}
 
-void MultiLabelMetrics::add(std::span<const float> logits, std::span<const float> targets) {
+void MultiLabelMetrics::add(std::span<const float> logits, std::span<const float> targets,
+                            const LabelThresholds& thresholds) {
   assert(logits.size() == labels_.size() && targets.size() == labels_.size());
   bool right = true;
   for (size_t i = 0; i < labels_.size(); ++i) {
-    const bool predicted = logits[i] > 0, truth = targets[i] > 0.5f;
+    const bool predicted = is_predicted(logits[i], thresholds.of_label(i));
+    const bool truth = targets[i] > 0.5f;
     labels_[i] += {.true_positives = predicted && truth, .predicted = predicted, .support = truth};
     right = right && predicted == truth;
   }

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/metrics/label_thresholds.h"
+
 namespace berth {
 
 // part / whole; 0 where the whole is 0, as scikit-learn computes it with zero_division=0.
@@ -77,14 +79,15 @@ int64_t argmax(std::span<const float> values);
 std::vector<double> softmax(std::span<const float> logits);
 
 // Scores predicted sets of classes against the true ones, as scikit-learn does with indicator
-// matrices. A class is predicted where its probability, sigmoid(logit), is above 0.5, and true
-// where its target is above 0.5. Not thread-safe.
+// matrices. A class is predicted where its probability, sigmoid(logit), is above its threshold, and
+// true where its target is above 0.5. Not thread-safe.
 class MultiLabelMetrics {
  public:
   explicit MultiLabelMetrics(int64_t num_labels);
 
   // Adds one example, with a logit and a target for each label.
-  void add(std::span<const float> logits, std::span<const float> targets);
+  void add(std::span<const float> logits, std::span<const float> targets,
+           const LabelThresholds& thresholds = {});
 
   int64_t examples() const { return examples_; }
   // The counts of one label, which give its precision, recall, F1 and support.

@@ -430,8 +430,8 @@ std::optional<std::string> nomic_config_for_transformers(const Json& object) {
        {{"rope_theta", read.number("rotary_emb_base", 1, kLargestBase).value_or(10000)},
         {"rope_type", "default"}}}};
   // What both kinds of files have.
-  for (const char* kept :
-       {"architectures", "id2label", "label2id", "problem_type", "tie_word_embeddings"}) {
+  for (const char* kept : {"architectures", "id2label", "label2id", "label_thresholds",
+                           "problem_type", "tie_word_embeddings"}) {
     const auto found = object.find(kept);
     if (found != object.end() && !found->is_null()) made[kept] = OrderedJson(*found);
   }

@@ -243,6 +243,24 @@ void parse_saved_task(const ConfigReader& read, const Json& object, ModelConfig&
   if (task.labels == LabelKind::kNumber) name_score(config.labels);
 }
 
+// The key is berth's own.
+void parse_label_thresholds(const Json& object, ModelConfig& config) {
+  constexpr const char* kKey = "label_thresholds";
+  const auto found = object.find(kKey);
+  if (found == object.end() || found->is_null()) return;
+  const auto is_probability = [](const Json& each) {
+    return each.is_number() && each >= 0 && each <= 1;
+  };
+  if (!found->is_array() || !std::ranges::all_of(*found, is_probability)) {
+    refuse_key(kKey, "must be a list of numbers from 0 to 1, not " + to_text(*found));
+  }
+  config.label_thresholds = found->get<std::vector<double>>();
+  const size_t labels = config.labels.size();
+  if (labels == 0 || config.label_thresholds.size() == labels) return;
+  refuse_key(kKey, cat("has ", counted(config.label_thresholds.size(), "number"), " for ",
+                       counted(labels, "label")));
+}
+
 }  // namespace
 
 ModelConfig parse_config(std::string_view json_text) {
@@ -265,6 +283,7 @@ ModelConfig parse_config(std::string_view json_text) {
   config.attention_probs_dropout_prob =
       read.number(keys.attention_probs_dropout_prob, 0, 0.99).value_or(defaults.dropout);
   parse_saved_task(read, object, config);
+  parse_label_thresholds(object, config);
   if (keys.qa_dropout) config.qa_dropout = read.number(keys.qa_dropout, 0, 0.99).value_or(0.1);
   config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
   if (!config.classifier_dropout) config.classifier_dropout = defaults.classifier_dropout;
@@ -294,7 +313,7 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   // goes.
   for (const char* stale :
        {"num_labels", "finetuning_task", "transformers_version", "_name_or_path", "torch_dtype",
-        "sentence_transformers", "sbert_ce_default_activation_function"}) {
+        "sentence_transformers", "sbert_ce_default_activation_function", "label_thresholds"}) {
     object.erase(stale);
   }
   // What the job decides, under the names of the architecture.
@@ -331,6 +350,10 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   }
   object["dtype"] = torch_dtype_name(dtype);
   write_labels(saved_labels(config.task, config.labels), object);
+  const bool is_set = traits(config.task).labels == LabelKind::kSet;
+  if (is_set && !config.label_thresholds.empty()) {
+    object["label_thresholds"] = config.label_thresholds;
+  }
   return to_text(object, 2) + "\n";
 }
 

@@ -94,6 +94,10 @@ struct ModelConfig {
   // output_labels() of the task, unless the file has a name of its own.
   std::vector<std::string> labels{};
 
+  // label_thresholds, for LabelKind::kSet: above which probability each label is predicted. The key
+  // is berth's own. Empty: 0.5.
+  std::vector<double> label_thresholds{};
+
   // tie_word_embeddings: what predicts masked tokens multiplies by the word embeddings. If not, the
   // head has a matrix of its own.
   bool ties_word_embeddings = true;

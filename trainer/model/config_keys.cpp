@@ -173,6 +173,7 @@ constexpr KnownKey kConfigKeys[] = {
     {"label2id", kRead},
     {"language", kHarmless},
     {"last_layer_subset", kHarmless},
+    {"label_thresholds", kRead},
     {"layer_norm_eps", kRead},
     {"layer_norm_epsilon", kRead},
     {"layer_types", kRead},

@@ -238,32 +238,34 @@ class VectorEvaluator final : public Evaluator {
   SimilarityMetrics metrics_;
 };
 
+// If the evaluation chooses the thresholds, the rows are kept until all are there.
 class SetEvaluator final : public Evaluator {
  public:
-  SetEvaluator(Dataset& data, const Labels& labels)
+  SetEvaluator(Dataset& data, const Labels& labels, const LabelThresholds& thresholds)
       : data_(data),
         labels_(labels),
+        thresholds_(thresholds),
         metrics_(static_cast<int64_t>(labels.size())),
         ranked_(labels.size()),
-        thresholds_(thresholds_for(labels)) {}
+        curves_(thresholds_for(labels)) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     const std::vector<float>& targets = data_.features(index).targets;
-    metrics_.add(logits, targets);
     for (size_t i = 0; i < labels_.size(); ++i) ranked_.add(i, logits[i], targets[i] > 0.5f);
-    for (size_t i = 0; i < thresholds_.size(); ++i) {
-      thresholds_[i].add(sigmoid(logits[i]), targets[i] > 0.5f);
+    for (size_t i = 0; i < curves_.size(); ++i) {
+      curves_[i].add(sigmoid(logits[i]), targets[i] > 0.5f);
     }
-    const double probability = surest_mistake(logits, targets);
-    if (probability == 0 || !mistakes_.wants(probability)) return;
-    mistakes_.add(probability, index, names_where([&](size_t i) { return targets[i] > 0.5f; }),
-                  names_where([&](size_t i) { return logits[i] > 0; }));
+    if (!chooses()) return count(index, logits, targets);
+    kept_.push_back(index);
+    kept_logits_.insert(kept_logits_.end(), logits.begin(), logits.end());
+    kept_targets_.insert(kept_targets_.end(), targets.begin(), targets.end());
   }
 
   TaskScores finish() override {
-    TaskScores scores{
-        .metrics = metrics_.metrics(),
-        .details = {.mistakes = mistakes_.with_texts(data_), .thresholds = thresholds_}};
+    if (chooses()) choose();
+    TaskScores scores{.metrics = metrics_.metrics(),
+                      .label_thresholds = thresholds_.given,
+                      .details = {.mistakes = mistakes_.with_texts(data_), .thresholds = curves_}};
     scores.metrics.merge(ranked_.metrics());
     for (size_t label = 0; label < labels_.size(); ++label) {
       scores.classes.push_back(
@@ -273,13 +275,51 @@ class SetEvaluator final : public Evaluator {
   }
 
  private:
+  bool chooses() const { return thresholds_.choice != LabelThresholds::Choice::kGiven; }
+
+  // Finds the thresholds, and counts the kept rows with them.
+  void choose() {
+    const bool is_one_for_all = thresholds_.choice == LabelThresholds::Choice::kBestForAll;
+    const size_t labels = labels_.size();
+    std::vector<LabelledLogit> rows;
+    thresholds_ = {};
+    for (size_t label = 0; label < labels; ++label) {
+      for (size_t row = 0; row < kept_.size(); ++row) {
+        const size_t at = row * labels + label;
+        rows.push_back({kept_logits_[at], kept_targets_[at] > 0.5f});
+      }
+      if (is_one_for_all) continue;
+      thresholds_.given.push_back(best_threshold(std::move(rows)));
+      rows.clear();
+    }
+    if (is_one_for_all) thresholds_.given.assign(labels, best_threshold(std::move(rows)));
+    for (size_t row = 0; row < kept_.size(); ++row) {
+      count(kept_[row], std::span(kept_logits_).subspan(row * labels, labels),
+            std::span(kept_targets_).subspan(row * labels, labels));
+    }
+  }
+
+  void count(int64_t index, std::span<const float> logits, std::span<const float> targets) {
+    metrics_.add(logits, targets, thresholds_);
+    const double probability = surest_mistake(logits, targets);
+    if (probability == 0 || !mistakes_.wants(probability)) return;
+    mistakes_.add(probability, index, names_where([&](size_t i) { return targets[i] > 0.5f; }),
+                  names_where([&](size_t i) { return predicts(logits, i); }));
+  }
+
+  bool predicts(std::span<const float> logits, size_t label) const {
+    return is_predicted(logits[label], thresholds_.of_label(label));
+  }
+
   // The probability of the wrong decision about a label of which the model is surest; 0: all are
   // right.
-  static double surest_mistake(std::span<const float> logits, std::span<const float> targets) {
+  double surest_mistake(std::span<const float> logits, std::span<const float> targets) const {
     double most = 0;
     for (size_t i = 0; i < logits.size(); ++i) {
-      if ((logits[i] > 0) != (targets[i] > 0.5f))
-        most = std::max(most, sigmoid(std::abs(logits[i])));
+      const bool is_there = predicts(logits, i);
+      if (is_there != (targets[i] > 0.5f)) {
+        most = std::max(most, sigmoid(is_there ? logits[i] : -logits[i]));
+      }
     }
     return most;
   }
@@ -292,12 +332,16 @@ class SetEvaluator final : public Evaluator {
     }
     return names.empty() ? "(none)" : names;
   }
+
   Dataset& data_;
   const Labels labels_;
+  LabelThresholds thresholds_;
   MultiLabelMetrics metrics_;
   RankedClasses ranked_;
-  std::vector<ThresholdCounts> thresholds_;
+  std::vector<ThresholdCounts> curves_;
   WorstMistakes mistakes_;
+  std::vector<int64_t> kept_;
+  std::vector<float> kept_logits_, kept_targets_;  // [rows, labels]
 };
 
 class EntityEvaluator final : public Evaluator {
@@ -410,38 +454,38 @@ class AnswerEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
-                                                const AnswerOptions&) {
+                                                const PredictionRules&) {
   return std::make_unique<ClassEvaluator>(data, labels);
 }
 
 std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels&,
-                                                 const AnswerOptions&) {
+                                                 const PredictionRules&) {
   return std::make_unique<NumberEvaluator>(data);
 }
 
 std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels&,
-                                                 const AnswerOptions&) {
+                                                 const PredictionRules&) {
   return std::make_unique<VectorEvaluator>(data);
 }
 
 std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
-                                              const AnswerOptions&) {
-  return std::make_unique<SetEvaluator>(data, labels);
+                                              const PredictionRules& rules) {
+  return std::make_unique<SetEvaluator>(data, labels, rules.thresholds);
 }
 
 std::unique_ptr<Evaluator> make_entity_evaluator(Dataset& data, const Labels& labels,
-                                                 const AnswerOptions&) {
+                                                 const PredictionRules&) {
   return std::make_unique<EntityEvaluator>(data, labels);
 }
 
 std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels&,
-                                                 const AnswerOptions& answers) {
-  return std::make_unique<AnswerEvaluator>(data, answers);
+                                                 const PredictionRules& rules) {
+  return std::make_unique<AnswerEvaluator>(data, rules.answers);
 }
 
 std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const Labels& labels,
-                                          const AnswerOptions& answers) {
-  return results_of(data.task()).evaluator(data, labels, answers);
+                                          const PredictionRules& rules) {
+  return results_of(data.task()).evaluator(data, labels, rules);
 }
 
 namespace {
@@ -486,7 +530,7 @@ PackedBatch::MaskedTokens masked_in_evaluation(const Masking& masking, int64_t i
 }
 
 std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels&,
-                                                 const AnswerOptions&) {
+                                                 const PredictionRules&) {
   return std::make_unique<MaskedEvaluator>(data);
 }
 
@@ -553,7 +597,7 @@ class ReplacedEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_replaced_evaluator(Dataset& data, const Labels&,
-                                                   const AnswerOptions&) {
+                                                   const PredictionRules&) {
   return std::make_unique<ReplacedEvaluator>(data);
 }
 
@@ -597,11 +641,11 @@ class PartnerEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels&,
-                                                     const AnswerOptions&) {
+                                                     const PredictionRules&) {
   return std::make_unique<SimilarityEvaluator>(data);
 }
 
-std::unique_ptr<Evaluator> make_partner_evaluator(Dataset&, const Labels&, const AnswerOptions&) {
+std::unique_ptr<Evaluator> make_partner_evaluator(Dataset&, const Labels&, const PredictionRules&) {
   return std::make_unique<PartnerEvaluator>();
 }
 

@@ -11,7 +11,7 @@
 
 #include "trainer/data/dataset.h"
 #include "trainer/metrics/metrics.h"
-#include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/prediction_rules.h"
 
 namespace berth {
 
@@ -122,6 +122,8 @@ struct TaskScores {
   // [true class][predicted class]. Empty unless texts have one class, of at most kMostInMatrix.
   std::vector<std::vector<int64_t>> confusion{};
   static constexpr int64_t kMostInMatrix = 200;
+  // Above which probability each label of a set was predicted. Empty: 0.5.
+  std::vector<double> label_thresholds{};
   EvaluationDetails details{};  // for reports to people
   // What the metrics with "_at_" in their names are of: "within a batch of 32". Empty without them.
   std::string note{};
@@ -144,6 +146,6 @@ class Evaluator {
 // The evaluator of the data set's task. `labels` are the names of the classes, in the order of the
 // logits.
 std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const std::vector<std::string>& labels,
-                                          const AnswerOptions& answers);
+                                          const PredictionRules& rules);
 
 }  // namespace berth

@@ -87,16 +87,18 @@ class ClassLines final : public PredictionLines {
 
 class SetLines final : public PredictionLines {
  public:
-  SetLines(const Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
+  SetLines(const Dataset& data, const Labels& labels, const LabelThresholds& thresholds)
+      : data_(data), labels_(labels), thresholds_(thresholds) {}
 
   std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
     std::string set, probabilities;
     for (size_t label = 0; label < labels_.size(); ++label) {
-      const double probability = sigmoid(logits[label]);
-      if (probability > 0.5) set.append(set.empty() ? "" : "|").append(labels_[label]);
-      probabilities += "\t" + digits(probability);
+      if (is_predicted(logits[label], thresholds_.of_label(label))) {
+        set.append(set.empty() ? "" : "|").append(labels_[label]);
+      }
+      probabilities += "\t" + digits(sigmoid(logits[label]));
     }
     return id_of(data_, index) + "\t" + one_field(set) + probabilities + "\n";
   }
@@ -104,6 +106,7 @@ class SetLines final : public PredictionLines {
  private:
   const Dataset& data_;
   const Labels labels_;
+  const LabelThresholds thresholds_;
 };
 
 class NumberLines final : public PredictionLines {
@@ -218,7 +221,7 @@ class NumberTestResults final : public PredictionLines {
 }  // namespace
 
 std::unique_ptr<PredictionLines> make_class_lines(Dataset& data, const Labels& labels,
-                                                  const AnswerOptions&) {
+                                                  const PredictionRules&) {
   return std::make_unique<ClassLines>(data, labels);
 }
 
@@ -227,12 +230,12 @@ std::unique_ptr<PredictionLines> make_class_test_results() {
 }
 
 std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels&,
-                                                   const AnswerOptions&) {
+                                                   const PredictionRules&) {
   return std::make_unique<NumberLines>(data);
 }
 
 std::unique_ptr<PredictionLines> make_reranking_lines(Dataset& data, const Labels&,
-                                                      const AnswerOptions&) {
+                                                      const PredictionRules&) {
   return std::make_unique<RerankingLines>(data);
 }
 
@@ -241,23 +244,23 @@ std::unique_ptr<PredictionLines> make_number_test_results() {
 }
 
 std::unique_ptr<PredictionLines> make_set_lines(Dataset& data, const Labels& labels,
-                                                const AnswerOptions&) {
-  return std::make_unique<SetLines>(data, labels);
+                                                const PredictionRules& rules) {
+  return std::make_unique<SetLines>(data, labels, rules.thresholds);
 }
 
 std::unique_ptr<PredictionLines> make_word_lines(Dataset& data, const Labels& labels,
-                                                 const AnswerOptions&) {
+                                                 const PredictionRules&) {
   return std::make_unique<WordLines>(data, labels);
 }
 
 std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels&,
-                                                   const AnswerOptions& answers) {
-  return std::make_unique<AnswerLines>(data, answers);
+                                                   const PredictionRules& rules) {
+  return std::make_unique<AnswerLines>(data, rules.answers);
 }
 
 std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data, const Labels& labels,
-                                                       const AnswerOptions& answers) {
-  return results_of(data.task()).lines(data, labels, answers);
+                                                       const PredictionRules& rules) {
+  return results_of(data.task()).lines(data, labels, rules);
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "trainer/data/dataset.h"
-#include "trainer/tasks/answer_picker.h"
+#include "trainer/tasks/prediction_rules.h"
 
 namespace berth {
 
@@ -56,7 +56,7 @@ class PredictionLines {
 // logits.
 std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data,
                                                        const std::vector<std::string>& labels,
-                                                       const AnswerOptions& answers);
+                                                       const PredictionRules& rules);
 
 // Whether a row of these inputs lacks a text, or a sentence all of its words: there is nothing to
 // predict about it. A sentence may have empty words, which are words without a prediction.

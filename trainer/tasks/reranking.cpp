@@ -179,7 +179,7 @@ std::vector<float> ranks_in_lists(const Dataset& data, std::span<const float> sc
 }
 
 std::unique_ptr<Evaluator> make_reranking_evaluator(Dataset& data, const Labels&,
-                                                    const AnswerOptions&) {
+                                                    const PredictionRules&) {
   return std::make_unique<RerankingEvaluator>(data);
 }
 

@@ -8,8 +8,8 @@
 
 #include "trainer/data/dataset.h"
 #include "trainer/model/task.h"
-#include "trainer/tasks/answer_picker.h"
 #include "trainer/tasks/evaluator.h"
+#include "trainer/tasks/prediction_rules.h"
 #include "trainer/tasks/predictions.h"
 
 namespace berth {
@@ -39,10 +39,10 @@ struct TaskResults {
   // Compares logits with the data's labels. All three borrow the data set; `labels` are the names
   // of the classes, in the order of the logits.
   std::unique_ptr<Evaluator> (*evaluator)(Dataset& data, const std::vector<std::string>& labels,
-                                          const AnswerOptions& answers);
+                                          const PredictionRules& rules);
   // Writes logits as the lines of predictions.tsv. Null: the task has no predictions.
   std::unique_ptr<PredictionLines> (*lines)(Dataset& data, const std::vector<std::string>& labels,
-                                            const AnswerOptions& answers);
+                                            const PredictionRules& rules);
   // Writes logits as the lines of test_results.tsv, as google-research/bert's run_classifier.py
   // does. Null: that program does not know the task.
   std::unique_ptr<PredictionLines> (*test_results)() = nullptr;

@@ -318,6 +318,10 @@ TEST_F(FlagsTest, ContradictionsAreRefused) {
           R"(--text-column and --label-column both name column "a")");
   refuses({"--text-column=a", "--text-pair-column=a"}, "--text-pair-column");
   refuses({"--label-column=a", "--text-pair-column=a"}, "--text-pair-column");
+  refuses({"--label-threshold=1"}, "is not a number above 0 and below 1, auto or per_label");
+  refuses({"--label-threshold=auto", "--mode=train"}, "--mode train never evaluates");
+  refuses({"--label-threshold=per_label", "--validation-split=0"}, "no rows to evaluate on");
+  EXPECT_EQ(parse({"--label-threshold=0.30"}).settings.data.label_threshold, "0.3");
   refuses({"--focal-gamma=2", "--label-smoothing=0.1"}, "leave out one of --focal-gamma");
   refuses({"--focal-gamma=2", "--teacher=t"}, "no form for a teacher's outputs");
   EXPECT_NO_THROW(parse({"--focal-gamma=2", "--class-weights=balanced"}));

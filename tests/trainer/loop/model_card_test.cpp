@@ -49,6 +49,16 @@ TEST(ModelCard, BeginsWithTheHubsMetadata) {
                                   "---\n\n# Text classifier\n"));
 }
 
+TEST(ModelCard, NamesTheThresholdsOfLabels) {
+  ModelConfig config = config_with({"rude", "a|b"});
+  config.task = Task::kMultiLabel;
+  EXPECT_THAT(model_card(config, {}), Not(HasSubstr("above the probability")));
+  config.label_thresholds = {0.25, 0.5};
+  EXPECT_THAT(model_card(config, {}),
+              HasSubstr("| a label is predicted above the probability | rude 0.25, a\\|b 0.5 "
+                        "(label_thresholds in config.json) |\n"));
+}
+
 TEST(ModelCard, HasNoIndexWithoutScores) {
   EXPECT_THAT(model_card(config_with({}), {.result = {}, .evaluation = {}, .kernels = ""}),
               testing::StartsWith("---\nlibrary_name: transformers\npipeline_tag: "

@@ -308,6 +308,25 @@ TEST(ModelConfig, WritesAsManyLabelsAsTransformersCountsOutputs) {
   EXPECT_FALSE(written(config).contains("problem_type"));
 }
 
+TEST(ModelConfig, KeepsTheThresholdsOfSetsOfLabels) {
+  OrderedJson object = saved_for("BertForSequenceClassification", "multi_label_classification", 2);
+  object["label_thresholds"] = {0.125, 0.3};
+  ModelConfig config = parse(object);
+  EXPECT_THAT(config.label_thresholds, ElementsAre(0.125, 0.3));
+  config.task = Task::kMultiLabel;
+  EXPECT_EQ(written(config)["label_thresholds"], (OrderedJson{0.125, 0.3}));
+  config.label_thresholds.clear();  // the base model's own do not stay
+  EXPECT_FALSE(written(config).contains("label_thresholds"));
+  config.label_thresholds = {0.125, 0.3};
+  config.task = Task::kSequenceClassification;
+  EXPECT_FALSE(written(config).contains("label_thresholds"));
+  for (const OrderedJson& wrong :
+       {OrderedJson{0.5}, OrderedJson{0.5, 1.5}, OrderedJson{0.5, "x"}, OrderedJson(0.5)}) {
+    object["label_thresholds"] = wrong;
+    EXPECT_THAT([&] { parse(object); }, ThrowsCode(Code::kUsage, "label_thresholds")) << wrong;
+  }
+}
+
 TEST(ModelConfig, OutputsFollowFromTheTask) {
   ModelConfig config = parse(base());
   config.labels = {"a", "b", "c"};

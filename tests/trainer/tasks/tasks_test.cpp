@@ -61,8 +61,8 @@ struct OneRow {
 
 TaskScores scores(OneRow& row, const std::vector<std::string>& labels,
                   const std::vector<std::vector<float>>& logits,
-                  const AnswerOptions& answers = {}) {
-  const auto evaluator = make_evaluator(*row.data, labels, answers);
+                  const PredictionRules& rules = {}) {
+  const auto evaluator = make_evaluator(*row.data, labels, rules);
   for (size_t i = 0; i < logits.size(); ++i) evaluator->add(static_cast<int64_t>(i), logits[i]);
   return evaluator->finish();
 }
@@ -83,6 +83,84 @@ TEST(Evaluator, ReportsTheScoresOfItsTask) {
 
   OneRow set(Task::kMultiLabel, {{.input_ids = {1}, .token_type_ids = {0}, .targets = {1, 0}}});
   EXPECT_EQ(scores(set, {"a", "b"}, {{3, -3}}).metrics.at("accuracy"), 1);
+}
+
+// A data set of sets of two labels, one for each row.
+struct Sets {
+  explicit Sets(const std::vector<std::vector<float>>& targets) {
+    std::vector<uint32_t> rows;
+    for (const std::vector<float>& each : targets) {
+      maker.made.push_back({.input_ids = {1}, .token_type_ids = {0}, .targets = each});
+      table.append({.texts = {std::to_string(rows.size())}});
+      rows.push_back(static_cast<uint32_t>(rows.size()));
+    }
+    table.finish();
+    data.emplace(table, rows, Task::kMultiLabel, maker, true);
+  }
+
+  // Returns the features of the row whose number is its text.
+  class Maker final : public FeatureMaker {
+   public:
+    std::vector<Features> made;
+    std::vector<Features> make(const Example& example) const override {
+      return {made.at(std::stoul(example.texts[0]))};
+    }
+  };
+
+  TaskScores scores(const std::vector<std::vector<float>>& logits, LabelThresholds thresholds) {
+    const auto evaluator = make_evaluator(*data, {"rude", "kind"}, {.thresholds = thresholds});
+    for (size_t i = 0; i < logits.size(); ++i) evaluator->add(static_cast<int64_t>(i), logits[i]);
+    return evaluator->finish();
+  }
+  std::string lines(const std::vector<std::vector<float>>& logits, LabelThresholds thresholds) {
+    const auto all = make_prediction_lines(*data, {"rude", "kind"}, {.thresholds = thresholds});
+    std::string predicted;
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const std::string line = all->add(static_cast<int64_t>(i), logits[i]);
+      const size_t begin = line.find('\t') + 1;
+      predicted += line.substr(begin, line.find('\t', begin) - begin) + ";";
+    }
+    return predicted;
+  }
+
+  ExampleTable table;
+  Maker maker;
+  std::optional<Dataset> data;
+};
+
+TEST(LabelThresholds, AreChosenByAnEvaluation) {
+  using enum LabelThresholds::Choice;
+  // The model is too careful about "rude", and too bold about "kind".
+  const std::vector<std::vector<float>> logits = {{-1, 1}, {-2, 2}, {-4, 3}, {-5, -1}};
+  Sets sets({{1, 0}, {1, 0}, {0, 1}, {0, 0}});
+  const TaskScores usual = sets.scores(logits, {});
+  EXPECT_TRUE(usual.label_thresholds.empty());
+  EXPECT_EQ(usual.classes[0].f1, 0);
+  EXPECT_EQ(usual.classes[1].f1, 0.5);
+  EXPECT_EQ(usual.details.mistakes.size(), 2u);
+
+  const TaskScores each = sets.scores(logits, {.choice = kBestForEach});
+  EXPECT_EQ(each.metrics.at("f1_macro"), 1);
+  EXPECT_EQ(each.metrics.at("accuracy"), 1);
+  EXPECT_EQ(each.details.mistakes.size(), 0u);
+  const auto middle = [](float a, float b) { return (sigmoid(a) + sigmoid(b)) / 2; };
+  ASSERT_EQ(each.label_thresholds.size(), 2u);
+  EXPECT_NEAR(each.label_thresholds[0], middle(-4, -2), 1e-12);
+  EXPECT_NEAR(each.label_thresholds[1], middle(2, 3), 1e-12);
+
+  // 3 of the 4 labels above logit 2, 2 of 3, ... : all of them above the middle of -4 and -2.
+  const TaskScores all = sets.scores(logits, {.choice = kBestForAll});
+  ASSERT_EQ(all.label_thresholds.size(), 2u);
+  EXPECT_EQ(all.label_thresholds[0], all.label_thresholds[1]);
+  EXPECT_NEAR(all.label_thresholds[0], middle(-4, -2), 1e-12);
+  EXPECT_NEAR(all.metrics.at("f1_micro"), 2 * 3 / (6.0 + 3), 1e-12);
+
+  // The same thresholds, given, have the same results.
+  const LabelThresholds given{.given = each.label_thresholds};
+  EXPECT_EQ(sets.scores(logits, given).metrics, each.metrics);
+  EXPECT_EQ(sets.scores(logits, given).label_thresholds, each.label_thresholds);
+  EXPECT_EQ(sets.lines(logits, given), "rude;rude;kind;;");
+  EXPECT_EQ(sets.lines(logits, {}), "kind;kind;kind;;");
 }
 
 TEST(Evaluator, ReportsTheMetricsThatAreNamedBefore) {

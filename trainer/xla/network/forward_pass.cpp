@@ -458,8 +458,8 @@ Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
   return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
 }
 
-// The same with factors for each output: its positive weight where its target is 1, and those of a
-// focal loss, (1 - p)^gamma, where p is the probability of what the target says.
+// The same with two factors for each output. Where its target is 1, one is its positive weight. The
+// other is (1 - p)^gamma of a focal loss, where p is the probability that it gives to its target.
 Loss weighted_binary_cross_entropy(Value logits, Value targets, Value weights,
                                    const LossOptions& options) {
   const Value size = maximum(logits, negate(logits)), small = log1p(exp(negate(size)));

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "trainer/metrics/label_thresholds.h"
+#include "trainer/tasks/answer_picker.h"
+
+namespace berth {
+
+// How logits become predictions, beside the names of the classes. Each task uses its own part.
+struct PredictionRules {
+  AnswerOptions answers{};       // of questions
+  LabelThresholds thresholds{};  // of sets of labels
+};
+
+}  // namespace berth
