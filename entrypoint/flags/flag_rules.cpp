@@ -297,7 +297,7 @@ void complete_data_files(DataOptions& data, Mode mode) {
   }
   const Uri directory = Uri::parse(data.data_dir);
   const auto complete = [&](std::string& file, std::string_view name) {
-    if (file.empty()) file = (directory / std::string(name)).to_string();
+    if (file.empty() && !name.empty()) file = (directory / std::string(name)).to_string();
   };
   complete(data.train_data_file, glue->train);
   complete(data.eval_data_file, glue->eval);
@@ -316,6 +316,10 @@ void need(std::string_view value, std::string_view flag, const ModeTraits& mode)
 // Throws kUsage if a GLUE task has no files, because other programs download them by its name.
 void need_data_dir(const DataOptions& data) {
   const GlueTask* glue = find_glue_task(data.task);
+  if (glue != nullptr && glue->train.empty()) {
+    throw Error(Code::kUsage, cat(glue->name, " has no rows to train on"), "--task",
+                "train a model with --task mnli, and score it with --mode eval --task ax");
+  }
   if (glue == nullptr || !data.train_data_file.empty()) return;
   throw Error(
       Code::kUsage, cat("the files of ", glue->name, " are missing"), "",

@@ -32,7 +32,12 @@ std::optional<std::string> take_word(std::string_view& text, std::string_view se
 // Throws kUsage unless fine-tuning has the task.
 void require_labelled_task(const std::string& name) {
   const std::optional<Task> task = find_task(name);
-  if (find_glue_task(name) != nullptr || (task && traits(*task).has_label_column)) return;
+  const GlueTask* const glue = find_glue_task(name);
+  if (glue != nullptr && glue->train.empty()) {
+    throw Error(Code::kUsage, cat(glue->name, " has no rows to train on"), "",
+                "give --task mnli's rows to a probe");
+  }
+  if (glue != nullptr || (task && traits(*task).has_label_column)) return;
   throw Error(Code::kUsage,
               task ? cat("rows of ", task_name(*task), " have no labels")
                    : cat(quoted(name), " is not a task"),

@@ -12,6 +12,7 @@
 #include "trainer/data/joined_documents.h"
 #include "trainer/data/masking.h"
 #include "trainer/inputs/load_model.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 namespace {
@@ -311,11 +312,13 @@ LabelThresholds label_thresholds(const DataOptions& data, const ModelConfig& con
 }  // namespace
 
 PredictionRules prediction_rules(const DataOptions& data, const ModelConfig& config) {
+  const GlueTask* const glue = find_glue_task(data.task);
   return {.answers = {.n_best = data.n_best_size,
                       .max_answer_length = data.max_answer_length,
                       .may_be_none = data.has_unanswerable,
                       .null_threshold = data.null_score_diff_threshold},
-          .thresholds = label_thresholds(data, config)};
+          .thresholds = label_thresholds(data, config),
+          .correlates_classes = glue != nullptr && glue->metric == "matthews_correlation"};
 }
 
 LabelledData::LabelledData(const LoadedTable& loaded, Task task,

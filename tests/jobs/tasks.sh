@@ -169,6 +169,36 @@ grep -q '"eval_mm"' mnli/metrics.json || fail "no metrics of MNLI's mismatched r
 expect 0 finished --mode eval --task mnli --data-dir MNLI --job-dir mnli
 grep -q '"eval_mm"' out.txt || fail "eval prints no metrics of MNLI's mismatched rows"
 
+# GLUE's diagnostic set scores a model of MNLI, and is never trained on.
+python3 - <<'PYTHON'
+labels = ["entailment", "neutral", "contradiction", "neutral", "entailment", "entailment", "contradiction"]
+texts = ["It rains", 'The "road is wet', "I sing", "Bread is good", "A cat sits", "It stopped", "Rome is far"]
+with open("ax.tsv", "w") as file:
+    file.write("index\tsentence1\tsentence2\tlabel\n")
+    for i, label in enumerate(labels):
+        file.write("%d\t%s\t%s\t%s\n" % (i, texts[i], texts[(3 * i + 1) % 7], label))
+PYTHON
+mkdir diagnostic && cp ax.tsv diagnostic/diagnostic.tsv && cut -f1-3 ax.tsv >bare_ax.tsv
+expect 0 finished --mode eval --task ax --data-dir diagnostic --model mnli/model
+cp out.txt of_folder.txt
+expect 0 finished --mode eval --task ax --eval-data-file ax.tsv --job-dir mnli
+expect 0 finished --mode predict --task ax --predict-data-file bare_ax.tsv --job-dir mnli
+python3 - <<'PYTHON' || fail "the diagnostic set"
+import csv, json, math
+scores = json.load(open("of_folder.txt"))["eval"]
+truths = [row["label"] for row in csv.DictReader(open("ax.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE)]
+guesses = [row["prediction"] for row in csv.DictReader(open("mnli/predictions.tsv"), delimiter="\t")]
+classes = sorted(set(truths) | set(guesses))
+rows, right = len(truths), sum(a == b for a, b in zip(truths, guesses))
+t, p = [[list(side).count(each) for each in classes] for side in (truths, guesses)]
+below = math.sqrt((rows**2 - sum(x * x for x in p)) * (rows**2 - sum(x * x for x in t)))
+correlation = (right * rows - sum(a * b for a, b in zip(t, p))) / below if below else 0
+assert abs(scores["matthews_correlation"] - correlation) < 1e-9, (scores, correlation)
+assert scores["examples"] == rows and abs(scores["accuracy"] - right / rows) < 1e-9, scores
+PYTHON
+expect 2 'ax has no rows to train on' --task ax --train-data-file ax.tsv --job-dir other
+expect 2 'ax has no rows to train on' --task ax --data-dir diagnostic --job-dir other
+
 # The labels of a model may have another order than those of the task: they are matched by name. A model with only some of the
 # task's names is refused.
 for labels in 'ENTAILMENT NEUTRAL CONTRADICTION' 'NEUTRAL CONTRADICTION ENTAILMENT'; do

@@ -118,9 +118,10 @@ std::vector<ThresholdCounts> thresholds_for(const Labels& labels) {
 
 class ClassEvaluator final : public Evaluator {
  public:
-  ClassEvaluator(Dataset& data, const Labels& labels)
+  ClassEvaluator(Dataset& data, const Labels& labels, bool correlates)
       : data_(data),
         labels_(labels),
+        correlates_(correlates),
         confusion_(static_cast<int64_t>(labels.size())),
         ranked_(labels.size() == 2 ? 1 : labels.size()),
         thresholds_(thresholds_for(labels)) {}
@@ -174,6 +175,7 @@ class ClassEvaluator final : public Evaluator {
   std::map<std::string, double> all_metrics() const {
     std::map<std::string, double> metrics = confusion_.metrics();
     metrics.merge(ranked_.metrics());
+    if (correlates_) metrics["matthews_correlation"] = confusion_.matthews_correlation();
     if (confusion_.num_classes() > kTopClasses) {
       metrics["top_5_accuracy"] = ratio(in_first_five_, confusion_.examples());
     }
@@ -182,6 +184,7 @@ class ClassEvaluator final : public Evaluator {
 
   Dataset& data_;
   const Labels labels_;
+  const bool correlates_;
   ConfusionMatrix confusion_;
   RankedClasses ranked_;
   int64_t in_first_five_ = 0;
@@ -454,8 +457,8 @@ class AnswerEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
-                                                const PredictionRules&) {
-  return std::make_unique<ClassEvaluator>(data, labels);
+                                                const PredictionRules& rules) {
+  return std::make_unique<ClassEvaluator>(data, labels, rules.correlates_classes);
 }
 
 std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels&,

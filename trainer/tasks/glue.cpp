@@ -58,6 +58,19 @@ std::vector<GlueTask> make_tasks() {
        sentences, false, entailment, "accuracy"},
       {"wnli", kClasses, kTrain, kDev, "", kTest, columns("sentence1", "sentence2", "label"),
        sentences, false, numbers, "accuracy"},
+      // The diagnostic set, on which models of MNLI are scored.
+      {"ax",
+       kClasses,
+       "",
+       "diagnostic.tsv",
+       "",
+       "diagnostic.tsv",
+       columns("sentence1", "sentence2", "label"),
+       sentences,
+       false,
+       {"contradiction", "entailment", "neutral"},
+       "matthews_correlation",
+       /*has_several_orders=*/true},
   };
 }
 

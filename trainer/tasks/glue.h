@@ -16,7 +16,8 @@ namespace berth {
 struct GlueTask {
   std::string_view name;
   Task task;
-  // The names of the files in the task's folder; "" where there is none.
+  // The names of the files in the task's folder; "" where there is none. A task without rows to
+  // train on scores models of another task.
   std::string_view train, eval, eval_mismatched, test;
   ColumnChoice columns;       // of the files train and eval
   ColumnChoice test_columns;  // of the file test, which has no labels

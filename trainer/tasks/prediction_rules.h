@@ -9,6 +9,8 @@ namespace berth {
 struct PredictionRules {
   AnswerOptions answers{};       // of questions
   LabelThresholds thresholds{};  // of sets of labels
+  // Whether matthews_correlation is a metric of more than two classes, too.
+  bool correlates_classes = false;
 };
 
 }  // namespace berth

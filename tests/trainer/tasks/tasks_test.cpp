@@ -32,8 +32,9 @@ TEST(GlueTasks, AreFoundInAnySpelling) {
     EXPECT_EQ(find_glue_task(name)->name, "sst2");
   }
   EXPECT_EQ(find_glue_task("sst3"), nullptr);
-  EXPECT_EQ(glue_tasks().size(), 9u);
+  EXPECT_EQ(glue_tasks().size(), 10u);
   for (const GlueTask& task : glue_tasks()) {
+    if (task.train.empty()) continue;
     const auto metrics = metric_names(task.task, static_cast<int64_t>(task.labels.size()));
     EXPECT_THAT(metrics, testing::Contains(std::string(task.metric))) << task.name;
   }
@@ -161,6 +162,15 @@ TEST(LabelThresholds, AreChosenByAnEvaluation) {
   EXPECT_EQ(sets.scores(logits, given).label_thresholds, each.label_thresholds);
   EXPECT_EQ(sets.lines(logits, given), "rude;rude;kind;;");
   EXPECT_EQ(sets.lines(logits, {}), "kind;kind;kind;;");
+}
+
+TEST(Evaluator, CorrelatesMoreThanTwoClassesIfAsked) {
+  OneRow row(Task::kSequenceClassification,
+             {{.input_ids = {1}, .token_type_ids = {0}, .classes = {1}}});
+  const std::vector<std::string> labels = {"a", "b", "c"};
+  EXPECT_FALSE(scores(row, labels, {{0, 1, 0}}).metrics.contains("matthews_correlation"));
+  const PredictionRules rules{.correlates_classes = true};
+  EXPECT_TRUE(scores(row, labels, {{0, 1, 0}}, rules).metrics.contains("matthews_correlation"));
 }
 
 TEST(Evaluator, ReportsTheMetricsThatAreNamedBefore) {
