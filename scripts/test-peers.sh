@@ -99,7 +99,7 @@ build/release/tests/cpu_network_test --gtest_brief=1 --gtest_filter='BertParity*
 build/peers/bin/pip install --quiet torch safetensors
 for seed in 8 9; do
   build/peers-torch/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed older
-  build/peers/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed newer
+  build/peers/bin/python tests/record/record_architectures.py $work/architectures-$seed $seed newer choices
   BERTH_RECORDED_ARCHITECTURES=$work/architectures-$seed build/release/tests/cpu_network_test --gtest_brief=1 \
     --gtest_filter='*Architectures*'
 done
@@ -116,6 +116,9 @@ print(type(AutoTokenizer.from_pretrained('$work/job/model')).__name__, 'loads')"
 
 echo "== a small model of every architecture from transformers and back"
 build/peers/bin/python tests/peers/check_exported.py build/release/berth
+
+echo "== multiple choice: the rows of SWAG and RACE, losses, updates and exported folders"
+build/peers/bin/python tests/peers/check_multiple_choice.py build/release/berth
 
 echo "== embeddings of sentence-transformers"
 build/peers/bin/pip install --quiet sentence-transformers pandas pyarrow pytrec-eval-terrier

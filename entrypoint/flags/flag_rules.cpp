@@ -66,6 +66,7 @@ constexpr TaskColumn kColumns[] = {
     {Task::kInBatchNegatives, "the same without labels"},
     {Task::kReranking, "`reranking`"},
     {Task::kListReranking, "`reranking` without labels"},
+    {Task::kMultipleChoice, "`multiple_choice`"},
     {Task::kMaskedLm, "`masked_lm`"},
     {Task::kEmbeddingDistillation, "the same with `--teacher`"},
     {Task::kReplacedTokenDetection, "`replaced_token_detection`"},
@@ -139,6 +140,9 @@ bool ranks_lists(const CommandLine&, MaybeTask task) {
   return task && tasks_that::rank_passages(traits(*task)) &&
          tasks_that::read_negatives(traits(*task));
 }
+bool chooses(const CommandLine&, MaybeTask task) {
+  return task && tasks_that::choose(traits(*task));
+}
 bool replaces_tokens(const CommandLine&, MaybeTask task) {
   return task && tasks_that::replace_tokens(traits(*task));
 }
@@ -191,6 +195,9 @@ constexpr DeviceRule kRules[] = {
     {"`reranking` of rows with negatives: train, evaluate", kYes, kNo, ranks_lists,
      "rows with negatives are ranked on CPUs only", "--device",
      "give --device cpu, or rows of a query, a passage and a label", "rows with negatives"},
+    {"`multiple_choice`: train, evaluate, predict", kYes, kNo, chooses,
+     "choices are compared on CPUs only", "--device", "give --device cpu",
+     "--task multiple_choice"},
     {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kNo, replaces_tokens,
      "replaced-token detection is computed on CPUs only", "--task electra", "give --device cpu",
      "--task electra"},

@@ -97,13 +97,14 @@ inline bool have_classes(const TaskTraits& task) { return task.has_classes; }
 inline bool have_one_class(const TaskTraits& task) { return task.labels == LabelKind::kClass; }
 inline bool have_cross_entropy(const TaskTraits& task) {
   return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
-         task.labels == LabelKind::kMaskedId;
+         task.labels == LabelKind::kMaskedId || task.labels == LabelKind::kChoice;
 }
 inline bool choose_classes(const TaskTraits& task) {
   return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
          task.labels == LabelKind::kSet;
 }
 inline bool have_sets(const TaskTraits& task) { return task.labels == LabelKind::kSet; }
+inline bool choose(const TaskTraits& task) { return task.labels == LabelKind::kChoice; }
 inline bool compare(const TaskTraits& task) { return task.rows == HeadRows::kGroups; }
 inline bool have_labels(const TaskTraits& task) { return task.has_label_column; }
 inline bool read_groups(const TaskTraits& task) { return task.inputs == InputKind::kTextGroup; }

@@ -506,8 +506,8 @@ std::string describe_columns(const ColumnChoice& columns) {
   if (columns.text.empty()) return "";
   std::string text = cat("text ", quoted(columns.text));
   if (!columns.text_pair.empty()) text += cat(" and ", quoted(columns.text_pair));
-  if (!columns.negatives.empty()) {
-    text += cat(", negatives ", quoted_list(columns.negatives));
+  if (!columns.others.empty()) {
+    text += cat(columns.label.empty() ? ", negatives " : ", choices ", quoted_list(columns.others));
   }
   if (!columns.label.empty()) text += cat(", labels ", quoted(columns.label));
   if (!columns.weight.empty()) text += cat(", weights ", quoted(columns.weight));

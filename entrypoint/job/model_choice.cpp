@@ -159,6 +159,11 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
 
 namespace {
 
+// The sequences of a row whose first text makes a pair with each of the others.
+int64_t pairs_of(const LoadedTable& loaded) {
+  return static_cast<int64_t>(loaded.table->read(0).texts.size()) - 1;
+}
+
 // The loss of a cross-encoder, and the pairs of a row. Labelled pairs have the usual loss where the
 // model was trained to compare passages. Throws kBadData where the loss compares the
 // passages of a row, and rows have one.
@@ -174,9 +179,9 @@ void settle_reranking(const LoadedTable& loaded, const Settings& settings, Model
     config.reranking.form = learns_scores ? ScoreForm::kLogit : ScoreForm::kProbability;
   }
   if (settings.mode == Mode::kPredict) return;
-  const auto texts = static_cast<int64_t>(loaded.table->read(0).texts.size());
-  config.texts_per_row = std::max(config.texts_per_row, texts - 1);
-  if (!compares_passages(loss) || texts > 2) return;
+  const int64_t pairs = pairs_of(loaded);
+  config.texts_per_row = std::max(config.texts_per_row, pairs);
+  if (!compares_passages(loss) || pairs > 1) return;
   throw Error(Code::kBadData, "the loss compares the passages of a row, and the rows have one",
               loaded.name,
               "add columns \"negative_1\" and so on, or give --reranking-loss bce with labelled "
@@ -190,6 +195,9 @@ void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelCon
     require_truncation(settings.embedding, config, loaded.task);
   }
   if (ranks_passages(loaded.task)) return settle_reranking(loaded, settings, config);
+  if (pairs_with_first(loaded.task)) {
+    config.texts_per_row = std::max(config.texts_per_row, pairs_of(loaded));
+  }
   if (traits(loaded.task).rows != HeadRows::kGroups) return;
   config.task = loaded.task;
   config.similarity = similarity_objective(settings, loaded.task);

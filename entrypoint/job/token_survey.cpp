@@ -225,6 +225,8 @@ class LabelText {
       case LabelKind::kVector:
       case LabelKind::kVectorPerToken:
         return "what the teacher makes of it";
+      case LabelKind::kChoice:
+        return cat("choice ", example.labels.at(0));
       case LabelKind::kPlaceInBatch:
         if (ranks_passages(train_.task())) return "the second text answers the first one";
         return "the second text belongs to the first one";

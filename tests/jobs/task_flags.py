@@ -52,6 +52,8 @@ write("one_negative.tsv", ["anchor", "positive", "negative"], [[text(8), text(6)
 write("marks.tsv", ["sentence1", "sentence2", "label"], [[text(8), text(6), "%d.0" % (i % 2)] for i in range(ROWS)])
 write("passages.tsv", ["query", "passage", "label", "other", "category", "share"],
       [[text(8), text(6), i % 2, text(5), i % 3 / 2, 1 + i % 4] for i in range(ROWS)])
+write("choices.tsv", ["sent1", "sent2", "ending0", "ending1", "ending2", "label", "other", "category", "share"],
+      [[text(8), text(3), text(4), text(5), text(4), i % 3, text(6), (i + i // 3) % 3, 1 + i % 4] for i in range(ROWS)])
 write("texts.tsv", ["text", "other", "share"], [[text(8), text(6), 1 + i % 4] for i in range(ROWS)])
 with open("words.jsonl", "w") as file:
     for i in range(ROWS):
@@ -83,6 +85,7 @@ TASKS = {
     "in_batch_negatives": ["--task", "similarity", "--train-data-file", "anchors.tsv"] + SHORT,
     "reranking": ["--task", "reranking", "--train-data-file", "passages.tsv"] + SHORT,
     "list_reranking": ["--task", "reranking", "--train-data-file", "negatives.tsv"] + SHORT,
+    "multiple_choice": ["--task", "multiple_choice", "--train-data-file", "choices.tsv"] + SHORT,
     "masked_lm": ["--task", "mlm", "--train-data-file", "texts.tsv"] + SHORT,
     "replaced_token_detection": ["--task", "electra", "--train-data-file", "texts.tsv", "--init", "random", "--model-config",
                                  "electra.json", "--vocab-file", os.path.join(TINY, "vocab.txt")] + SHORT,

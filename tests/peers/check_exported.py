@@ -7,7 +7,7 @@ transformers saves a classifier with a tokenizer for each architecture. Then thr
 - `berth --mode predict` gives the probabilities of transformers (to 1e-4).
 - A short job exports model/. transformers loads it without missing or unexpected keys, gives the same token ids, and gives the
   probabilities that berth predicts with it.
-- `berth --mode convert` preserves every tensor of each head (classes of sequences, classes of tokens, masked words) bit for bit.
+- `berth --mode convert` preserves every tensor of each head (classes of sequences, classes of tokens, masked words, choices) bit for bit.
   transformers loads the new folder without missing or unexpected keys, and its logits equal those of the old folder.
 The tokenizers are trained here on the bundled sample. Needs torch, transformers 4.40, sentencepiece and protobuf.
 """
@@ -58,7 +58,7 @@ ARCHITECTURES = {
 # The convolution of DeBERTa-v2-xlarge.
 ARCHITECTURES["deberta-v2-convolved"] = ("DebertaV2", ARCHITECTURES["deberta-v2"][1] | dict(conv_kernel_size=3, conv_act="gelu"),
                                          *ARCHITECTURES["deberta-v2"][2:])
-TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM")
+TASKS = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM", "ForMultipleChoice")
 
 
 def sample():
@@ -150,8 +150,11 @@ class Check:
 
 def logits_of(model, tokenizer, texts):
     model.eval()
+    made = [tokenizer(text, truncation=True, max_length=LENGTH, return_tensors="pt") for text in texts]
+    if type(model).__name__.endswith("ForMultipleChoice"):  # each text is a row of one choice
+        made = [{name: value.unsqueeze(0) for name, value in each.items()} for each in made]
     with torch.no_grad():
-        return [model(**tokenizer(text, truncation=True, max_length=LENGTH, return_tensors="pt")).logits for text in texts]
+        return [model(**each).logits for each in made]
 
 
 def read_tensors(folder):

@@ -31,7 +31,7 @@ import fixtures
 RECORDED, EXAMPLES = ROOT / "tests" / "testdata", ROOT / "examples"
 TOLERANCE = 1e-4
 SUFFIXES = {"sequence": "ForSequenceClassification", "score": "ForSequenceClassification", "sets": "ForSequenceClassification",
-            "token": "ForTokenClassification", "masked": "ForMaskedLM", "qa": "ForQuestionAnswering"}
+            "token": "ForTokenClassification", "masked": "ForMaskedLM", "qa": "ForQuestionAnswering", "choice": "ForMultipleChoice"}
 PREFIXES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta", "distilbert": "DistilBert", "electra": "Electra",
             "albert": "Albert", "deberta-v2": "DebertaV2", "modernbert": "ModernBert", "mpnet": "MPNet",
             "nomic_bert": "NomicBert", "data2vec-text": "Data2VecText", "roformer": "RoFormer"}
@@ -87,12 +87,15 @@ def padded(sequences, width, fill):
     return rows
 
 
-def run(session, ids, types, pad, width, other_ids=False):
-    """The outputs for a padded batch, one array of the last axis for each real token, or for each sequence."""
+def run(session, ids, types, pad, width, other_ids=False, choices=0):
+    """The outputs for a padded batch, one array of the last axis for each real token, or for each sequence. `choices` neighbouring
+    sequences are a row of multiple choice."""
     mask = padded([np.ones(len(sequence)) for sequence in ids], width, 0)
     inputs = {"input_ids": padded(ids, width, pad), "attention_mask": mask, "token_type_ids": padded(types, width, 0)}
     if other_ids:
         inputs["input_ids"] = np.where(mask == 1, inputs["input_ids"], 5)
+    if choices:
+        inputs = {name: value.reshape(-1, choices, width) for name, value in inputs.items()}
     names = [each.name for each in session.get_inputs()]
     outputs = session.run(None, {name: inputs[name] for name in names})
     if len(outputs) == 2:  # the starts and ends of answers
@@ -117,28 +120,32 @@ def check_recorded(check, scratch, what, config, architecture, parameters, tenso
     ends = np.cumsum(tensors["lengths"])[:-1]
     ids, types = np.split(tensors["input_ids"], ends), np.split(tensors["token_type_ids"], ends)
     pad, width = config.get("pad_token_id", 0), max(map(len, ids))
+    choices = int(tensors["choices"][0]) if "choices" in tensors else 0
     for dtype in ("float32", "float16", "bfloat16"):
         out = scratch / f"{what}-{dtype}"
         berth("--mode", "convert", "--model", folder, "--export-dir", out, "--export-format", "onnx", "--export-dtype", dtype)
         session = session_of(out)
         tolerance = TOLERANCE if dtype == "float32" else ROUNDED[dtype] * float(np.abs(logits).max())
-        batch = run(session, ids, types, pad, width)
+        batch = run(session, ids, types, pad, width, choices=choices)
         check.expect(batch.shape == logits.shape and np.abs(batch - logits).max() < tolerance,
                      f"{what}, {dtype}: {logits.shape} logits differ by {np.abs(batch - logits).max():.1e}")
         if dtype != "float32":
             continue
         with_types = config["model_type"] in ("bert", "electra", "albert") or config.get("type_vocab_size") == 2
         names = ["input_ids", "attention_mask"] + ["token_type_ids"] * with_types
+        shape = ["batch_size", "num_choices", "sequence_length"] if choices else ["batch_size", "sequence_length"]
         check.expect([each.name for each in session.get_inputs()] == names and
-                     all(each.type == "tensor(int64)" and each.shape == ["batch_size", "sequence_length"]
+                     all(each.type == "tensor(int64)" and each.shape == shape
                          for each in session.get_inputs()), f"{what}: the inputs are {names}")
         outputs = {"ForQuestionAnswering": ["start_logits", "end_logits"], "Model": ["last_hidden_state"]}
         names = next((names for suffix, names in outputs.items() if architecture.endswith(suffix)), ["logits"])
         check.expect([each.name for each in session.get_outputs()] == names, f"{what}: the outputs are {names}")
-        alone = [run(session, [one], [its], pad, len(one)) for one, its in zip(ids, types)]
+        size = max(1, choices)
+        alone = [run(session, ids[i:i + size], types[i:i + size], pad, max(map(len, ids[i:i + size])), choices=choices)
+                 for i in range(0, len(ids), size)]
         check.expect(np.abs(np.concatenate(alone) - logits).max() < TOLERANCE, f"{what}: so it is for each sequence alone")
         counts_from_padding = "roberta" in config["model_type"] or config["model_type"] in ("mpnet", "data2vec-text")
-        wider = run(session, ids, types, pad, 16, other_ids=not counts_from_padding)
+        wider = run(session, ids, types, pad, 16, other_ids=not counts_from_padding, choices=choices)
         check.expect(np.abs(wider - logits).max() < TOLERANCE, f"{what}: and with more padding, in which there are other ids")
     if config["model_type"] in ("bert", "roberta", "xlm-roberta", "electra", "albert"):
         fused = optimizer.optimize_model(str(scratch / f"{what}-float32" / "model.onnx"), "bert", config["num_attention_heads"],

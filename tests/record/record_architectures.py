@@ -2,17 +2,18 @@
 
     python tests/record/fixtures.py architectures record_architectures.py [SEED [ARCHITECTURE ...]]
 
-In place of an ARCHITECTURE, "newer" stands for those since ModernBERT, and "older" for the others.
+In place of an ARCHITECTURE, "newer" stands for those since ModernBERT, and "older" for the others, without multiple choice. "choices"
+stands for multiple choice with all architectures that have it.
 Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "param.NAME": the parameters,
 - "grad.NAME": their gradients of the mean loss,
 - "logits",
 - "input_ids", "token_type_ids", "lengths": the packed inputs,
 - "labels": for each sequence a class, a score or a set of classes; for each token a class or an id, where -100 means none; for
-  questions the start of each answer, with its end in "ends",
-- "losses", of the architectures since ModernBERT: the loss before each of ten updates by Adam at the rate 0.01, all of this batch.
+  questions the start of each answer, with its end in "ends"; for each row of multiple choice the right one of its "choices",
+- "losses", of the architectures since ModernBERT and of multiple choice: the loss before each of ten updates by Adam at the rate 0.01, all of this batch.
 The metadata "config" holds the model's config.json. Recorded with torch 1.13 and transformers 4.40; the architectures since
-ModernBERT, some of which that transformers lacks, with torch 2.15 and transformers 5.24.
+ModernBERT, some of which that transformers lacks, and multiple choice with torch 2.15 and transformers 5.24.
 """
 
 import pathlib
@@ -23,6 +24,7 @@ import torch
 import small_models
 
 EXAMPLES, CLASSES, VOCABULARY = 5, 3, 23
+ROWS, CHOICES = 2, 3  # of multiple choice
 SIZES = dict(vocab_size=VOCABULARY, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
              max_position_embeddings=16, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
              initializer_range=0.3, num_labels=CLASSES)
@@ -73,9 +75,12 @@ UNTIED = {name + "-untied": (class_name, {**sizes, "tie_word_embeddings": False}
 NEWER |= UNTIED
 ARCHITECTURES |= NEWER
 TASKS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "masked": "ForMaskedLM",
-         "score": "ForSequenceClassification", "sets": "ForSequenceClassification", "qa": "ForQuestionAnswering"}
+         "score": "ForSequenceClassification", "sets": "ForSequenceClassification", "qa": "ForQuestionAnswering",
+         "choice": "ForMultipleChoice"}
 SETTINGS = {"score": dict(num_labels=1, problem_type="regression"), "sets": dict(problem_type="multi_label_classification"),
-            "qa": dict(num_labels=2)}
+            "qa": dict(num_labels=2), "choice": dict(summary_last_dropout=0.0)}
+# xlm-roberta is nearly roberta. transformers has no class for nomic, and the class for roformer reads the padding.
+CHOOSING = ("bert", "roberta", "distilbert", "electra", "albert", "deberta-v2", "modernbert", "modernbert-biased", "mpnet", "data2vec-text")
 
 
 def answers(model, inputs, lengths, labels):
@@ -94,15 +99,15 @@ def make_model(architecture, task):
     return small_models.make_model(prefix, TASKS[task], SEED, **{**arguments, **SETTINGS.get(task, {})})
 
 
-def make_inputs(architecture, config):
+def make_inputs(architecture, config, examples=EXAMPLES):
     """Padded inputs, their mask and the lengths. One text also contains RoBERTa's padding id, which has a position of its own."""
     pad = config.pad_token_id
-    lengths = torch.tensor([1, 9, 4, 13, 6])
+    lengths = torch.tensor([1, 9, 4, 13, 6] + [5] * (examples - EXAMPLES))
     width = int(lengths.max())
     mask = torch.arange(width)[None, :] < lengths[:, None]
-    ids = torch.randint(2, VOCABULARY, (EXAMPLES, width)) * mask + pad * ~mask
+    ids = torch.randint(2, VOCABULARY, (examples, width)) * mask + pad * ~mask
     ids[1, 3] = pad
-    types = torch.randint(0, 2, (EXAMPLES, width)) * mask if getattr(config, "type_vocab_size", 1) > 1 else torch.zeros_like(ids)
+    types = torch.randint(0, 2, (examples, width)) * mask if getattr(config, "type_vocab_size", 1) > 1 else torch.zeros_like(ids)
     inputs = {"input_ids": ids, "attention_mask": mask.long()}
     if architecture not in ("distilbert", "mpnet") and not architecture.startswith("modernbert"):
         inputs["token_type_ids"] = types
@@ -156,7 +161,7 @@ def record(out, architecture, task):
     model = make_model(architecture, task)
     parameters = {name: value.detach().clone().contiguous() for name, value in model.named_parameters()}
     recorded = {"param." + name: value for name, value in as_in_files(architecture, parameters).items()}
-    inputs, mask, lengths, packed = make_inputs(architecture, model.config)
+    inputs, mask, lengths, packed = make_inputs(architecture, model.config, ROWS * CHOICES if task == "choice" else EXAMPLES)
     recorded.update(packed)
     if task == "sequence":
         labels = torch.randint(0, CLASSES, (EXAMPLES,))
@@ -164,6 +169,9 @@ def record(out, architecture, task):
         labels = torch.randn(EXAMPLES)
     elif task == "sets":
         labels = torch.randint(0, 2, (EXAMPLES, CLASSES)).float()
+    elif task == "choice":
+        inputs = {name: value.view(ROWS, CHOICES, -1) for name, value in inputs.items()}
+        labels, recorded["choices"] = torch.randint(0, CHOICES, (ROWS,)), torch.tensor([CHOICES], dtype=torch.int32)
     elif task == "qa":
         labels = torch.stack([torch.arange(EXAMPLES) % lengths, (7 + torch.arange(EXAMPLES)) % lengths])
     else:
@@ -183,7 +191,7 @@ def record(out, architecture, task):
     # DistilBERT's positions may be sinusoids without a gradient.
     gradients = {name: value.grad.detach().clone() for name, value in model.named_parameters() if value.grad is not None}
     recorded.update({"grad." + name: value for name, value in as_in_files(architecture, gradients).items()})
-    if architecture in NEWER:
+    if architecture in NEWER or task == "choice":
         recorded["losses"] = train(model, *batch)
     small_models.save(out / f"{architecture}-{task}.safetensors", recorded, config=model.config)
     print(architecture, task, loss.item())
@@ -195,9 +203,14 @@ SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 7
 def main():
     out = pathlib.Path(sys.argv[1])
     older = [architecture for architecture in ARCHITECTURES if architecture not in NEWER]
-    groups = {"newer": list(NEWER), "older": older}
-    for architecture in [each for name in sys.argv[3:] or ARCHITECTURES for each in groups.get(name, [name])]:
+    groups = {"newer": list(NEWER), "older": older, "choices": []}
+    names = sys.argv[3:] or ["older", "newer", "choices"]
+    for architecture in CHOOSING if "choices" in names else ():
+        record(out, architecture, "choice")
+    for architecture in [each for name in names for each in groups.get(name, [name])]:
         for task in TASKS:
+            if task == "choice":
+                continue
             if architecture in ("xlm-roberta", "deberta-v2-biased", "deberta-v2-convolved", "modernbert-biased", "data2vec-text") and task not in (
                     "sequence", "qa"):
                 continue  # nearly the same as the one before

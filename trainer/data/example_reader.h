@@ -49,6 +49,7 @@ class ExampleReader {
 //                   of 0 and 1 for each class
 //   words, tags     a list, or texts separated by spaces
 //   answers         {"text": [...], "answer_start": [...]}, as in Hugging Face's data sets
+//   choices         a column for each, or a list; see choice_rows.h
 // A list is written as JSON, Python or NumPy writes it. Of pairs with classes, rows whose class is
 // "-", or -1 where LabelForm says so, are left out: their annotators did not agree.
 std::unique_ptr<ExampleReader> make_table_examples(std::unique_ptr<RowReader> rows,

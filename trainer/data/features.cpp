@@ -204,7 +204,7 @@ class TextFeatures final : public FeatureMaker {
   // pairs of the first text with each of the others.
   std::vector<Encoding> sequences(const std::vector<std::string>& texts) const {
     std::vector<Encoding> made;
-    const bool are_pairs = ranks_passages(options_.task);
+    const bool are_pairs = pairs_with_first(options_.task);
     for (size_t i = are_pairs ? 1 : 0; i < texts.size(); ++i) {
       std::optional<std::string_view> passage;
       if (are_pairs) passage = texts[i];
@@ -269,6 +269,9 @@ class TextFeatures final : public FeatureMaker {
       case LabelKind::kPlaceInBatch:  // the batch has it
       case LabelKind::kVector:
         return;  // it is no part of the example: Dataset::set_targets()
+      case LabelKind::kChoice:
+        features.classes = {example.labels.at(0)};
+        return;
       default:
         features.classes = {class_of(options_, example.labels.at(0))};
         features.weight *= class_weight(options_, features.classes[0]);

@@ -9,6 +9,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/choice_rows.h"
 
 namespace berth {
 namespace {
@@ -300,15 +301,19 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
     }
     return std::nullopt;
   };
+  const bool has_choices = traits(task).labels == LabelKind::kChoice;
   std::optional<size_t> pair;
-  if (!is_trained_on_one(columns, choice, text)) {
+  if (has_choices) {
+    pair = find_lead(columns, text);
+  } else if (!is_trained_on_one(columns, choice, text)) {
     pair = partner(kPairNames);
     const bool may_be_rare = choice.text.empty() && inputs == InputKind::kTexts;
     if (!pair && may_be_rare) pair = partner(kRarePairNames);
   }
-  if (is_trained && inputs == InputKind::kTexts) require_as_many(columns, choice, text, pair);
-  if (pair) return pair;
-  if (inputs != InputKind::kTextGroup) return std::nullopt;
+  if (is_trained && (inputs == InputKind::kTexts || has_choices)) {
+    require_as_many(columns, choice, text, pair);
+  }
+  if (pair || has_choices || inputs != InputKind::kTextGroup) return pair;
   if (const auto found = partner(kGroupNames)) return found;
   throw Error(
       Code::kBadData,
@@ -361,7 +366,7 @@ std::vector<size_t> used_columns(const FoundColumns& found) {
   used.push_back(found.text);
   if (found.text_pair) used.push_back(*found.text_pair);
   if (found.weight) used.push_back(*found.weight);
-  used.insert(used.end(), found.negatives.begin(), found.negatives.end());
+  used.insert(used.end(), found.others.begin(), found.others.end());
   if (found.answer_start) used.push_back(*found.answer_start);
   std::sort(used.begin(), used.end());
   return used;
@@ -427,7 +432,14 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.text = find_text(columns, choice, task,
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
   found.text_pair = find_pair(columns, choice, task, found.text);
-  found.negatives = find_negatives(columns, task);
+  const bool has_choices = traits(task).labels == LabelKind::kChoice;
+  found.others = has_choices ? find_choices(columns) : find_negatives(columns, task);
+  if (has_choices && found.others.empty()) {
+    throw Error(
+        Code::kBadData, "no column holds choices by its name", "",
+        "call them ending0, ending1 and so on, or write a list into a column \"choices\"; " +
+            list_columns(columns));
+  }
   if (traits(task).labels == LabelKind::kSpan && !found.labels.empty()) {
     found.answer_start = find_any(columns, kStartNames);
   }

@@ -32,7 +32,7 @@ std::optional<size_t> find_weights(std::span<const Column> columns);
 
 // The names of the columns to use, as the user gave them. Where a name is empty, the column is
 // found by the names that the task's columns usually have (TaskTraits): text and label, sentence1
-// with sentence2, words with tags, question with context and answers.
+// with sentence2, words with tags, question with context and answers, context with choices.
 struct ColumnChoice {
   // The names of the columns that a model was trained on. Where there is a column of such a name,
   // it outranks the others that have a usual name.
@@ -42,7 +42,7 @@ struct ColumnChoice {
   };
 
   std::string text{}, text_pair{};
-  std::vector<std::string> negatives{};  // a group's texts behind the second; no flag names them
+  std::vector<std::string> others{};  // a group's negatives, or the choices; no flag names them
   std::string label{};  // sets of classes: may name several, with commas, each a column of 0 and 1
   // For tags of words, what they say: "pos" prefers the column pos_tags and takes no ner_tags.
   // Empty: any tags.
@@ -67,7 +67,7 @@ struct Answerable {
 struct FoundColumns {
   size_t text = 0;                                    // or words, or the question
   std::optional<size_t> text_pair{}, id{}, weight{};  // text_pair: or the context
-  std::vector<size_t> negatives{};       // texts that are not like the first one of a group
+  std::vector<size_t> others{};          // a group's negatives, or the columns of the choices
   std::vector<size_t> labels{};          // one, or one for each class of a set; empty: unlabelled
   std::optional<size_t> answer_start{};  // of answers that have a column for their places
   std::optional<size_t> answer{};        // which rows an annotator has accepted; see find_answer()

@@ -8,6 +8,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/choice_rows.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/data/group_texts.h"
@@ -204,6 +205,7 @@ class TableExamples final : public ExampleReader {
       return;
     }
     example.texts.push_back(text_of(columns_.text));
+    if (traits(task_).labels == LabelKind::kChoice) return read_choices(example);
     if (!columns_.text_pair) return;
     if (traits(task_).inputs != InputKind::kTextGroup) {
       example.texts.push_back(text_of(*columns_.text_pair));
@@ -215,10 +217,48 @@ class TableExamples final : public ExampleReader {
       return list ? std::move(*list) : std::vector{text_of(column)};
     };
     std::vector<std::string> negatives;
-    for (const size_t column : columns_.negatives) {
+    for (const size_t column : columns_.others) {
       std::ranges::move(texts_of(column), std::back_inserter(negatives));
     }
     groups_.complete(example, texts_of(*columns_.text_pair), std::move(negatives));
+  }
+
+  // Adds a text for each choice. It is empty where a part of it is missing, if the rules allow
+  // that.
+  void read_choices(Example& example) {
+    const auto is_absent = [&](size_t column) {
+      return columns_.keeps_missing_texts && !plain_text(cells_[column]);
+    };
+    Choices choices;
+    if (columns_.others.size() > 1) {
+      for (const size_t column : columns_.others) {
+        choices.texts.push_back(is_absent(column) ? std::string() : whole_text(column));
+      }
+    } else if (const size_t column = columns_.others.at(0); is_absent(column)) {
+      choices.texts.resize(choices_per_row_ == 0 ? 2 : choices_per_row_);
+    } else {
+      choices = listed_choices(name(column), text(column));
+    }
+    const size_t count = choices.texts.size();
+    if (count < 2 || (choices_per_row_ > 0 && count != choices_per_row_)) {
+      throw Error(Code::kBadData,
+                  cat("the row has ", counted(count, "choice"),
+                      count < 2 ? "" : cat(", and the first row has ", choices_per_row_)),
+                  "",
+                  "give all rows the same number of choices, or leave such rows out with "
+                  "--skip-bad-rows N");
+    }
+    choices_per_row_ = count;
+    const std::optional<size_t> lead = columns_.text_pair;
+    const std::string lead_text = lead && !is_absent(*lead) ? whole_text(*lead) : std::string();
+    for (std::string& choice : choices.texts) {
+      const bool is_missing = choice.empty() && columns_.keeps_missing_texts;
+      if (is_missing || !lead) continue;
+      choice = is_absent(*lead) ? std::string()
+                                : text_of_choice(lead_text, choice, may_have_gap(name(*lead)));
+    }
+    std::ranges::move(choices.texts, std::back_inserter(example.texts));
+    choice_names_ = std::move(choices.names);
   }
 
   // Returns false where the row is meant to have no label.
@@ -235,6 +275,13 @@ class TableExamples final : public ExampleReader {
       }
       case LabelKind::kSet:
         labels_.read_set(cells_, labels, example);
+        return true;
+      case LabelKind::kChoice:
+        if (is_missing(cells_[column], rows_->is_of_texts())) {
+          labels_.refuse_missing(cells_, column, /*are_classes=*/false);
+        }
+        example.labels = {
+            number_of_choice(cells_[column], example.texts.size() - 1, choice_names_)};
         return true;
       case LabelKind::kTagPerWord: {
         const std::vector<std::string> tags = label_list(column, " \t");
@@ -373,10 +420,12 @@ class TableExamples final : public ExampleReader {
   size_t refused_ = 0, unfinished_ = 0;  // rows that annotators left out
   Row cells_;
   bool has_begun_ = false;
-  size_t left_out_ = 0;              // before the row last read
-  bool is_repeated_ = false;         // whether that row made an earlier example, too
-  std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
-  size_t texts_ = 0, lists_ = 0;     // of a file without types
+  size_t left_out_ = 0;                    // before the row last read
+  bool is_repeated_ = false;               // whether that row made an earlier example, too
+  std::vector<std::string> joined_;        // the names of columns of words that are joined to texts
+  size_t texts_ = 0, lists_ = 0;           // of a file without types
+  size_t choices_per_row_ = 0;             // 0 before the first row
+  std::vector<std::string> choice_names_;  // of the row last read
   OddTexts odd_texts_;
   TotalRow total_;
   SourceScales scales_;

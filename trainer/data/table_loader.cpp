@@ -13,6 +13,7 @@
 #include "storage/base/text.h"
 #include "storage/formats/conll_columns.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/choice_rows.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/data/odd_rows.h"
 #include "trainer/data/span_rows.h"
@@ -142,7 +143,7 @@ std::vector<size_t> indices(const FoundColumns& found) {
     if (column) columns.push_back(*column);
   }
   if (found.answerable) columns.push_back(found.answerable->column);
-  columns.insert(columns.end(), found.negatives.begin(), found.negatives.end());
+  columns.insert(columns.end(), found.others.begin(), found.others.end());
   return columns;
 }
 
@@ -150,7 +151,7 @@ std::vector<size_t> indices(const FoundColumns& found) {
 ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) {
   ColumnChoice choice{.text = columns[found.text].name};
   if (found.text_pair) choice.text_pair = columns[*found.text_pair].name;
-  for (const size_t negative : found.negatives) choice.negatives.push_back(columns[negative].name);
+  for (const size_t negative : found.others) choice.others.push_back(columns[negative].name);
   if (found.weight) choice.weight = columns[*found.weight].name;
   if (found.id) choice.id = columns[*found.id].name;
   for (const size_t label : found.labels) {
@@ -248,7 +249,17 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                      /*is_warning=*/true}});
     }
   }
-  if (!found.negatives.empty()) {
+  const std::vector<size_t> choices =
+      traits(*rules_.task).inputs == InputKind::kTexts ? find_choices(columns) : found.others;
+  if (choices.size() > 1 && found.others.empty()) {
+    add_findings({{"",
+                   cat("column ", quoted(columns[choices.front()].name), " and ",
+                       counted(choices.size() - 1, "column"),
+                       " beside it may hold choices and are not read; --task multiple_choice "
+                       "learns which one is right"),
+                   /*is_warning=*/true}});
+  }
+  if (!found.others.empty()) {
     for (const size_t column : numbers_of_negatives(columns)) {
       add_findings({{"", cat("column ", quoted(columns[column].name),
                              " is not read: its name says that it holds no texts")}});
@@ -293,7 +304,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   }
   const ColumnChoice& first = rules_.columns;
   std::vector<const std::string*> names = {&first.text, &first.text_pair, &first.label};
-  for (const std::string& negative : first.negatives) names.push_back(&negative);
+  for (const std::string& negative : first.others) names.push_back(&negative);
   for (const std::string* name : names) {
     const bool is_set = traits(task).labels == LabelKind::kSet;
     const bool may_lack = name == &first.label && (ignores_labels || is_set);
@@ -311,9 +322,9 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
         "all files of a table need the same columns");
   };
   refuse_more(found.text_pair, first.text_pair);
-  for (const size_t negative : found.negatives) {
+  for (const size_t negative : found.others) {
     const bool is_known =
-        std::ranges::find(first.negatives, columns[negative].name) != first.negatives.end();
+        std::ranges::find(first.others, columns[negative].name) != first.others.end();
     if (!is_known) refuse_more(negative, "");
   }
   if (!found.labels.empty() && !ignores_labels) refuse_more(found.labels[0], first.label);
@@ -339,6 +350,11 @@ void TableLoader::require_as_many_texts(const Example& example) {
   if (traits(task).inputs != InputKind::kTextGroup || !example.token_ids.empty()) return;
   const size_t texts = std::exchange(texts_, example.texts.size());
   if (texts == 0 || texts == texts_) return;
+  if (traits(task).labels == LabelKind::kChoice) {
+    throw Error(Code::kBadData,
+                cat("a row has ", texts_ - 1, " choices, and the first file's have ", texts - 1),
+                "", "give all rows the same number of choices");
+  }
   throw Error(Code::kBadData,
               cat("a row has ", texts_ - 2, " negatives, and the first file's have ", texts - 2),
               "",

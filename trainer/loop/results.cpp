@@ -228,7 +228,7 @@ std::string model_index(const TaskTraits& task, const JobMetrics& metrics) {
 
 std::string metadata(const ModelConfig& config, const JobMetrics& metrics) {
   const TaskTraits& task = traits(config.task);
-  const bool compares = task.inputs == InputKind::kTextGroup;
+  const bool compares = task.rows == HeadRows::kGroups || ranks_passages(config.task);
   std::string text =
       cat("---\nlibrary_name: ", compares ? "sentence-transformers" : "transformers", "\n");
   if (!task.pipeline_tag.empty()) text += cat("pipeline_tag: ", task.pipeline_tag, "\n");

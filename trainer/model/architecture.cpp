@@ -32,6 +32,7 @@ constexpr Architecture roberta(ModelType type, std::string_view title, std::stri
           .sequence_head = {.dense = "classifier.dense",
                             .classifier = "classifier.out_proj",
                             .drops_before_dense = true},
+          .choice_head = ChoiceHead::kPooler,
           .masked_lm_head = kRobertaMaskedLmHead,
           .counts_from_padding = true};
 }
@@ -70,6 +71,7 @@ constexpr std::array kArchitectures = {
                  .keys = {.embedding_size = "embedding_size"},
                  .sequence_head = {.dense = "classifier.dense", .classifier = "classifier.out_proj",
                                    .activation = kGeluAct, .drops_before_dense = true},
+                 .choice_head = ChoiceHead::kSummary,
                  .masked_lm_head = {.dense = "generator_predictions.dense",
                                     .norm = "generator_predictions.LayerNorm",
                                     .bias = "generator_lm_head.bias",
@@ -137,6 +139,7 @@ constexpr std::array kArchitectures = {
                            .attention_norm = "attention.LayerNorm"},
                  .sequence_head = {.dense = "classifier.dense", .classifier = "classifier.out_proj",
                                    .drops_before_dense = true},
+                 .choice_head = ChoiceHead::kPooler,
                  .masked_lm_head = kRobertaMaskedLmHead, .counts_from_padding = true},
     // The names of Nomic's own code, which transformers writes, too. That code has BERT's prefix.
     Architecture{.type = ModelType::kNomicBert, .title = "NomicBERT", .model_type = "nomic_bert",
@@ -150,6 +153,7 @@ constexpr std::array kArchitectures = {
                            .gate = "mlp.fc12", .intermediate = "mlp.fc11", .output = "mlp.fc2",
                            .output_norm = "norm2"},
                  .sequence_head = {.dense = "nomic_bert.pooler.dense"},
+                 .choice_head = ChoiceHead::kNone,
                  .masked_lm_head = {.norm = "cls.predictions.transform.layer_norm"},
                  .has_peft_names = false},
     Architecture{.type = ModelType::kRoFormer, .title = "RoFormer", .model_type = "roformer",
@@ -159,6 +163,7 @@ constexpr std::array kArchitectures = {
                  .sequence_head = {.dense = "classifier.dense", .classifier = "classifier.out_proj",
                                    .activation = {.field = &ModelConfig::hidden_act},
                                    .drops_before_dense = true},
+                 .choice_head = ChoiceHead::kNone,
                  .encoder_has_pooler = false},
 };
 // clang-format on

@@ -89,6 +89,14 @@ struct SequenceHeadParts {
   bool drops_before_dense = false;
 };
 
+// The layers before the classifier of transformers' class for multiple choice.
+enum class ChoiceHead {
+  kAsSequences,  // as in the head of sequences
+  kPooler,       // the encoder's pooler, whose output has hidden_dropout_prob
+  kSummary,      // a summary of the first token
+  kNone,         // there is no such class, or it reads the padding
+};
+
 struct MaskedLmHeadParts {
   const char* dense = "cls.predictions.transform.dense";
   const char* norm = "cls.predictions.transform.LayerNorm";
@@ -116,6 +124,7 @@ struct Architecture {
   EmbeddingParts embeddings{};
   LayerParts layer{};
   SequenceHeadParts sequence_head{};
+  ChoiceHead choice_head = ChoiceHead::kAsSequences;
   MaskedLmHeadParts masked_lm_head{};
   bool encoder_has_pooler = true;  // files have PREFIXpooler, which other tasks do not need
 

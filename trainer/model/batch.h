@@ -17,7 +17,8 @@ struct PackedBatch {
   int32_t sequences_per_example = 1;
 
   // The labels, by the task's LabelKind.
-  // The class of each sequence [B]; for LabelKind::kPlaceInBatch 0, 1, ..., B-1.
+  // The class of each sequence, or the right choice of each group [B]; for LabelKind::kPlaceInBatch
+  // 0, 1, ..., B-1.
   using Classes = std::vector<int32_t>;
   // The class of each token [T]. A negative one is no label and has no loss.
   struct TokenClasses {

@@ -66,6 +66,8 @@ void name_score(std::vector<std::string>& labels) {
 std::vector<std::string> saved_labels(Task task, const std::vector<std::string>& labels) {
   const TaskTraits& row = traits(task);
   if (row.has_classes || row.outputs == 0) return labels;
+  // transformers counts two labels for multiple choice, as by default, and uses none.
+  if (row.labels == LabelKind::kChoice) return labels.empty() ? placeholders(2) : labels;
   if (row.rows == HeadRows::kReplaced) return {};  // transformers' discriminators have no labels
   const bool has_own_names = !labels.empty() && labels != output_labels(task);
   return has_own_names && !row.output_name.empty() ? labels : placeholders(row.outputs);
@@ -143,6 +145,10 @@ bool ModelConfig::transforms_tokens() const {
 double ModelConfig::head_dropout() const {
   if (traits(task).labels == LabelKind::kVectorPerToken) return 0;  // as in TinyBERT's fit_dense
   if (traits(task).labels == LabelKind::kSpan && !transforms_tokens()) return qa_dropout;
+  const ChoiceHead choice = architecture(type).choice_head;
+  const bool is_choice = traits(task).labels == LabelKind::kChoice;
+  if (is_choice && choice == ChoiceHead::kPooler) return hidden_dropout_prob;
+  if (is_choice && choice == ChoiceHead::kSummary) return summary_dropout;
   const bool is_other = architecture(type).has_sequence_dropout && !is_of_sequences();
   return is_other ? hidden_dropout_prob : classifier_dropout.value_or(hidden_dropout_prob);
 }
@@ -285,6 +291,8 @@ ModelConfig parse_config(std::string_view json_text) {
   parse_saved_task(read, object, config);
   parse_label_thresholds(object, config);
   if (keys.qa_dropout) config.qa_dropout = read.number(keys.qa_dropout, 0, 0.99).value_or(0.1);
+  config.summary_dropout =
+      read.number("summary_last_dropout", 0, 0.99).value_or(config.summary_dropout);
   config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
   if (!config.classifier_dropout) config.classifier_dropout = defaults.classifier_dropout;
   config.ties_word_embeddings = read.flag("tie_word_embeddings", true);

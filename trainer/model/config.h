@@ -86,6 +86,7 @@ struct ModelConfig {
   double attention_probs_dropout_prob = 0.1;
   std::optional<double> classifier_dropout{};  // empty: as hidden_dropout_prob
   double qa_dropout = 0;                       // DistilBERT's
+  double summary_dropout = 0.1;                // ELECTRA's, for multiple choice
   double initializer_range = 0.02;
   double initializer_cutoff_factor = 0;  // ModernBERT's, of normal values; 0: they have no limit
   double layer_norm_eps = 1e-12;

@@ -281,7 +281,7 @@ constexpr KnownKey kConfigKeys[] = {
     {"sparse_prediction", kHarmless},
     {"summary_activation", kFixed, R"(["gelu"])"},
     {"summary_first_dropout", kHarmless},
-    {"summary_last_dropout", kFixed, R"([0.1])"},
+    {"summary_last_dropout", kRead},
     {"summary_proj_to_labels", kHarmless},
     {"summary_type", kFixed, R"(["first"])"},
     {"summary_use_proj", kFixed, R"([true])"},

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/model/architecture.h"
 #include "trainer/model/generator.h"
@@ -93,6 +94,27 @@ bool shares_parameters(const ModelConfig& config, int64_t layer) {
 
 SequenceHeadNames sequence_head_names(const ModelConfig& config) {
   const SequenceHeadParts& parts = architecture(config.type).sequence_head;
+  const ChoiceHead choice = architecture(config.type).choice_head;
+  const bool is_choice = traits(config.task).labels == LabelKind::kChoice;
+  if (is_choice && choice == ChoiceHead::kNone) {
+    throw Error(
+        Code::kUsage,
+        cat("transformers has no class for multiple choice that reads the first token of a ",
+            architecture(config.type).title),
+        "--task multiple_choice", "give a model of another architecture, such as bert or roberta");
+  }
+  if (is_choice && choice == ChoiceHead::kPooler) {
+    return {.dense = base_prefix(config) + "pooler.dense",
+            .classifier = "classifier",
+            .activation = Activation::kTanh,
+            .drops_before_dense = false};
+  }
+  if (is_choice && choice == ChoiceHead::kSummary) {
+    return {.dense = "sequence_summary.summary",
+            .classifier = "classifier",
+            .activation = Activation::kGelu,
+            .drops_before_dense = false};
+  }
   return {.dense = parts.dense,
           .classifier = parts.classifier,
           .activation = parts.activation.of(config),

@@ -46,7 +46,8 @@ LayerNames layer_names(const ModelConfig& config, int64_t layer);
 bool shares_parameters(const ModelConfig& config, int64_t layer);
 
 // The head of sequences: logits = classifier(dropout(norm(activation(dense(first))))). Without a
-// norm nothing is normalized.
+// norm nothing is normalized. Multiple choice has one logit, and other layers in some
+// architectures; throws kUsage where transformers has none for it.
 struct SequenceHeadNames {
   std::string dense, classifier;
   Activation activation;

@@ -19,6 +19,10 @@ constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "q
                              "question1", "question", "sentence_A", "text",   "sentence"};
 constexpr Names kWords = {"tokens", "words", "sentence", "text", "word", "token"};
 constexpr Names kQuestions = {"question", "query"};
+// Names of columns that hold what several texts may follow.
+constexpr Names kContexts = {"sent1",   "ctx",      "article",       "context", "passage",
+                             "premise", "question", "question_stem", "goal",    "query",
+                             "prompt",  "sentence", "text"};
 
 // Names of columns that hold labels.
 constexpr Names kClasses = {"label",  "labels",      "target",  "class", "category",
@@ -40,6 +44,10 @@ constexpr Names kScores = {"label",
 constexpr Names kTags = {"tags",  "ner_tags", "ner", "labels",
                          "label", "pos_tags", "tag", "ner_tag"};
 constexpr Names kAnswers = {"answers", "answer", "answer_text", "answers.text"};
+constexpr Names kRightChoices = {
+    "label",      "labels",         "answer",         "answerKey",
+    "answer_key", "answer_idx",     "answer_index",   "correct_answer_id",
+    "gold_label", "correct_choice", "correct_option", "target"};
 
 constexpr std::string_view kOfSequences = "ForSequenceClassification";
 constexpr std::string_view kEncoderAlone = "Model";
@@ -266,6 +274,18 @@ constexpr TaskTraits kTable[] = {
      .card_title = "Reranker",
      .card_subject = "A cross-encoder",
      .pipeline_tag = "text-ranking"},
+    {.task = Task::kMultipleChoice,
+     .names = {"multiple_choice", "swag", "race"},
+     .inputs = InputKind::kTextGroup,
+     .labels = LabelKind::kChoice,
+     .has_classes = false,
+     .outputs = 1,
+     .text_columns = kContexts,
+     .label_columns = kRightChoices,
+     .class_suffix = "ForMultipleChoice",
+     .card_title = "Multiple choice",
+     .card_subject = "A model that chooses one of several texts",
+     .pipeline_tag = "multiple-choice"},
 };
 
 constexpr bool is_in_order() {
@@ -296,6 +316,10 @@ bool makes_embeddings(Task task) {
 }
 
 bool ranks_passages(Task task) { return traits(task).loss == LossKind::kReranking; }
+
+bool pairs_with_first(Task task) {
+  return traits(task).inputs == InputKind::kTextGroup && !makes_embeddings(task);
+}
 
 std::string_view task_name(Task task) { return traits(task).names[0]; }
 

@@ -28,6 +28,7 @@ enum class Task {
   kInBatchNegatives,         // embeddings by which a text finds its partner among others
   kReranking,                // how well a passage answers a query, which one network reads together
   kListReranking,            // the same from rows that hold passages which do not answer, too
+  kMultipleChoice,           // which of several texts is right behind a context
 };
 
 // The task of rows that say nothing else.
@@ -56,6 +57,7 @@ enum class LabelKind {
   kVector,          // several numbers, which a teacher makes
   kVectorPerToken,  // several numbers for each token, which a teacher makes
   kPlaceInBatch,    // the row's number in its micro-batch, which packing makes
+  kChoice,          // the number of a text of the group, from 0: the first text does not count
 };
 
 // The tokens whose hidden states the head turns into logits, one row of logits for each.
@@ -70,7 +72,7 @@ enum class HeadRows {
 };
 
 enum class LossKind {
-  kCrossEntropy,        // softmax over the classes of a row of logits
+  kCrossEntropy,        // softmax over the classes, or the choices, of a row of logits
   kSquaredError,        // between outputs and numbers, summed over the outputs
   kMeanSquaredError,    // the same, averaged over the outputs
   kBinaryCrossEntropy,  // a sigmoid for each output
@@ -150,6 +152,9 @@ bool makes_embeddings(Task task);
 
 // Whether one network reads a query with each passage, and gives each pair a logit.
 bool ranks_passages(Task task);
+
+// Whether the sequences of a group are the pairs of its first text with each of the others.
+bool pairs_with_first(Task task);
 
 // The task's own name.
 std::string_view task_name(Task task);

@@ -22,7 +22,13 @@ bool has_token_types(const ModelConfig& config) {
 // The names that Hugging Face Optimum gives to the sizes that each call chooses.
 const Dimension kBatch = std::string("batch_size"), kSequence = std::string("sequence_length");
 
-Port ids_port(std::string name) {
+const Dimension kChoices = std::string("num_choices");
+
+Port ids_port(std::string name, bool has_choices) {
+  if (has_choices) {
+    return {
+        .name = std::move(name), .type = ElementType::kI64, .shape = {kBatch, kChoices, kSequence}};
+  }
   return {.name = std::move(name), .type = ElementType::kI64, .shape = {kBatch, kSequence}};
 }
 
@@ -75,8 +81,14 @@ void add_encoder_outputs(Network& network, const Value& hidden) {
   }
 }
 
-// Makes the outputs of the model, as make_graph() names them.
-void add_outputs(Network& network, const Value& hidden) {
+// The logits of sequences [B*N,1] as [B,N], where `ids` [B,N,S] are an input of the graph.
+Value logits_of_choices(const Value& logits, const Value& ids) {
+  return reshape(logits, concat({size_of_axis(ids, 0), size_of_axis(ids, 1)}, 0));
+}
+
+// Makes the outputs of the model, as make_graph() names them. `ids_of_choices` [B,N,S] are empty
+// unless the inputs are of choices.
+void add_outputs(Network& network, const Value& hidden, const Value& ids_of_choices) {
   Graph& graph = network.graph;
   const ModelConfig& config = network.config;
   const TaskTraits& task = traits(config.task);
@@ -88,6 +100,10 @@ void add_outputs(Network& network, const Value& hidden) {
   if (task.labels == LabelKind::kSpan) return add_span_outputs(network, hidden);
   switch (task.rows) {
     case HeadRows::kSequences:
+      if (ids_of_choices) {
+        return graph.output(logits_of_choices(sequence_logits(network, hidden), ids_of_choices),
+                            logits_port("logits", {kBatch, kChoices}));
+      }
       return graph.output(sequence_logits(network, hidden),
                           logits_port("logits", {kBatch, config.num_outputs()}));
     case HeadRows::kMasked:
@@ -112,16 +128,24 @@ std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const Par
                                   DType dtype, bool gives_types) {
   auto graph = std::make_unique<Graph>();
   Network network{.config = config, .specs = specs, .graph = *graph, .stored = element_type(dtype)};
-  network.input_ids = graph->input(ids_port("input_ids"));
-  network.attention_mask = graph->input(ids_port("attention_mask"));
-  if (has_token_types(config) && gives_types)
-    network.token_type_ids = graph->input(ids_port("token_type_ids"));
+  const bool has_choices = traits(config.task).labels == LabelKind::kChoice;
+  Value ids_of_choices;  // [B,N,S]; empty: the inputs are [B,S]
+  const auto input = [&](const char* name) {
+    Value ids = graph->input(ids_port(name, has_choices));
+    if (!has_choices) return ids;
+    ids_of_choices = ids;
+    const Value all = constant(*graph, std::vector<int64_t>{-1});
+    return reshape(ids, concat({all, size_of_axis(ids, 2)}, 0));  // [B*N,S]
+  };
+  network.input_ids = input("input_ids");
+  network.attention_mask = input("attention_mask");
+  if (has_token_types(config) && gives_types) network.token_type_ids = input("token_type_ids");
   graph->begin_part("padding");
   // ONNX Runtime's optimizer looks for these nodes, as PyTorch's exporter writes them, when it
   // makes one operation of attention.
   const Value mask = unsqueeze(unsqueeze(network.attention_mask, {1}), {2});
   network.padding_scores = excluding_scores(cast(mask, ElementType::kF32));  // [B,1,1,S]
-  add_outputs(network, encode(network));
+  add_outputs(network, encode(network), ids_of_choices);
   return graph;
 }
 

@@ -15,7 +15,9 @@ namespace berth::onnx {
 // if the model has token types (RoBERTa: more than one). The output is logits, or start_logits and
 // end_logits for spans, or last_hidden_state for an encoder without a head. If the task makes
 // embeddings, sentence_embedding [batch_size, hidden_size] follows: pooled and perhaps normalized
-// as the config says. A sequence of a padded batch has the same outputs as alone.
+// as the config says. For multiple choice, the inputs are [batch_size, num_choices,
+// sequence_length] and the logits [batch_size, num_choices]. A sequence of a padded batch has the
+// same outputs as alone.
 //
 // With `gives_types` false, the model's tokenizer gives no token types: the graph has no such
 // input, and all tokens are of type 0.

@@ -309,7 +309,13 @@ std::unique_ptr<PredictionLines> with_empty_rows(std::unique_ptr<PredictionLines
 namespace {
 
 // The names of the columns, for rows that have `texts` texts.
-std::string column_names(InputKind inputs, size_t texts) {
+std::string column_names(Task task, size_t texts) {
+  if (traits(task).labels == LabelKind::kChoice) {
+    std::string names = "\ttext";
+    for (size_t i = 0; i + 1 < texts; ++i) names += cat("\tchoice_", i);
+    return names;
+  }
+  const InputKind inputs = traits(task).inputs;
   if (inputs == InputKind::kWords) return "\ttext";
   if (inputs == InputKind::kQuestion) return "\tquestion\tcontext";
   return texts == 2 ? "\ttext\ttext_pair" : "\ttext";
@@ -325,7 +331,7 @@ class TextColumns final : public PredictionLines {
       throw Error(Code::kUsage, "the rows hold token ids and no texts", "--predictions-with-text",
                   "leave the flag out, or predict the texts that the records were made of");
     }
-    names_ = column_names(inputs_, first.texts.size());
+    names_ = column_names(data_.task(), first.texts.size());
   }
 
   std::string header() const override { return widened(lines_->header(), names_); }

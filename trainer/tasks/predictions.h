@@ -27,6 +27,8 @@ size_t end_of_line(std::string_view lines, size_t begin);
 //   one class   id, prediction, and for each label a column with its probability
 //   set         id, prediction (labels joined by '|'), and for each label a column with its
 //               probability
+//   choice      id, prediction (its number, from 0), and for each choice a column with its
+//               probability
 //   number      id, score
 //   passage     id, score, rank: among the rows with the same query, from 1
 //   tags        sentence, word, prediction, probability: a line for each word

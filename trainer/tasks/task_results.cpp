@@ -123,6 +123,10 @@ constexpr TaskResults kTable[] = {
      .metric_names = [](int64_t) { return RerankingMetrics::names(); },
      .evaluator = make_reranking_evaluator,
      .lines = make_reranking_lines},
+    {.task = Task::kMultipleChoice,
+     .metric_names = [](int64_t) { return Names{"accuracy"}; },
+     .evaluator = make_choice_evaluator,
+     .lines = make_choice_lines},
 };
 
 }  // namespace

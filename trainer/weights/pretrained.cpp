@@ -120,6 +120,7 @@ bool is_known_extra(const std::string& name) {
   constexpr std::string_view kHeads[] = {"cls.",
                                          "lm_head.",
                                          "classifier.",
+                                         "sequence_summary.",
                                          "pre_classifier.",
                                          "pooler.",
                                          "qa_outputs.",

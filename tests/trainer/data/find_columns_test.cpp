@@ -62,12 +62,12 @@ TEST(FindColumns, TextsToCompareAreTwoOrThree) {
   EXPECT_THAT(pair.labels, ElementsAre(0u));
   EXPECT_EQ(pair.text, 1u);
   EXPECT_THAT(pair.text_pair, Optional(2u));
-  EXPECT_TRUE(pair.negatives.empty());
+  EXPECT_TRUE(pair.others.empty());
   const FoundColumns triplet =
       find({"negative", "positive", "anchor"}, {}, LabelNeed::kIgnored, Task::kInBatchNegatives);
   EXPECT_EQ(triplet.text, 2u);
   EXPECT_THAT(triplet.text_pair, Optional(1u));
-  EXPECT_THAT(triplet.negatives, ElementsAre(0u));
+  EXPECT_THAT(triplet.others, ElementsAre(0u));
   EXPECT_THAT(
       [] {
         find({"sentence1", "score"}, {}, LabelNeed::kRequired, Task::kSimilarity);
@@ -297,7 +297,7 @@ TEST(FindColumns, AllNegativesAreReadInTheOrderOfTheTable) {
   const auto negatives = [](const std::vector<std::string>& names) {
     std::vector<std::string> all = {"anchor", "positive"};
     all.insert(all.end(), names.begin(), names.end());
-    return find(all, {}, LabelNeed::kIgnored, Task::kInBatchNegatives).negatives;
+    return find(all, {}, LabelNeed::kIgnored, Task::kInBatchNegatives).others;
   };
   for (const char* name : {"neg", "Hard_Negative", "negatives", "hard_negatives", "Negative 1",
                            "negative_passages", "hard_neg_1", "hardneg"}) {

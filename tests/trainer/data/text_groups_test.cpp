@@ -75,7 +75,7 @@ TEST(TextGroups, RowsWithoutLabelsFindTheirPlaceInTheBatch) {
   GroupData data({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), cell_of("c")},
                                                       {cell_of("d"), cell_of("e"), cell_of("f")}});
   EXPECT_EQ(data.task, Task::kInBatchNegatives);
-  EXPECT_THAT(data.columns.negatives, ElementsAre("negative"));
+  EXPECT_THAT(data.columns.others, ElementsAre("negative"));
   const PackedBatch batch = data.batch();
   EXPECT_EQ(batch.sequences_per_example, 3);
   EXPECT_THAT(std::get<PackedBatch::Classes>(batch.labels), ElementsAre(0, 1));
@@ -88,7 +88,7 @@ std::vector<std::string> texts_of(GroupData& data, uint32_t row) {
 TEST(TextGroups, AllColumnsOfNegativesAreRead) {
   GroupData data({"negative_2", "query", "positive", "negative_1", "neg_scores"},
                  {{cell_of("d"), cell_of("a"), cell_of("b"), cell_of("c"), cell_of("[1]")}});
-  EXPECT_THAT(data.columns.negatives, ElementsAre("negative_2", "negative_1"));
+  EXPECT_THAT(data.columns.others, ElementsAre("negative_2", "negative_1"));
   EXPECT_THAT(texts_of(data, 0), ElementsAre("a", "b", "d", "c"));
   EXPECT_EQ(data.batch().sequences_per_example, 4);
 }

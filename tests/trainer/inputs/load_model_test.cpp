@@ -109,8 +109,8 @@ TEST_F(HeadOfFileTest, TheHeadOfAClassThatBerthDoesNotTrainIsNew) {
   ModelConfig config = tiny_config(1);
   config.task = Task::kRegression;
   config.labels = output_labels(config.task);
-  save(config, "BertForSequenceClassification", "BertForMultipleChoice");
-  EXPECT_THAT(log_of_filling(Task::kRegression), HasSubstr("BertForMultipleChoice: the head"));
+  save(config, "BertForSequenceClassification", "BertForNextSentencePrediction");
+  EXPECT_THAT(log_of_filling(Task::kRegression), HasSubstr("BertForNextSentencePrediction: the head"));
 }
 
 TEST_F(HeadOfFileTest, ARegressionOfSeveralOutputsIsRefused) {

@@ -14,11 +14,16 @@ namespace {
 
 constexpr double kTolerance = 1e-4;  // relative to the largest logit
 
-// A batch of sequences that are padded to `width`, with the id `filling` in the padding.
+// A batch of sequences that are padded to `width`, with the id `filling` in the padding. The
+// sequences of a group are rows of one example.
 Arrays padded(const PackedBatch& batch, int64_t width, int32_t filling) {
   const auto sequences = static_cast<int64_t>(batch.cu_seqlens.size()) - 1;
-  const auto empty = stablehlo::Array::of(
-      {sequences, width}, std::vector<double>(static_cast<size_t>(sequences * width)));
+  stablehlo::Dims shape = {sequences, width};
+  if (batch.sequences_per_example > 1) {
+    shape = {batch.num_examples(), batch.sequences_per_example, width};
+  }
+  const auto empty =
+      stablehlo::Array::of(shape, std::vector<double>(static_cast<size_t>(sequences * width)));
   Arrays inputs = {{"input_ids", empty}, {"attention_mask", empty}, {"token_type_ids", empty}};
   std::ranges::fill(inputs["input_ids"].numbers, filling);
   for (size_t b = 0; b < static_cast<size_t>(sequences); ++b) {

@@ -518,6 +518,9 @@ Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
 }  // namespace
 
 Value head_logits(ForwardPass& pass, Value hidden) {
+  if (traits(pass.config.task).labels == LabelKind::kChoice) {
+    throw Error(Code::kUsage, "the task is computed on CPUs only", "--device");
+  }
   switch (traits(pass.config.task).rows) {
     case HeadRows::kSequences:
       return sequence_logits(pass, hidden);

@@ -88,10 +88,14 @@ class Architectures : public testing::TestWithParam<std::string> {
 
   // Whether the parameter adds the same to every score of a softmax. Its true gradient is then 0,
   // so its computed gradient is rounding. The key's bias does so to the scores of a query. In
-  // question answering, so does every bias that adds the same to all tokens.
+  // question answering, so does every bias that adds the same to all tokens, and in multiple choice
+  // every bias behind the head's activation.
   bool moves_all_alike(const std::string& name) const {
     for (const char* end : {"key.bias", "k_lin.bias", "attn.k.bias"}) {
       if (name.ends_with(end)) return true;
+    }
+    if (config_.task == Task::kMultipleChoice) {
+      return name == "classifier.bias" || name == "head.norm.bias";
     }
     if (config_.task != Task::kQuestionAnswering) return false;
     const LayerNames last = layer_names(config_, config_.num_hidden_layers - 1);

@@ -46,7 +46,7 @@ inline Task recorded_task(std::string_view name) {
   for (const auto& [end, task] :
        {std::pair("-token", Task::kTokenClassification), std::pair("-masked", Task::kMaskedLm),
         std::pair("-score", Task::kRegression), std::pair("-sets", Task::kMultiLabel),
-        std::pair("-qa", Task::kQuestionAnswering)}) {
+        std::pair("-qa", Task::kQuestionAnswering), std::pair("-choice", Task::kMultipleChoice)}) {
     if (name.ends_with(end)) return task;
   }
   return Task::kSequenceClassification;
@@ -60,6 +60,9 @@ inline PackedBatch recorded_inputs(const TensorReader& file) {
   for (const int32_t length : recorded_values<int32_t>(file, "lengths")) {
     for (int32_t i = 0; i < length; ++i) packed.position_ids.push_back(i);
     packed.cu_seqlens.push_back(packed.cu_seqlens.back() + length);
+  }
+  if (file.find("choices") != nullptr) {
+    packed.sequences_per_example = recorded_values<int32_t>(file, "choices").at(0);
   }
   return packed;
 }
@@ -144,7 +147,17 @@ inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
                                                         "roformer-sequence",
                                                         "roformer-token",
                                                         "roformer-masked",
-                                                        "roformer-qa"};
+                                                        "roformer-qa",
+                                                        "bert-choice",
+                                                        "roberta-choice",
+                                                        "distilbert-choice",
+                                                        "electra-choice",
+                                                        "albert-choice",
+                                                        "deberta-v2-choice",
+                                                        "modernbert-choice",
+                                                        "modernbert-biased-choice",
+                                                        "mpnet-choice",
+                                                        "data2vec-text-choice"};
 
 // Those of them with ten losses.
 inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
@@ -165,7 +178,17 @@ inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
                                                          "roformer-sequence",
                                                          "roformer-token",
                                                          "roformer-masked",
-                                                         "roformer-qa"};
+                                                         "roformer-qa",
+                                                         "bert-choice",
+                                                         "roberta-choice",
+                                                         "distilbert-choice",
+                                                         "electra-choice",
+                                                         "albert-choice",
+                                                         "deberta-v2-choice",
+                                                         "modernbert-choice",
+                                                         "modernbert-biased-choice",
+                                                         "mpnet-choice",
+                                                         "data2vec-text-choice"};
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {

@@ -1,0 +1,273 @@
+// Rows of a context and several choices: from tables through features to batches.
+
+#include "trainer/data/choice_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/support/letter_tokenizer.h"
+#include "tests/support/rows_in_memory.h"
+#include "tests/support/throws_code.h"
+#include "trainer/data/batcher.h"
+#include "trainer/data/table_loader.h"
+
+namespace berth {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Optional;
+
+using Names = std::vector<std::string>;
+
+std::vector<Column> columns_named(const Names& names) {
+  std::vector<Column> columns;
+  for (const std::string& name : names) columns.push_back({.name = name, .categories = {}});
+  return columns;
+}
+
+std::vector<size_t> choices_of(const Names& names) { return find_choices(columns_named(names)); }
+
+Cell text_cell(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
+
+TEST(ChoiceColumns, AreNumberedOrLettered) {
+  EXPECT_THAT(choices_of({"sent1", "ending1", "ending0", "label"}), ElementsAre(2u, 1u));
+  EXPECT_THAT(choices_of({"premise", "choice1", "choice2", "question"}), ElementsAre(1u, 2u));
+  EXPECT_THAT(choices_of({"context", "answerA", "answerB", "answerC", "label"}),
+              ElementsAre(1u, 2u, 3u));
+  EXPECT_THAT(choices_of({"question", "A", "B", "C", "D", "answer"}), ElementsAre(1u, 2u, 3u, 4u));
+  EXPECT_THAT(choices_of({"question", "opa", "opb", "cop"}), ElementsAre(1u, 2u));
+  EXPECT_THAT(choices_of({"goal", "sol1", "sol2", "label"}), ElementsAre(1u, 2u));
+  EXPECT_THAT(choices_of({"Option_10", "option_9", "option_8", "option_7", "option_6", "option_5",
+                          "option_4", "option_3", "option_2", "option_1"})
+                  .back(),
+              0u);
+}
+
+TEST(ChoiceColumns, AreLists) {
+  EXPECT_THAT(choices_of({"article", "answer", "question", "options"}), ElementsAre(3u));
+  EXPECT_THAT(choices_of({"question", "choices", "answerKey"}), ElementsAre(1u));
+  EXPECT_THAT(choices_of({"ctx", "endings", "label"}), ElementsAre(1u));
+}
+
+TEST(ChoiceColumns, AreNoOtherTexts) {
+  EXPECT_THAT(choices_of({"text", "label"}), IsEmpty());
+  EXPECT_THAT(choices_of({"a", "b", "label"}), IsEmpty());
+  EXPECT_THAT(choices_of({"question", "answer", "option1"}), IsEmpty());
+}
+
+TEST(ChoiceColumns, HaveNoGap) {
+  EXPECT_THAT(
+      [] {
+        choices_of({"ending0", "ending2"});
+      },
+      ThrowsCode(Code::kBadData, "a gap before \"ending2\""));
+  EXPECT_THAT(
+      [] {
+        choices_of({"choice3", "choice4"});
+      },
+      ThrowsCode(Code::kBadData, "a gap before \"choice3\""));
+  EXPECT_THAT(
+      [] {
+        choices_of({"choice1", "choice_1"});
+      },
+      ThrowsCode(Code::kBadData, "a gap before \"choice_1\""));
+}
+
+TEST(ChoiceLeads, AreQuestionsAndSecondSentences) {
+  const auto lead = [](const Names& names) { return find_lead(columns_named(names), 0); };
+  EXPECT_THAT(lead({"sent1", "sent2"}), Optional(1u));
+  EXPECT_THAT(lead({"article", "options", "Question"}), Optional(2u));
+  EXPECT_EQ(lead({"question", "choices"}), std::nullopt);
+}
+
+TEST(ChoiceTexts, FillTheGapOfAQuestion) {
+  EXPECT_EQ(text_of_choice("Who won?", "Ann", true), "Who won? Ann");
+  EXPECT_EQ(text_of_choice("She _ home, and _ .", "went", true), "She went home, and went .");
+  EXPECT_EQ(text_of_choice("She ____ home.", "went", true), "She went home.");
+  EXPECT_EQ(text_of_choice("The _", "end", false), "The _ end");
+  EXPECT_TRUE(may_have_gap("question"));
+  EXPECT_FALSE(may_have_gap("sent2"));
+}
+
+TEST(ListedChoices, AreTextsWithOrWithoutNames) {
+  EXPECT_THAT(listed_choices("c", R"(["a", "b c", 3])").texts, ElementsAre("a", "b c", "3"));
+  EXPECT_THAT(listed_choices("c", "['a', 'b']").texts, ElementsAre("a", "b"));
+  const Choices named = listed_choices("c", R"({"text": ["x", "y"], "label": ["A", "B"]})");
+  EXPECT_THAT(named.texts, ElementsAre("x", "y"));
+  EXPECT_THAT(named.names, ElementsAre("A", "B"));
+  const Choices objects =
+      listed_choices("c", R"([{"label": "1", "text": "x"}, {"label": "2", "text": "y"}])");
+  EXPECT_THAT(objects.texts, ElementsAre("x", "y"));
+  EXPECT_THAT(objects.names, ElementsAre("1", "2"));
+}
+
+TEST(ListedChoices, OfAnotherFormAreRefused) {
+  for (const char* text : {"plain", "{\"text\": \"x\"}", R"({"text": ["x", "y"], "label": ["A"]})",
+                           R"([{"text": "x"}, 4])", "[\"a\", "}) {
+    EXPECT_THAT([&] { listed_choices("options", text); },
+                ThrowsCode(Code::kBadData, "is not a list of choices"))
+        << text;
+  }
+}
+
+TEST(ChoiceLabels, AreNumbersLettersOrTheRowsOwnNames) {
+  EXPECT_EQ(number_of_choice(Cell(int64_t{2}), 4, {}), 2);
+  EXPECT_EQ(number_of_choice(Cell(3.0), 4, {}), 3);
+  EXPECT_EQ(number_of_choice(text_cell(" 1 "), 2, {}), 1);
+  EXPECT_EQ(number_of_choice(text_cell("A"), 4, {}), 0);
+  EXPECT_EQ(number_of_choice(text_cell("d"), 4, {}), 3);
+  const Names names = {"1", "2", "3"};
+  EXPECT_EQ(number_of_choice(text_cell("3"), 3, names), 2);
+  EXPECT_EQ(number_of_choice(Cell(int64_t{1}), 3, names), 0);
+}
+
+TEST(ChoiceLabels, OfNoChoiceAreRefused) {
+  for (const Cell& label : {Cell(int64_t{4}), Cell(int64_t{-1}), Cell(0.5), text_cell("E"),
+                            text_cell("Ann"), text_cell(""), Cell(true)}) {
+    EXPECT_THAT([&] { number_of_choice(label, 4, {}); },
+                ThrowsCode(Code::kBadData, "means none of the row's 4 choices"));
+  }
+  EXPECT_THAT(
+      [] {
+        number_of_choice(text_cell("0"), 2, Names{"A", "B"});
+      },
+      ThrowsCode(Code::kBadData, "means none"));
+}
+
+// Rows of a table, up to their batch.
+struct ChoiceTable {
+  ChoiceTable(const Names& names, std::vector<Row> rows, LoadRules rules = {}) {
+    rules.task = Task::kMultipleChoice;
+    TableLoader loader(rules);
+    loader.append_rows(std::make_unique<RowsInMemory>(columns_named(names), std::move(rows)));
+    columns = loader.columns();
+    table = loader.finish();
+    maker = make_feature_maker(
+        {.task = Task::kMultipleChoice, .max_seq_length = 8, .labelled = table->labelled},
+        tokenizer);
+    std::vector<uint32_t> all(table->rows());
+    std::iota(all.begin(), all.end(), 0u);
+    data = std::make_unique<Dataset>(*table, all, Task::kMultipleChoice, *maker,
+                                     /*labelled=*/table->labelled);
+  }
+  PackedBatch batch() {
+    std::vector<int64_t> all(static_cast<size_t>(data->size()));
+    std::iota(all.begin(), all.end(), 0);
+    return pack(*data, all);
+  }
+
+  LetterTokenizer tokenizer;
+  ColumnChoice columns;
+  std::unique_ptr<ExampleTable> table;
+  std::unique_ptr<FeatureMaker> maker;
+  std::unique_ptr<Dataset> data;
+};
+
+TEST(ChoiceRows, OfSwagArePairsOfBothSentences) {
+  ChoiceTable rows({"", "sent1", "sent2", "ending0", "ending1", "label"},
+                   {{text_cell("0"), text_cell("a"), text_cell("b_"), text_cell("c"),
+                     text_cell("d"), text_cell("1")},
+                    {text_cell("1"), text_cell("e"), text_cell("f"), text_cell("g"), text_cell("h"),
+                     text_cell("0")}});
+  EXPECT_THAT(rows.table->read(0).texts, ElementsAre("a", "b_ c", "b_ d"));
+  EXPECT_THAT(rows.columns.others, ElementsAre("ending0", "ending1"));
+  EXPECT_EQ(rows.columns.text_pair, "sent2");
+  const PackedBatch batch = rows.batch();
+  EXPECT_EQ(batch.sequences_per_example, 2);
+  EXPECT_EQ(batch.num_sequences(), 4);
+  EXPECT_EQ(batch.num_examples(), 2);
+  EXPECT_THAT(std::get<PackedBatch::Classes>(batch.labels), ElementsAre(1, 0));
+  const Encoding pair = rows.tokenizer.encode("a", "b_ d", 8);
+  const auto begin = batch.input_ids.begin() + batch.cu_seqlens[1];
+  EXPECT_EQ(std::vector<int32_t>(begin, batch.input_ids.begin() + batch.cu_seqlens[2]),
+            pair.input_ids);
+}
+
+TEST(ChoiceRows, OfRaceFillTheGap) {
+  ChoiceTable rows(
+      {"article", "question", "options", "answer"},
+      {{text_cell("a"), text_cell("b _ ."), text_cell(R"(["c", "d"])"), text_cell("B")},
+       {text_cell("e"), text_cell("f?"), text_cell(R"(["g", "h"])"), text_cell("A")}});
+  EXPECT_THAT(rows.table->read(0).texts, ElementsAre("a", "b c .", "b d ."));
+  EXPECT_THAT(rows.table->read(1).texts, ElementsAre("e", "f? g", "f? h"));
+  EXPECT_THAT(rows.table->read(0).labels, ElementsAre(1));
+}
+
+TEST(ChoiceRows, WithoutAContextHaveTheQuestionFirst) {
+  ChoiceTable rows({"question", "choices", "answerKey"},
+                   {{text_cell("a"), text_cell(R"({"text": ["b", "c"], "label": ["1", "2"]})"),
+                     text_cell("2")}});
+  EXPECT_THAT(rows.table->read(0).texts, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(rows.table->read(0).labels, ElementsAre(1));
+}
+
+TEST(ChoiceRows, HaveTheSameNumberOfChoices) {
+  EXPECT_THAT(
+      [] {
+        ChoiceTable({"question", "choices", "label"},
+                    {{text_cell("a"), text_cell(R"(["b", "c"])"), text_cell("0")},
+                     {text_cell("d"), text_cell(R"(["e"])"), text_cell("0")}});
+      },
+      ThrowsCode(Code::kBadData, "the row has 1 choice"));
+  EXPECT_THAT(
+      [] {
+        ChoiceTable({"question", "choices", "label"},
+                    {{text_cell("a"), text_cell(R"(["b", "c"])"), text_cell("0")},
+                     {text_cell("d"), text_cell(R"(["e", "f", "g"])"), text_cell("0")}});
+      },
+      ThrowsCode(Code::kBadData, "the row has 3 choices, and the first row has 2"));
+}
+
+TEST(ChoiceRows, NeedChoicesAndLabels) {
+  EXPECT_THAT(
+      [] {
+        ChoiceTable({"question", "label"}, {{text_cell("a"), text_cell("0")}});
+      },
+      ThrowsCode(Code::kBadData, "no column holds choices by its name"));
+  EXPECT_THAT(
+      [] {
+        ChoiceTable({"question", "choices"}, {{text_cell("a"), text_cell(R"(["b", "c"])")}});
+      },
+      ThrowsCode(Code::kBadData, "no column has a usual name for labels"));
+  EXPECT_THAT(
+      [] {
+        ChoiceTable({"question", "A", "B", "answer"},
+                    {{text_cell("a"), text_cell("b"), text_cell("c"), Cell()}});
+      },
+      ThrowsCode(Code::kBadData, "label \"answer\" is missing"));
+  EXPECT_THAT(
+      [] {
+        ChoiceTable({"question", "A", "B", "answer"},
+                    {{text_cell("a"), text_cell("b"), Cell(), text_cell("A")}});
+      },
+      ThrowsCode(Code::kBadData, "the cell of column \"B\" is empty"));
+}
+
+TEST(ChoiceRows, ToPredictKeepTheirPlacesWhereTextsAreMissing) {
+  ChoiceTable rows({"article", "question", "options"},
+                   {{text_cell("a"), text_cell("b"), text_cell(R"(["c", "d", "e"])")},
+                    {text_cell("a"), Cell(), text_cell(R"(["c", "d", "e"])")},
+                    {text_cell("a"), text_cell("b"), Cell()}},
+                   {.need = LabelNeed::kIgnored, .keeps_missing_texts = true});
+  EXPECT_THAT(rows.table->read(1).texts, ElementsAre("a", "", "", ""));
+  EXPECT_THAT(rows.table->read(2).texts, ElementsAre("a", "", "", ""));
+  EXPECT_EQ(rows.batch().sequences_per_example, 3);
+}
+
+TEST(ChoiceRows, AreNamedToATaskThatDoesNotReadThem) {
+  TableLoader loader({.task = Task::kSequenceClassification});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      columns_named({"sent1", "sent2", "ending0", "ending1", "label"}),
+      std::vector<Row>{
+          {text_cell("a"), text_cell("b"), text_cell("c"), text_cell("d"), text_cell("1")},
+          {text_cell("a"), text_cell("b"), text_cell("c"), text_cell("d"), text_cell("0")}}));
+  EXPECT_THAT(loader.findings(),
+              testing::Contains(testing::Field(
+                  &Finding::text, testing::HasSubstr("--task multiple_choice learns which"))));
+}
+
+}  // namespace
+}  // namespace berth

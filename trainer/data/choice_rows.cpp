@@ -1,0 +1,186 @@
+#include "trainer/data/choice_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "storage/base/error.h"
+#include "storage/base/json.h"
+#include "storage/base/text.h"
+#include "trainer/data/cell_text.h"
+#include "trainer/data/text_list.h"
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kChoiceLetters = "abcdefghijklmnop";
+
+// A name that ends with the number or the letter of a choice.
+struct NumberedColumn {
+  size_t number = 0, column = 0;
+  bool is_letter = false;
+};
+
+// The number behind `stem` in a name: 3 in "ending3" and "ending_3", 0 in "optionA".
+std::optional<NumberedColumn> numbered(std::string_view name, std::string_view stem) {
+  if (!name.starts_with(stem)) return std::nullopt;
+  name.remove_prefix(stem.size());
+  if (!name.empty() && std::string_view("_- .").find(name.front()) != name.npos) {
+    name.remove_prefix(1);
+  }
+  const bool are_digits =
+      !name.empty() && name.size() <= 2 && name.find_first_not_of("0123456789") == name.npos;
+  if (are_digits) {
+    size_t number = 0;
+    for (const char digit : name) number = 10 * number + static_cast<size_t>(digit - '0');
+    return NumberedColumn{.number = number};
+  }
+  const size_t letter = name.size() == 1 ? kChoiceLetters.find(name.front()) : name.npos;
+  if (letter == name.npos) return std::nullopt;
+  return NumberedColumn{.number = letter, .is_letter = true};
+}
+
+// All columns with one stem, in the order of their numbers.
+std::vector<NumberedColumn> all_numbered(std::span<const Column> columns, std::string_view stem,
+                                         bool are_letters) {
+  std::vector<NumberedColumn> found;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = lower_ascii(columns[i].name);
+    // A column "a" is a text of any kind; "A" is a choice.
+    if (stem.empty() && name == columns[i].name) continue;
+    auto one = numbered(name, stem);
+    if (!one || one->is_letter != are_letters) continue;
+    one->column = i;
+    found.push_back(*one);
+  }
+  std::ranges::stable_sort(found, {}, &NumberedColumn::number);
+  return found;
+}
+
+// The members of a list of texts or numbers.
+std::optional<std::vector<std::string>> texts_in(const Json& list) {
+  std::vector<std::string> texts;
+  if (!list.is_array()) return std::nullopt;
+  for (const Json& member : list) {
+    if (!member.is_string() && !member.is_number()) return std::nullopt;
+    texts.push_back(member.is_string() ? member.get<std::string>() : to_text(member));
+  }
+  return texts;
+}
+
+Json value_at(const Json& object, const char* key) { return object.value(key, Json()); }
+
+// The choices of objects; nullopt: the value has another form.
+std::optional<Choices> choices_in(const Json& value) {
+  Choices choices;
+  if (value.is_object()) {
+    const auto texts = texts_in(value_at(value, "text"));
+    if (!texts) return std::nullopt;
+    choices = {.texts = *texts,
+               .names = texts_in(value_at(value, "label")).value_or(choices.names)};
+  } else {
+    for (const Json& choice : value) {
+      if (!choice.is_object() || !value_at(choice, "text").is_string()) return std::nullopt;
+      choices.texts.push_back(value_at(choice, "text").get<std::string>());
+      const Json name = value_at(choice, "label");
+      if (name.is_string()) choices.names.push_back(name.get<std::string>());
+    }
+  }
+  const bool are_all_named = choices.names.size() == choices.texts.size();
+  if (!are_all_named && !choices.names.empty()) return std::nullopt;
+  return choices;
+}
+
+}  // namespace
+
+std::vector<size_t> find_choices(std::span<const Column> columns) {
+  constexpr std::string_view kStems[] = {"ending",      "choice", "option", "answer", "candidate",
+                                         "alternative", "sol",    "op",     ""};
+  for (const std::string_view stem : kStems) {
+    for (const bool are_letters : {false, true}) {
+      if (stem.empty() && !are_letters) continue;
+      const std::vector<NumberedColumn> found = all_numbered(columns, stem, are_letters);
+      if (found.size() < 2) continue;
+      std::vector<size_t> choices;
+      for (const NumberedColumn& one : found) {
+        const size_t expected = found.front().number + choices.size();
+        if (one.number != expected || found.front().number > 1) {
+          throw Error(
+              Code::kBadData,
+              cat("the columns of choices have a gap before ", quoted(columns[one.column].name)),
+              "", "number them from 0 or 1 on, and give all rows the same number");
+        }
+        choices.push_back(one.column);
+      }
+      return choices;
+    }
+  }
+  for (const std::string_view list :
+       {"endings", "choices", "options", "answers", "candidates", "alternatives"}) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (lower_ascii(columns[i].name) == list) return {i};
+    }
+  }
+  return {};
+}
+
+std::optional<size_t> find_lead(std::span<const Column> columns, size_t context) {
+  for (const std::string_view lead : {"sent2", "question", "query"}) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (i != context && lower_ascii(columns[i].name) == lead) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+Choices listed_choices(std::string_view column, const std::string& cell) {
+  if (auto texts = parse_text_list(cell)) return {.texts = std::move(*texts)};
+  const Json json = parse_json(cell);
+  const Json value = json.is_discarded() ? parse_python(cell) : json;
+  if (value.is_structured()) {
+    if (auto choices = choices_in(value)) return std::move(*choices);
+  }
+  throw Error(Code::kBadData,
+              cat("column ", quoted(column), ": ", quoted(cell), " is not a list of choices"), "",
+              R"(write a list of texts, or {"text": [...], "label": [...]})");
+}
+
+std::string text_of_choice(const std::string& lead, const std::string& choice, bool may_have_gap) {
+  if (!may_have_gap || lead.find('_') == std::string::npos) return cat(lead, " ", choice);
+  std::string filled;
+  bool is_in_gap = false;
+  for (const char c : lead) {
+    if (c != '_') {
+      filled += c;
+    } else if (!is_in_gap) {
+      filled += choice;
+    }
+    is_in_gap = c == '_';
+  }
+  return filled;
+}
+
+bool may_have_gap(std::string_view column) { return lower_ascii(column) != "sent2"; }
+
+int32_t number_of_choice(const Cell& cell, size_t count, std::span<const std::string> names) {
+  const std::string label(trimmed(plain_text(cell).value_or("")));
+  const auto named = std::ranges::find(names, label);
+  if (named != names.end()) return static_cast<int32_t>(named - names.begin());
+  if (names.empty()) {
+    const std::optional<double> number = parse_real(std::string_view(label));
+    for (size_t i = 0; i < count && number; ++i) {
+      if (*number == static_cast<double>(i)) return static_cast<int32_t>(i);
+    }
+    const size_t letter =
+        label.size() == 1 ? kChoiceLetters.find(lower_ascii(label).front()) : std::string::npos;
+    if (letter < count) return static_cast<int32_t>(letter);
+  }
+  throw Error(
+      Code::kBadData,
+      cat("the label ", quoted(label), " means none of the row's ", counted(count, "choice")), "",
+      "write the number of the right choice from 0 on, or its letter from A on; where the "
+      "numbers begin with 1, subtract 1");
+}
+
+}  // namespace berth
