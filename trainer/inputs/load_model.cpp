@@ -55,8 +55,8 @@ std::string classifier_of(const ModelConfig& config) {
   }
 }
 
-// The class with a head that saved the model: "BertForNextSentencePrediction". "" where it names an
-// encoder or none.
+// The class with a head that saved the model: "BertForMultipleChoice". "" where it names an encoder
+// or none.
 std::string saved_class(const ModelConfig& config) {
   const Json source = parse_json(config.source_json);
   if (!source.is_object() || !source.contains("architectures")) return "";
