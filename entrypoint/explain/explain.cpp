@@ -6,9 +6,11 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 
+#include "entrypoint/explain/best_metric.h"
 #include "entrypoint/explain/garden_experiment.h"
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/manifest.h"
@@ -19,6 +21,7 @@
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/script_checks.h"
 #include "entrypoint/explain/script_defaults.h"
+#include "entrypoint/explain/script_flags.h"
 #include "entrypoint/explain/shell_text.h"
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flags.h"
@@ -98,6 +101,8 @@ class Explainer {
     check_evaluation(script_, typed_, own_, remarks_);
     if (script_ != nullptr) {
       add_defaults();
+      name_best_metric(*script_, typed_, own_, remarks_);
+      check_script_flags(*script_, launch_.path, typed_, remarks_);
       check_masked_texts(*script_, typed_, own_, remarks_);
     }
     check_line(own_, expands_, remarks_);
@@ -125,9 +130,12 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 16> kVerbsOfSentences = {
-        "holds", "is",      "are",   "has",    "names", "takes", "leaves", "divides",
-        "joins", "changes", "makes", "counts", "needs", "does",  "gives",  "belong"};
+    constexpr std::array<std::string_view, 34> kVerbsOfSentences = {
+        "holds",   "is",     "are",     "has",   "names",    "takes",    "leaves",
+        "divides", "joins",  "changes", "makes", "counts",   "needs",    "does",
+        "gives",   "belong", "belongs", "have",  "differs",  "differ",   "trains",
+        "chooses", "scores", "keeps",   "pools", "replaces", "computes", "puts",
+        "reads",   "draws",  "rounds",  "sets",  "cuts",     "begins"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
@@ -233,8 +241,10 @@ class Explainer {
     if (!word.starts_with("--")) {
       const bool is_options = word.ends_with(".json") || word.ends_with(".yaml");
       const bool is_variable = expands_ && word.starts_with('$');
+      const bool has_long_dash = word.starts_with("\u2013") || word.starts_with("\u2014");
       const char* advice =
-          is_options    ? "there is no such file here; write its options as flags"
+          has_long_dash ? "begins with a long dash, as pages show two hyphens; write --"
+          : is_options  ? "there is no such file here; write its options as flags"
           : is_variable ? "the text does not set this variable; write the flags that it holds"
                         : "berth names every input by a flag";
       if (!follows_unknown_) remarks_.refuse(word, advice);
@@ -315,6 +325,7 @@ class Explainer {
       if (has_answers) scored = own_.value("predict-data-file").value_or("");
       own_.remove("predict-data-file");
     }
+    if (own_.settings().empty() && own_.inputs().empty()) return;
     text_ = own_.line(command_, expands_);
     if (!predicts_afterwards_) return;
     ShellCommand typed;
@@ -468,6 +479,47 @@ std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands
   return all;
 }
 
+// The commands of a notebook, with the values of its Python names. Empty: the text is no notebook
+// whose commands start a training, or it trains by its own code.
+std::vector<ShellCommand> commands_of_notebook(const std::string& text) {
+  const std::string code = notebook_program(text);
+  if (find_python_job(code, "")) return {};
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, value] : read_python(code).assignments) {
+    const bool is_one =
+        value.kind == PythonValue::Kind::kText || value.kind == PythonValue::Kind::kWord;
+    if (is_one) variables[name] = value.text;
+  }
+  std::vector<ShellCommand> commands = shell_commands(notebook_commands(text), variables);
+  const bool trains = std::ranges::any_of(commands, [](const ShellCommand& command) {
+    const std::optional<Launch> launch = launch_of(command);
+    return launch && is_known_script(launch->script);
+  });
+  return trains ? commands : std::vector<ShellCommand>();
+}
+
+// The commands, and in place of a notebook that only starts scripts the commands of its cells.
+std::vector<ShellCommand> with_notebooks(std::vector<ShellCommand> commands,
+                                         const ExplainOptions& options, bool& is_text) {
+  if (!options.read_file) return commands;
+  std::vector<ShellCommand> all;
+  for (ShellCommand& command : commands) {
+    const std::optional<Launch> launch = launch_of(command);
+    const bool is_notebook = launch && launch->path.ends_with(".ipynb");
+    const std::optional<std::string> text =
+        is_notebook ? options.read_file(launch->path) : std::nullopt;
+    std::vector<ShellCommand> inner =
+        text ? commands_of_notebook(*text) : std::vector<ShellCommand>();
+    if (inner.empty()) {
+      all.push_back(std::move(command));
+    } else {
+      is_text = true;
+      std::ranges::move(inner, std::back_inserter(all));
+    }
+  }
+  return all;
+}
+
 // The first script of a shell that a command runs; empty: there is none.
 std::string shell_script_in(const std::vector<ShellCommand>& commands) {
   for (const ShellCommand& command : commands) {
@@ -544,8 +596,9 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
     split_environment(commands[0]);
   }
   const std::string script_of_shell = shell_script_in(commands);
-  Explanation explanation =
-      explain_commands(with_inner_commands(std::move(commands)), is_text, options);
+  bool expands = is_text;
+  commands = with_notebooks(with_inner_commands(std::move(commands)), options, expands);
+  Explanation explanation = explain_commands(commands, expands, options);
   if (explanation.text.empty() && !script_of_shell.empty()) {
     throw Error(Code::kUsage, "the training is started by another file", script_of_shell,
                 cat("explain its text: berth explain - < ", script_of_shell));

@@ -64,7 +64,8 @@ void read_variable(const std::string& name, const std::string& value, Launch& la
   const bool is_on = value == "1" || lower_ascii(value) == "true";
   switch (variable->meaning) {
     case VariableMeaning::kVisibleGpus: {
-      const bool has_none = value.empty() || value == "-1" || value == "\"\"";
+      const bool has_none =
+          value.empty() || value == "-1" || value == "\"\"" || value == "none" || value == "void";
       launch.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
       const bool is_variable = value.find('$') != std::string::npos;
       launch.visible = has_none ? "" : is_variable ? "all" : counted_devices(value);
@@ -292,29 +293,18 @@ const PrefixProgram* read_program_of(std::string_view word) {
 }
 
 // Programs that may stand before a script and leave its job as it is.
-constexpr std::array<std::string_view, 65> kOtherPrefixes = {
-    "gcloud",       "ssh",         "tmux",
-    "screen",       "env",         "time",
-    "nohup",        "sudo",        "exec",
-    "eval",         "nice",        "ionice",
-    "taskset",      "numactl",     "stdbuf",
-    "timeout",      "setsid",      "unbuffer",
-    "xvfb-run",     "conda",       "mamba",
-    "micromamba",   "poetry",      "uv",
-    "pipenv",       "pdm",         "rye",
-    "hatch",        "bash",        "sh",
-    "zsh",          "do",          "then",
-    "else",         "if",          "while",
-    "until",        "sleep",       "run",
-    "winpty",       "start",       "call",
-    "ipython",      "py",          "caffeinate",
-    "nsys",         "ncu",         "nvprof",
-    "strace",       "gdb",         "coverage",
-    "pyenv",        "pixi",        "uvx",
-    "command",      "builtin",     "docker-compose",
-    "flock",        "chrt",        "chronic",
-    "catchsegv",    "systemd-run", "proxychains",
-    "proxychains4", "ts"};
+constexpr std::array<std::string_view, 66> kOtherPrefixes = {
+    "gcloud",   "ssh",       "tmux",        "screen",         "env",          "time",
+    "nohup",    "sudo",      "exec",        "eval",           "nice",         "ionice",
+    "taskset",  "numactl",   "stdbuf",      "timeout",        "setsid",       "unbuffer",
+    "xvfb-run", "conda",     "mamba",       "micromamba",     "poetry",       "uv",
+    "pipenv",   "pdm",       "rye",         "hatch",          "bash",         "sh",
+    "zsh",      "do",        "then",        "else",           "if",           "while",
+    "until",    "sleep",     "run",         "winpty",         "start",        "call",
+    "ipython",  "py",        "caffeinate",  "nsys",           "ncu",          "nvprof",
+    "perf",     "strace",    "gdb",         "coverage",       "pyenv",        "pixi",
+    "uvx",      "command",   "builtin",     "docker-compose", "flock",        "chrt",
+    "chronic",  "catchsegv", "systemd-run", "proxychains",    "proxychains4", "ts"};
 
 bool is_known_program(std::string_view word) {
   const bool is_word = !word.empty() && ((word[0] >= 'a' && word[0] <= 'z') || word[0] == '.' ||

@@ -34,6 +34,15 @@ std::vector<std::string> words_of(const OrderedJson& container, const char* key)
   return words;
 }
 
+// "8" of "V100:8" or {V100: 8}; "1" of "V100"; "all" where a list lets the cloud choose.
+std::string accelerator_count(const OrderedJson& value) {
+  if (value.is_object() && value.size() == 1) return option_text(value.begin().value());
+  if (!value.is_string()) return "all";
+  const std::string text = value.get<std::string>();
+  const size_t colon = text.find(':');
+  return colon == std::string::npos ? "1" : text.substr(colon + 1);
+}
+
 // Finds the containers in documents, whatever the kind of workload.
 class ManifestReader {
  public:
@@ -68,6 +77,36 @@ class ManifestReader {
         read(item, around);
       }
     }
+  }
+
+  // A task of SkyPilot: its resources, its variables, and the commands of its text `run`. false:
+  // the document has no such text.
+  bool read_task(const OrderedJson& task) {
+    const OrderedJson* run = member_of(task, "run");
+    if (run == nullptr || !run->is_string()) return false;
+    Surroundings around;
+    if (const OrderedJson* nodes = member_of(task, "num_nodes")) {
+      around.replicas = replicas_in(option_text(*nodes));
+    }
+    const OrderedJson* resources = member_of(task, "resources");
+    const OrderedJson* gpus =
+        resources == nullptr ? nullptr : member_of(*resources, "accelerators");
+    const bool is_tpu =
+        gpus != nullptr && lower_ascii(to_text(*gpus)).find("tpu") != std::string::npos;
+    if (gpus != nullptr) (is_tpu ? around.tpus : around.gpus) = accelerator_count(*gpus);
+    std::map<std::string, std::string> variables;
+    for (const char* key : {"envs", "secrets"}) {
+      const OrderedJson* settings = member_of(task, key);
+      if (settings == nullptr || !settings->is_object()) continue;
+      for (const auto& [name, value] : settings->items()) {
+        if (!value.is_null()) variables[name] = option_text(value);
+      }
+    }
+    for (ShellCommand& command : shell_commands(run->get<std::string>(), variables)) {
+      std::optional<Launch> launch = launch_of(command);
+      if (launch) add(std::move(command), std::move(*launch), around);
+    }
+    return true;
   }
 
   void take_words(std::vector<std::string> words, const Surroundings& around) {
@@ -209,6 +248,14 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
   }
 }
 
+// Whether a pasted text is a task of SkyPilot.
+bool is_task(std::string_view text) {
+  const auto has_line = [&](std::string_view key) {
+    return text.starts_with(key) || text.find(cat("\n", key)) != text.npos;
+  };
+  return has_line("run:") && has_line("resources:");
+}
+
 bool starts_job(std::span<const std::string> words) {
   return !words.empty() && words[0] == "gcloud" &&
          (is_one_of(words, "ai") || is_one_of(words, "ai-platform"));
@@ -254,7 +301,11 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   if (is_manifest && options.read_file) {
     const std::optional<std::string> text = options.read_file(line[0]);
     if (!text) throw Error(Code::kNotFound, "no such file", line[0], "name a manifest");
-    for (const OrderedJson& document : parse_yaml(*text)) reader.read(document, {});
+    for (const OrderedJson& document : parse_yaml(*text)) {
+      if (!reader.read_task(document)) reader.read(document, {});
+    }
+  } else if (is_text && is_task(words[0])) {
+    for (const OrderedJson& document : parse_yaml(words[0])) reader.read_task(document);
   } else if (!starts_job(line)) {
     return {};
   } else if (is_one_of(line, "ai")) {

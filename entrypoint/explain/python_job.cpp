@@ -4,19 +4,22 @@
 #include <array>
 #include <set>
 
+#include "entrypoint/explain/fit_call.h"
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/named_inputs.h"
+#include "entrypoint/explain/other_programs.h"
+#include "entrypoint/explain/program_code.h"
+#include "entrypoint/explain/program_metrics.h"
+#include "entrypoint/explain/program_rows.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/sentence_losses.h"
+#include "entrypoint/explain/sentence_modules.h"
+#include "entrypoint/explain/token_tags.h"
+#include "entrypoint/flags/foreign/foreign_flag.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-// Arguments of fit() that change no update.
-constexpr std::string_view kHarmless[] = {
-    "train_objectives", "show_progress_bar",     "callback",
-    "checkpoint_path",  "checkpoint_save_steps", "checkpoint_save_total_limit"};
 
 constexpr std::string_view kOrganization = "sentence-transformers/";
 // Encoders of transformers whose names have no organization.
@@ -70,66 +73,6 @@ bool is_plain(const std::string& model) {
          });
 }
 
-// Whether the argument has the default of fit(), which is berth's, too.
-bool is_default(std::string_view name, const PythonValue& value) {
-  const std::string& text = value.text;
-  if (name == "scheduler") return lower_ascii(text) == "warmuplinear";
-  if (name == "max_grad_norm") return text == "1" || text == "1.0";
-  return (name == "steps_per_epoch" || name == "evaluator") && text == "None";
-}
-
-void take_argument(const PythonCall& fit, const std::string& name, const PythonValue& value,
-                   Launch& launch) {
-  const std::string text = joined(value);
-  const auto take = [&](std::string_view flag, std::string_view own) {
-    if (value.is_known()) return launch.add_flag(flag, text);
-    launch.refuse(name, cat("is computed in the program; add --", own, " to the line"));
-  };
-  if (name == "epochs") return take("num_train_epochs", "epochs N");
-  if (name == "warmup_steps") return take("warmup_steps", "warmup-steps N");
-  if (name == "evaluation_steps") return take("eval_steps", "eval-steps N");
-  if (name == "weight_decay") return take("weight_decay", "weight-decay X");
-  if (name == "use_amp") return take("fp16", "precision NAME");
-  if (name == "output_path") {
-    return launch.add_flag("output_dir", value.is_known() ? text : "model");
-  }
-  if (is_one_of(kHarmless, name) || is_default(name, value)) return;
-  if (name == "save_best_model") return;  // of the models that an evaluator finds
-  const std::string line = cat(" (line ", fit.line, ")");
-  if (name == "optimizer_params") {
-    return launch.refuse(name + line, "is not read; add --learning-rate X to the line");
-  }
-  if (name == "evaluator") {
-    return launch.refuse(name + line,
-                         "scores rows of its own; add --eval-data-file FILE to the line");
-  }
-  if (name == "scheduler") {
-    return launch.refuse(name + line, "is another one; add --lr-scheduler-type NAME");
-  }
-  if (name == "steps_per_epoch") {
-    return launch.refuse(name + line, "ends an epoch early; add --max-steps N to the line");
-  }
-  if (name == "max_grad_norm") return take("max_grad_norm", "max-grad-norm X");
-  launch.refuse(name + line, "is an argument of fit() that berth does not know");
-}
-
-// Adds the flags of `fit`, a call of model.fit(train_objectives=[...]) of sentence-transformers
-// before version 3. Arguments that berth does not read are remarks, and refused.
-void read_fit(const PythonProgram& program, const PythonCall& fit, Launch& launch) {
-  for (const auto& [name, value] : fit.keywords) take_argument(fit, name, value, launch);
-  if (fit.find("output_path") == nullptr) launch.add_flag("output_dir", "model");
-  if (fit.find("warmup_steps") == nullptr) launch.add_flag("warmup_steps", "10000");
-  if (fit.find("evaluator") == nullptr) launch.add_flag("do_train", "true");  // on all rows
-  const auto loader = std::ranges::find_if(
-      program.calls, [](const PythonCall& call) { return last_name(call.name) == "DataLoader"; });
-  const PythonValue* batch = loader == program.calls.end() ? nullptr : loader->find("batch_size");
-  if (batch == nullptr || batch->kind != PythonValue::Kind::kWord) {
-    launch.refuse("batch_size", "is computed in the program; add --batch-size N to the line");
-  } else {
-    launch.add_flag("train_batch_size", batch->text);
-  }
-}
-
 // The name of the model that SentenceTransformer(name) loads: the library puts its organization in
 // front of a name without one, unless transformers has a model of this name.
 std::string sentence_model(const std::string& name) {
@@ -149,171 +92,6 @@ void take_sentence_length(const std::string& model, Launch& launch) {
   launch.refuse("the length of texts",
                 "is max_seq_length in the files of a model of sentence-transformers, else its "
                 "tokenizer's length; add --max-seq-length N to the line");
-}
-
-struct OwnCall {
-  std::string_view name, text;
-  bool is_method = true;
-};
-
-// Calls that change the rows, the loss or the optimizer in ways that only the program knows.
-constexpr OwnCall kOwnCode[] = {
-    {"select", "takes a part of the rows; write them into a file and name it"},
-    {"filter", "leaves rows out; write the others into a file and name it"},
-    {"train_test_split",
-     "divides the rows by chance; --validation-split divides them in berth, "
-     "but not into the same halves"},
-    {"shard", "takes a part of the rows; write them into a file and name it"},
-    {"take", "takes a part of the rows; write them into a file and name it"},
-    {"skip", "takes a part of the rows; write them into a file and name it"},
-    {"align_labels_with_mapping",
-     "gives the labels other numbers; --label-names names the labels in their order"},
-    {"concatenate_datasets", "joins data sets; write the rows into a file and name it", false},
-    {"interleave_datasets", "joins data sets; write the rows into a file and name it", false},
-    {"sample_dataset", "takes a part of the rows; write them into a file and name it", false},
-    {"add_tokens", "changes the vocabulary; save the tokenizer and the model, and name its folder"},
-};
-
-// Whether a function with these calls does nothing to a row but to tokenize it, and to give words
-// or answers their tokens.
-bool only_tokenizes(const std::vector<std::string>& calls) {
-  constexpr std::string_view kHelpers[] = {
-      "append", "copy",     "dict",  "enumerate",    "extend", "get",    "index",
-      "int",    "items",    "keys",  "len",          "list",   "max",    "min",
-      "pop",    "print",    "range", "sequence_ids", "set",    "tolist", "tuple",
-      "values", "word_ids", "zip",   "lstrip",       "strip",  "sum",    "chain"};
-  if (calls.size() >= kMostInner) return false;
-  const auto is_tokenizer = [](std::string_view name) {
-    const std::string last = lower_ascii(last_name(name));
-    return last.find("token") != last.npos || last == "encode_plus" || last == "batch_encode_plus";
-  };
-  return std::ranges::any_of(calls, is_tokenizer) &&
-         std::ranges::all_of(calls, [&](const std::string& name) {
-           return is_tokenizer(name) || is_one_of(kHelpers, last_name(name));
-         });
-}
-
-// Refuses a call of dataset.map() whose function changes texts or labels, or is not in the program.
-void check_map(const PythonProgram& program, const PythonCall& call, Launch& launch) {
-  const PythonValue* function = call.find("function");
-  if (!call.positional.empty()) function = &call.positional[0];
-  const std::string name = function == nullptr ? std::string() : function->name;
-  const auto body = program.bodies.find(name);
-  // Functions that cut joined texts into blocks; see PythonJob::read_length().
-  if (name.find("group") != name.npos || name.find("chunk") != name.npos) return;
-  const bool is_plain = call.has_lambda
-                            ? only_tokenizes(call.inner)
-                            : body != program.bodies.end() && only_tokenizes(body->second);
-  if (is_plain) return;
-  launch.refuse(
-      cat("map (line ", call.line, ")"),
-      "does more than to tokenize the rows, or is not in the program; write its rows into "
-      "a file, and name the file with --train-data-file");
-}
-
-void refuse_frozen(Launch& launch) {
-  launch.refuse("requires_grad",
-                "is off for some parameters; add --freeze-encoder-layers N or "
-                "--freeze-embeddings to the line, which keep layers as they are");
-}
-
-// As in the notebooks of transformers that find entities.
-void refuse_all_tokens(const PythonProgram& program, Launch& launch) {
-  constexpr std::string_view kSwitch = "label_all_tokens";
-  const auto is_on = [](const PythonValue* value) {
-    return value != nullptr && value->text == "True";
-  };
-  const bool is_default = std::ranges::any_of(
-      program.calls, [&](const PythonCall& call) { return is_on(call.find(kSwitch)); });
-  if (!is_default && !is_on(program.assigned(kSwitch))) return;
-  launch.refuse(kSwitch,
-                "is on, so that all tokens of a word count; in berth the first one carries its "
-                "tag. Turn it off, or accept other scores");
-}
-
-void take_patience(const PythonCall& call, Launch& launch) {
-  const PythonValue* value = call.find("early_stopping_patience");
-  if (!call.positional.empty()) value = &call.positional[0];
-  launch.add_flag("early_stopping_patience", value == nullptr ? "1" : value->text);
-}
-
-void take_adapters(const PythonCall& call, Launch& launch) {
-  const auto take = [&](std::string_view keyword, std::string_view flag, std::string_view none) {
-    const PythonValue* value = call.find(keyword);
-    if (value == nullptr) {
-      if (!none.empty()) launch.add_flag(flag, none);
-    } else if (value->is_known()) {
-      launch.add_flag(flag, joined(*value));
-    } else {
-      launch.refuse(keyword, cat("is computed in the program; add --", flag));
-    }
-  };
-  take("r", "lora-rank", "8");
-  take("lora_alpha", "lora-alpha", "8");
-  take("lora_dropout", "lora-dropout", "");
-  take("target_modules", "lora-target-modules", "");
-}
-
-void take_masks(const PythonCall& call, Launch& launch) {
-  const PythonValue* masks = call.find("mlm");
-  if (masks != nullptr && masks->text == "False") {
-    launch.refuse("mlm", "is off, so that the program trains a decoder, and berth trains encoders");
-  }
-  if (const PythonValue* share = call.find("mlm_probability")) {
-    if (share->is_known()) launch.add_flag("mlm_probability", share->text);
-  }
-}
-
-// Adds the flags of callbacks, adapters and masks that a program makes. Code of its own that
-// changes the rows, the loss or the parameters that train is refused.
-void read_own_code(const PythonProgram& program, bool is_similarity, Launch& launch) {
-  for (const auto& [name, base] : program.classes) {
-    if (base.ends_with("Trainer")) {
-      launch.refuse(name, "is a Trainer of the program's own, whose loss berth does not know");
-    }
-  }
-  refuse_all_tokens(program, launch);
-  for (const PythonCall& call : program.calls) {
-    const std::string_view name = last_name(call.name);
-    if (name.starts_with(kDefinition)) continue;
-    for (const OwnCall& row : kOwnCode) {
-      if (name == row.name && (!row.is_method || call.name.find('.') != std::string::npos)) {
-        launch.refuse(cat(name, " (line ", call.line, ")"), row.text);
-      }
-    }
-    if (name == "map" && call.name.find('.') != std::string::npos) {
-      check_map(program, call, launch);
-    }
-    if (call.find("optimizers") != nullptr) {
-      launch.refuse("optimizers",
-                    "are made in the program; --optimizer, --learning-rate and "
-                    "--lr-scheduler-type say what they are");
-    }
-    const bool is_other =
-        name.ends_with("Trainer") && name != "Trainer" && name != "SentenceTransformerTrainer";
-    const bool is_own =
-        std::ranges::any_of(program.classes, [&](const auto& row) { return row.first == name; });
-    if (is_other && !is_own) {
-      launch.refuse(cat(name, " (line ", call.line, ")"),
-                    "is no Trainer of transformers, and berth does not know its loss or method");
-    }
-    if (call.find("compute_loss_func") != nullptr) {
-      launch.refuse("compute_loss_func", "is a loss of the program's own");
-    }
-    if (is_similarity && name.ends_with("Trainer") && call.find("evaluator") != nullptr) {
-      launch.remark("evaluator", "has metrics of its own; berth reports the task's metrics");
-    }
-    const bool is_frozen =
-        name == "requires_grad_" && !call.positional.empty() && call.positional[0].text == "False";
-    if (is_frozen) refuse_frozen(launch);
-    if (name == "EarlyStoppingCallback") take_patience(call, launch);
-    if (name == "LoraConfig") take_adapters(call, launch);
-    if (name.starts_with("DataCollatorForLanguageModeling")) take_masks(call, launch);
-    if (name == "DataCollatorForWholeWordMask") launch.add_flag("whole_word_masking", "true");
-  }
-  for (const auto& [name, value] : program.assignments) {
-    if (name.ends_with(".requires_grad") && value.text != "True") refuse_frozen(launch);
-  }
 }
 
 struct NamedText {
@@ -371,8 +149,8 @@ constexpr std::array<std::string_view, 12> kSeveral = {
 
 class PythonJob {
  public:
-  PythonJob(const PythonProgram& program, std::string model)
-      : program_(program), splits_(program.subscripts), model_(std::move(model)) {}
+  PythonJob(const PythonProgram& program, const std::string& model)
+      : program_(program), splits_(program.subscripts), model_(model), source_model_(model) {}
 
   std::optional<Launch> find() {
     const PythonCall* estimator = find_last("HuggingFace");
@@ -385,14 +163,23 @@ class PythonJob {
     const PythonCall* fit = find_fit();
     is_similarity_ = sentences != nullptr || fit != nullptr;
     if (sentences != nullptr) arguments_ = sentences;
-    if (arguments_ == nullptr && fit == nullptr) return std::nullopt;
+    if (arguments_ == nullptr && fit == nullptr) {
+      name_other_library(program_, launch_);
+      if (launch_.remarks.empty()) return std::nullopt;
+      return std::move(launch_);
+    }
     launch_.script = fit != nullptr && arguments_ == nullptr ? "fit" : "Trainer";
     read_model();
     read_data();
     read_length();
     if (arguments_ != nullptr) read_arguments();
     if (arguments_ == nullptr) read_fit(program_, *fit, launch_);
+    const std::string source = source_model_;
+    read_rows({program_, task_, source, is_similarity_}, launch_);
+    if (task_ == "token_classification") check_token_tags(program_, launch_);
+    if (!is_similarity_) check_metrics(program_, task_, launch_);
     read_own_code(program_, is_similarity_, launch_);
+    check_later_settings();
     if (!is_similarity_) return std::move(launch_);
     launch_.add_flag("task", "similarity");
     read_sentence_losses(program_, launch_);
@@ -480,8 +267,12 @@ class PythonJob {
 
   void take_argument(const std::string& name, const PythonValue& value) {
     if (name == "do_train" || name == "do_eval" || name == "do_predict") return;
-    if (name == "batch_sampler") {
-      return launch_.remark(name, "keeps equal texts out of a batch there, and berth does not");
+    if (name == "batch_sampler") return check_sampler(value);
+    const ForeignFlag* foreign = find_foreign_flag(name);
+    if (!value.is_known() && foreign != nullptr && foreign->fate == Fate::kIgnored) return;
+    if (name == "multi_dataset_batch_sampler") return;  // there is one data set
+    if (value.kind == PythonValue::Kind::kMapping && foreign != nullptr) {
+      return take_mapping(name, value, foreign->fate == Fate::kIgnored);
     }
     const bool has_items = std::ranges::all_of(value.items, &PythonValue::is_known);
     if (!value.is_known() || !has_items || value.kind == PythonValue::Kind::kMapping) {
@@ -492,25 +283,139 @@ class PythonJob {
     launch_.add_flag(name, joined(value));
   }
 
+  // Options in braces: of schedules, of accelerate.
+  void take_mapping(const std::string& name, const PythonValue& value, bool is_ignored) {
+    for (size_t i = 0; i < value.items.size(); ++i) {
+      if (value.keys[i] == "split_batches" && value.items[i].text != "False") {
+        launch_.refuse("split_batches",
+                       "makes the batch of a device the batch of all devices; divide "
+                       "per_device_train_batch_size by their number, and leave it out");
+      }
+    }
+    if (!is_ignored) launch_.add_flag(name, "{...}");
+  }
+
+  void check_sampler(const PythonValue& value) {
+    const std::string_view name = value.is_known() ? value.text : last_name(value.name);
+    if (lower_ascii(name) == "batch_sampler") return;
+    launch_.refuse("batch_sampler",
+                   "chooses the rows of a batch, as NO_DUPLICATES does, which keeps equal texts "
+                   "apart; berth does not. Leave it out where no text stands in two rows");
+  }
+
+  // Settings of the arguments behind their call: "args.num_train_epochs = 5".
+  void check_later_settings() {
+    if (arguments_ == nullptr) return;
+    size_t at = arguments_->arguments.begin;  // behind "NAME = TrainingArguments("
+    while (at > 0 && !program_.tokens[at].is_sign('=') &&
+           program_.tokens[at].kind != PythonToken::Kind::kLineEnd) {
+      --at;
+    }
+    if (at == 0 || !program_.tokens[at].is_sign('=')) return;
+    const std::string& owner = program_.tokens[at - 1].text;
+    for (const auto& [name, value] : program_.assignments) {
+      if (!name.starts_with(owner + ".")) continue;
+      const std::string setting(last_name(name));
+      launch_.refuse(setting, cat("is set after ", owner,
+                                  " is made; add its value to the line as "
+                                  "a flag"));
+    }
+  }
+
   void read_model() {
-    for (const PythonCall& call : program_.calls) {
-      const std::string_view name = call.name;
-      if (name == "SentenceTransformer" && is_similarity_) return name_model(call);
-      if (!name.ends_with(".from_pretrained")) continue;
-      const std::string_view type = name.substr(0, name.size() - 16);
-      for (const NamedText& row : kOtherModels) {
-        if (type.ends_with(row.name)) return launch_.refuse(type, row.text);
+    if (is_similarity_) {
+      const bool has_modules = std::ranges::any_of(program_.calls, [](const PythonCall& call) {
+        return last_name(call.name) == "Transformer" || last_name(call.name) == "Pooling";
+      });
+      if (has_modules) {
+        model_ = source_model_ = read_sentence_modules(program_, launch_);
+        return;
       }
-      for (const NamedText& row : kTasks) {
-        if (!type.ends_with(row.name) || type.starts_with("TF")) continue;
-        add_task(call, row.text);
-        check_keywords(call);
-        return name_model(call);
-      }
+    }
+    if (const PythonCall* model = find_model()) return read_model_call(*model);
+    if (find_last("DataCollatorForTokenClassification") != nullptr) {
+      task_ = "token_classification";
+      launch_.add_flag("task", task_);
     }
     launch_.refuse("the model",
                    "is not named in the program as berth reads it; add --model NAME and "
                    "--task TASK to the line");
+  }
+
+  // Whether a call makes a model as a training takes it.
+  bool makes_model(const PythonCall& call) const {
+    if (call.name.starts_with(kDefinition)) return false;
+    if (is_similarity_) return call.name == "SentenceTransformer";
+    std::string_view type = call.name;
+    const bool is_loaded = type.ends_with(".from_pretrained");
+    if (is_loaded) type.remove_suffix(16);
+    const auto is_of = [&](const NamedText& row) { return type.ends_with(row.name); };
+    if (is_loaded && std::ranges::any_of(kOtherModels, is_of)) return true;
+    if (is_loaded) return std::ranges::any_of(kTasks, is_of) && !type.starts_with("TF");
+    return is_scratch_model(call);
+  }
+
+  // The last model that is made before the Trainer: earlier ones show what others have trained.
+  const PythonCall* find_model() const {
+    size_t end = program_.tokens.size();
+    for (const PythonCall& call : program_.calls) {
+      if (last_name(call.name).ends_with("Trainer")) end = call.arguments.begin;
+    }
+    const PythonCall *first = nullptr, *last = nullptr;
+    for (const PythonCall& call : program_.calls) {
+      if (!makes_model(call)) continue;
+      if (first == nullptr) first = &call;
+      if (call.arguments.begin < end) last = &call;
+    }
+    return last == nullptr || is_similarity_ ? first : last;
+  }
+
+  void read_model_call(const PythonCall& call) {
+    if (is_similarity_) {
+      check_sentence_model(call, launch_);
+      return name_model(call);
+    }
+    if (note_scratch_model(call)) return;
+    std::string_view type = call.name;
+    type.remove_suffix(16);  // ".from_pretrained"
+    for (const NamedText& row : kOtherModels) {
+      if (type.ends_with(row.name)) return launch_.refuse(type, row.text);
+    }
+    for (const NamedText& row : kTasks) {
+      if (!type.ends_with(row.name)) continue;
+      add_task(call, row.text);
+      check_keywords(call);
+      return name_model(call);
+    }
+  }
+
+  // The row of kTasks for a model with random parameters; nullptr: the call makes no such model.
+  static const NamedText* scratch_task(const PythonCall& call) {
+    std::string_view type = call.name;
+    const bool is_from_config = type.ends_with(".from_config");
+    if (is_from_config) type.remove_suffix(12);
+    type = last_name(type);
+    const auto* const row = std::ranges::find_if(
+        kTasks, [&](const NamedText& task) { return type.ends_with(task.name); });
+    const bool is_made = is_from_config || call.name == type;
+    const bool is_other = type.starts_with("DataCollator") || call.name.starts_with(kDefinition);
+    const bool has_config = !call.positional.empty() || call.find("config") != nullptr;
+    return row == std::end(kTasks) || !is_made || is_other || !has_config ? nullptr : row;
+  }
+
+  static bool is_scratch_model(const PythonCall& call) { return scratch_task(call) != nullptr; }
+
+  // BertForMaskedLM(config) or AutoModelForMaskedLM.from_config(config), with random parameters.
+  bool note_scratch_model(const PythonCall& call) {
+    const NamedText* row = scratch_task(call);
+    if (row == nullptr) return false;
+    add_task(call, row->text);
+    launch_.refuse("the parameters", cat("are random at the beginning (line ", call.line,
+                                         "); add --init random to the line"));
+    launch_.refuse("the model",
+                   "is made from a configuration; save it with the tokenizer, and add --model DIR "
+                   "with their folder to the line");
+    return true;
   }
 
   void check_keywords(const PythonCall& model) {
@@ -547,6 +452,7 @@ class PythonJob {
       return launch_.refuse("the model", cat("is computed in the program (line ", call.line,
                                              "); add --model NAME to the line"));
     }
+    source_model_ = model->text;
     model_ = is_similarity_ ? sentence_model(model->text) : model->text;
     launch_.add_flag("model_name_or_path", model_);
   }
@@ -568,6 +474,8 @@ class PythonJob {
       check_rows(call);
     }
     if (load == nullptr) {
+      const PythonCall* lines = find_last("LineByLineTextDataset");
+      if (lines != nullptr) return name_lines(*lines);
       if (const PythonCall* saved = find_last("load_from_disk")) return name_saved(*saved);
     }
     if (load == nullptr || load->positional.empty() ||
@@ -591,6 +499,13 @@ class PythonJob {
                      "has several configurations, and the program names none; give "
                      "--train-data-file hf://datasets/ORGANIZATION/NAME/CONFIGURATION");
     }
+    const bool trains_on_train = std::ranges::any_of(
+        splits_, [](const std::string& text) { return text.find("train") != std::string::npos; });
+    if (!trains_on_train) {
+      launch_.refuse("the rows to train on",
+                     "are not the split train, or the program does not say so; name them with "
+                     "--train-data-file");
+    }
     if (!evaluates()) return;
     check_split(find_hub_data_set(name, "").splits);
     const bool names_other = std::ranges::any_of(splits_, [](const std::string& text) {
@@ -602,6 +517,16 @@ class PythonJob {
                      "belong to the split train, or are computed in the program; name them with "
                      "--eval-data-file");
     }
+  }
+
+  // The lines of a file, each a text, as early versions of transformers read them.
+  void name_lines(const PythonCall& call) {
+    const PythonValue* file = call.find("file_path");
+    if (file != nullptr && file->kind == PythonValue::Kind::kText) {
+      return launch_.add_flag("train_file", file->text);
+    }
+    launch_.refuse("file_path", cat("is computed in the program (line ", call.line,
+                                    "); add --train-data-file FILE to the line"));
   }
 
   // A folder that save_to_disk() wrote, which berth reads.
@@ -631,11 +556,13 @@ class PythonJob {
         "features",          "save_infos"};
     for (const auto& [keyword, value] : load.keywords) {
       if (keyword == "split") {
-        const bool is_part = value.text.find_first_of("[+") != std::string::npos;
-        if (!value.is_known() || is_part) {
+        const std::string splits = joined(value);
+        const bool is_part = splits.find_first_of("[+") != std::string::npos;
+        const bool has_items = std::ranges::all_of(value.items, &PythonValue::is_known);
+        if (!value.is_known() || !has_items || is_part) {
           launch_.refuse("split", "takes a part of the rows; write them into a file and name it");
         }
-        splits_.insert(value.text);
+        for (std::string& split : parted(splits, ",")) splits_.insert(std::move(split));
       } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
         launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
       } else if (!is_one_of(kHarmlessForRows, keyword)) {
@@ -702,11 +629,45 @@ class PythonJob {
     }
   }
 
+  // The length that a call of a tokenizer cuts at, or that a tokenizer is made with. A call of
+  // higher `rank` cuts what one of a lower rank has left.
+  static const PythonValue* tokenized_length(const PythonCall& call, size_t& rank) {
+    const std::string_view name = call.name;
+    if (name.starts_with(kDefinition)) return nullptr;
+    const std::string last = lower_ascii(last_name(name));
+    const bool makes_tokenizer = name.ends_with("Tokenizer.from_pretrained") ||
+                                 name.ends_with("TokenizerFast.from_pretrained");
+    if (makes_tokenizer) {
+      rank = 1;
+      const PythonValue* length = call.find("model_max_length");
+      return length != nullptr ? length : call.find("max_len");
+    }
+    rank = 2;
+    if (last == "transformer") return call.find("max_seq_length");
+    if (last.ends_with("tokenizer") || last.ends_with("encode_plus")) {
+      return call.find("max_length");
+    }
+    rank = 3;
+    return last == "linebylinetextdataset" ? call.find("block_size") : nullptr;
+  }
+
   void read_length() {
     const PythonValue* length = program_.assigned("model.max_seq_length");
+    std::set<std::string> lengths;
+    size_t rank = 0;
     for (const PythonCall& call : program_.calls) {
-      if (call.name != "tokenizer" && !call.name.ends_with(".tokenizer")) continue;
-      if (call.find("max_length") != nullptr) length = call.find("max_length");
+      size_t found_rank = 0;
+      const PythonValue* found = tokenized_length(call, found_rank);
+      if (found == nullptr || found_rank < rank) continue;
+      if (found_rank > rank) lengths.clear();
+      rank = found_rank;
+      length = found;
+      lengths.insert(found->text);
+    }
+    if (lengths.size() > 1) {
+      return launch_.refuse("the length of texts",
+                            "differs between calls in the program; add --max-seq-length N to the "
+                            "line");
     }
     const bool joins = std::ranges::any_of(program_.functions, [](const std::string& name) {
       return name.find("group") != name.npos || name.find("chunk") != name.npos;
@@ -741,6 +702,7 @@ class PythonJob {
   const PythonCall* arguments_ = nullptr;
   bool is_similarity_ = false;
   std::string model_, task_;
+  std::string source_model_;  // as the program names it
   Launch launch_;
 };
 

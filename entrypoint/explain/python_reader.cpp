@@ -13,13 +13,6 @@ namespace {
 
 constexpr size_t kMostProgramBytes = size_t{1} << 20, kDeepestBracket = 64;
 
-struct PythonToken {
-  enum class Kind { kName, kNumber, kText, kUnknownText, kSign, kLineEnd, kEnd };
-  Kind kind = Kind::kEnd;
-  std::string text{};
-  size_t line = 0, column = 0;
-};
-
 bool begins_name(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
 }
@@ -145,6 +138,8 @@ class PythonParser {
 
   PythonProgram read() {
     while (peek().kind != Kind::kEnd) read_statement();
+    while (!open_.empty()) close_function();
+    program_.tokens = std::move(tokens_);
     return std::move(program_);
   }
 
@@ -163,34 +158,48 @@ class PythonParser {
 
   void read_statement() {
     if (peek().kind != Kind::kLineEnd) {
-      while (!open_.empty() && peek().column <= open_.back().column) open_.pop_back();
+      while (!open_.empty() && peek().column <= open_.back().column) close_function();
     }
-    if (peek().kind == Kind::kName && peek().text == "class" && peek(1).kind == Kind::kName) {
-      program_.classes.emplace_back(peek(1).text, "");
-      if (is_sign('(', 2) && peek(3).kind == Kind::kName) {
-        program_.classes.back().second = peek(3).text;
-      }
-    }
-    if (peek().kind == Kind::kName && peek().text == "def" && peek(1).kind == Kind::kName) {
-      const std::string function = peek(1).text;
-      const size_t line = peek().line, column = peek().column;
-      program_.functions.insert(function);
-      advance();
-      advance();
-      if (is_sign('(')) read_call(cat(kDefinition, function), line);
-      open_.push_back({function, column});
-      program_.bodies[function];
-    }
+    if (peek().is_name("class") && peek(1).kind == Kind::kName) note_class();
+    if (peek().is_name("def") && peek(1).kind == Kind::kName) open_function();
     std::string name;
     size_t ahead = 0;
     if (peek().kind == Kind::kName) name = dotted_name(ahead);
     const bool is_assignment = !name.empty() && is_sign('=', ahead) && !is_sign('=', ahead + 1);
+    const bool changes = !name.empty() && is_sign('=', ahead + 1) &&
+                         (is_sign('+', ahead) || is_sign('-', ahead) || is_sign('*', ahead) ||
+                          is_sign('/', ahead) || is_sign('%', ahead));
+    if (changes) assign(name, PythonValue());
     if (is_assignment) {
       for (size_t i = 0; i <= ahead; ++i) advance();
       assign(name, read_value());
     }
     while (peek().kind != Kind::kLineEnd && peek().kind != Kind::kEnd) skip_one();
     advance();
+  }
+
+  void note_class() {
+    std::string base;
+    for (size_t i = 2; is_sign('(', 2) && peek(i).kind != Kind::kLineEnd && !is_sign(')', i); ++i) {
+      if (peek(i).kind == Kind::kName && !is_sign('=', i + 1)) base = peek(i).text;
+    }
+    program_.classes.emplace_back(peek(1).text, base);
+  }
+
+  void open_function() {
+    const std::string function = peek(1).text;
+    const size_t line = peek().line, column = peek().column, begin = at_;
+    program_.functions.insert(function);
+    advance();
+    advance();
+    if (is_sign('(')) read_call(cat(kDefinition, function), line);
+    open_.push_back({function, column, begin});
+    program_.bodies[function];
+  }
+
+  void close_function() {
+    program_.spans[open_.back().name] = {open_.back().begin, at_};
+    open_.pop_back();
   }
 
   void assign(const std::string& name, PythonValue value) {
@@ -279,6 +288,7 @@ class PythonParser {
   void read_call(const std::string& name, size_t line) {
     advance();  // "("
     PythonCall call{.name = name, .line = line};
+    call.arguments.begin = at_;
     const size_t first_inner = program_.calls.size();
     while (!is_sign(')') && peek().kind != Kind::kEnd && peek().kind != Kind::kLineEnd) {
       const bool is_annotated = peek().kind == Kind::kName && is_sign(':', 1);  // of a function
@@ -289,8 +299,10 @@ class PythonParser {
         if (is_annotated) skip_annotation();
         if (is_sign('=')) {
           advance();
-          call.has_lambda = call.has_lambda || is_lambda();
+          const bool has_lambda = is_lambda();
+          call.has_lambda = call.has_lambda || has_lambda;
           call.keywords.emplace_back(keyword, read_value());
+          if (has_lambda) call.keywords.back().second.name = "lambda";
         }
       } else {
         call.has_lambda = call.has_lambda || is_lambda();
@@ -298,6 +310,7 @@ class PythonParser {
       }
       if (!is_sign(')') && peek().kind != Kind::kEnd) advance();  // ","
     }
+    call.arguments.end = at_;
     if (is_sign(')')) advance();
     for (size_t i = first_inner; i < program_.calls.size(); ++i) {
       if (call.inner.size() < kMostInner) call.inner.push_back(program_.calls[i].name);
@@ -329,6 +342,9 @@ class PythonParser {
     if (token.kind == Kind::kText) {
       value.kind = PythonValue::Kind::kText;
       for (; peek().kind == Kind::kText; advance()) value.text += peek().text;
+    } else if (token.kind == Kind::kUnknownText) {
+      value = formatted(token.text);
+      advance();
     } else if (token.kind == Kind::kNumber) {
       value = {.kind = PythonValue::Kind::kWord, .text = token.text};
       advance();
@@ -349,12 +365,31 @@ class PythonParser {
       if (!is_sign('(', ahead)) {
         for (size_t i = 0; i < ahead; ++i) advance();
         value = value_of(name);
-        if (!value.is_known()) value.name = name;
+        if (!value.is_known() && value.name.empty()) value.name = name;
         return value;
       }
       skip_one();
     } else if (!ends_value()) {
       skip_one();
+    }
+    return value;
+  }
+
+  // The text of an f-string, whose names in braces have known values.
+  PythonValue formatted(const std::string& text) {
+    PythonValue value{.kind = PythonValue::Kind::kText};
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] != '{') {
+        value.text += text[at];
+        continue;
+      }
+      const size_t end = text.find('}', at);
+      const PythonValue part = value_of(text.substr(at + 1, end - at - 1));
+      const bool is_one =
+          part.kind == PythonValue::Kind::kText || part.kind == PythonValue::Kind::kWord;
+      if (end == std::string::npos || !is_one) return {};
+      value.text += part.text;
+      at = end;
     }
     return value;
   }
@@ -385,7 +420,7 @@ class PythonParser {
 
   struct OpenFunction {
     std::string name;
-    size_t column = 0;
+    size_t column = 0, begin = 0;
   };
 
   std::vector<OpenFunction> open_;  // the functions whose bodies the statement belongs to
@@ -418,36 +453,83 @@ PythonProgram read_python(std::string_view text) {
   return PythonParser(PythonScanner(text).scan()).read();
 }
 
-std::string notebook_program(std::string_view json) {
+namespace {
+
+// The texts of a notebook's code cells. Throws kUsage where the text is no notebook.
+std::vector<std::string> code_cells(std::string_view json) {
   const Json notebook = parse_json(json);
-  const auto refuse = [] {
+  const bool has_cells = notebook.is_object() && notebook.contains("cells");
+  if (!has_cells || !notebook.at("cells").is_array()) {
     throw Error(Code::kUsage, "the file is not a Jupyter notebook", "", "save it again");
-  };
-  if (!notebook.is_object() || !notebook.contains("cells")) refuse();
-  const Json& cells = notebook.at("cells");
-  if (!cells.is_array()) refuse();
-  std::string program;
-  const auto add = [&](const std::string& lines) {
-    for (size_t begin = 0; begin < lines.size();) {
-      const size_t end = std::min(lines.find('\n', begin), lines.size());
-      const std::string line = lines.substr(begin, end - begin);
-      if (!line.starts_with('%') && !line.starts_with('!')) program += line + "\n";
-      begin = end + 1;
-    }
-  };
-  for (const Json& cell : cells) {
+  }
+  std::vector<std::string> texts;
+  for (const Json& cell : notebook.at("cells")) {
     if (!cell.is_object() || cell.value("cell_type", Json()) != "code") continue;
     const Json source = cell.value("source", Json());
-    if (source.is_string()) add(source.get<std::string>());
-    std::string joined;
+    std::string text;
+    if (source.is_string()) text = source.get<std::string>();
     if (source.is_array()) {
       for (const Json& line : source) {
-        if (line.is_string()) joined += line.get<std::string>();
+        if (line.is_string()) text += line.get<std::string>();
       }
     }
-    add(joined);
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+// Calls `visit(line)` for each line of the text.
+template <typename Visit>
+void for_each_line(const std::string& text, Visit visit) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    visit(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+// {name} as ${name}, as IPython puts the value of a Python name into a command.
+std::string with_variables(const std::string& line) {
+  std::string text;
+  for (size_t at = 0; at < line.size(); ++at) {
+    const size_t end = line.find('}', at);
+    const bool is_name = line[at] == '{' && end != std::string::npos && end > at + 1 &&
+                         (at == 0 || line[at - 1] != '$') &&
+                         std::all_of(line.begin() + static_cast<ptrdiff_t>(at) + 1,
+                                     line.begin() + static_cast<ptrdiff_t>(end),
+                                     [](char c) { return begins_name(c) || is_digit(c); });
+    if (is_name) text += '$';
+    text += line[at];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string notebook_program(std::string_view json) {
+  std::string program;
+  for (const std::string& cell : code_cells(json)) {
+    for_each_line(cell, [&](const std::string& line) {
+      if (!line.starts_with('%') && !line.starts_with('!')) program += line + "\n";
+    });
   }
   return program;
+}
+
+std::string notebook_commands(std::string_view json) {
+  std::string commands;
+  for (const std::string& cell : code_cells(json)) {
+    const bool is_shell =
+        cell.starts_with("%%bash") || cell.starts_with("%%sh") || cell.starts_with("%%shell");
+    bool goes_on = false;
+    for_each_line(cell, [&](const std::string& line) {
+      const bool is_command = is_shell || goes_on || line.starts_with('!');
+      goes_on = is_command && line.ends_with('\\');
+      if (!is_command || line.starts_with('%')) return;
+      commands += with_variables(line.substr(line.starts_with('!') ? 1 : 0)) + "\n";
+    });
+  }
+  return commands;
 }
 
 }  // namespace berth

@@ -9,6 +9,22 @@
 
 namespace berth {
 
+// A part of a Python program. Blanks, comments and ends of lines inside brackets have no token.
+struct PythonToken {
+  enum class Kind { kName, kNumber, kText, kUnknownText, kSign, kLineEnd, kEnd };
+  Kind kind = Kind::kEnd;
+  std::string text{};
+  size_t line = 0, column = 0;
+
+  bool is_name(std::string_view name) const { return kind == Kind::kName && text == name; }
+  bool is_sign(char sign) const { return kind == Kind::kSign && text[0] == sign; }
+};
+
+// A range of a program's tokens.
+struct PythonSpan {
+  size_t begin = 0, end = 0;
+};
+
 // A literal in a Python program, or the value of a name that was assigned one.
 struct PythonValue {
   enum class Kind { kText, kWord, kList, kMapping, kUnknown };  // kWord: a number, True, None
@@ -31,6 +47,7 @@ struct PythonCall {
   std::vector<std::pair<std::string, PythonValue>> keywords{};
   std::vector<std::string> inner{};  // the names of the calls inside its arguments
   bool has_lambda = false;           // an argument is a function without a name
+  PythonSpan arguments{};            // between its brackets
 
   // Its keyword argument of this name; nullptr: it has none.
   const PythonValue* find(std::string_view keyword) const;
@@ -44,10 +61,12 @@ constexpr size_t kMostInner = 100;
 
 struct PythonProgram {
   std::vector<PythonCall> calls{};
-  std::vector<std::pair<std::string, std::string>> classes{};      // with their first base
+  std::vector<PythonToken> tokens{};
+  std::vector<std::pair<std::string, std::string>> classes{};      // with their last base
   std::vector<std::pair<std::string, PythonValue>> assignments{};  // "model.max_seq_length"
   std::set<std::string> functions{}, subscripts{};                 // names; texts in brackets
   std::map<std::string, std::vector<std::string>> bodies{};        // the calls inside each function
+  std::map<std::string, PythonSpan> spans{};                       // the tokens of each function
 
   const PythonValue* assigned(std::string_view name) const;
 };
@@ -66,12 +85,17 @@ inline std::string joined(const PythonValue& value) {
 }
 
 // Reads the calls and literals of a Python program and runs nothing. A name that is assigned
-// several values, or a value that is computed, is unknown. Any bytes are read. Throws kUsage on a
-// text of more than 1 MiB, or with brackets nested deeper than 64 levels.
+// several values, or a value that is computed, is unknown. An f-string of known names is known. Any
+// bytes are read. Throws kUsage on a text of more than 1 MiB, or with brackets nested deeper than
+// 64 levels.
 PythonProgram read_python(std::string_view text);
 
 // The program in the code cells of a Jupyter notebook, without its magic commands. Throws kUsage
 // where the text is no notebook.
 std::string notebook_program(std::string_view json);
+
+// The shell commands in the code cells of a Jupyter notebook: its lines behind `!`, and cells with
+// %%bash. A Python name in braces, {name}, becomes ${name}. Throws as notebook_program().
+std::string notebook_commands(std::string_view json);
 
 }  // namespace berth

@@ -140,6 +140,7 @@ class SentenceLossReader {
 
 void read_sentence_losses(const PythonProgram& program, Launch& launch) {
   SentenceLossReader reader(launch);
+  std::string_view first;
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);
     if (!name.ends_with("Loss") || call.name.starts_with(kDefinition)) continue;
@@ -154,6 +155,11 @@ void read_sentence_losses(const PythonProgram& program, Launch& launch) {
           std::string(name),
           cat("is a loss that berth does not have: --similarity-loss is ", losses));
     }
+    if (known->name != kNested && !first.empty() && known->name != first) {
+      launch.refuse(std::string(name), cat("is a second loss besides ", first,
+                                           ", and a job of berth has one: --similarity-loss"));
+    }
+    if (known->name != kNested) first = known->name;
     reader.read(call, *known);
   }
 }

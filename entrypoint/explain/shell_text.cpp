@@ -156,6 +156,19 @@ class ShellReader {
                 "write their values out");
   }
 
+  // A variable at the end of `text` with braces, where the word goes on with a letter behind it:
+  // "$NAME"_x is ${NAME}_x.
+  std::string braced(std::string_view text) const {
+    size_t behind = at_;
+    while (behind < text_.size() && (text_[behind] == '"' || text_[behind] == '\'')) ++behind;
+    const bool goes_on = behind < text_.size() && is_name_character(text_[behind]);
+    const size_t dollar = text.rfind('$');
+    if (!goes_on || dollar == text.npos || dollar + 1 == text.size()) return std::string(text);
+    const std::string_view name = text.substr(dollar + 1);
+    if (!std::ranges::all_of(name, is_name_character)) return std::string(text);
+    return cat(text.substr(0, dollar), "${", name, "}");
+  }
+
   // Puts the value of a variable into the word. A shell cuts one without quotes at blanks, which
   // are none of a command's that the value holds: "$(date +%d %m)".
   void insert(std::string_view value, bool is_quoted) {
@@ -205,13 +218,13 @@ class ShellReader {
     if (items != arrays_.end() && word_.empty()) return insert_items(items->second);
     const size_t colon = typed.starts_with("${") ? name.find(":-") : name.npos;
     const auto set = variables_.find(name.substr(0, colon));
-    if (set != variables_.end()) return insert(set->second, is_quoted);
+    if (set != variables_.end()) return insert(braced(set->second), is_quoted);
     if (colon != name.npos) {
       const std::string word = name.substr(colon + 2);
       const bool has_quotes = word.find_first_of("'\"") != std::string::npos;
       return insert(default_word(word), is_quoted || has_quotes);
     }
-    word_ += typed;
+    word_ += braced(typed);
     in_word_ = true;
   }
 

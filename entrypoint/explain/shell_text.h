@@ -26,6 +26,7 @@ struct DeviceVariable {
 
 inline constexpr DeviceVariable kDeviceVariables[] = {
     {"CUDA_VISIBLE_DEVICES", VariableMeaning::kVisibleGpus},
+    {"NVIDIA_VISIBLE_DEVICES", VariableMeaning::kVisibleGpus},
     {"PJRT_DEVICE", VariableMeaning::kPlatform},
     {"JAX_PLATFORMS", VariableMeaning::kPlatform},
     {"JAX_PLATFORM_NAME", VariableMeaning::kPlatform},

@@ -1,0 +1,104 @@
+#include "entrypoint/explain/best_metric.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "entrypoint/explain/script_checks.h"
+#include "entrypoint/explain/shell_text.h"
+#include "entrypoint/flags/flag_table.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr const char* kBestMetric = "metric-for-best-model";
+
+struct OtherMetricName {
+  std::string_view name, own;
+};
+constexpr OtherMetricName kOtherMetricNames[] = {
+    {"pearsonr", "pearson"},      {"spearmanr", "spearman"},
+    {"exact", "exact_match"},     {"mcc", "matthews_correlation"},
+    {"macro_f1", "f1_macro"},     {"f1-macro", "f1_macro"},
+    {"micro_f1", "f1_micro"},     {"f1-micro", "f1_micro"},
+    {"acc", "accuracy"},          {"overall_accuracy", "accuracy"},
+    {"overall_f1", "entity_f1"},  {"overall_precision", "precision"},
+    {"overall_recall", "recall"},
+};
+constexpr std::array<std::string_view, 22> kOwnMetrics = {"loss",
+                                                          "accuracy",
+                                                          "f1",
+                                                          "precision",
+                                                          "recall",
+                                                          "matthews_correlation",
+                                                          "f1_macro",
+                                                          "top_5_accuracy",
+                                                          "roc_auc",
+                                                          "average_precision",
+                                                          "pearson",
+                                                          "spearman",
+                                                          "mse",
+                                                          "f1_micro",
+                                                          "entity_f1",
+                                                          "exact_match",
+                                                          "spearman_cosine",
+                                                          "pearson_cosine",
+                                                          "accuracy_at_1",
+                                                          "masked_accuracy",
+                                                          "perplexity",
+                                                          "ndcg_at_10"};
+
+bool finds_tags(const TrainingScript& script, const OwnCommand& own) {
+  const std::string task = own.value("task").value_or("");
+  return script.name.find("ner") != script.name.npos || task == "ner" ||
+         task == "token_classification" || task == "pos";
+}
+
+bool masks(const TrainingScript& script, const OwnCommand& own) {
+  const std::string task = own.value("task").value_or("");
+  return masks_texts(script.name) || task == "mlm" || task == "masked_lm";
+}
+
+std::string own_name(std::string name, const TrainingScript& script, const OwnCommand& own) {
+  if (name.starts_with("eval_")) name.erase(0, 5);
+  for (const OtherMetricName& row : kOtherMetricNames) {
+    if (name == row.name) name = row.own;
+  }
+  if (name == "f1" && finds_tags(script, own)) return "entity_f1";
+  if (name == "accuracy" && masks(script, own)) return "masked_accuracy";
+  return name;
+}
+
+}  // namespace
+
+void name_best_metric(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                      Remarks& remarks) {
+  const bool is_trainer = script.devices == ScriptDevices::kAllGpus;
+  const std::string word = own.value("load-best-model-at-end").value_or("false");
+  const bool takes_best = is_switch_word(word) && parse_switch(word);
+  if (!is_trainer || !own.trains() || !takes_best) return;
+  if (!own.has(kBestMetric)) {
+    own.set(kBestMetric, "loss");
+    remarks.note("--metric-for-best-model loss",
+                 cat("is how ", script.name, " chooses the best model without a flag"));
+    return;
+  }
+  const std::string name = own_name(*own.value(kBestMetric), script, own);
+  if (name.find('$') != std::string::npos) return;
+  if (name != *own.value(kBestMetric)) own.set(kBestMetric, name);
+  if (!is_one_of(kOwnMetrics, name)) {
+    own.remove(kBestMetric);
+    return remarks.refuse(typed.typed_name(kBestMetric),
+                          cat("is ", quoted(name),
+                              ", which is no metric of berth: docs/tasks.md lists the metrics of "
+                              "each task, and each job has loss"));
+  }
+  if (!typed.value("greater_is_better")) return;
+  const bool is_error = name == "loss" || name == "mse" || name == "perplexity";
+  if (typed.is_on("greater_is_better") == !is_error) return;
+  remarks.refuse("--greater_is_better",
+                 cat("makes the worst ", name, " the best one; leave it out"));
+}
+
+}  // namespace berth

@@ -1,0 +1,347 @@
+#include "entrypoint/explain/program_code.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "entrypoint/explain/shell_text.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+struct TrainingCall {
+  std::string_view name, text;
+};
+
+constexpr std::string_view kSearch =
+    "trains many models with other values; write the values of one of them into the program";
+constexpr std::string_view kFolds =
+    "divides the rows for several trainings; write the rows of one into files, and name them with "
+    "--train-data-file and --eval-data-file";
+constexpr std::string_view kSampler = "draws rows in another way than each once in an epoch";
+constexpr std::string_view kAdapter =
+    "makes adapters that berth does not have: --lora-rank trains LoRA adapters";
+
+// Calls of any receiver that change a training.
+constexpr TrainingCall kTrainingCalls[] = {
+    {"hyperparameter_search", kSearch},
+    {"create_study", kSearch},
+    {"KFold", kFolds},
+    {"StratifiedKFold", kFolds},
+    {"GroupKFold", kFolds},
+    {"StratifiedGroupKFold", kFolds},
+    {"RepeatedStratifiedKFold", kFolds},
+    {"MultilabelStratifiedKFold", kFolds},
+    {"StratifiedShuffleSplit", kFolds},
+    {"WeightedRandomSampler", kSampler},
+    {"PromptTuningConfig", kAdapter},
+    {"PrefixTuningConfig", kAdapter},
+    {"PromptEncoderConfig", kAdapter},
+    {"IA3Config", kAdapter},
+    {"AdaLoraConfig", kAdapter},
+    {"BitsAndBytesConfig", "rounds the model to fewer bits, and berth trains in fp32 and bf16"},
+    {"load_state_dict",
+     "reads parameters of another file; save them with save_pretrained(), and name that folder "
+     "with --model"},
+    {"init_weights", "draws parameters anew; --init random does so for a whole model"},
+    {"set_lr_scheduler", "sets arguments after they are made; add their flags to the line"},
+    {"set_optimizer", "sets arguments after they are made; add their flags to the line"},
+    {"set_training", "sets arguments after they are made; add their flags to the line"},
+    {"set_evaluate", "sets arguments after they are made; add their flags to the line"},
+    {"set_dataloader", "sets arguments after they are made; add their flags to the line"},
+};
+
+constexpr std::array<std::string_view, 7> kCollators = {"DataCollatorWithPadding",
+                                                        "DataCollatorForTokenClassification",
+                                                        "DataCollatorForLanguageModeling",
+                                                        "DataCollatorForWholeWordMask",
+                                                        "DefaultDataCollator",
+                                                        "SentenceTransformerDataCollator",
+                                                        "default_data_collator"};
+
+// Settings of a configuration that change no parameter and no loss.
+constexpr std::array<std::string_view, 8> kPlainSettings = {"id2label",
+                                                            "label2id",
+                                                            "use_cache",
+                                                            "num_labels",
+                                                            "pad_token_id",
+                                                            "output_attentions",
+                                                            "output_hidden_states",
+                                                            "_name_or_path"};
+
+// Whether a class with this base is a model.
+bool is_model_class(std::string_view base) {
+  if (base == "Module" || base == "LightningModule" || base.ends_with("PreTrainedModel")) {
+    return true;
+  }
+  return base.ends_with("ForSequenceClassification") || base.ends_with("ForTokenClassification") ||
+         base.ends_with("ForQuestionAnswering") || base.ends_with("ForMaskedLM") ||
+         (base.ends_with("Model") && base != "BaseModel");
+}
+
+class CodeReader {
+ public:
+  CodeReader(const PythonProgram& program, bool is_similarity, Launch& launch)
+      : program_(program), is_similarity_(is_similarity), launch_(launch) {}
+
+  void read() {
+    for (const auto& [name, base] : program_.classes) read_class(name, base);
+    for (const PythonCall& call : program_.calls) {
+      if (!call.name.starts_with(kDefinition)) read_call(call);
+    }
+    for (const auto& [name, value] : program_.assignments) read_assignment(name, value);
+    read_environment();
+    find_loops();
+  }
+
+ private:
+  void refuse(const PythonCall& call, std::string_view text) {
+    launch_.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
+  }
+
+  void read_class(const std::string& name, const std::string& base) {
+    if (base.ends_with("Trainer")) {
+      launch_.refuse(name, "is a Trainer of the program's own, whose loss berth does not know");
+    } else if (base.ends_with("TrainerCallback")) {
+      launch_.refuse(name,
+                     "is a callback of the program's own, which berth does not run; explain the "
+                     "program without it where it changes no update");
+    } else if (base.ends_with("Dataset")) {
+      launch_.refuse(name, "makes the rows in the program; name their file with --train-data-file");
+    } else if (base.ends_with("Sampler")) {
+      launch_.refuse(name, kSampler);
+    } else if (base.find("Collator") != std::string::npos ||
+               name.find("Collator") != std::string::npos) {
+      launch_.refuse(name, "puts batches together in a way that berth does not know");
+    } else if (is_model_class(base)) {
+      launch_.refuse(name, "is a model of the program's own, and docs/models.md lists berth's");
+    }
+  }
+
+  bool is_own(std::string_view name) const {
+    return std::ranges::any_of(program_.classes,
+                               [&](const auto& row) { return row.first == name; });
+  }
+
+  void read_call(const PythonCall& call) {
+    const std::string_view name = last_name(call.name);
+    for (const TrainingCall& row : kTrainingCalls) {
+      if (name == row.name) refuse(call, row.text);
+    }
+    if (call.find("optimizers") != nullptr) {
+      launch_.refuse("optimizers",
+                     "are made in the program; --optimizer, --learning-rate and "
+                     "--lr-scheduler-type say what they are");
+    }
+    const bool is_other =
+        name.ends_with("Trainer") && name != "Trainer" && name != "SentenceTransformerTrainer";
+    if (is_other && !is_own(name)) {
+      refuse(call, "is no Trainer of transformers, and berth does not know its loss or method");
+    }
+    if (call.find("compute_loss_func") != nullptr) {
+      launch_.refuse("compute_loss_func", "is a loss of the program's own");
+    }
+    if (is_similarity_ && name.ends_with("Trainer") && call.find("evaluator") != nullptr &&
+        call.find("evaluator")->text != "None") {
+      launch_.refuse("evaluator",
+                     "scores rows of its own; add --eval-data-file FILE with them to the line, or "
+                     "--eval-retrieval DIR for a search");
+    }
+    check_collator(call);
+    if (name.starts_with("freeze") || is_off(call, "requires_grad_")) refuse_frozen();
+    if (name == "EarlyStoppingCallback") take_patience(call);
+    if (name == "LoraConfig") take_adapters(call);
+    if (name.starts_with("DataCollatorForLanguageModeling")) take_masks(call);
+    if (name == "DataCollatorForWholeWordMask") launch_.add_flag("whole_word_masking", "true");
+  }
+
+  // A training for each value of a loop: over seeds, rates or parts of the rows.
+  void find_loops() {
+    for (const PythonCall& call : program_.calls) {
+      const std::string_view name = last_name(call.name);
+      const bool trains = name.ends_with("TrainingArguments") || name.ends_with("Trainer") ||
+                          (name == "fit" && call.find("train_objectives") != nullptr);
+      if (!trains || call.name.starts_with(kDefinition)) continue;
+      std::string function;
+      const bool is_repeated = is_in_loop(call.arguments.begin, function) ||
+                               std::ranges::any_of(program_.calls, [&](const PythonCall& other) {
+                                 std::string outer;
+                                 return !function.empty() && other.name == function &&
+                                        is_in_loop(other.arguments.begin, outer);
+                               });
+      if (is_repeated)
+        return refuse(call,
+                      "trains many models in a loop; write one of them into "
+                      "the program");
+    }
+  }
+
+  // Whether the token is in the block of a loop. `function` becomes the function around it.
+  bool is_in_loop(size_t at, std::string& function) const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    size_t column = std::string::npos;
+    while (at > 0) {
+      size_t begin = at;
+      while (begin > 0 && tokens[begin - 1].kind != PythonToken::Kind::kLineEnd) --begin;
+      const PythonToken& first = tokens[begin];
+      const bool is_outer = first.kind != PythonToken::Kind::kLineEnd && first.column < column;
+      if (is_outer) {
+        const bool is_header = column != std::string::npos;
+        column = first.column;
+        if (is_header && (first.is_name("for") || first.is_name("while"))) return true;
+        if (first.is_name("def")) {
+          function = tokens[begin + 1].text;
+          return false;
+        }
+      }
+      at = begin == 0 ? 0 : begin - 1;
+    }
+    return false;
+  }
+
+  // os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+  void read_environment() {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    for (size_t i = 0; i + 3 < tokens.size(); ++i) {
+      const bool is_set = tokens[i].kind == PythonToken::Kind::kText &&
+                          tokens[i].text == "CUDA_VISIBLE_DEVICES" && tokens[i + 1].is_sign(']') &&
+                          tokens[i + 2].is_sign('=');
+      if (!is_set) continue;
+      const std::string& devices = tokens[i + 3].text;
+      const bool is_known = tokens[i + 3].kind == PythonToken::Kind::kText;
+      const bool has_none = is_known && (devices.empty() || devices == "-1");
+      launch_.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
+      launch_.visible = has_none   ? ""
+                        : is_known ? std::to_string(parted(devices, ",").size())
+                                   : "all";
+    }
+  }
+
+  static bool is_off(const PythonCall& call, std::string_view name) {
+    return last_name(call.name) == name && !call.positional.empty() &&
+           call.positional[0].text == "False";
+  }
+
+  void check_collator(const PythonCall& call) {
+    const std::string_view name = last_name(call.name);
+    const bool is_maker = name.find("DataCollator") != name.npos && !is_own(name);
+    if (is_maker && !is_one_of(kCollators, name)) {
+      refuse(call, "puts batches together in a way that berth does not know");
+    }
+    const PythonValue* collator = call.find("data_collator");
+    if (collator == nullptr) return;
+    if (collator->name == "lambda" || program_.functions.contains(collator->name)) {
+      launch_.refuse("data_collator",
+                     "is a function of the program's own, and berth does not know its batches");
+    }
+  }
+
+  void refuse_frozen() {
+    launch_.refuse("requires_grad",
+                   "is off for some parameters; add --freeze-encoder-layers N or "
+                   "--freeze-embeddings to the line, which keep layers as they are");
+  }
+
+  void take_patience(const PythonCall& call) {
+    const PythonValue* value = call.find("early_stopping_patience");
+    if (!call.positional.empty()) value = &call.positional[0];
+    const PythonValue* threshold = call.find("early_stopping_threshold");
+    if (call.positional.size() > 1) threshold = &call.positional[1];
+    const bool is_zero = threshold == nullptr || threshold->text == "0.0" || threshold->text == "0";
+    if (!is_zero) {
+      launch_.refuse("early_stopping_threshold",
+                     "is not 0, and berth counts any better evaluation; leave it out");
+    }
+    if (value != nullptr && value->kind != PythonValue::Kind::kWord) {
+      return launch_.refuse("early_stopping_patience",
+                            "is computed in the program; add --early-stopping-patience N to the "
+                            "line");
+    }
+    launch_.add_flag("early_stopping_patience", value == nullptr ? "1" : value->text);
+  }
+
+  void take_adapters(const PythonCall& call) {
+    constexpr std::array<std::string_view, 10> kKnownOptions = {
+        "r",         "lora_alpha",     "lora_dropout",   "target_modules",
+        "bias",      "task_type",      "inference_mode", "base_model_name_or_path",
+        "peft_type", "modules_to_save"};
+    const auto take = [&](std::string_view keyword, std::string_view flag, std::string_view none) {
+      const PythonValue* value = call.find(keyword);
+      if (value == nullptr) {
+        if (!none.empty()) launch_.add_flag(flag, none);
+      } else if (value->is_known()) {
+        launch_.add_flag(flag, joined(*value));
+      } else {
+        launch_.refuse(keyword, cat("is computed in the program; add --", flag));
+      }
+    };
+    take("r", "lora-rank", "8");
+    take("lora_alpha", "lora-alpha", "8");
+    take("lora_dropout", "lora-dropout", "");
+    take("target_modules", "lora-target-modules", "");
+    for (const auto& [keyword, value] : call.keywords) {
+      const bool trains_bias = keyword == "bias" && value.text != "none";
+      const bool is_plain = value.text == "False" || value.text == "None";
+      if ((is_one_of(kKnownOptions, keyword) && !trains_bias) || is_plain) continue;
+      refuse(call, cat("has ", keyword,
+                       ", which changes the adapters in a way that berth does not have"));
+    }
+  }
+
+  void take_masks(const PythonCall& call) {
+    const PythonValue* masks = call.find("mlm");
+    if (masks != nullptr && masks->text == "False") {
+      launch_.refuse("mlm",
+                     "is off, so that the program trains a decoder, and berth trains encoders");
+    }
+    const PythonValue* share = call.find("mlm_probability");
+    if (share == nullptr) return;
+    if (share->is_known()) return launch_.add_flag("mlm_probability", share->text);
+    launch_.refuse("mlm_probability",
+                   "is computed in the program; add --mlm-probability X to the line");
+  }
+
+  // "model.classifier = ...", "config.hidden_dropout_prob = 0.2", "trainer.optimizer = ...".
+  void read_assignment(const std::string& name, const PythonValue& value) {
+    if (name.ends_with(".requires_grad") && value.text != "True") return refuse_frozen();
+    const size_t dot = name.rfind('.');
+    if (dot == std::string::npos) return;
+    const std::string_view receiver = std::string_view(name).substr(0, dot);
+    const std::string_view setting = last_name(name);
+    const std::string_view owner = last_name(receiver);
+    if (owner == "config" && receiver != "self" && !is_one_of(kPlainSettings, setting)) {
+      if (receiver != "config" && receiver.find("model") == receiver.npos) return;
+      return launch_.refuse(name,
+                            setting == "problem_type"
+                                ? "chooses the loss; add --task TASK to the line"
+                                : "changes the model; write it into a config.json and name that "
+                                  "with --model-config");
+    }
+    const bool is_part = (owner == "model" || receiver.find("model.") == 0) && owner != "config";
+    if (is_part && setting != "max_seq_length" && setting != "config" && setting != "tokenizer") {
+      return launch_.refuse(name,
+                            "replaces a part of the model; save the model with it, and name its "
+                            "folder with --model");
+    }
+    if (owner == "trainer" && setting != "tokenizer") {
+      return launch_.refuse(name, "replaces a part of Trainer, and berth does not know it");
+    }
+    if (setting == "truncation_side" && value.text == "left") {
+      launch_.refuse(name, "cuts texts at their beginning, and berth at their end");
+    }
+  }
+
+  const PythonProgram& program_;
+  const bool is_similarity_;
+  Launch& launch_;
+};
+
+}  // namespace
+
+void read_own_code(const PythonProgram& program, bool is_similarity, Launch& launch) {
+  CodeReader(program, is_similarity, launch).read();
+}
+
+}  // namespace berth

@@ -1,0 +1,418 @@
+#include "entrypoint/explain/program_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "entrypoint/explain/shell_text.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+using Tokens = std::span<const PythonToken>;
+
+struct RowCall {
+  std::string_view name, text;
+  bool is_method = true;
+};
+
+constexpr std::string_view kWriteRows =
+    "; write the rows into a file and name it with "
+    "--train-data-file";
+constexpr std::string_view kPartOfRows =
+    "takes a part of the rows; write them into a file and name it";
+
+// Calls that change the rows in ways that only the program knows.
+constexpr RowCall kRowCalls[] = {
+    {"select", kPartOfRows},
+    {"filter", "leaves rows out; write the others into a file and name it"},
+    {"train_test_split",
+     "divides the rows by chance; --validation-split divides them in berth, "
+     "but not into the same halves"},
+    {"shard", kPartOfRows},
+    {"Subset", kPartOfRows, false},
+    {"random_split",
+     "divides the rows by chance; --validation-split divides them in berth, "
+     "but not into the same halves",
+     false},
+    {"take", kPartOfRows},
+    {"skip", kPartOfRows},
+    {"align_labels_with_mapping",
+     "gives the labels other numbers; --label-names names the labels in their order"},
+    {"concatenate_datasets", "joins data sets; write the rows into a file and name it", false},
+    {"interleave_datasets", "joins data sets; write the rows into a file and name it", false},
+    {"sample_dataset", kPartOfRows, false},
+    {"TextDataset",
+     "joins the lines of a file into blocks without the tokens for the ends of texts, which berth "
+     "puts around each line",
+     false},
+    {"set_transform", "makes the rows anew in each epoch; berth tokenizes them as they are"},
+    {"with_transform", "makes the rows anew in each epoch; berth tokenizes them as they are"},
+    {"add_tokens", "changes the vocabulary; save the tokenizer and the model, and name its folder"},
+    {"add_special_tokens",
+     "changes the vocabulary; save the tokenizer and the model, and name its folder"},
+    {"train_new_from_iterator",
+     "makes another vocabulary; save the tokenizer with a config.json, and name its folder with "
+     "--model and --init random"},
+};
+
+// Makers of data sets in a program that also loads one.
+constexpr std::array<std::string_view, 6> kMakers = {"from_pandas", "from_dict",      "from_list",
+                                                     "from_csv",    "from_generator", "from_json"};
+
+// Arguments of a tokenizer's call that change no token.
+constexpr std::array<std::string_view, 19> kPlainArguments = {"text",
+                                                              "text_pair",
+                                                              "padding",
+                                                              "truncation",
+                                                              "max_length",
+                                                              "pad_to_max_length",
+                                                              "return_tensors",
+                                                              "return_attention_mask",
+                                                              "return_token_type_ids",
+                                                              "return_special_tokens_mask",
+                                                              "return_offsets_mapping",
+                                                              "return_length",
+                                                              "is_split_into_words",
+                                                              "is_pretokenized",
+                                                              "verbose",
+                                                              "pad_to_multiple_of",
+                                                              "batched",
+                                                              "padding_side",
+                                                              "return_overflowing_tokens"};
+// The same of from_pretrained() of a tokenizer.
+constexpr std::array<std::string_view, 18> kPlainOptions = {"max_len",
+                                                            "pretrained_model_name_or_path",
+                                                            "use_fast",
+                                                            "cache_dir",
+                                                            "token",
+                                                            "use_auth_token",
+                                                            "trust_remote_code",
+                                                            "revision",
+                                                            "local_files_only",
+                                                            "force_download",
+                                                            "model_max_length",
+                                                            "max_length",
+                                                            "padding",
+                                                            "truncation",
+                                                            "padding_side",
+                                                            "clean_up_tokenization_spaces",
+                                                            "add_prefix_space",
+                                                            "config"};
+
+bool is_tokenizer(std::string_view name) {
+  const std::string last = lower_ascii(last_name(name));
+  return last.find("token") != last.npos || last == "encode_plus" || last == "batch_encode_plus";
+}
+
+// Whether a function with these calls does nothing to a row but to tokenize it, and to give words
+// or answers their tokens.
+bool only_tokenizes(const std::vector<std::string>& calls) {
+  constexpr std::string_view kHelpers[] = {
+      "append", "copy",     "dict",  "enumerate",    "extend", "get",    "index",
+      "int",    "items",    "keys",  "len",          "list",   "max",    "min",
+      "pop",    "print",    "range", "sequence_ids", "set",    "tolist", "tuple",
+      "values", "word_ids", "zip",   "lstrip",       "strip",  "sum",    "chain"};
+  if (calls.size() >= kMostInner) return false;
+  return std::ranges::any_of(calls, is_tokenizer) &&
+         std::ranges::all_of(calls, [&](const std::string& name) {
+           return is_tokenizer(name) || is_one_of(kHelpers, last_name(name));
+         });
+}
+
+class ProgramRowReader {
+ public:
+  ProgramRowReader(const ProgramRows& rows, Launch& launch)
+      : rows_(rows), program_(rows.program), launch_(launch) {}
+
+  void read() {
+    for (const PythonCall& call : program_.calls) {
+      const std::string_view name = last_name(call.name);
+      const bool is_method = call.name.find('.') != std::string::npos;
+      if (call.name.starts_with(kDefinition)) continue;
+      for (const RowCall& row : kRowCalls) {
+        if (name == row.name && (!row.is_method || is_method)) refuse(call, row.text);
+      }
+      if (is_method && name == "map") read_map(call);
+      if (name == "rename_column") note_renamed(call);
+      if (is_method && is_one_of(kMakers, name)) {
+        refuse(call, cat("makes rows in the program", kWriteRows));
+      }
+      const bool is_tokenizer = call.name.ends_with("Tokenizer.from_pretrained") ||
+                                call.name.ends_with("TokenizerFast.from_pretrained");
+      if (is_tokenizer && call.arguments.begin < end_of_code()) check_tokenizer(call);
+    }
+    name_columns();
+  }
+
+ private:
+  void refuse(const PythonCall& call, std::string_view text) {
+    launch_.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
+  }
+
+  // Where the Trainer is made: what follows tries out the finished model.
+  size_t end_of_code() const {
+    size_t end = program_.tokens.size();
+    for (const PythonCall& call : program_.calls) {
+      if (last_name(call.name).ends_with("Trainer")) end = call.arguments.begin;
+    }
+    return end;
+  }
+
+  bool classifies() const {
+    return rows_.task == "sequence_classification" || rows_.task == "regression" ||
+           rows_.task == "multi_label";
+  }
+
+  // A call of dataset.map() whose function changes texts or labels, or is not in the program, is
+  // refused. Other functions say which columns are tokenized, and how.
+  void read_map(const PythonCall& call) {
+    const PythonValue* function = call.find("function");
+    if (!call.positional.empty()) function = &call.positional[0];
+    const std::string name = function == nullptr ? std::string() : function->name;
+    const auto body = program_.bodies.find(name);
+    // Functions that cut joined texts into blocks; see PythonJob::read_length().
+    const bool joins = name.find("group") != name.npos || name.find("chunk") != name.npos;
+    if (rows_.task == "masked_lm" && joins) return;
+    const bool is_plain = call.has_lambda
+                              ? only_tokenizes(call.inner)
+                              : body != program_.bodies.end() && only_tokenizes(body->second);
+    if (!is_plain) {
+      return refuse(call,
+                    "does more than to tokenize the rows, or is not in the program; write its rows "
+                    "into a file, and name the file with --train-data-file");
+    }
+    const PythonSpan span = call.has_lambda ? call.arguments : program_.spans.at(name);
+    if (classifies() && computes(span)) {
+      return refuse(call, cat("computes texts or labels, or chooses among them", kWriteRows));
+    }
+    for (const PythonCall& inner : program_.calls) {
+      const bool is_inside = inner.arguments.begin >= span.begin && inner.arguments.end <= span.end;
+      if (is_inside && !inner.name.starts_with(kDefinition) && tokenizes(inner.name)) {
+        read_tokenizer(inner, span);
+      }
+    }
+  }
+
+  static bool tokenizes(std::string_view name) {
+    const std::string last = lower_ascii(last_name(name));
+    return last.ends_with("tokenizer") || last.ends_with("encode_plus");
+  }
+
+  // Whether the function has more than calls, names and texts: a sum, a comparison, a loop.
+  bool computes(PythonSpan span) const {
+    constexpr std::string_view kOperators = "+-*/%<>@|&^";
+    constexpr std::array<std::string_view, 4> kWords = {"for", "else", "while", "try"};
+    for (size_t i = span.begin; i < span.end; ++i) {
+      const PythonToken& token = program_.tokens[i];
+      const bool is_arrow = (token.is_sign('-') && program_.tokens[i + 1].is_sign('>')) ||
+                            (token.is_sign('>') && i > 0 && program_.tokens[i - 1].is_sign('-'));
+      if (token.kind == PythonToken::Kind::kSign && !is_arrow &&
+          kOperators.find(token.text[0]) != kOperators.npos) {
+        return true;
+      }
+      if (token.kind == PythonToken::Kind::kName && is_one_of(kWords, token.text)) return true;
+      if (token.kind == PythonToken::Kind::kUnknownText && !resolved(token)) return true;
+    }
+    return false;
+  }
+
+  // A text, an f-string of known names, or a name of a text.
+  std::optional<std::string> resolved(const PythonToken& token) const {
+    if (token.kind == PythonToken::Kind::kText) return token.text;
+    if (token.kind == PythonToken::Kind::kName) {
+      const PythonValue* value = program_.assigned(token.text);
+      if (value == nullptr || value->kind != PythonValue::Kind::kText) return std::nullopt;
+      return value->text;
+    }
+    if (token.kind != PythonToken::Kind::kUnknownText) return std::nullopt;
+    std::string text;
+    for (size_t at = 0; at < token.text.size(); ++at) {
+      if (token.text[at] != '{') {
+        text += token.text[at];
+        continue;
+      }
+      const size_t end = std::min(token.text.find('}', at), token.text.size());
+      const PythonValue* part = program_.assigned(token.text.substr(at + 1, end - at - 1));
+      if (part == nullptr || !part->is_known() || part->kind == PythonValue::Kind::kList ||
+          part->kind == PythonValue::Kind::kMapping) {
+        return std::nullopt;
+      }
+      text += part->text;
+      at = end;
+    }
+    return text;
+  }
+
+  // The call of a tokenizer in a function for rows.
+  void read_tokenizer(const PythonCall& call, PythonSpan function) {
+    for (const auto& [keyword, value] : call.keywords) {
+      if (keyword == "stride" && rows_.task == "question_answering") {
+        take_stride(value);
+      } else if (keyword == "stride" ||
+                 (keyword == "return_overflowing_tokens" && rows_.task != "question_answering")) {
+        const bool is_off = value.text == "0" || value.text == "False";
+        if (!is_off && rows_.task != "masked_lm") {
+          refuse(call, cat("makes several rows of a long text by ", keyword, kWriteRows));
+        }
+      } else if (keyword == "add_special_tokens" && value.text != "True") {
+        refuse(call, "leaves out the tokens around a text, which berth always puts there");
+      } else if (keyword == "return_token_type_ids" && value.text == "False" &&
+                 call.positional.size() > 1) {
+        refuse(call, "leaves out the types that tell two texts apart, which berth has");
+      } else if (!is_one_of(kPlainArguments, keyword) && keyword != "add_special_tokens") {
+        refuse(call, cat("has ", keyword, ", which berth does not know of a tokenizer"));
+      }
+    }
+    if (rows_.task == "question_answering") return;
+    std::vector<std::string> columns;
+    if (!find_columns(call, columns)) {
+      return refuse(call,
+                    "takes texts that the program makes or chooses; write them into a file, or add "
+                    "--text-column NAME to the line");
+    }
+    if (!columns.empty()) columns_.insert(columns);
+    if (rows_.task == "token_classification") find_tags(function, columns);
+  }
+
+  void take_stride(const PythonValue& value) {
+    if (value.kind == PythonValue::Kind::kWord) return launch_.add_flag("doc_stride", value.text);
+    launch_.refuse("stride", "is computed in the program; add --doc-stride N to the line");
+  }
+
+  // The columns of a call: tokenizer(rows["a"], rows["b"]). false: an argument is something else.
+  bool find_columns(const PythonCall& call, std::vector<std::string>& columns) const {
+    const Tokens tokens =
+        Tokens(program_.tokens)
+            .subspan(call.arguments.begin, call.arguments.end - call.arguments.begin);
+    size_t at = 0;
+    while (at < tokens.size()) {
+      const size_t begin = at;
+      size_t depth = 0;
+      for (; at < tokens.size() && (depth > 0 || !tokens[at].is_sign(',')); ++at) {
+        const PythonToken& token = tokens[at];
+        if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
+        if (token.is_sign(')') || token.is_sign(']') || token.is_sign('}')) --depth;
+      }
+      Tokens argument = tokens.subspan(begin, at - begin);
+      ++at;  // ","
+      if (argument.empty()) continue;
+      const bool is_keyword = argument.size() > 1 && argument[1].is_sign('=');
+      if (is_keyword) {
+        if (argument[0].text != "text" && argument[0].text != "text_pair") continue;
+        argument = argument.subspan(2);
+        if (argument.empty()) continue;
+      }
+      if (argument[0].is_sign('*')) continue;  // **arguments
+      const std::optional<std::string> column = column_of(argument);
+      if (!column) return false;
+      columns.push_back(*column);
+    }
+    return true;
+  }
+
+  // "a" of rows["a"] or list(rows["a"]).
+  std::optional<std::string> column_of(Tokens argument) const {
+    if (argument.size() > 3 && argument[0].is_name("list") && argument[1].is_sign('(')) {
+      argument = argument.subspan(2, argument.size() - 3);
+    }
+    const bool is_subscript = argument.size() == 4 && argument[1].is_sign('[') &&
+                              argument[3].is_sign(']') &&
+                              argument[0].kind == PythonToken::Kind::kName;
+    return is_subscript ? resolved(argument[2]) : std::nullopt;
+  }
+
+  // The column of tags: another one that the function reads of its rows.
+  void find_tags(PythonSpan function, const std::vector<std::string>& texts) {
+    const Tokens tokens =
+        Tokens(program_.tokens).subspan(function.begin, function.end - function.begin);
+    const bool has_rows = tokens.size() > 3 && tokens[0].is_name("def");
+    if (!has_rows) return;
+    const std::string& parameter = tokens[3].text;
+    for (size_t i = 4; i + 3 < tokens.size(); ++i) {
+      if (!tokens[i].is_name(parameter) || !tokens[i + 1].is_sign('[')) continue;
+      const std::optional<std::string> column = resolved(tokens[i + 2]);
+      if (!column) {
+        launch_.refuse("the tags", cat("are a column whose name the program computes (line ",
+                                       tokens[i].line, "); add --label-column NAME to the line"));
+        return;
+      }
+      if (!is_one_of(texts, *column)) tags_.insert(*column);
+    }
+  }
+
+  void note_renamed(const PythonCall& call) {
+    if (call.positional.size() < 2) return;
+    const std::string& from = call.positional[0].text;
+    const std::string& to = call.positional[1].text;
+    if (from.empty() || to.empty()) return;
+    if (to == "label" || to == "labels") {
+      if (from != "label" && from != "labels") launch_.add_flag("label_column", from);
+    } else {
+      renamed_.emplace_back(to, from);
+    }
+  }
+
+  std::string first_name(const std::string& column) const {
+    for (const auto& [to, from] : renamed_) {
+      if (to == column) return from;
+    }
+    return column;
+  }
+
+  void name_columns() {
+    if (tags_.size() == 1) launch_.add_flag("label_column", first_name(*tags_.begin()));
+    if (columns_.size() > 1) {
+      return launch_.refuse("the columns of texts",
+                            "differ between calls of the tokenizer; add --text-column NAME to the "
+                            "line");
+    }
+    if (columns_.empty() || rows_.is_similarity) return;
+    const std::vector<std::string>& names = *columns_.begin();
+    const bool is_usual = names.size() == 1
+                              ? names[0] == "text" || names[0] == "tokens" || names[0] == "sentence"
+                              : names[0] == "sentence1" && names[1] == "sentence2";
+    if (is_usual && renamed_.empty()) return;
+    launch_.add_flag("text_column", first_name(names[0]));
+    if (names.size() > 1) launch_.add_flag("text_pair_column", first_name(names[1]));
+  }
+
+  void check_tokenizer(const PythonCall& call) {
+    const PythonValue* name = call.find("pretrained_model_name_or_path");
+    if (!call.positional.empty()) name = &call.positional[0];
+    const bool is_known = name != nullptr && name->kind == PythonValue::Kind::kText;
+    if (is_known && !rows_.model.empty() && name->text != rows_.model) {
+      refuse(call,
+             cat("takes the tokenizer of ", quoted(name->text), " and not of ", quoted(rows_.model),
+                 "; put its files beside the model's, and name that folder with --model"));
+    }
+    for (const auto& [keyword, value] : call.keywords) {
+      if (keyword == "do_lower_case" || keyword == "do_lowercase") {
+        if (value.kind == PythonValue::Kind::kWord) {
+          launch_.add_flag("do_lower_case", value.text);
+        }
+      } else if (!is_one_of(kPlainOptions, keyword) && value.text != "None") {
+        refuse(call, cat("has ", keyword,
+                         ", which changes the tokenizer; save it with the model, and name its "
+                         "folder with --model"));
+      }
+    }
+  }
+
+  const ProgramRows& rows_;
+  const PythonProgram& program_;
+  Launch& launch_;
+  std::set<std::vector<std::string>> columns_;
+  std::set<std::string> tags_;
+  std::vector<std::pair<std::string, std::string>> renamed_;  // to, from
+};
+
+}  // namespace
+
+void read_rows(const ProgramRows& rows, Launch& launch) { ProgramRowReader(rows, launch).read(); }
+
+}  // namespace berth

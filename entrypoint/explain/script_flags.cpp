@@ -1,0 +1,164 @@
+#include "entrypoint/explain/script_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "entrypoint/explain/shell_text.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// A flag that only some scripts have, by parts of their names, and what others have for it.
+struct ScriptFlag {
+  std::string_view name, scripts, instead = {};
+};
+
+constexpr std::string_view kEarlyMaskScripts = "run_language_modeling,run_lm_finetuning";
+constexpr std::string_view kMaskScripts = "run_mlm,run_language_modeling,run_lm_finetuning";
+constexpr std::string_view kTagScripts = "run_ner,run_flax_ner";
+constexpr std::string_view kAnswerScripts = "run_qa,run_squad";
+constexpr std::string_view kClassScripts = "run_classification";
+constexpr std::string_view kRowScripts =
+    "run_mlm,run_glue,run_flax_glue,run_ner,run_flax_ner,run_qa,"
+    "run_squad,run_classification,run_xnli";
+constexpr std::string_view kTestScripts =
+    "run_glue,run_flax_glue,run_ner,run_flax_ner,run_qa,"
+    "run_classification";
+
+constexpr ScriptFlag kScriptFlags[] = {
+    {"mlm", kEarlyMaskScripts, "it always masks tokens, without a flag"},
+    {"block_size", kEarlyMaskScripts, "its length of texts is --max_seq_length"},
+    {"train_data_file", kEarlyMaskScripts, "its rows are --train_file"},
+    {"eval_data_file", kEarlyMaskScripts, "its rows to evaluate on are --validation_file"},
+    {"whole_word_mask", kEarlyMaskScripts, "run_mlm_wwm.py masks whole words"},
+    {"chinese_ref_file", kEarlyMaskScripts},
+    {"max_length", "run_glue_no_trainer,run_ner_no_trainer",
+     "its length of texts is --max_seq_length"},
+    {"mlm_probability", kMaskScripts},
+    {"line_by_line", "run_mlm,run_language_modeling"},
+    {"validation_split_percentage", "run_mlm"},
+    {"config_overrides", "run_mlm"},
+    {"train_ref_file", "run_mlm_wwm"},
+    {"validation_ref_file", "run_mlm_wwm"},
+    {"train_file", kRowScripts, "its rows are --train_data_file"},
+    {"validation_file", kRowScripts, "its rows to evaluate on are --eval_data_file"},
+    {"test_file", kTestScripts},
+    {"doc_stride", kAnswerScripts},
+    {"n_best_size", kAnswerScripts},
+    {"max_answer_length", kAnswerScripts},
+    {"null_score_diff_threshold", kAnswerScripts},
+    {"version_2_with_negative", kAnswerScripts},
+    {"max_query_length", "run_squad"},
+    {"predict_file", "run_squad", "its rows to evaluate on are --validation_file"},
+    {"label_all_tokens", kTagScripts},
+    {"return_entity_level_metrics", kTagScripts},
+    {"task_type", kTagScripts},
+    {"text_column_name", "run_ner,run_flax_ner,run_classification"},
+    {"label_column_name", "run_ner,run_flax_ner,run_classification"},
+    {"text_column_names", kClassScripts},
+    {"text_column_delimiter", kClassScripts},
+    {"metric_name", kClassScripts},
+    {"do_regression", kClassScripts},
+    {"remove_splits", kClassScripts},
+    {"train_split_name", kClassScripts},
+    {"validation_split_name", kClassScripts},
+    {"test_split_name", kClassScripts},
+    {"shuffle_train_dataset", kClassScripts},
+    {"language", "run_xnli"},
+    {"train_language", "run_xnli"},
+};
+
+// Flags that some scripts lack though others of their kind have them.
+constexpr ScriptFlag kLackedFlags[] = {
+    {"max_seq_length", "run_glue_no_trainer,run_ner_no_trainer",
+     "its length of texts is --max_length"},
+    {"max_seq_length", kEarlyMaskScripts, "its length of texts is --block_size"},
+};
+
+// Arguments of Trainer that the scripts for Flax do not have.
+constexpr std::array<std::string_view, 16> kNotFlax = {"fp16",
+                                                       "bf16",
+                                                       "tf32",
+                                                       "gradient_accumulation_steps",
+                                                       "max_steps",
+                                                       "warmup_ratio",
+                                                       "lr_scheduler_type",
+                                                       "evaluation_strategy",
+                                                       "eval_strategy",
+                                                       "save_strategy",
+                                                       "save_total_limit",
+                                                       "load_best_model_at_end",
+                                                       "metric_for_best_model",
+                                                       "max_grad_norm",
+                                                       "label_smoothing_factor",
+                                                       "group_by_length"};
+// Arguments of Trainer that the scripts without Trainer do not have.
+constexpr std::array<std::string_view, 24> kNotBare = {"do_train",
+                                                       "do_eval",
+                                                       "overwrite_output_dir",
+                                                       "fp16",
+                                                       "bf16",
+                                                       "tf32",
+                                                       "max_steps",
+                                                       "warmup_steps",
+                                                       "warmup_ratio",
+                                                       "evaluation_strategy",
+                                                       "eval_strategy",
+                                                       "eval_steps",
+                                                       "save_strategy",
+                                                       "save_steps",
+                                                       "save_total_limit",
+                                                       "logging_steps",
+                                                       "logging_dir",
+                                                       "load_best_model_at_end",
+                                                       "metric_for_best_model",
+                                                       "max_grad_norm",
+                                                       "label_smoothing_factor",
+                                                       "group_by_length",
+                                                       "adam_beta2",
+                                                       "adam_epsilon"};
+
+bool is_of(std::string_view script, std::string_view scripts) {
+  return std::ranges::any_of(parted(scripts, ","), [&](const std::string& beginning) {
+    return script.starts_with(beginning);
+  });
+}
+
+// The row of a flag that the script does not have; nullptr: it may have it.
+const ScriptFlag* unknown_flag(std::string_view script, std::string_view name) {
+  for (const ScriptFlag& row : kScriptFlags) {
+    if (row.name == name && !is_of(script, row.scripts)) return &row;
+  }
+  for (const ScriptFlag& row : kLackedFlags) {
+    if (row.name == name && is_of(script, row.scripts)) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void check_script_flags(const TrainingScript& script, std::string_view path,
+                        const TypedCommand& typed, Remarks& remarks) {
+  const bool is_example = script.batch == BatchOf::kDevice && script.name.starts_with("run_");
+  if (!is_example) return;
+  const bool is_bare = script.name.find("no_trainer") != script.name.npos;
+  const bool is_flax = script.devices == ScriptDevices::kAll || path.find("flax") != path.npos;
+  for (const TypedArgument& argument : typed.arguments()) {
+    if (argument.typed.size() < 3) continue;
+    std::string name = argument.typed.substr(2);
+    const bool is_own = argument.foreign == nullptr && name.find('-') != std::string::npos;
+    if (is_own) continue;  // as berth writes it: the user has added it to the line
+    std::ranges::replace(name, '-', '_');
+    const ScriptFlag* row = unknown_flag(script.name, name);
+    const bool is_of_trainer =
+        (is_bare && is_one_of(kNotBare, name)) || (is_flax && is_one_of(kNotFlax, name));
+    if (row == nullptr && !is_of_trainer) continue;
+    const std::string_view instead = row == nullptr ? std::string_view() : row->instead;
+    remarks.refuse(argument.typed, cat("is no flag of ", script.name, ", which ends there",
+                                       instead.empty() ? "" : "; ", instead));
+  }
+}
+
+}  // namespace berth

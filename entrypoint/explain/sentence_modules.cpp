@@ -1,0 +1,98 @@
+#include "entrypoint/explain/sentence_modules.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "entrypoint/explain/shell_text.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOtherModules = {
+    "Dense", "CNN", "LSTM", "BoW", "Dropout", "WeightedLayerPooling"};
+// Arguments of models.Pooling that name a way, and the value of --pooling for it.
+struct PoolingSwitch {
+  std::string_view keyword, flag;
+};
+constexpr PoolingSwitch kPoolingSwitches[] = {
+    {"pooling_mode_mean_tokens", "mean"},     {"pooling_mode_cls_token", "cls"},
+    {"pooling_mode_max_tokens", "max"},       {"pooling_mode_mean_sqrt_len_tokens", ""},
+    {"pooling_mode_weightedmean_tokens", ""}, {"pooling_mode_lasttoken", ""},
+};
+// Arguments of SentenceTransformer that leave the model as its files say.
+constexpr std::array<std::string_view, 14> kPlainModel = {"model_name_or_path",
+                                                          "modules",
+                                                          "device",
+                                                          "cache_folder",
+                                                          "token",
+                                                          "use_auth_token",
+                                                          "revision",
+                                                          "local_files_only",
+                                                          "model_card_data",
+                                                          "backend",
+                                                          "trust_remote_code",
+                                                          "default_prompt_name",
+                                                          "similarity_fn_name",
+                                                          "config_kwargs"};
+
+void refuse(const PythonCall& call, std::string_view text, Launch& launch) {
+  launch.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
+}
+
+void read_pooling(const PythonCall& call, Launch& launch) {
+  std::string mode = "mean";
+  const PythonValue* named = call.find("pooling_mode");
+  if (named == nullptr && call.positional.size() > 1) named = &call.positional[1];
+  if (named != nullptr) mode = named->text;
+  for (const auto& [keyword, value] : call.keywords) {
+    const auto* const row = std::ranges::find(kPoolingSwitches, keyword, &PoolingSwitch::keyword);
+    if (row != std::end(kPoolingSwitches) && value.text == "True") mode = row->flag;
+    if (row != std::end(kPoolingSwitches) && !value.is_known()) mode.clear();
+  }
+  if (mode == "mean" || mode == "cls" || mode == "max") return launch.add_flag("pooling", mode);
+  refuse(call, "pools in a way that berth does not have: --pooling is mean, cls or max", launch);
+}
+
+}  // namespace
+
+std::string read_sentence_modules(const PythonProgram& program, Launch& launch) {
+  std::string encoder;
+  for (const PythonCall& call : program.calls) {
+    const std::string_view name = last_name(call.name);
+    if (call.name.starts_with(kDefinition)) continue;
+    if (name == "Transformer") {
+      const PythonValue* model = call.find("model_name_or_path");
+      if (!call.positional.empty()) model = &call.positional[0];
+      const bool is_known = model != nullptr && model->kind == PythonValue::Kind::kText;
+      encoder = is_known ? model->text : "";
+      if (is_known) {
+        launch.add_flag("model_name_or_path", encoder);
+      } else {
+        launch.refuse("the model", cat("is computed in the program (line ", call.line,
+                                       "); add --model NAME to the line"));
+      }
+    } else if (name == "Pooling") {
+      read_pooling(call, launch);
+    } else if (name == "Normalize" && call.positional.empty()) {
+      launch.add_flag("normalize_embeddings", "true");
+    } else if (is_one_of(kOtherModules, name) && call.name.find("models.") != std::string::npos) {
+      refuse(call, "is a module of sentence-transformers that berth does not have", launch);
+    }
+  }
+  return encoder;
+}
+
+void check_sentence_model(const PythonCall& call, Launch& launch) {
+  for (const auto& [keyword, value] : call.keywords) {
+    if (is_one_of(kPlainModel, keyword) || value.text == "None") continue;
+    refuse(call,
+           cat("has ", keyword,
+               ", which changes the model; save it with this change, and name its folder with "
+               "--model"),
+           launch);
+  }
+}
+
+}  // namespace berth

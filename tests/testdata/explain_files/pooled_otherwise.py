@@ -1,0 +1,12 @@
+from datasets import load_dataset
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments, losses, models
+from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator
+from sentence_transformers.training_args import BatchSamplers
+
+encoder = models.Transformer("distilroberta-base", max_seq_length=75)
+pooling = models.Pooling(encoder.get_word_embedding_dimension(), pooling_mode_mean_tokens=False, pooling_mode_weightedmean_tokens=True)
+model = SentenceTransformer(modules=[encoder, pooling, models.Dense(768, 256)])
+pairs = load_dataset("csv", data_files="pairs.csv", split="train")
+loss = losses.MultipleNegativesRankingLoss(model)
+args = SentenceTransformerTrainingArguments(output_dir="pairs", per_device_train_batch_size=32, batch_sampler=BatchSamplers.NO_DUPLICATES)
+SentenceTransformerTrainer(model=model, args=args, train_dataset=pairs, loss=loss, evaluator=EmbeddingSimilarityEvaluator(one, other, scores)).train()
