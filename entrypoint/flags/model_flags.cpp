@@ -132,6 +132,8 @@ namespace {
 
 auto embedding(auto member) { return place(&CommandLine::settings, &Settings::embedding, member); }
 
+constexpr ModeSet kPromptModes = kInTraining | kInEval | kInPredict | kInMine;
+
 }  // namespace
 
 std::vector<Flag> embedding_flags() {
@@ -232,6 +234,38 @@ std::vector<Flag> embedding_flags() {
        optional_integer_value(embedding(&EmbeddingOptions::truncate_dim), {1, int64_t{1} << 20}),
        {kFree, kInInference},
        "truncate_dim of the model's sentence-transformers files for --mode embed, else all"},
+      {"query-prompt",
+       {},
+       kModel,
+       "For --task similarity: what stands before the first text of each row, such as \"query: \", "
+       "and before the queries of --eval-retrieval. The finished model keeps it as its prompt "
+       "query.",
+       text_value("TEXT", embedding(&EmbeddingOptions::query_prompt)),
+       FlagRole(kDecides, kPromptModes, kAsTrained).heeded_by(tasks_that::compare),
+       "none before rows; before queries the model's own"},
+      {"passage-prompt",
+       {},
+       kModel,
+       "The same before the other texts of each row, and before the passages of --eval-retrieval. "
+       "The finished model keeps it as its prompt document.",
+       text_value("TEXT", embedding(&EmbeddingOptions::passage_prompt)),
+       FlagRole(kDecides, kPromptModes, kAsTrained).heeded_by(tasks_that::compare),
+       "none before rows; before passages the model's own"},
+      {"prompt",
+       {},
+       kModel,
+       "For --mode embed: what stands before each text.",
+       text_value("TEXT", embedding(&EmbeddingOptions::prompt)),
+       {kFree, kInEmbed},
+       "the model's default prompt, if it has one"},
+      {"prompt-name",
+       {},
+       kModel,
+       "For --mode embed: the name of the model's prompt that stands before each text, such as "
+       "query or document.",
+       text_value("NAME", embedding(&EmbeddingOptions::prompt_name)),
+       {kFree, kInEmbed},
+       "the model's default prompt, if it has one"},
       {"max-negatives",
        {},
        kModel,

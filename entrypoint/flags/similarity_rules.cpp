@@ -104,6 +104,10 @@ SimilarityObjective similarity_objective(const Settings& settings, Task task) {
 
 void check_similarity(const Settings& settings) {
   nested_sizes(settings.embedding);
+  if (!settings.embedding.prompt.empty() && !settings.embedding.prompt_name.empty()) {
+    throw Error(Code::kUsage, "the prompt is given twice", "--prompt-name",
+                "leave it or --prompt out");
+  }
   if (!traits(settings.mode).trains()) return;
   refuse_useless_flags(settings.embedding, settings.embedding.loss);
   refuse_weights(settings, settings.embedding.loss);

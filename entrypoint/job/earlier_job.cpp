@@ -136,7 +136,11 @@ ElectraOptions EarlierJob::electra(ElectraOptions options) const {
 }
 
 EmbeddingOptions EarlierJob::embedding() const {
-  return {.pooling = settings_.embedding.pooling, .normalizes = settings_.embedding.normalizes};
+  const EmbeddingOptions& own = settings_.embedding;
+  return {.pooling = own.pooling,
+          .normalizes = own.normalizes,
+          .query_prompt = own.query_prompt,
+          .passage_prompt = own.passage_prompt};
 }
 
 Task EarlierJob::task() const {

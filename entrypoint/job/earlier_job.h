@@ -50,7 +50,8 @@ class EarlierJob {
   Task task() const;
   // The generator of the job, if it had one. A generator in `options` has priority.
   ElectraOptions electra(ElectraOptions options) const;
-  EmbeddingOptions embedding() const;  // pooling and normalization, as the job asked for them
+  // Pooling, normalization and prompts, as the job asked for them.
+  EmbeddingOptions embedding() const;
   int32_t max_seq_length() const { return settings_.data.max_seq_length; }
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 

@@ -7,6 +7,7 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/prompts.h"
 #include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/memory_budget.h"
@@ -59,7 +60,8 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
         static_cast<int32_t>(std::min(files.max_seq_length.value_or(positions), positions));
   }
   settle_embedding(files, settings.embedding, model.config);
-  use_sentence_files(folder, settings.model, files, model);
+  use_sentence_files(folder, settings.model, with_prompts(files, settings.embedding), model);
+  if (settings.mode == Mode::kEmbed) settle_prompt_to_embed(files, settings.embedding);
   resolved.sources.task = Task::kTextEmbedding;
   return model;
 }
@@ -97,6 +99,7 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   if (!task && files.is_there) task = Task::kSimilarity;
   if (task && is_of_groups(*task)) {
     settle_comparison(folder, files, settings, model);
+    settle_default_prompt(model.sentences, resolved.settings.embedding);
     if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   } else {
     settle_embedding(files, settings.embedding, model.config);

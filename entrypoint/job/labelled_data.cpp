@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "entrypoint/job/prompts.h"
 #include "entrypoint/report/progress_lines.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -22,7 +23,8 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
                                        const Settings& settings, const Tokenizer& tokenizer,
                                        std::vector<float> class_weights) {
   const DataOptions& data = settings.data;
-  const std::optional<SimilarityLoss>& loss = settings.embedding.loss;
+  const EmbeddingOptions& embedding = settings.embedding;
+  const std::optional<SimilarityLoss>& loss = embedding.loss;
   FeatureOptions options{
       .task = task,
       .max_seq_length = data.max_seq_length,
@@ -33,6 +35,11 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
       .max_similarity = data.max_similarity,
       .similarities_are_marks = loss && learns_marks(*loss),
       .relevances_are_probabilities = settings.reranking.loss != RerankingLoss::kSquaredError};
+  if (makes_embeddings(task)) {
+    const bool has_own = gives_prompts(embedding) && traits(task).rows == HeadRows::kGroups;
+    options.first_prompt = has_own ? embedding.query_prompt : embedding.default_prompt;
+    options.other_prompt = has_own ? embedding.passage_prompt : embedding.default_prompt;
+  }
   try {
     if (labelled && traits(task).has_classes) {
       options.classes = loaded.table->labels.classes(labels);

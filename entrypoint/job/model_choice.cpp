@@ -7,6 +7,7 @@
 
 #include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/similarity_rules.h"
+#include "entrypoint/job/prompts.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -154,7 +155,7 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
                     " (truncate_dim)"));
   }
   settle_embedding(files, settings.embedding, model.config);
-  use_sentence_files(folder, settings.model, files, model);
+  use_sentence_files(folder, settings.model, with_prompts(files, settings.embedding), model);
 }
 
 namespace {

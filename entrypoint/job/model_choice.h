@@ -55,7 +55,7 @@ void settle_embedding(const SentenceFiles& files, const EmbeddingOptions& asked,
                       ModelConfig& config);
 
 // The same for a model that is to compare texts, with its tokenizer. Throws kUsage where the folder
-// compares vectors by another function than the cosine.
+// compares vectors by another function than the cosine, and what with_prompts() throws.
 void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Settings& settings,
                        ModelDescription& model);
 

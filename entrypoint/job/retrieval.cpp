@@ -5,6 +5,7 @@
 #include "entrypoint/flags/similarity_rules.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/model_choice.h"
+#include "entrypoint/job/prompts.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -45,7 +46,7 @@ RetrievalReading retrieval_reading(const ModelDescription& model, const Settings
                                    const BatchLimits& limits) {
   RetrievalReading reading{.tokenizer = *model.tokenizer,
                            .max_seq_length = settings.data.max_seq_length,
-                           .prompts = retrieval_prompts(model.sentences),
+                           .prompts = search_prompts(model.sentences),
                            .limits = limits,
                            .threads = compute_threads(settings)};
   const EmbeddingOptions& options = settings.embedding;
@@ -55,6 +56,9 @@ RetrievalReading retrieval_reading(const ModelDescription& model, const Settings
     for (const NestedSize& nested : nested_sizes(options)) {
       reading.nested_sizes.push_back(nested.size);
     }
+  }
+  for (const std::string& prompt : {reading.prompts.query, reading.prompts.passage}) {
+    require_pooled(model.sentences, prompt);
   }
   log_info(describe(reading.prompts));
   return reading;

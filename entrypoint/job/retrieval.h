@@ -21,7 +21,7 @@ std::unique_ptr<RetrievalSet> load_retrieval(Storage& storage, const Settings& s
                                              const ModelConfig& config);
 
 // How its texts are read. `limits` is the engine's largest batch. Says in the log which prompts
-// stand before the texts. Borrows the model.
+// stand before the texts. Borrows the model. Throws what require_pooled() throws.
 RetrievalReading retrieval_reading(const ModelDescription& model, const Settings& settings,
                                    const BatchLimits& limits);
 

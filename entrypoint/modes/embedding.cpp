@@ -355,7 +355,9 @@ std::string identity_of(const FinishedModel& finished, const LoadedTable& loaded
   return cat(job_identity(record), " ", tokenizer_checksum(finished.tokenizer()), " ",
              name_of(finished.config().pooling), " ", form.normalizes, form.normalizes_after, " ",
              form.width, " ", berth::name_of(form.code.type), " ", settings.data.max_seq_length,
-             " ", static_cast<int>(settings.embedding.format));
+             " ", static_cast<int>(settings.embedding.format),
+             settings.embedding.default_prompt.empty() ? "" : " prompt ",
+             settings.embedding.default_prompt);
 }
 
 // Writes one file, and for int8 its ranges beside it.

@@ -9,6 +9,7 @@
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
+#include "entrypoint/job/prompts.h"
 #include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/training_memory.h"
 #include "storage/base/checksum.h"
@@ -104,6 +105,12 @@ std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledDat
   return examples.rows_to_evaluate(rows.split.held_out);
 }
 
+// How rows to train on are read: without the default prompt of the rows to evaluate on.
+Settings settings_to_train(Settings settings) {
+  settings.embedding.default_prompt.clear();
+  return settings;
+}
+
 // Takes the learning rate for the model's width where no flag gives one.
 void settle_rate(TrainingInputs& inputs) {
   std::optional<double>& rate = inputs.resolved.settings.training.optimization.learning_rate;
@@ -150,6 +157,10 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (!compares_texts(model.config)) return;
   settle_comparison(folder, read_sentence_files(folder), settings, model);
+  settle_training_prompts(model.sentences, settings.embedding);
+  if (!settings.embedding.default_prompt.empty()) {
+    model.tokenizer_rules.emplace_back("default prompt before the texts to evaluate on");
+  }
   if (!asks_length) use_length_of(model.sentences, settings, model);
 }
 
@@ -225,8 +236,8 @@ TrainingInputs read_inputs(const Job& job) {
 TrainingData::TrainingData(const TrainingInputs& inputs)
     : inputs_(inputs),
       train_examples_(inputs.rows.train, inputs.rows.task, inputs.rows.labels,
-                      /*wants_labels=*/true, inputs.settings(), *inputs.model.tokenizer,
-                      inputs.rows.class_weights),
+                      /*wants_labels=*/true, settings_to_train(inputs.settings()),
+                      *inputs.model.tokenizer, inputs.rows.class_weights),
       eval_examples_(inputs.rows.eval ? *inputs.rows.eval : inputs.rows.train, inputs.rows.task,
                      inputs.rows.labels, /*wants_labels=*/true, inputs.settings(),
                      *inputs.model.tokenizer),

@@ -71,6 +71,15 @@ expect 0 finished --mode eval --eval-retrieval set.tar --eval-retrieval-split de
 expect 0 finished --mode eval --eval-retrieval set --job-dir alone
 tr -d '\\' <err.txt | says -F 'of the split test' || fail "eval takes another split: $(cat err.txt)"
 
+# Prompts of a training stand before queries and passages, too. Its model's folder alone has them.
+prompted=("${training[@]}" --query-prompt "who : " --passage-prompt "by the river : ")
+expect 0 finished "${prompted[@]}" --job-dir prompted
+tr -d '\\' <err.txt | says -F '"who : " stands before each query and "by the river : " before each passage' || fail "a search has other prompts"
+expect 0 finished --mode eval --eval-retrieval set --eval-retrieval-split dev --model prompted/model
+[ "$(metric out.txt ndcg_at_10)" = "$(metric prompted/metrics.json ndcg_at_10)" ] || fail "the folder has other prompts: $(cat out.txt)"
+expect 0 finished --mode eval --eval-retrieval set --eval-retrieval-split dev --model prompted/model --query-prompt "the train : "
+[ "$(metric out.txt ndcg_at_10)" != "$(metric prompted/metrics.json ndcg_at_10)" ] || fail "eval does not heed --query-prompt"
+
 # With rows to evaluate on, the metrics of both are there; accuracy_at_1 is then the search's.
 both=("${training[@]}" --validation-split 0.2)
 expect 0 finished "${both[@]}" --load-best-model-at-end --metric-for-best-model mrr_at_10 --job-dir both

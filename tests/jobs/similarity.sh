@@ -99,6 +99,60 @@ expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir lists -
 cmp -s whole.tsv short.tsv && fail "--truncate-dim changes no prediction"
 expect 2 'truncate-dim: 4000 is more than' --mode predict --predict-data-file pairs.tsv --job-dir lists --truncate-dim 4000
 
+# Prompts. A job with them trains as one whose rows begin with them, and its model keeps them.
+{
+  printf 'anchor\tpositive\n'
+  tail -n +2 pairs.tsv | awk -F '\t' '{ print "ask : " $1 "\tread : " $2 }'
+} >prompted.tsv
+prompted=(--task similarity --max-steps 4 --batch-size 8 --seed 5)
+expect 0 finished "${prompted[@]}" --train-data-file prompted.tsv --eval-data-file prompted.tsv --job-dir written
+expect 0 finished "${prompted[@]}" --train-data-file pairs.tsv --eval-data-file pairs.tsv --query-prompt "ask : " --passage-prompt "read : " --job-dir prompts
+says -F 'stands before the first text of each row, and' <err.txt || fail "does not say which prompts there are"
+cmp -s written/model/model.safetensors prompts/model/model.safetensors || fail "a prompt is something else than the beginning of a text"
+python3 - <<'PYTHON' || fail "the evaluation or the folder has other prompts"
+import json
+written, prompts = (json.load(open(f"{job}/metrics.json"))["eval"] for job in ("written", "prompts"))
+assert written == prompts, (written, prompts)
+config = json.load(open("prompts/model/config_sentence_transformers.json"))
+assert config["prompts"] == {"query": "ask : ", "document": "read : "}, config
+assert config["default_prompt_name"] is None, config
+PYTHON
+expect 0 finished --mode export_only --job-dir prompts --export-dir exported-prompts
+cmp -s prompts/model/config_sentence_transformers.json exported-prompts/config_sentence_transformers.json || fail "export_only loses prompts"
+# The job's model compares texts with their prompts, and its folder alone without; the log says both.
+expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir prompts --predictions-file with.tsv
+expect 0 finished --mode predict --predict-data-file prompted.tsv --model prompts/model --predictions-file begun.tsv
+cmp -s with.tsv begun.tsv || fail "predict has other prompts than the training"
+tr -d '\\' <err.txt | says -F 'none of the model'"'"'s prompts ("document", "query") stands before' || fail "does not say that there is no prompt"
+# A folder keeps its prompts through a training without flags. Its default prompt stands before texts to embed and to compare.
+cp -r prompts/model defaults
+python3 - <<'PYTHON'
+import json
+config = json.load(open("defaults/config_sentence_transformers.json"))
+json.dump({**config, "default_prompt_name": "query"}, open("defaults/config_sentence_transformers.json", "w"))
+PYTHON
+expect 0 finished "${prompted[@]}" --train-data-file pairs.tsv --model defaults --job-dir kept
+says -F 'stands before the texts to train on' <err.txt || fail "does not warn of prompts that are not used"
+grep -q '"default_prompt_name": "query"' kept/model/config_sentence_transformers.json &&
+  grep -q '"document": "read : "' kept/model/config_sentence_transformers.json || fail "a training loses prompts"
+cut -f1 pairs.tsv | sed '1s/.*/text/' >texts.tsv
+sed '2,$s/^/ask : /' texts.tsv >asked.tsv
+expect 0 finished --mode embed --predict-data-file texts.tsv --model defaults --predictions-file default.npy
+says -F 'stands before each text' <err.txt || fail "does not say that the default prompt is used"
+expect 0 finished --mode embed --predict-data-file asked.tsv --model prompts/model --predictions-file asked.npy
+expect 0 finished --mode embed --predict-data-file texts.tsv --model prompts/model --prompt-name query --predictions-file named.npy
+expect 0 finished --mode embed --predict-data-file texts.tsv --model prompts/model --prompt "ask : " --predictions-file text.npy
+for file in default named text; do cmp -s asked.npy "$file.npy" || fail "embeds with another prompt: $file"; done
+expect 2 'its prompts are "document", "query"' --mode embed --predict-data-file texts.tsv --predictions-file refused.npy --model prompts/model --prompt-name other
+expect 2 'the prompt is given twice' --mode embed --predict-data-file texts.tsv --predictions-file refused.npy --model prompts/model --prompt-name query --prompt x
+# A folder of embeddings holds the vectors of one prompt.
+expect 0 finished --mode embed --predict-data-file texts.tsv --model prompts/model --embeddings-file-rows 20 --job-dir parts
+expect 5 'other settings' --mode embed --predict-data-file texts.tsv --model prompts/model --embeddings-file-rows 20 --prompt-name query --job-dir parts
+# What berth cannot leave out of the pooling is refused.
+sed -i 's/"pooling_mode_cls_token"/"include_prompt": false, &/' defaults/1_Pooling/config.json
+expect 2 'out of the pooling' --mode embed --predict-data-file texts.tsv --predictions-file refused.npy --model defaults
+expect 2 'out of the pooling' "${prompted[@]}" --train-data-file pairs.tsv --query-prompt x --model defaults --job-dir refused-13
+
 # What is refused.
 expect 2 'similarity-margin: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-margin 1 --job-dir refused-6
 expect 2 'similarity-scale: the flag changes nothing' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-scale 1 \

@@ -7,6 +7,7 @@ Folders with every pooling, with and without Normalize, are made of the tiny tes
 and as its versions before 2 did (0_Transformer). For each, `berth --mode embed` must write the vectors of SentenceTransformer.encode()
 (to 1e-4), and numpy, pandas and pyarrow must read the same from all three formats, also where a Parquet file has several row groups.
 So must it for other architectures with random parameters (OTHERS).
+Prompts must stand before texts as encode() puts them, and as the data collator of its trainer does.
 Models that `--task similarity` trains are loaded by SentenceTransformer(path), which must give the same vectors again, and the losses of
 a first update must be those of CosineSimilarityLoss and MultipleNegativesRankingLoss.
 Needs sentence-transformers, pandas and pyarrow.
@@ -102,6 +103,7 @@ def main():
             folder = scratch / architecture
             make_other(folder, architecture)
             check(binary, architecture, folder, rows, SentenceTransformer(str(folder), device="cpu").encode(texts, batch_size=8), texts)
+        check_prompts(binary, scratch, rows, texts)
         check_many(binary, scratch)
         check_training(binary, scratch, rows, texts)
 
@@ -124,6 +126,49 @@ def check(binary, name, folder, rows, expected, texts):
     error = numpy.abs(arrays["npy"] - expected).max()
     print(f"{name:20} largest difference {error:.2e}")
     assert error < TOLERANCE, name
+
+
+def check_prompts(binary, scratch, rows, texts):
+    """The default prompt, prompts by their names and texts of prompts, as encode() takes them. Then a training with a prompt for each column."""
+    import torch
+    from sentence_transformers import losses
+    folder = scratch / "prompts"
+    make_folder(folder, "mean", True, False)
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(
+        {"prompts": {"query": "query: ", "s2s": "task : "}, "default_prompt_name": "s2s"}))
+    model = SentenceTransformer(str(folder), device="cpu")
+    cases = {"default": ([], {}), "named": (["--prompt-name", "query"], {"prompt_name": "query"}),
+             "document": (["--prompt-name", "document"], {"prompt_name": "document"}), "text": (["--prompt", "the "], {"prompt": "the "})}
+    for name, (flags, arguments) in cases.items():
+        berth(binary, "--mode", "embed", "--model", folder, "--predict-data-file", rows, "--predictions-file", scratch / "prompted.npy", *flags)
+        error = numpy.abs(numpy.load(scratch / "prompted.npy") - model.encode(texts, batch_size=8, **arguments)).max()
+        print(f"prompt {name:13} largest difference {error:.2e}")
+        assert error < TOLERANCE, name
+    assert numpy.abs(model.encode(texts) - model.encode(texts, prompt="")).max() > 100 * TOLERANCE
+    encoder = scratch / "prompt-encoder"
+    shutil.copytree(TESTS / "testdata/tiny_model", encoder)
+    config = json.loads((encoder / "config.json").read_text())
+    (encoder / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}))
+    table = {"anchor": texts[:20], "positive": texts[20:40], "negative": texts[40:60]}
+    pandas.DataFrame(table).to_parquet(scratch / "prompted.parquet")
+    job = scratch / "job-prompts"
+    berth(binary, "--task", "similarity", "--train-data-file", scratch / "prompted.parquet", "--mode", "train", "--max-steps", 1, "--batch-size", 20,
+          "--model", encoder, "--job-dir", job, "--precision", "fp32", "--query-prompt", "ask : ", "--passage-prompt", "read : ")
+    ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
+    model = SentenceTransformer(str(job / "model"), device="cpu")
+    assert {name: text for name, text in model.prompts.items() if text} == {"query": "ask : ", "document": "read : "}, model.prompts
+    before = SentenceTransformer(modules=[SentenceTransformer(str(encoder), device="cpu")[0], *list(model)[1:]], device="cpu")
+    features = [before.preprocess(list(column), prompt="ask : " if name == "anchor" else "read : ") for name, column in table.items()]
+    function = losses.MultipleNegativesRankingLoss(before)
+    with torch.no_grad():
+        theirs = function(features, None).item()
+    print(f"prompts              loss {ours:.6f}, sentence-transformers {theirs:.6f}")
+    assert abs(ours - theirs) < TOLERANCE * max(1, theirs)
+    for name, encode in (("query", model.encode_query), ("document", model.encode_document)):
+        berth(binary, "--mode", "embed", "--job-dir", job, "--predict-data-file", rows, "--prompt-name", name)
+        error = numpy.abs(numpy.load(job / "embeddings.npy") - encode(texts, batch_size=8)).max()
+        print(f"encode_{name:13} largest difference {error:.2e}")
+        assert error < TOLERANCE, name
 
 
 def check_many(binary, scratch):

@@ -190,10 +190,14 @@ class TextFeatures final : public FeatureMaker {
  private:
   Features tokens(const Example& example) const {
     if (is_group()) return group(example);
-    if (!example.token_ids.empty()) return token_features(example, options_.max_seq_length);
+    const std::string& prompt = options_.first_prompt;
+    if (!example.token_ids.empty()) {
+      if (prompt.empty()) return token_features(example, options_.max_seq_length);
+      throw Error(Code::kBadData, "the row has token ids, and a prompt stands before texts only");
+    }
     std::optional<std::string_view> pair;
     if (example.texts.size() > 1) pair = example.texts[1];
-    Encoding encoding = tokenizer_.encode(example.texts[0], pair, options_.max_seq_length);
+    Encoding encoding = tokenizer_.encode(prompt + example.texts[0], pair, options_.max_seq_length);
     return {.input_ids = std::move(encoding.input_ids),
             .token_type_ids = std::move(encoding.token_type_ids)};
   }
@@ -208,7 +212,10 @@ class TextFeatures final : public FeatureMaker {
     for (size_t i = are_pairs ? 1 : 0; i < texts.size(); ++i) {
       std::optional<std::string_view> passage;
       if (are_pairs) passage = texts[i];
-      made.push_back(tokenizer_.encode(texts[are_pairs ? 0 : i], passage, options_.max_seq_length));
+      const std::string& prompt =
+          i == 0 || are_pairs ? options_.first_prompt : options_.other_prompt;
+      made.push_back(
+          tokenizer_.encode(prompt + texts[are_pairs ? 0 : i], passage, options_.max_seq_length));
     }
     return made;
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "trainer/data/example.h"
@@ -50,6 +51,8 @@ struct FeatureOptions {
   double max_similarity = 1;            // of texts that mean the same; labels are divided by it
   bool similarities_are_marks = false;  // 0 or 1, once they are divided
   bool relevances_are_probabilities = false;  // from 0 to 1, where passages are ranked
+  // What stands before the first text of a row and, in a group, before each other text.
+  std::string first_prompt{}, other_prompt{};
 };
 
 // The features of one row: one for each window of a question's context, one for each sequence of a
@@ -89,7 +92,8 @@ std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
 
 // For texts, pairs and groups. A pair that is too long loses tokens of its longer text first. Each
 // text of a group may have max_seq_length tokens. Throws kBadData where the label of a group is
-// larger than max_similarity, or smaller than its negative, or no mark where it should be one.
+// larger than max_similarity, or smaller than its negative, or no mark where it should be one. It
+// also does where a prompt should stand before token ids.
 std::unique_ptr<FeatureMaker> make_text_features(FeatureOptions options,
                                                  const Tokenizer& tokenizer);
 // For sentences of words. The first token of each word has the word's class, the others have none

@@ -124,6 +124,13 @@ struct EmbeddingOptions {
   std::optional<double> scale{}, margin{};
   std::optional<EmbeddingDistance> distance{};
   std::string matryoshka_dims{}, matryoshka_weights{};  // joined by commas; empty: there are none
+  // What stands before the first text of a row that is compared, and before each other text.
+  std::string query_prompt{}, passage_prompt{};
+  // For --mode embed: what stands before each text, or the name of such a prompt in the folder.
+  std::string prompt{}, prompt_name{};
+  // What stands before each text where no flag says so: the folder's default prompt. Not from a
+  // flag; see settle_default_prompt().
+  std::string default_prompt{};
   // The first numbers of embeddings that are written or compared. Not in training.
   std::optional<int64_t> truncate_dim{};
   EmbeddingsFormat format = EmbeddingsFormat::kNpy;
@@ -193,7 +200,7 @@ struct TrainingOptions {
   int64_t token_budget = 0;                 // the most tokens of an update; 0: no limit
   int64_t eval_batch_size = 0;              // 0: the size of a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches of an update
-  bool recompute = false;                   // whether backward recomputes the activations of layers
+  bool recompute = false;       // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
   uint64_t seed = 42;
   int64_t seeds = 1;         // number of runs, with this seed and the following ones

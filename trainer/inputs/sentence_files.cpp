@@ -136,6 +136,14 @@ Pooling pooling_of(const Json& object, const std::string& where) {
               kPoolingHint);
 }
 
+// The prompts by their names; an empty object where there are none.
+Json prompts_of(const SentenceFiles& files) {
+  const Json config = parse_json(files.config_json);
+  const bool has_any =
+      config.is_object() && config.contains("prompts") && config["prompts"].is_object();
+  return has_any ? config["prompts"] : Json::object();
+}
+
 // Reads config_sentence_transformers.json.
 void read_config(ModelFolder& folder, SentenceFiles& files) {
   const auto text = folder.module_text(kPromptFile);
@@ -151,12 +159,16 @@ void read_config(ModelFolder& folder, SentenceFiles& files) {
     }
     files.truncate_dim = dimensions.get<int64_t>();
   }
-  const std::string name = text_of(config, "default_prompt_name");
-  if (name.empty()) return;
-  files.prompt = config.contains("prompts") ? text_of(config["prompts"], name.c_str()) : "";
-  log_warning(cat("the model's default prompt ", quoted(name),
-                  files.prompt.empty() ? "" : cat(" (", quoted(files.prompt), ")"),
-                  " is not put before the texts; the rows must begin with it"));
+  files.default_prompt_name = text_of(config, "default_prompt_name");
+  if (files.default_prompt_name.empty()) return;
+  const auto prompt = prompt_named(files, files.default_prompt_name);
+  if (!prompt) {
+    throw Error(
+        Code::kUsage,
+        cat("the default prompt ", quoted(files.default_prompt_name), " is not among the prompts"),
+        kPromptFile, "correct \"default_prompt_name\", or add the prompt");
+  }
+  files.default_prompt = *prompt;
 }
 
 // A length of texts in tokens. nullopt where it is absent, null or without a limit.
@@ -199,6 +211,46 @@ void require_computed(const Json& module, int before, const std::string& where) 
 }
 
 }  // namespace
+
+SearchPrompts search_prompts(const SentenceFiles& files) {
+  SearchPrompts found{.query = prompt_named(files, "query").value_or("")};
+  const Json prompts = prompts_of(files);
+  for (const char* name : {"document", "passage", "corpus"}) {
+    if (!prompts.contains(name)) continue;
+    found.passage = text_of(prompts, name);
+    break;
+  }
+  return found;
+}
+
+std::optional<std::string> prompt_named(const SentenceFiles& files, const std::string& name) {
+  const Json prompts = prompts_of(files);
+  const bool is_usual = name == "query" || name == "document";
+  if (!prompts.contains(name) && !is_usual) return std::nullopt;
+  return text_of(prompts, name.c_str());
+}
+
+std::vector<std::string> prompt_names(const SentenceFiles& files) {
+  std::vector<std::string> names;
+  const Json prompts = prompts_of(files);
+  for (const auto& [name, prompt] : prompts.items()) {
+    if (!text_of(prompts, name.c_str()).empty()) names.push_back(name);
+  }
+  return names;
+}
+
+void set_search_prompts(const SearchPrompts& prompts, SentenceFiles& files) {
+  OrderedJson config = OrderedJson::object();
+  if (!files.config_json.empty()) config = parse_ordered_json(files.config_json);
+  OrderedJson all = OrderedJson::object();
+  if (config.contains("prompts") && config["prompts"].is_object()) all = config["prompts"];
+  all["query"] = prompts.query;
+  all["document"] = prompts.passage;
+  if (all.contains("passage")) all["passage"] = prompts.passage;
+  config["prompts"] = all;
+  files.config_json = to_text(config);
+  files.default_prompt = text_of(all, files.default_prompt_name.c_str());
+}
 
 std::span<const KnownKey> sentence_keys(std::string_view name) {
   if (name == kPromptFile) return kConfigKeys;
@@ -255,12 +307,7 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
                   folder.name() + "/" + name, "fetch all files of the model");
     }
     files.pooling = pooling_of(object, name);
-    if (object.contains("include_prompt") && object["include_prompt"] == false &&
-        !files.prompt.empty()) {
-      throw Error(Code::kUsage,
-                  "\"include_prompt\" is false; berth cannot leave a prompt out of the pooling",
-                  name);
-    }
+    files.pools_prompts = !object.contains("include_prompt") || object["include_prompt"] != false;
   }
   if (!files.pooling) {
     throw Error(Code::kUsage, "names no Pooling", folder.name() + "/modules.json",
@@ -373,11 +420,13 @@ void write_sentence_files(Storage& storage, const Uri& directory, const ModelCon
   add_module("Transformer", "");
   add_module("Pooling", "1_Pooling");
   if (config.normalizes_embeddings) add_module("Normalize", "2_Normalize");
-  write("1_Pooling/config.json", {{"word_embedding_dimension", config.hidden_size},
-                                  {"pooling_mode_cls_token", config.pooling == Pooling::kCls},
-                                  {"pooling_mode_mean_tokens", config.pooling == Pooling::kMean},
-                                  {"pooling_mode_max_tokens", config.pooling == Pooling::kMax},
-                                  {"pooling_mode_mean_sqrt_len_tokens", false}});
+  OrderedJson pooling = {{"word_embedding_dimension", config.hidden_size},
+                         {"pooling_mode_cls_token", config.pooling == Pooling::kCls},
+                         {"pooling_mode_mean_tokens", config.pooling == Pooling::kMean},
+                         {"pooling_mode_max_tokens", config.pooling == Pooling::kMax},
+                         {"pooling_mode_mean_sqrt_len_tokens", false}};
+  if (!files.pools_prompts) pooling["include_prompt"] = false;
+  write("1_Pooling/config.json", pooling);
   write("sentence_bert_config.json",
         {{"max_seq_length", max_seq_length}, {"do_lower_case", files.lowers_case}});
   OrderedJson kept = OrderedJson::object();

@@ -23,7 +23,10 @@ struct SentenceFiles {
   bool lowers_case = false;  // do_lower_case of sentence_bert_config.json
   // truncate_dim: encode() returns this number of elements from the beginning of each vector.
   std::optional<int64_t> truncate_dim{};
-  std::string prompt{};      // what encode() puts before each text by default
+  // What encode() puts before each text by default: default_prompt_name, and the prompt itself.
+  std::string default_prompt_name{}, default_prompt{};
+  // include_prompt of the Pooling: whether the tokens of a prompt count in an embedding.
+  bool pools_prompts = true;
   std::string similarity{};  // similarity_fn_name; "": the cosine
   std::string
       config_json{};  // config_sentence_transformers.json, to be written again; "": there is none
@@ -36,10 +39,28 @@ struct SentenceFiles {
 std::optional<int64_t> tokenizer_length(ModelFolder& folder);
 
 // Reads them. Throws kUsage if berth does not support a module, its package, the order of modules,
-// a pooling or a key's value. Throws kNotFound if the configuration of a Pooling is absent, and
-// kCorrupt if a file is not JSON. Warns of a prompt that encode() would put before each text, and
-// of keys that nobody knows.
+// a pooling or a key's value. It also does if the default prompt has no text. Throws kNotFound if
+// the configuration of a Pooling is absent, and kCorrupt if a file is not JSON. Warns of keys that
+// nobody knows.
 SentenceFiles read_sentence_files(ModelFolder& folder);
+
+// What a search puts before each text.
+struct SearchPrompts {
+  std::string query{}, passage{};
+};
+
+// The prompts that a folder has for search: "query", and the first one of "document", "passage" and
+// "corpus". These are what encode_query() and encode_document() of sentence-transformers use. The
+// default prompt is not used.
+SearchPrompts search_prompts(const SentenceFiles& files);
+// The prompt of this name. nullopt: the folder has none. "query" and "document" are empty where the
+// folder does not have them, as in sentence-transformers.
+std::optional<std::string> prompt_named(const SentenceFiles& files, const std::string& name);
+// The names of the folder's prompts that are not empty.
+std::vector<std::string> prompt_names(const SentenceFiles& files);
+// Gives `files` other prompts for search: "query" and "document", and "passage" where it has one.
+// Other prompts stay.
+void set_search_prompts(const SearchPrompts& prompts, SentenceFiles& files);
 
 // The keys of these files. `name` is "sentence_bert_config.json",
 // "config_sentence_transformers.json", "modules.json" or the module's class ("Pooling",

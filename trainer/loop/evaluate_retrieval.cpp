@@ -8,13 +8,11 @@
 #include <future>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 #include <vector>
 
 #include "storage/base/error.h"
-#include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
 #include "trainer/metrics/retrieval.h"
@@ -429,27 +427,7 @@ class Retrieval {
 
 }  // namespace
 
-RetrievalPrompts retrieval_prompts(const SentenceFiles& files) {
-  if (files.config_json.empty()) return {};
-  const Json config = parse_json(files.config_json);
-  if (!config.is_object() || !config.contains("prompts") || !config["prompts"].is_object()) {
-    return {};
-  }
-  const Json& prompts = config["prompts"];
-  const auto text = [&](const char* name) {
-    return prompts[name].is_string() ? prompts[name].get<std::string>() : std::string();
-  };
-  RetrievalPrompts found;
-  if (prompts.contains("query")) found.query = text("query");
-  for (const char* name : {"document", "passage", "corpus"}) {
-    if (!prompts.contains(name)) continue;
-    found.passage = text(name);
-    break;
-  }
-  return found;
-}
-
-std::string describe(const RetrievalPrompts& prompts) {
+std::string describe(const SearchPrompts& prompts) {
   if (prompts.query.empty() && prompts.passage.empty()) {
     return "retrieval: the model has no prompts for queries and passages";
   }
@@ -457,8 +435,7 @@ std::string describe(const RetrievalPrompts& prompts) {
     return prompt.empty() ? std::string("nothing") : quoted(prompt);
   };
   return cat("retrieval: ", one(prompts.query), " stands before each query and ",
-             one(prompts.passage),
-             " before each passage, as the prompts of the model's folder say");
+             one(prompts.passage), " before each passage (the model's prompts)");
 }
 
 std::optional<EvaluationResult> evaluate_retrieval(Engine& engine, const RetrievalSet& set,

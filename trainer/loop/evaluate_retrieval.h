@@ -17,23 +17,14 @@
 
 namespace berth {
 
-// What stands before each query and before each passage.
-struct RetrievalPrompts {
-  std::string query{}, passage{};
-};
-
-// The prompts that a model's folder has for search, in config_sentence_transformers.json: "query",
-// and the first one of "document", "passage" and "corpus". These are what encode_query() and
-// encode_document() of sentence-transformers use. The default prompt is not used.
-RetrievalPrompts retrieval_prompts(const SentenceFiles& files);
 // A sentence for the log.
-std::string describe(const RetrievalPrompts& prompts);
+std::string describe(const SearchPrompts& prompts);
 
 // How texts of a retrieval set become vectors.
 struct RetrievalReading {
   const Tokenizer& tokenizer;
   int32_t max_seq_length = 0;  // in tokens; longer texts are cut
-  RetrievalPrompts prompts{};
+  SearchPrompts prompts{};
   BatchLimits limits{};  // the largest batch of the engine
   int threads = 1;       // of the search
   // The first numbers of the embeddings that are compared, scaled to length 1; 0: all of them.

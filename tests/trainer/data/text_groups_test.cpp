@@ -71,6 +71,38 @@ TEST(TextGroups, EachTextIsASequence) {
   EXPECT_EQ(data.data->length(0), 7);
 }
 
+TEST(TextGroups, PromptsStandBeforeTheTexts) {
+  GroupData data({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), cell_of("c")}});
+  const auto made = [&](Task task, const std::vector<std::string>& texts) {
+    const auto maker = make_feature_maker({.task = task,
+                                           .max_seq_length = 16,
+                                           .labelled = false,
+                                           .first_prompt = "xy",
+                                           .other_prompt = "z"},
+                                          data.tokenizer);
+    Example example;
+    example.texts = texts;
+    return maker->make(example).front().input_ids;
+  };
+  const auto bare = [&](Task task, const std::vector<std::string>& texts) {
+    const auto maker =
+        make_feature_maker({.task = task, .max_seq_length = 16, .labelled = false}, data.tokenizer);
+    Example example;
+    example.texts = texts;
+    return maker->make(example).front().input_ids;
+  };
+  EXPECT_EQ(made(Task::kInBatchNegatives, {"a", "b", "c"}),
+            bare(Task::kInBatchNegatives, {"xya", "zb", "zc"}));
+  EXPECT_EQ(made(Task::kTextEmbedding, {"a"}), bare(Task::kTextEmbedding, {"xya"}));
+  EXPECT_EQ(made(Task::kTextEmbedding, {"a", "b"}), bare(Task::kTextEmbedding, {"xya", "b"}))
+      << "both texts are one sequence";
+  const auto maker = make_feature_maker(
+      {.task = Task::kTextEmbedding, .labelled = false, .first_prompt = "x"}, data.tokenizer);
+  Example ids;
+  ids.token_ids = {1, 2, 3};
+  EXPECT_THAT([&] { maker->make(ids); }, ThrowsCode(Code::kBadData, "the row has token ids"));
+}
+
 TEST(TextGroups, RowsWithoutLabelsFindTheirPlaceInTheBatch) {
   GroupData data({"anchor", "positive", "negative"}, {{cell_of("a"), cell_of("b"), cell_of("c")},
                                                       {cell_of("d"), cell_of("e"), cell_of("f")}});

@@ -202,13 +202,69 @@ TEST_F(SentenceFilesTest, WhatIsWrittenIsReadBack) {
   }
 }
 
-TEST_F(SentenceFilesTest, APromptIsWarnedOf) {
+TEST_F(SentenceFilesTest, TheDefaultPromptIsOneOfThePrompts) {
   write_pooling(R"({"pooling_mode_mean_tokens": true})");
-  write_text(scratch_ / "model/config_sentence_transformers.json",
-             R"({"prompts": {"query": "query: "}, "default_prompt_name": "query"})");
-  CapturedLog log;
-  read();
-  EXPECT_THAT(log.warnings(), testing::HasSubstr("default prompt"));
+  const std::string config = scratch_ / "model/config_sentence_transformers.json";
+  EXPECT_EQ(read().default_prompt, "");
+  write_text(config, R"({"prompts": {"q": "query: "}, "default_prompt_name": "q"})");
+  EXPECT_EQ(read().default_prompt_name, "q");
+  EXPECT_EQ(read().default_prompt, "query: ");
+  // sentence-transformers gives each model an empty prompt "query" and an empty "document".
+  write_text(config, R"({"prompts": {}, "default_prompt_name": "document"})");
+  EXPECT_EQ(read().default_prompt, "");
+  write_text(config, R"({"prompts": {"q": "query: "}, "default_prompt_name": "other"})");
+  EXPECT_THAT([&] { read(); },
+              ThrowsCode(Code::kUsage, "the default prompt \"other\" is not among the prompts"));
+}
+
+TEST_F(SentenceFilesTest, APoolingMayLeavePromptsOut) {
+  write_pooling(R"({"pooling_mode": "mean", "include_prompt": true})");
+  EXPECT_TRUE(read().pools_prompts);
+  write_pooling(R"({"pooling_mode": "mean", "include_prompt": false})");
+  const SentenceFiles files = read();
+  EXPECT_FALSE(files.pools_prompts);
+  write_sentence_files(*storage_, Uri::parse(scratch_ / "model"), {.hidden_size = 8}, 64, files);
+  EXPECT_FALSE(read().pools_prompts) << "a training keeps it";
+}
+
+TEST(SearchPrompts, ComeFromTheModelsFolder) {
+  const auto prompts = [](const std::string& json) {
+    return search_prompts({.config_json = json});
+  };
+  EXPECT_EQ(prompts("").query, "");
+  EXPECT_EQ(prompts(R"({"prompts": {}})").passage, "");
+  const SearchPrompts e5 = prompts(R"({"prompts": {"query": "query: ", "passage": "passage: "}})");
+  EXPECT_EQ(e5.query, "query: ");
+  EXPECT_EQ(e5.passage, "passage: ");
+  EXPECT_EQ(prompts(R"({"prompts": {"document": "", "passage": "p"}})").passage, "");
+  EXPECT_EQ(prompts(R"({"prompts": {"query": null}, "default_prompt_name": "query"})").query, "");
+}
+
+TEST(SearchPrompts, AreFoundByTheirNames) {
+  const SentenceFiles files{.config_json = R"({"prompts": {"s2s": "task: ", "query": ""}})"};
+  EXPECT_EQ(prompt_named(files, "s2s"), "task: ");
+  EXPECT_EQ(prompt_named(files, "document"), "");
+  EXPECT_EQ(prompt_named(files, "other"), std::nullopt);
+  EXPECT_THAT(prompt_names(files), testing::ElementsAre("s2s"));
+}
+
+TEST(SearchPrompts, TakeThePlaceOfOthers) {
+  SentenceFiles files{.default_prompt_name = "passage",
+                      .default_prompt = "p",
+                      .config_json = R"({"prompts": {"passage": "p", "s2s": "s"},
+                                         "default_prompt_name": "passage", "truncate_dim": 4})"};
+  set_search_prompts({.query = "Q ", .passage = "D "}, files);
+  EXPECT_EQ(search_prompts(files).query, "Q ");
+  EXPECT_EQ(search_prompts(files).passage, "D ");
+  EXPECT_EQ(prompt_named(files, "document"), "D ");
+  EXPECT_EQ(prompt_named(files, "passage"), "D ");
+  EXPECT_EQ(prompt_named(files, "s2s"), "s");
+  EXPECT_EQ(files.default_prompt, "D ");
+  EXPECT_THAT(files.config_json, testing::HasSubstr("truncate_dim"));
+  SentenceFiles none;
+  set_search_prompts({.query = "Q ", .passage = ""}, none);
+  EXPECT_EQ(search_prompts(none).query, "Q ");
+  EXPECT_EQ(prompt_named(none, "passage"), std::nullopt);
 }
 
 TEST_F(SentenceFilesTest, EveryKeyIsReadOrRefusedByName) {
@@ -247,7 +303,7 @@ TEST_F(SentenceFilesTest, ATrainingKeepsPromptsAndDimensions) {
   write_text(scratch_ / "made/model.safetensors", "");
   const SentenceFiles made = read("made");
   EXPECT_EQ(made.truncate_dim, 4);
-  EXPECT_EQ(made.prompt, "query: ");
+  EXPECT_EQ(made.default_prompt, "query: ");
   EXPECT_TRUE(made.lowers_case);
   EXPECT_EQ(made.max_seq_length, 64);
 }

@@ -84,7 +84,7 @@ class EvaluateRetrievalTest : public testing::Test {
   const std::unique_ptr<Storage> storage_ = make_local_storage();
   std::unique_ptr<RetrievalSet> set_;
   LetterTokenizer tokenizer_;
-  RetrievalPrompts prompts_;
+  SearchPrompts prompts_;
   CountingEngine engine_;
   Observer observer_;
   std::atomic<bool> stop_ = false;
@@ -164,22 +164,12 @@ TEST(WithRetrieval, MetricsOfTheSetOutrankThoseOfRows) {
   EXPECT_EQ(both.seconds, 3);
 }
 
-TEST(RetrievalPrompts, ComeFromTheModelsFolder) {
-  const auto prompts = [](const std::string& json) {
-    return retrieval_prompts({.config_json = json});
-  };
-  EXPECT_EQ(prompts("").query, "");
-  EXPECT_EQ(prompts(R"({"prompts": {}})").passage, "");
-  const RetrievalPrompts e5 =
-      prompts(R"({"prompts": {"query": "query: ", "passage": "passage: "}})");
-  EXPECT_EQ(e5.query, "query: ");
-  EXPECT_EQ(e5.passage, "passage: ");
-  EXPECT_EQ(prompts(R"({"prompts": {"document": "", "passage": "p"}})").passage, "");
-  EXPECT_EQ(prompts(R"({"prompts": {"query": null}, "default_prompt_name": "query"})").query, "");
-  EXPECT_EQ(
-      describe(e5),
-      "retrieval: \"query: \" stands before each query and \"passage: \" before each passage, "
-      "as the prompts of the model's folder say");
+TEST(SearchPrompts, AreDescribed) {
+  EXPECT_EQ(describe({.query = "query: ", .passage = "passage: "}),
+            "retrieval: \"query: \" stands before each query and \"passage: \" before each passage "
+            "(the model's prompts)");
+  EXPECT_EQ(describe(SearchPrompts()),
+            "retrieval: the model has no prompts for queries and passages");
 }
 
 }  // namespace
