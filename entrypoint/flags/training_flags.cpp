@@ -61,6 +61,16 @@ std::vector<Flag> training_flags() {
        "Skip the last update of an epoch if it would have fewer examples than the others.",
        switch_value(training_option(&TrainingOptions::drop_remainder)),
        {kDecides, kInTraining}},
+      {"batch-sampler",
+       {},
+       kTraining,
+       "For --task similarity without labels: how the rows of an update are chosen. random takes "
+       "the shuffled rows as they come. no_duplicates leaves a row for a later update if another "
+       "row of this update has the same text. So no text is its own negative.",
+       choice_value<BatchSampler>(
+           training_option(&TrainingOptions::sampler),
+           {{"random", BatchSampler::kRandom}, {"no_duplicates", BatchSampler::kNoDuplicates}}),
+       FlagRole(kDecides, kInTraining).heeded_by(tasks_that::find_partners)},
       {"seed",
        {},
        kTraining,

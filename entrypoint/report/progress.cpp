@@ -105,9 +105,9 @@ std::string memory_text(const DeviceMemory& memory) {
   return text + " on the device";
 }
 
-// The examples of an update. With a token budget, it is the average so far.
+// The examples of an update. Where updates differ in size, it is the average so far.
 double examples_of_update(const JobReport& job, const StepReport& report) {
-  if (job.token_budget == 0) return static_cast<double>(job.batch_size);
+  if (job.token_budget == 0 && !job.sizes_differ) return static_cast<double>(job.batch_size);
   return report.epoch * static_cast<double>(job.train_examples) / static_cast<double>(report.step);
 }
 

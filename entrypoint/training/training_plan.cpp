@@ -71,6 +71,7 @@ JobReport make_report(const Job& job, const TrainingInputs& inputs, TrainingData
           .total_steps = updates.total_steps,
           .batch_size = settings.training.batch_size,
           .token_budget = settings.training.token_budget,
+          .sizes_differ = settings.training.sampler == BatchSampler::kNoDuplicates,
           .num_labels = static_cast<int64_t>(inputs.rows.labels.size()),
           .epochs = updates.epochs,
           .peak_learning_rate = settings.training.optimization.learning_rate.value(),
@@ -106,6 +107,16 @@ size_t memory_of_probes(const Job& job, const TrainingInputs& inputs) {
   if (!inputs.probes) return 0;
   const auto host = make_host_device(job, host_precision(job));
   return inputs.probes->memory_bytes(inputs.program_bytes, *host);
+}
+
+// Says what keeping equal texts apart means for these rows.
+void say_repeats(const TrainingOptions& options, int64_t rows, const Batcher::EpochCount& epoch) {
+  if (options.sampler != BatchSampler::kNoDuplicates) return;
+  log_info(cat("--batch-sampler no_duplicates: ", epoch.repeating_rows, " of ",
+               counted(rows, "row"), epoch.repeating_rows == 1 ? " has" : " have",
+               " a text that another row has, too; the first epoch has ",
+               counted(epoch.updates, "update"), ", of which ", epoch.short_updates,
+               epoch.short_updates == 1 ? " has" : " have", " fewer rows for that"));
 }
 
 // The limits of the machine, and --memory-limit for a process beside another.
@@ -150,6 +161,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   plan.memory.reading = peak - std::min(peak, plan.memory.on_host());
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
+  say_repeats(settings.training, data.train().size(), plan.updates.first_epoch);
   plan.block_rows = data.train().block_size();
   plan.disk = plan_disk(job, inputs, data, plan.updates, plan.data.most_examples);
   if (!plan.disk.needs.empty()) log_info("disk: " + disk_text(plan.disk));

@@ -99,6 +99,15 @@ expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir lists -
 cmp -s whole.tsv short.tsv && fail "--truncate-dim changes no prediction"
 expect 2 'truncate-dim: 4000 is more than' --mode predict --predict-data-file pairs.tsv --job-dir lists --truncate-dim 4000
 
+# Equal texts are kept apart. A kill changes nothing.
+apart=(--task similarity --train-data-file pairs.tsv --batch-sampler no_duplicates --epochs 2 --batch-size 8 --save-steps 3 --validation-split 0.2)
+expect 0 finished "${apart[@]}" --job-dir apart
+tr -d '\\' <err.txt | says -E 'no_duplicates: 3[0-9] of 3[0-9] rows have a text that another row has, too; the first epoch has [0-9]+ updates' ||
+  fail "does not count the rows with equal texts"
+survives_kills killed-apart "${apart[@]}"
+cmp -s apart/model/model.safetensors killed-apart/model/model.safetensors || fail "a killed job with distinct texts made another model"
+expect 2 'batch-sampler' --task similarity --train-data-file scored.tsv --max-similarity 5 --batch-sampler no_duplicates --job-dir refused-14
+
 # Prompts. A job with them trains as one whose rows begin with them, and its model keeps them.
 {
   printf 'anchor\tpositive\n'

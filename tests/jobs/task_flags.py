@@ -47,6 +47,7 @@ write("sets.tsv", ["sentence", "other", "label", "category", "share"],
 write("pairs.tsv", ["sentence1", "sentence2", "score", "other", "category", "share"],
       [[text(8), text(6), i % 5 / 4 * 0.9, text(5), i % 3 / 2 * 0.9, 1 + i % 4] for i in range(ROWS)])
 write("anchors.tsv", ["anchor", "positive", "other", "share"], [[text(8), text(6), text(5), 1 + i % 4] for i in range(ROWS)])
+write("repeats.tsv", ["anchor", "positive"], [[text(8), WORDS[i % 10]] for i in range(ROWS)])
 write("negatives.tsv", ["anchor", "positive", "negative_1", "negative_2"], [[text(8), text(6), text(5), text(7)] for i in range(ROWS)])
 write("one_negative.tsv", ["anchor", "positive", "negative"], [[text(8), text(6), text(5)] for i in range(ROWS)])
 write("marks.tsv", ["sentence1", "sentence2", "label"], [[text(8), text(6), "%d.0" % (i % 2)] for i in range(ROWS)])
@@ -123,6 +124,7 @@ TRIED = {
     "batch-size": (["5"], []),
     "token-budget": (["64"], []),
     "drop-remainder": ([], ["--batch-size", "7"]),
+    "batch-sampler": (["no_duplicates"], ["--train-data-file", "repeats.tsv"]),
     "seed": (["7"], []),
     "data-fraction": (["0.5"], []),
     "max-train-samples": (["12"], []),

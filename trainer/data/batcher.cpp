@@ -41,11 +41,12 @@ constexpr uint32_t kBlocksStream = 0xFFFFFFFF;  // no block has this number
 
 }  // namespace
 
-Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed)
+Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed, DistinctTexts* distinct)
     : rows_(rows),
       block_rows_(block_rows),
       blocks_((rows + block_rows - 1) / block_rows),
-      seed_(seed) {
+      seed_(seed),
+      distinct_(distinct) {
   assert(rows > 0 && block_rows > 0);
 }
 
@@ -83,6 +84,7 @@ int64_t Sampler::next(DataCursor& cursor) {
   const int64_t size = size_of(block);
   if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
     permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
+    if (distinct_ != nullptr) distinct_->arrange(block * block_rows_, order_of_rows_);
     rows_epoch_ = cursor.epoch;
     rows_block_ = block;
   }
@@ -289,7 +291,12 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
 }
 
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
-    : options_(options), data_(data), sampler_(data.size(), data.block_size(), options.seed) {
+    : options_(options),
+      data_(data),
+      distinct_(options.keeps_texts_apart ? std::make_optional<DistinctTexts>(
+                                                data, options.batch_size, options.token_budget)
+                                          : std::nullopt),
+      sampler_(data.size(), data.block_size(), options.seed, distinct_ ? &*distinct_ : nullptr) {
   find_skipped();
 }
 
@@ -320,6 +327,7 @@ DataCursor Batcher::behind_skipped(DataCursor cursor) const {
 Batcher::Selection Batcher::collect(DataCursor cursor) {
   cursor = behind_skipped(cursor);
   Selection selection{.begin = cursor, .end = cursor, .epoch = cursor.epoch};
+  int64_t block = cursor.block;
   while (static_cast<int64_t>(selection.indices.size()) < options_.batch_size &&
          (selection.end.epoch == selection.epoch || selection.indices.empty())) {
     DataCursor end = selection.end;
@@ -328,11 +336,21 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
       selection.end = end;
       continue;
     }
-    if (selection.indices.empty()) selection.epoch = epoch;
+    if (selection.indices.empty()) {
+      selection.epoch = epoch;
+      block = selection.end.block;
+      if (distinct_) distinct_->begin_batch();
+    } else if (distinct_ && (selection.end.block != block || !distinct_->may_join(index))) {
+      break;
+    }
     if (options_.token_budget > 0) {
       const int64_t tokens = selection.tokens + data_.length(index);
       if (tokens > options_.token_budget && !selection.indices.empty()) break;
       selection.tokens = tokens;
+    }
+    if (distinct_) {
+      distinct_->join(index);
+      selection.repeating_rows += distinct_->repeats(index) ? 1 : 0;
     }
     selection.indices.push_back(index);
     selection.end = end;
@@ -363,12 +381,16 @@ Batcher::Selection Batcher::select(DataCursor cursor) {
   return selection;
 }
 
-int64_t Batcher::updates_of(int64_t epoch) {
-  int64_t updates = 0;
-  for (DataCursor cursor{.epoch = epoch}; cursor.epoch == epoch; ++updates) {
-    cursor = select(cursor).after;
+Batcher::EpochCount Batcher::count(int64_t epoch) {
+  EpochCount counted;
+  for (DataCursor cursor{.epoch = epoch}; cursor.epoch == epoch; ++counted.updates) {
+    const Selection selection = select(cursor);
+    const bool is_short = static_cast<int64_t>(selection.indices.size()) < options_.batch_size;
+    if (is_short && selection.after.epoch == epoch) ++counted.short_updates;
+    counted.repeating_rows += selection.repeating_rows;
+    cursor = selection.after;
   }
-  return updates;
+  return counted;
 }
 
 // This rank's part of the examples of an update.

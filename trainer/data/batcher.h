@@ -6,11 +6,13 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "trainer/data/dataset.h"
+#include "trainer/data/distinct_texts.h"
 #include "trainer/model/batch.h"
 
 namespace berth {
@@ -33,7 +35,8 @@ struct DataCursor {
 // place, and data larger than memory can be read one block at a time. Not thread-safe.
 class Sampler {
  public:
-  Sampler(int64_t rows, int64_t block_rows, uint64_t seed);
+  // `distinct`, which may be null, then reorders the rows of each block. Borrowed.
+  Sampler(int64_t rows, int64_t block_rows, uint64_t seed, DistinctTexts* distinct = nullptr);
 
   // Returns the row at `cursor` and moves the cursor to the next one. Behind the last row of an
   // epoch is the first of the next epoch.
@@ -51,6 +54,7 @@ class Sampler {
 
   int64_t rows_, block_rows_, blocks_;
   uint64_t seed_;
+  DistinctTexts* distinct_;
   int64_t blocks_epoch_ = -1, rows_epoch_ = -1, rows_block_ = -1;
   std::vector<uint32_t> order_of_blocks_, order_of_rows_;
 };
@@ -88,6 +92,8 @@ struct BatchOptions {
   // Leaves out the last update of an epoch where it has fewer examples than batch_size and fewer
   // tokens than the budget. The only update of an epoch is kept.
   bool drop_remainder = false;
+  // Whether an update holds each text once; see DistinctTexts. It is of one block then.
+  bool keeps_texts_apart = false;
   // In the order of the data. The examples are left out of later epochs, too.
   std::vector<SkippedData> skipped{};
 };
@@ -103,9 +109,16 @@ class Batcher {
   // Dataset::features() throws.
   UpdateBatch next(DataCursor cursor);
 
-  // The number of updates in an epoch, if nothing is skipped. With a token budget each epoch has a
-  // number of its own, and counting asks for the length of every example.
-  int64_t updates_of(int64_t epoch);
+  // The updates of an epoch.
+  struct EpochCount {
+    int64_t updates = 0;
+    int64_t short_updates = 0;   // with fewer examples than batch_size, besides the last one
+    int64_t repeating_rows = 0;  // that share a text with another row, where texts are kept apart
+  };
+  // Counts them, if nothing is skipped. With a token budget, or where texts are kept apart, each
+  // epoch has a number of its own. Counting then asks for the length, or the texts, of every
+  // example.
+  EpochCount count(int64_t epoch);
 
  private:
   // The examples of one update. All belong to one epoch.
@@ -114,6 +127,7 @@ class Batcher {
     int64_t tokens = 0;  // counted only where there is a budget
     DataCursor begin{}, end{}, after{};
     int64_t epoch = 0;
+    int64_t repeating_rows = 0;  // as in EpochCount
   };
   Selection select(DataCursor cursor);
   void find_skipped();
@@ -126,6 +140,7 @@ class Batcher {
 
   BatchOptions options_;
   Dataset& data_;
+  std::optional<DistinctTexts> distinct_;  // where texts are kept apart
   Sampler sampler_;
   std::map<int64_t, int64_t> skipped_;  // example to the epoch in which it was skipped
 };

@@ -193,6 +193,12 @@ struct SeedPlaces {
   std::string checkpoints{}, model{};
 };
 
+// Which rows an update takes.
+enum class BatchSampler {
+  kRandom,        // the next ones of the shuffled rows
+  kNoDuplicates,  // the next ones that share no text with each other; see DistinctTexts
+};
+
 struct TrainingOptions {
   double epochs = 3;
   int64_t max_steps = 0;                    // 0: epochs decide
@@ -202,6 +208,7 @@ struct TrainingOptions {
   int64_t gradient_accumulation_steps = 1;  // micro-batches of an update
   bool recompute = false;       // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
+  BatchSampler sampler = BatchSampler::kRandom;
   uint64_t seed = 42;
   int64_t seeds = 1;         // number of runs, with this seed and the following ones
   int64_t save_steps = 500;  // 0: only at the end

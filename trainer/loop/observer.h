@@ -37,8 +37,9 @@ struct JobReport {
   int64_t parameters = 0;
   int64_t first_step = 0;  // updates already done by an earlier process
   int64_t total_steps = 0;
-  int64_t batch_size = 0;    // the most examples of an update
-  int64_t token_budget = 0;  // the most tokens of an update; 0 means no limit
+  int64_t batch_size = 0;     // the most examples of an update
+  int64_t token_budget = 0;   // the most tokens of an update; 0 means no limit
+  bool sizes_differ = false;  // whether updates within an epoch may have fewer examples
   int64_t num_labels = 0;
   double epochs = 0;
   double peak_learning_rate = 0;

@@ -23,16 +23,21 @@ Plan plan_by_examples(const TrainingOptions& options, int64_t train_examples) {
   return plan;
 }
 
-// The plan for updates with a token budget. Every epoch has another order and may have another
-// number of updates.
-Plan plan_by_tokens(const TrainingOptions& options, Dataset& train_data) {
+bool keeps_texts_apart(const TrainingOptions& options) {
+  return options.sampler == BatchSampler::kNoDuplicates;
+}
+
+// The plan for updates with a token budget, or that keep equal texts apart. Every epoch has another
+// order and may have another number of updates.
+Plan plan_by_counting(const TrainingOptions& options, Dataset& train_data) {
   Batcher batcher(batch_options(options, {}), train_data);
   Plan plan;
   int64_t counted = 0, epochs = 0;
   for (double left = options.epochs; left > 0; left -= 1) {
-    const int64_t updates = batcher.updates_of(epochs);
-    plan.total_steps += part_of(std::min(left, 1.0), updates);
-    counted += updates;
+    const Batcher::EpochCount epoch = batcher.count(epochs);
+    if (epochs == 0 && keeps_texts_apart(options)) plan.first_epoch = epoch;
+    plan.total_steps += part_of(std::min(left, 1.0), epoch.updates);
+    counted += epoch.updates;
     ++epochs;
     // The epochs counted so far give a good average.
     if (options.max_steps > 0 && counted >= options.max_steps) break;
@@ -52,17 +57,18 @@ BatchOptions batch_options(const TrainingOptions& options, std::vector<SkippedDa
           .ranks = options.place.parts(),
           .seed = options.seed,
           .drop_remainder = options.drop_remainder,
+          .keeps_texts_apart = keeps_texts_apart(options),
           .skipped = std::move(skipped)};
 }
 
 Plan make_plan(const TrainingOptions& options, Dataset& train_data) {
-  const bool by_tokens = options.token_budget > 0;
-  Plan plan = by_tokens ? plan_by_tokens(options, train_data)
-                        : plan_by_examples(options, train_data.size());
+  const bool counts = options.token_budget > 0 || keeps_texts_apart(options);
+  Plan plan =
+      counts ? plan_by_counting(options, train_data) : plan_by_examples(options, train_data.size());
   plan.total_steps = std::max<int64_t>(plan.total_steps, 1);
-  plan.epochs = by_tokens && options.max_steps == 0 ? options.epochs
-                                                    : static_cast<double>(plan.total_steps) /
-                                                          static_cast<double>(plan.steps_per_epoch);
+  plan.epochs = counts && options.max_steps == 0 ? options.epochs
+                                                 : static_cast<double>(plan.total_steps) /
+                                                       static_cast<double>(plan.steps_per_epoch);
   return plan;
 }
 

@@ -14,11 +14,14 @@ BatchOptions batch_options(const TrainingOptions& options, std::vector<SkippedDa
 
 // How many updates a job makes.
 struct Plan {
-  int64_t steps_per_epoch = 0;  // the average, if there is a token budget
+  int64_t steps_per_epoch = 0;  // the average, if epochs have different numbers of updates
   int64_t total_steps = 0;
   double epochs = 0;  // passes over the data
+  // Of the first epoch, where texts are kept apart; see Batcher::count().
+  Batcher::EpochCount first_epoch{};
 };
-// Counts the updates of a job. With a token budget, it counts the updates of every epoch exactly.
+// Counts the updates of a job. With a token budget, or where equal texts are kept apart, it counts
+// the updates of every epoch exactly.
 // It does not account for data that will be skipped, because they are not known yet.
 Plan make_plan(const TrainingOptions& options, Dataset& train_data);
 

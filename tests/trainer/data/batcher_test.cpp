@@ -340,7 +340,7 @@ TEST_F(TokenBudgetTest, UpdatesAreCountedAsTheyWillBeMade) {
     const BatchOptions options{.batch_size = 4, .token_budget = 17, .drop_remainder = drops};
     Batcher batcher(options, *data_.dataset);
     int64_t counted = 0, made = 0;
-    for (int64_t number = 0; number < 20; ++number) counted += batcher.updates_of(number);
+    for (int64_t number = 0; number < 20; ++number) counted += batcher.count(number).updates;
     for (DataCursor cursor; cursor.epoch < 20; ++made) {
       const UpdateBatch update = batcher.next(cursor);
       if (update.after.epoch > 20 || (update.after.epoch == 20 && update.after.index > 0)) break;
@@ -358,7 +358,7 @@ TEST_F(TokenBudgetTest, ARemainderIsTheUpdateThatTheEpochsEndCutsShort) {
   ASSERT_LT(all.back().tokens, 20);
   ASSERT_GT(all.size(), 1u);
   Batcher batcher(drops, *data_.dataset);
-  EXPECT_EQ(batcher.updates_of(0), static_cast<int64_t>(all.size()) - 1);
+  EXPECT_EQ(batcher.count(0).updates, static_cast<int64_t>(all.size()) - 1);
   // The first update of the next epoch takes its place.
   EXPECT_EQ(ids(batcher.next(all.back().begin)), ids(epoch(keeps, 1).front()));
   // The only update of an epoch is never dropped.
