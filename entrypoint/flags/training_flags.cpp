@@ -47,6 +47,14 @@ std::vector<Flag> training_flags() {
        integer_value(training_option(&TrainingOptions::gradient_accumulation_steps),
                      {1, 1'000'000}),
        {kDecides, kEverywhere, kAsBatched}},
+      {"embedding-mini-batch-size",
+       {},
+       kTraining,
+       "For --task similarity: embed the texts of N rows at a time, and keep no other activations "
+       "(gradient caching). A large batch then needs the memory of a small one, and about a third "
+       "more time. The update stays the same. 0 means all rows of a micro-batch.",
+       integer_value(training_option(&TrainingOptions::embedding_mini_batch_size), {0, 1'000'000}),
+       FlagRole(kDecides, kInTraining | kInEval, kAsBatched).heeded_by(tasks_that::compare)},
       {"recompute",
        {"gradient-checkpointing"},
        kTraining,

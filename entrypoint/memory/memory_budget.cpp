@@ -194,6 +194,12 @@ BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool
     limits.sequences =
         std::min(limits.sequences * settings.data.sequences_per_block, limits.tokens);
   }
+  const int64_t rows = settings.training.embedding_mini_batch_size;
+  const int64_t part = rows * config.texts_per_row;
+  if (traits(config.task).rows == HeadRows::kGroups && part > 0 && part < limits.sequences) {
+    limits.part_sequences = part;
+    limits.part_tokens = part * settings.data.max_seq_length;
+  }
   return limits;
 }
 

@@ -108,6 +108,23 @@ survives_kills killed-apart "${apart[@]}"
 cmp -s apart/model/model.safetensors killed-apart/model/model.safetensors || fail "a killed job with distinct texts made another model"
 expect 2 'batch-sampler' --task similarity --train-data-file scored.tsv --max-similarity 5 --batch-sampler no_duplicates --job-dir refused-14
 
+# Gradient caching: a batch that is embedded in parts learns the same, in less memory. A kill changes nothing.
+large=(--task similarity --train-data-file triplets.csv --epochs 3 --batch-size 20 --save-steps 2 --validation-split 0.1 --precision fp32)
+expect 0 finished "${large[@]}" --job-dir large
+activations() { tr -d '\\' <err.txt | grep -o 'activations [0-9.]* [KMG]iB' | sed -n 1p; }
+whole=$(activations)
+expect 0 finished "${large[@]}" --embedding-mini-batch-size 3 --job-dir cached
+[ "$(activations)" != "$whole" ] || fail "caching takes the memory of a whole batch"
+python3 - <<'PYTHON' || fail "a batch in parts learns something else"
+import json
+whole, cached = (json.load(open(f"{job}/metrics.json")) for job in ("large", "cached"))
+for part in ("train", "eval"):
+    assert abs(whole[part]["loss"] - cached[part]["loss"]) < 1e-4 * whole[part]["loss"], (part, whole, cached)
+PYTHON
+survives_kills killed-cached "${large[@]}" --embedding-mini-batch-size 3
+cmp -s cached/model/model.safetensors killed-cached/model/model.safetensors || fail "a killed job with cached gradients made another model"
+expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir cached
+
 # Prompts. A job with them trains as one whose rows begin with them, and its model keeps them.
 {
   printf 'anchor\tpositive\n'

@@ -160,7 +160,7 @@ TRIED = {
 }
 # Flags of these groups that change no loss of a training, and flags that name files: why they are not tried.
 NO_LOSS = {
-    "gradient-accumulation-steps": "the update stays the same", "recompute": "the weights stay the same",
+    "gradient-accumulation-steps": "the update stays the same", "embedding-mini-batch-size": "the update stays the same", "recompute": "the weights stay the same",
     "seeds": "several trainings", "export-adapter": "the finished model", "predict-data-file": "--mode predict",
     "id-column": "--mode predict", "n-best-size": "the evaluation", "version-2-with-negative": "the evaluation", "max-answer-length": "the evaluation",
     "null-score-diff-threshold": "the evaluation", "normalize-embeddings": "the finished model", "label-threshold": "the evaluation", "embeddings-format": "--mode embed",

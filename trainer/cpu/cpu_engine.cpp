@@ -29,7 +29,8 @@ GradientRule gradient_rule(const EngineOptions& options, DType product_dtype) {
   const bool needs_sums = options.optimizer.type != OptimizerType::kAdamW ||
                           (is_shared && (ranks.shards_optimizer ||
                                          size_of(ranks.reduce_dtype) > size_of(product_dtype)));
-  if (!options.trains || options.micro_batches > 1 || needs_sums) return {};
+  const bool has_parts = options.micro_batches > 1 || options.limits.part_sequences > 0;
+  if (!options.trains || has_parts || needs_sums) return {};
   return {.update_tokens = (options.update_tokens + ranks.size - 1) / ranks.size,
           .is_shared = is_shared};
 }

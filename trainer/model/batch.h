@@ -78,6 +78,9 @@ struct BatchLimits {
   // Gradient checkpointing (Chen et al. 2016, arXiv:1604.06174): only the output of each layer is
   // kept, and backward recomputes its other activations.
   bool recomputes = false;
+  // Gradient caching (Gao et al. 2021, arXiv:2101.06983), for tasks that compare texts: the largest
+  // part of a batch that is computed at a time. 0: batches are computed as a whole.
+  int64_t part_sequences = 0, part_tokens = 0;
 
   int64_t most_masked() const { return masked > 0 ? masked : tokens; }
 };

@@ -39,6 +39,8 @@ struct StepContext {
   double focal_gamma = 0;                     // 0 in evaluation
   std::span<const float> positive_weights{};  // LossOptions' in training
   DistillationLoss distillation{};
+  // Backward of embeddings whose loss the caller has computed: their gradient [B,H].
+  Tensor dembeddings{};
 
   Dropout dropout(double p, uint32_t site, DropoutRows rows = DropoutRows::kTokens) const {
     return {.p = training ? static_cast<float>(p) : 0.0f, .site = site, .rows = rows};

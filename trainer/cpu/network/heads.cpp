@@ -560,7 +560,8 @@ class GroupHead final : public Head {
   }
 
   void backward(const StepContext& step, Tensor dhidden) override {
-    pooler_.backward(step, dembeddings_.first(step.batch.num_sequences), dhidden);
+    const Tensor own = dembeddings_.first(step.batch.num_sequences);
+    pooler_.backward(step, step.dembeddings ? step.dembeddings : own, dhidden);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <variant>
 
+#include "trainer/cpu/network/cached_model.h"
 #include "trainer/cpu/network/network.h"
 #include "trainer/model/generator.h"
 #include "trainer/model/table_rows.h"
@@ -149,7 +150,16 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
 }
 
 void Model::backward(StepState& state, const GradientsFinal& are_final) {
-  const StepContext step = context(state, /*training=*/true);
+  backward(context(state, /*training=*/true), are_final);
+}
+
+void Model::backward(StepState& state, Tensor dembeddings, const GradientsFinal& are_final) {
+  StepContext step = context(state, /*training=*/true);
+  step.dembeddings = dembeddings;
+  backward(step, are_final);
+}
+
+void Model::backward(const StepContext& step, const GradientsFinal& are_final) {
   const Tensor dhidden =
       dhidden_.first(batch_.selected ? batch_.selected.rows() : batch_.num_tokens);
   head_->backward(step, dhidden);
@@ -339,6 +349,9 @@ std::unique_ptr<Network> make_network(const ModelConfig& config, const BatchLimi
   if (config.generator) {
     return std::make_unique<ReplacedTokenModel>(config, limits, parameters, kernels, loss);
   }
+  if (limits.part_sequences > 0) {
+    return std::make_unique<CachedModel>(config, limits, parameters, kernels, loss, lora);
+  }
   return std::make_unique<Model>(config, limits, parameters, kernels, loss, lora);
 }
 
@@ -346,6 +359,9 @@ size_t planned_network_bytes(const ModelConfig& config, const BatchLimits& limit
                              Parameters& planned, Kernels& kernels, const LoraOptions& lora) {
   if (config.generator) {
     return ReplacedTokenModel::planned_bytes(config, limits, planned, kernels);
+  }
+  if (limits.part_sequences > 0) {
+    return CachedModel::planned_bytes(config, limits, planned, kernels, lora);
   }
   return Model::planned_bytes(config, limits, planned, kernels, lora);
 }

@@ -35,9 +35,14 @@ class Model final : public Network {
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
   using Network::backward;
   void backward(StepState& state, const GradientsFinal& are_final) override;
+  // The same after a forward in kTraining of texts without labels, where the task compares texts.
+  // `dembeddings` [B,H] is the gradient of the embeddings that it returned.
+  void backward(StepState& state, Tensor dembeddings, const GradientsFinal& are_final);
   void refresh() override;
 
-  // The logits of the last forward, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
+  // The logits of the last forward, which are valid until the next one.
+  Tensor output() const { return logits_; }
+  // The same, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
   // end. Masked tokens have [M,2]: the loss, and the id that is predicted. Hidden states have
   // [T,H].
   std::vector<float> logits() const override;
@@ -51,6 +56,7 @@ class Model final : public Network {
   void upload(const PackedBatch& batch);
   void upload_labels(const PackedBatch& batch);
   StepContext context(StepState& state, bool training) const;
+  void backward(const StepContext& step, const GradientsFinal& are_final);
 
   const ModelConfig& config_;
   const LossOptions loss_;

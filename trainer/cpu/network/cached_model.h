@@ -1,0 +1,55 @@
+#pragma once
+
+#include <vector>
+
+#include "trainer/cpu/network/group_loss.h"
+#include "trainer/cpu/network/model.h"
+#include "trainer/cpu/network/network.h"
+
+namespace berth {
+
+// A model that compares texts, and that computes a batch in parts: gradient caching (Gao et al.
+// 2021, arXiv:2101.06983). Forward embeds one part after the other and keeps the embeddings alone.
+// Then it computes the loss of the whole batch, and the gradient of the embeddings. Backward
+// computes each part but the last again, and takes its share of that gradient through it. Dropout
+// draws the same masks both times, because a part knows its place in the update. So loss and
+// gradients equal a Model's, except for rounding, and only one part has activations.
+//
+// Gradients are summed over the parts: no parameter may keep its gradient as a product. Borrows
+// config, parameters and kernels. Not thread-safe.
+class CachedModel final : public Network {
+ public:
+  // `limits` has part_sequences. Throws kMemory where the memory does not suffice.
+  CachedModel(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
+              Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
+  // As Model::planned_bytes().
+  static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
+                              Parameters& planned, Kernels& kernels, const LoraOptions& lora = {});
+
+  void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
+  using Network::backward;
+  void backward(StepState& state, const GradientsFinal& are_final) override;
+  void refresh() override;
+  std::vector<float> logits() const override;
+
+ private:
+  CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
+              const LoraOptions& lora);
+  void allocate(Arena& arena, const BatchLimits& limits);
+  void cut(const PackedBatch& batch);
+  BatchTensors upload_labels(const PackedBatch& batch) const;
+
+  const ModelConfig& config_;
+  Parameters& parameters_;
+  Model model_;
+  GroupLoss loss_;
+  Memory activations_;
+  BatchLimits part_limits_;
+  Tensor embeddings_, dembeddings_;    // [B*G,H]
+  Tensor labels_, targets_, weights_;  // of the B examples
+  Tensor logits_;
+  // Of the last forward. Each sequence is an example of its own, without a label.
+  std::vector<PackedBatch> parts_;
+};
+
+}  // namespace berth
