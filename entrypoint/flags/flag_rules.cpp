@@ -70,6 +70,7 @@ constexpr TaskColumn kColumns[] = {
     {Task::kMaskedLm, "`masked_lm`"},
     {Task::kEmbeddingDistillation, "the same with `--teacher`"},
     {Task::kReplacedTokenDetection, "`replaced_token_detection`"},
+    {Task::kNextSentence, "`mlm_nsp`"},
 };
 
 // How the user names the task.
@@ -146,6 +147,9 @@ bool chooses(const CommandLine&, MaybeTask task) {
 bool replaces_tokens(const CommandLine&, MaybeTask task) {
   return task && tasks_that::replace_tokens(traits(*task));
 }
+bool predicts_next(const CommandLine&, MaybeTask task) {
+  return task && traits(*task).rows == HeadRows::kMaskedAndFirst;
+}
 bool is_of_a_cpu_mode(const CommandLine& line, MaybeTask) {
   return traits(line.settings.mode).computes == ComputesOn::kCpu;
 }
@@ -201,6 +205,9 @@ constexpr DeviceRule kRules[] = {
     {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kNo, replaces_tokens,
      "replaced-token detection is computed on CPUs only", "--task electra", "give --device cpu",
      "--task electra"},
+    {"`mlm_nsp` (masked tokens and next sentences): train, evaluate", kYes, kNo, predicts_next,
+     "next sentences are predicted on CPUs only", "--task mlm_nsp", "give --device cpu",
+     "--task mlm_nsp"},
     {"`--mode embed`, `--mode mine`", kYes, kNo, is_of_a_cpu_mode,
      "text embeddings are computed on CPUs only", "--device", "leave it out, or give --device cpu"},
     {"distillation of an encoder (`--task mlm --teacher`)", kYes,
@@ -281,7 +288,8 @@ namespace {
 
 bool prepares_corpus(const DataOptions& data, Mode mode) {
   const std::optional<Task> task = find_task(data.task);
-  return traits(mode).prepares_rows() && task && traits(*task).labels == LabelKind::kMaskedId;
+  return traits(mode).prepares_rows() && task && traits(*task).labels == LabelKind::kMaskedId &&
+         traits(*task).inputs == InputKind::kDocument;
 }
 
 void complete_data_files(DataOptions& data, Mode mode) {

@@ -62,7 +62,7 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
                 "--export-format tensorflow", "only bert and albert can be exported so");
   }
   const bool has_decoder =
-      traits(config.task).rows == HeadRows::kMasked && !config.ties_word_embeddings;
+      traits(config.task).labels == LabelKind::kMaskedId && !config.ties_word_embeddings;
   if (settings.output.export_format == ExportFormat::kTensorflow && has_decoder) {
     throw Error(Code::kUsage,
                 "TensorFlow checkpoints have no place for a decoder that is not tied to the word "

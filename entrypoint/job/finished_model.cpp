@@ -13,6 +13,7 @@
 #include "entrypoint/memory/memory_budget.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/joined_documents.h"
 #include "trainer/inputs/job_record.h"
 #include "trainer/inputs/sentence_files.h"
 #include "trainer/loop/checkpoint.h"
@@ -170,6 +171,8 @@ LoadedTable FinishedModel::load(DataRequest request) {
 void FinishedModel::join(LoadedTable& loaded) {
   int64_t& sequences = resolved_.settings.data.sequences_per_block;
   sequences = std::max(sequences, join_rows(settings(), *model_.tokenizer, config().task, loaded));
+  int64_t& masked = resolved_.settings.data.most_masked;
+  masked = std::max(masked, most_masked(*loaded.table));
 }
 
 Engine& FinishedModel::engine_for(const LoadedTable& loaded, Dataset& data) {

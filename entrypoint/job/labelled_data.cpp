@@ -34,7 +34,8 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
       .class_weights = std::move(class_weights),
       .max_similarity = data.max_similarity,
       .similarities_are_marks = loss && learns_marks(*loss),
-      .relevances_are_probabilities = settings.reranking.loss != RerankingLoss::kSquaredError};
+      .relevances_are_probabilities = settings.reranking.loss != RerankingLoss::kSquaredError,
+      .seed = settings.training.seed};
   if (makes_embeddings(task)) {
     const bool has_own = gives_prompts(embedding) && traits(task).rows == HeadRows::kGroups;
     options.first_prompt = has_own ? embedding.query_prompt : embedding.default_prompt;
@@ -50,9 +51,9 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
   return make_feature_maker(std::move(options), tokenizer);
 }
 
-std::unique_ptr<Masking> masking_of(Task task, const Settings& settings,
+std::unique_ptr<Masking> masking_of(const LoadedTable& loaded, Task task, const Settings& settings,
                                     const Tokenizer& tokenizer) {
-  if (traits(task).labels != LabelKind::kMaskedId) return nullptr;
+  if (traits(task).labels != LabelKind::kMaskedId || holds_masked(*loaded.table)) return nullptr;
   MaskingOptions options{
       .probability = settings.data.mlm_probability,
       .whole_words = settings.data.whole_word_masking,
@@ -338,7 +339,7 @@ LabelledData::LabelledData(const LoadedTable& loaded, Task task,
       most_to_evaluate_(settings.data.max_eval_samples),
       maker_(maker_of(loaded_, task_, labels, labelled_, settings, tokenizer,
                       std::move(class_weights))),
-      masking_(masking_of(task_, settings, tokenizer)) {}
+      masking_(masking_of(loaded_, task_, settings, tokenizer)) {}
 
 Dataset LabelledData::rows(std::vector<uint32_t> rows) const {
   Dataset data(*loaded_.table, std::move(rows), task_, *maker_, labelled_);

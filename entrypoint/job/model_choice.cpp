@@ -246,6 +246,25 @@ void require_possible(const Job& job, const Settings& settings, const ModelConfi
   }
 }
 
+// Throws kUsage where the model cannot predict next sentences, and the task does.
+void require_next_sentences(const Job& job, const ModelConfig& config) {
+  if (traits(config.task).rows != HeadRows::kMaskedAndFirst) return;
+  constexpr const char* kFlag = "--task mlm_nsp";
+  constexpr const char* kHint =
+      "give a --model or --model-config of model_type bert with two token types, or use --task mlm";
+  if (architecture(config.type).next_sentence == nullptr) {
+    throw Error(Code::kUsage,
+                cat("next sentences are predicted by a bert, and the model is of model_type ",
+                    model_type_name(config.type)),
+                kFlag, kHint);
+  }
+  if (config.type_vocab_size < 2) {
+    throw Error(Code::kUsage, "the model has one token type (type_vocab_size) for two texts", kFlag,
+                kHint);
+  }
+  require_device(job.command_line, job.device.kind, config.task);
+}
+
 std::unique_ptr<ModelFolder> open_generator(const Job& job, const std::string& path,
                                             ModelConfig& config) {
   auto folder = std::make_unique<ModelFolder>(job.storage, ModelOptions{.model = path});
@@ -262,6 +281,7 @@ std::unique_ptr<ModelFolder> open_generator(const Job& job, const std::string& p
 std::unique_ptr<ModelFolder> settle_generator(const Job& job, const Settings& settings,
                                               ModelConfig& config) {
   const ElectraOptions& options = settings.electra;
+  require_next_sentences(job, config);
   if (!has_generator(config)) {
     if (options.generator.empty()) return nullptr;
     throw Error(Code::kUsage, cat("there is no generator for ", task_name(config.task)),

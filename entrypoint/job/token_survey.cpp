@@ -152,7 +152,8 @@ TokenLengths window_lengths(Dataset& train, int64_t max_seq_length) {
 
 bool become_windows(Task task) {
   const InputKind kind = traits(task).inputs;
-  return kind == InputKind::kQuestion || kind == InputKind::kDocument;
+  return kind == InputKind::kQuestion || kind == InputKind::kDocument ||
+         kind == InputKind::kSentences;
 }
 
 namespace {
@@ -220,8 +221,7 @@ class LabelText {
       case LabelKind::kSpan:
         return answer(example, first, count);
       case LabelKind::kMaskedId:
-        return cat(number_text("%.3g %%", 100 * settings_.data.mlm_probability),
-                   " of the tokens, which are hidden anew in every epoch");
+        return cat(next_text(first), example.masked.empty() ? chosen_text() : masked_text(example));
       case LabelKind::kVector:
       case LabelKind::kVectorPerToken:
         return "what the teacher makes of it";
@@ -232,6 +232,21 @@ class LabelText {
         return "the second text belongs to the first one";
     }
     return "";
+  }
+
+  // Whether the second text of a pair follows the first one; empty where the row is no pair.
+  std::string next_text(int64_t index) {
+    const Features& features = train_.features(index);
+    if (features.classes.empty()) return "";
+    return features.classes.front() == 1 ? "the second text is from elsewhere, and "
+                                         : "the second text follows the first one, and ";
+  }
+  std::string chosen_text() const {
+    return cat(number_text("%.3g %%", 100 * settings_.data.mlm_probability),
+               " of the tokens, which are hidden anew in every epoch");
+  }
+  static std::string masked_text(const Example& example) {
+    return cat(counted(example.masked.size() / 2, "token"), ", which the record hides");
   }
 
   std::string class_text(int64_t index) {
@@ -312,6 +327,10 @@ class CutText {
   std::string of(const Example& example, uint32_t row, size_t tokens, int64_t count) const {
     if (become_windows(task_)) {
       const bool is_question = traits(task_).inputs == InputKind::kQuestion;
+      if (traits(task_).inputs == InputKind::kSentences) {
+        return cat("becomes ", counted(static_cast<size_t>(count), "pair"), " of at most ", limit_,
+                   " tokens, others in every epoch");
+      }
       if (count == 1) return "";
       return cat("becomes ", count, is_question ? " windows" : " sequences", " of at most ", limit_,
                  " tokens");

@@ -189,8 +189,9 @@ BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool
                        int64_t most_examples) {
   BatchLimits limits = batch_limits(settings, training, most_examples, config.texts_per_row);
   if (traits(config.task).labels == LabelKind::kMaskedId) {
-    limits.masked =
-        Masking::most_masked(settings.data.mlm_probability, limits.tokens, limits.sequences);
+    limits.masked = std::max(
+        Masking::most_masked(settings.data.mlm_probability, limits.tokens, limits.sequences),
+        std::min(limits.tokens, limits.sequences * settings.data.most_masked));
     limits.sequences =
         std::min(limits.sequences * settings.data.sequences_per_block, limits.tokens);
   }

@@ -16,6 +16,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
+#include "trainer/data/joined_documents.h"
 #include "trainer/inputs/schedule.h"
 
 namespace berth {
@@ -102,7 +103,14 @@ bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
   if (rows.eval) return examples.rows_to_evaluate();
   if (rows.split.held_out.empty()) return std::nullopt;
-  return examples.rows_to_evaluate(rows.split.held_out);
+  try {
+    return examples.rows_to_evaluate(rows.split.held_out);
+  } catch (const Error& error) {
+    if (traits(rows.task).inputs != InputKind::kSentences) throw;
+    throw Error(error.code(), cat("in the documents to evaluate on: ", error.problem()),
+                error.where(),
+                "give a larger --validation-split, or 0, or other documents by --eval-data-file");
+  }
 }
 
 // How rows to train on are read: without the default prompt of the rows to evaluate on.
@@ -139,7 +147,10 @@ namespace {
 void join_all_rows(const Tokenizer& tokenizer, Settings& settings, TrainingRows& rows) {
   int64_t& sequences = settings.data.sequences_per_block;
   sequences = join_rows(settings, tokenizer, rows.task, rows.train, rows.split);
+  int64_t& masked = settings.data.most_masked;
+  masked = most_masked(*rows.train.table);
   if (rows.eval) {
+    masked = std::max(masked, most_masked(*rows.eval->table));
     sequences = std::max(sequences, join_rows(settings, tokenizer, rows.task, *rows.eval));
   }
 }

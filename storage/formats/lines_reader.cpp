@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/formats/row_readers.h"
@@ -53,6 +54,38 @@ bool has_two_labels(std::string_view line) {
   return first != line.npos && line.find(kMark, first + kMark.size()) != line.npos;
 }
 
+class DocumentsReader final : public RowReader {
+ public:
+  explicit DocumentsReader(std::unique_ptr<ByteSource> source)
+      : lines_(std::move(source), LongLines::kCut) {}
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return line_position(first_line_); }
+
+  bool next(Row& row) override {
+    std::string document;
+    for (std::string_view line; lines_.next(line);) {
+      line = trimmed(line);
+      if (line.empty() && document.empty()) continue;
+      if (line.empty()) break;
+      if (document.empty()) first_line_ = lines_.number();
+      document.append(document.empty() ? "" : "\n").append(line);
+      if (document.size() <= TextLines::kLimitBytes) continue;
+      throw Error(Code::kBadData,
+                  cat("a document is larger than ", human_bytes(TextLines::kLimitBytes)),
+                  position(), "put a blank line between documents");
+    }
+    if (document.empty()) return false;
+    row.assign(1, std::move(document));
+    return true;
+  }
+
+ private:
+  TextLines lines_;
+  uint64_t first_line_ = 0;  // of the last document
+  const std::vector<Column> columns_ = {{"text", {}}};
+};
+
 class FastTextReader final : public RowReader {
  public:
   FastTextReader(std::unique_ptr<ByteSource> source, bool are_sets)
@@ -91,6 +124,10 @@ class FastTextReader final : public RowReader {
 };
 
 }  // namespace
+
+std::unique_ptr<RowReader> make_documents_reader(std::unique_ptr<ByteSource> source) {
+  return std::make_unique<DocumentsReader>(as_utf8(std::move(source)));
+}
 
 std::unique_ptr<RowReader> make_lines_reader(std::unique_ptr<ByteSource> source) {
   constexpr size_t kPeeked = size_t{1} << 20;

@@ -123,6 +123,7 @@ std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
   if (form.encoding != TextEncoding::kUtf8 && holds_text(file_name)) {
     source = as_utf8(std::move(source), form.encoding);
   }
+  if (layout == RowLayout::kDocuments) return make_documents_reader(std::move(source));
   if (layout == RowLayout::kHeadlessTsv) return make_headless_tsv_reader(std::move(source));
   if (layout == RowLayout::kWordLines || layout == RowLayout::kWordsAlone) {
     const bool are_alone = layout == RowLayout::kWordsAlone;

@@ -83,6 +83,7 @@ enum class RowLayout {
   kHeadlessTsv,  // without a header, as GLUE's CoLA
   kWordLines,    // one word and its tag per line (CoNLL)
   kWordsAlone,   // the same, but tags are ignored
+  kDocuments,    // plain text, with a blank line between documents
 };
 
 // Opens the reader for the name's suffix, ignoring case. The caller has removed any compression

@@ -56,6 +56,11 @@ std::unique_ptr<RowReader> make_tf_example_rows(std::unique_ptr<ByteSource> sour
 // has several or a line of the first MiB has.
 std::unique_ptr<RowReader> make_lines_reader(std::unique_ptr<ByteSource> source);
 
+// Reads plain text as documents, as google-research/bert's create_pretraining_data.py does: lines
+// up to a blank one are a row, whose only column is "text". Its lines stand on lines of their own.
+// Throws kBadData on a document above 64 MiB.
+std::unique_ptr<RowReader> make_documents_reader(std::unique_ptr<ByteSource> source);
+
 // Reads one word per line with its tag and a blank line after each sentence, as in the CoNLL tasks.
 // find_conll_layout() says which fields are the word and the tag. Lines that begin with -DOCSTART-
 // are skipped, and so are comments, which begin with # before a sentence, and a first line that

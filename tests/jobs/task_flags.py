@@ -70,6 +70,10 @@ with open("questions.jsonl", "w") as file:
             none = {"text": [], "answer_start": []}
             file.write(json.dumps({"question": text(5), "context": context, "answers": none if i % 5 == 4 else found,
                                    "other": text(40), "category": found, "share": 1 + i % 4}) + "\n")
+with open("documents.jsonl", "w") as file:
+    for i in range(ROWS):
+        sentences = lambda words: "\n".join(text(words) for _ in range(2 + i % 3))
+        file.write(json.dumps({"text": sentences(6), "other": sentences(4), "share": 1 + i % 4}) + "\n")
 config = json.load(open(os.path.join(TINY, "config.json")))
 json.dump({**config, "model_type": "electra", "embedding_size": config["hidden_size"], "architectures": ["ElectraModel"]},
           open("electra.json", "w"))
@@ -90,6 +94,7 @@ TASKS = {
     "masked_lm": ["--task", "mlm", "--train-data-file", "texts.tsv"] + SHORT,
     "replaced_token_detection": ["--task", "electra", "--train-data-file", "texts.tsv", "--init", "random", "--model-config",
                                  "electra.json", "--vocab-file", os.path.join(TINY, "vocab.txt")] + SHORT,
+    "mlm_nsp": ["--task", "mlm_nsp", "--train-data-file", "documents.jsonl"] + SHORT,
     "embedding_distillation": ["--task", "mlm", "--train-data-file", "texts.tsv", "--teacher", TINY] + SHORT,
 }
 COMMON = ["--validation-split", "0", "--batch-size", "8", "--epochs", "2", "--learning-rate", "1e-3", "--threads", "1", "--precision",

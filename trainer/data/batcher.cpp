@@ -150,12 +150,23 @@ class LabelPacker {
     }
   }
 
+  // Adds the labels of tokens that are masked already.
+  void add_masked(const Features& features, int32_t first_token) {
+    for (size_t i = 0; i < features.masked.size(); i += 2) {
+      masked_.tokens.push_back(first_token + features.masked[i]);
+      masked_.ids.push_back(features.masked[i + 1]);
+    }
+    weights_.insert(weights_.end(), features.masked.size() / 2, features.weight);
+    add_next(features);
+  }
+
   // Hides tokens of sequence `number`, which lies in the batch from `first_token` on.
   void mask(const Masking& masking, const MaskingRound& round, int64_t number,
-            std::span<int32_t> input_ids, int32_t first_token, float weight) {
+            std::span<int32_t> input_ids, int32_t first_token, const Features& features) {
     const int64_t chosen =
         masking.mask(round, static_cast<uint64_t>(number), input_ids, first_token, masked_);
-    weights_.insert(weights_.end(), static_cast<size_t>(chosen), weight);
+    weights_.insert(weights_.end(), static_cast<size_t>(chosen), features.weight);
+    add_next(features);
   }
 
   void finish(PackedBatch& batch) {
@@ -187,6 +198,12 @@ class LabelPacker {
   }
 
  private:
+  // Whether the second text of a pair follows the first one.
+  void add_next(const Features& features) {
+    masked_.next_sentences.insert(masked_.next_sentences.end(), features.classes.begin(),
+                                  features.classes.end());
+  }
+
   const LabelKind kind_;
   PackedBatch::Classes classes_;
   PackedBatch::Answers answers_;
@@ -257,6 +274,7 @@ size_t tokens_of(Dataset& data, std::span<const int64_t> indices) {
 }  // namespace
 
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingRound& round) {
+  data.begin(round);
   PackedBatch batch;
   const LabelKind kind = traits(data.task()).labels;
   const bool is_group = traits(data.task()).inputs == InputKind::kTextGroup;
@@ -274,7 +292,9 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
     add_sequences(features, static_cast<int32_t>(first), is_group, batch);
     if (const Masking* masking = data.masking()) {
       const auto ids = std::span(batch.input_ids).subspan(first);
-      labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features.weight);
+      labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features);
+    } else if (kind == LabelKind::kMaskedId) {
+      labels.add_masked(features, static_cast<int32_t>(first));
     } else if (data.labelled() && are_vectors(kind)) {
       const bool is_of_tokens = kind == LabelKind::kVectorPerToken;
       labels.add_vectors(*data.targets(), data.row(index), data.first_vector(index),
@@ -301,6 +321,7 @@ Batcher::Batcher(const BatchOptions& options, Dataset& data)
 }
 
 void Batcher::find_skipped() {
+  if (data_.has_pairs()) return;  // later epochs have other pairs
   for (const SkippedData& skipped : options_.skipped) {
     for (DataCursor cursor = skipped.from; cursor != skipped.to;) {
       const int64_t epoch = cursor.epoch;
@@ -344,6 +365,7 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
       break;
     }
     if (options_.token_budget > 0) {
+      data_.begin(MaskingRound::of_epoch(epoch));
       const int64_t tokens = selection.tokens + data_.length(index);
       if (tokens > options_.token_budget && !selection.indices.empty()) break;
       selection.tokens = tokens;
@@ -429,6 +451,7 @@ std::vector<size_t> Batcher::cuts_of(std::span<const int64_t> indices) {
 
 UpdateBatch Batcher::next(DataCursor cursor) {
   const Selection selection = select(cursor);
+  data_.begin(MaskingRound::of_epoch(selection.epoch));
   const std::span<const int64_t> all = selection.indices, share = share_of(all);
   const std::vector<size_t> cuts = cuts_of(share);
   UpdateBatch update{.examples = static_cast<int64_t>(selection.indices.size()),

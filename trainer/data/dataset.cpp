@@ -87,8 +87,11 @@ Dataset::Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task tas
                  const FeatureMaker& maker, bool labelled)
     : table_(table), rows_(std::move(rows)), task_(task), maker_(maker), labelled_(labelled) {
   const InputKind inputs = traits(task_).inputs;
-  if (inputs == InputKind::kQuestion || inputs == InputKind::kDocument) {
+  if (inputs == InputKind::kQuestion || inputs == InputKind::kDocument ||
+      inputs == InputKind::kSentences) {
     count_windows();
+    const bool are_texts = !rows_.empty() && table_.read(rows_.front()).token_ids.empty();
+    if (are_texts) make_pairs();
   } else if (!table_.spilled()) {
     kept_.resize(rows_.size());
   }
@@ -142,6 +145,14 @@ std::unique_ptr<RowFeatures> Dataset::plan(uint32_t row) {
   });
 }
 
+void Dataset::make_pairs() {
+  try {
+    pairs_ = maker_.pairs(lengths_, first_feature_);
+  } catch (const Error& error) {
+    throw table_.name.empty() ? error : error.at(table_.name);
+  }
+}
+
 void Dataset::count_windows() {
   first_feature_ = {0};
   int64_t block = 0;
@@ -157,6 +168,7 @@ void Dataset::count_windows() {
     const size_t size_bytes = windows->memory_bytes();
     if (first / kBlock != std::exchange(block, first / kBlock)) of_block = 0;
     of_block += size_bytes;
+    windows_of_rows_ += size_bytes;
     windows_of_block_ = std::max(windows_of_block_, of_block);
     const int64_t last_block = (first_feature_.back() - int64_t{1}) / kBlock;
     if (last_block != std::exchange(block, last_block)) of_block = size_bytes;
@@ -164,7 +176,17 @@ void Dataset::count_windows() {
   }
 }
 
-int64_t Dataset::size() const { return has_windows() ? first_feature_.back() : rows(); }
+int64_t Dataset::size() const {
+  if (pairs_) return pairs_->pairs.size();
+  return has_windows() ? first_feature_.back() : rows();
+}
+
+uint64_t Dataset::source_row(int64_t index, int64_t epoch) const {
+  if (!pairs_) return source_row(index);
+  SentencePairs pairs = pairs_->pairs;
+  pairs.begin(MaskingRound::of_epoch(epoch));
+  return table_.source_row(rows_[pairs.document(index)]);
+}
 
 std::vector<std::string> Dataset::label_names(int64_t index) const {
   std::vector<std::string> names;
@@ -177,12 +199,18 @@ std::vector<std::string> Dataset::label_names(int64_t index) const {
 int64_t Dataset::block_size() const { return table_.spilled() ? std::min(kBlock, size()) : size(); }
 
 int64_t Dataset::row_index(int64_t index) const {
+  if (pairs_) return pairs_->pairs.document(index);
   if (!has_windows()) return index;
   const auto after = std::upper_bound(first_feature_.begin(), first_feature_.end(), index);
   return after - first_feature_.begin() - 1;
 }
 
 int64_t Dataset::length(int64_t index) {
+  if (pairs_) {
+    const SentencePair& pair = pairs_->pairs.pair(index);
+    return static_cast<int64_t>(pairs_->frame.size()) + pairs_->pairs.tokens(pair.first) +
+           pairs_->pairs.tokens(pair.second);
+  }
   if (!lengths_.empty()) return lengths_[static_cast<size_t>(index)];
   return static_cast<int64_t>(features(index).input_ids.size());
 }
@@ -229,7 +257,11 @@ void Dataset::count_tokens(int threads, const std::atomic<bool>& stop) {
 size_t Dataset::memory_bytes() {
   const size_t of_rows =
       (rows_.size() + first_feature_.size() + lengths_.size()) * sizeof(uint32_t) +
-      maker_.memory_bytes();
+      maker_.memory_bytes() + (pairs_ ? pairs_->pairs.memory_bytes() : 0);
+  if (pairs_ && table_.spilled()) {
+    const size_t of_recent = windows_of_rows_ / std::max<size_t>(1, rows_.size()) * kRecentRows;
+    return of_rows + of_recent + longest_row_;
+  }
   if (has_windows()) {
     if (table_.spilled()) return of_rows + windows_of_block_ + longest_row_;
     size_t of_windows = 0;
@@ -245,7 +277,44 @@ size_t Dataset::memory_bytes() {
   return of_rows + size_bytes * static_cast<size_t>(all) / static_cast<size_t>(judged);
 }
 
+// The windows of a row. `index` is one of its features, where features are not pairs.
+const RowFeatures& Dataset::windows_of(int64_t row, int64_t index) {
+  return windows_.empty() ? recent(row, index) : *windows_[static_cast<size_t>(row)];
+}
+
+// Appends the tokens of some sentences to the current features.
+void Dataset::append(const SentenceRun& run, int32_t type) {
+  std::vector<int32_t>& ids = current_.input_ids;
+  const RowFeatures& sentences = windows_of(run.document, 0);
+  const size_t before = ids.size();
+  for (uint32_t i = run.begin; i < run.end; ++i) {
+    const Features& sentence = sentences.get(i, sentence_);
+    ids.insert(ids.end(), sentence.input_ids.begin(), sentence.input_ids.end());
+  }
+  ids.resize(ids.size() - run.cut_back);
+  const auto from = ids.begin() + static_cast<std::ptrdiff_t>(before);
+  ids.erase(from, from + run.cut_front);
+  current_.token_type_ids.resize(ids.size(), type);
+}
+
+const Features& Dataset::compose(const SentencePair& pair) {
+  const PairFrame& frame = pairs_->frame;
+  const auto append_special = [&](const std::vector<int32_t>& ids, const auto& types) {
+    current_.input_ids.insert(current_.input_ids.end(), ids.begin(), ids.end());
+    current_.token_type_ids.insert(current_.token_type_ids.end(), types.begin(), types.end());
+  };
+  current_ = {};
+  append_special(frame.before, frame.before_types);
+  append(pair.first, frame.first_type);
+  append_special(frame.between, frame.between_types);
+  append(pair.second, frame.second_type);
+  append_special(frame.behind, frame.behind_types);
+  current_.classes = {pair.is_random ? 1 : 0};
+  return current_;
+}
+
 const Features& Dataset::features(int64_t index) {
+  if (pairs_) return compose(pairs_->pairs.pair(index));
   const auto at = static_cast<size_t>(index);
   if (!kept_.empty()) {
     Features& kept = kept_[at];
@@ -254,13 +323,12 @@ const Features& Dataset::features(int64_t index) {
     return kept;
   }
   const int64_t row = row_index(index);
-  const bool is_kept = !windows_.empty();
-  const RowFeatures& made = is_kept ? *windows_[static_cast<size_t>(row)] : recent(row, index);
-  return made.get(has_windows() ? at - first_feature_[static_cast<size_t>(row)] : 0, current_);
+  return windows_of(row, index)
+      .get(has_windows() ? at - first_feature_[static_cast<size_t>(row)] : 0, current_);
 }
 
 const RowFeatures& Dataset::recent(int64_t row, int64_t index) {
-  if (has_windows()) return recent_windows(row, index);
+  if (has_windows() && !pairs_) return recent_windows(row, index);
   if (recent_.empty()) recent_.resize(kRecentRows);
   Recent& recent = recent_[static_cast<size_t>(row) % kRecentRows];
   if (recent.row != row) recent = {row, plan(rows_[static_cast<size_t>(row)])};

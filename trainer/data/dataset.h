@@ -13,6 +13,7 @@
 #include "trainer/data/example_table.h"
 #include "trainer/data/features.h"
 #include "trainer/data/masking.h"
+#include "trainer/data/sentence_pairs.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -64,16 +65,25 @@ class Dataset;
 bool has_any_label(Dataset& data);
 
 // Some rows of a table as features. A row has one feature. A question has one for each window of
-// its context, and a document has one for each of its sequences. If the table is in memory,
-// features are made at their first use and stored; for windows, only the tokens of the row are
-// stored. If it is on disk, rows are tokenized each time, and a small cache holds the last ones.
-// Borrows the table and the maker. Used by one thread at a time.
+// its context, and a document has one for each of its sequences. Where pairs are made of sentences,
+// the features are as many pairs in every round, which begin() makes anew. If the table is in
+// memory, features are made at their first use and stored; for windows, only the tokens of the row
+// are stored. If it is on disk, rows are tokenized each time, and a small cache holds the last
+// ones. Borrows the table and the maker. Used by one thread at a time.
 class Dataset {
  public:
   // `labelled`: the features have labels. Where rows are questions or documents, this reads all of
   // them to count their windows.
   Dataset(const ExampleTable& table, std::vector<uint32_t> rows, Task task,
           const FeatureMaker& maker, bool labelled);
+
+  // Begins a round, where features are pairs. Else it does nothing. The first round is
+  // the one of evaluation.
+  void begin(const MaskingRound& round) {
+    if (pairs_) pairs_->pairs.begin(round);
+  }
+
+  bool has_pairs() const { return pairs_ != nullptr; }
 
   int64_t size() const;  // of features
   int64_t rows() const { return static_cast<int64_t>(rows_.size()); }
@@ -93,6 +103,8 @@ class Dataset {
   uint32_t row(int64_t index) const { return rows_[static_cast<size_t>(row_index(index))]; }
   // That row's number in the source, which counts rows that were left out.
   uint64_t source_row(int64_t index) const { return table_.source_row(row(index)); }
+  // The same of an epoch, whatever the round is. Reads only constant data.
+  uint64_t source_row(int64_t index, int64_t epoch) const;
   Example example(int64_t index) const { return table_.read(row(index)); }
   // The names of its labels. Of words without a tag, the name is empty.
   std::vector<std::string> label_names(int64_t index) const;
@@ -134,8 +146,12 @@ class Dataset {
   const RowFeatures& recent(int64_t row, int64_t index);
   const RowFeatures& recent_windows(int64_t row, int64_t index);
   void count_windows();
+  void make_pairs();
   void count_tokens_of(size_t row);
   bool has_windows() const { return !first_feature_.empty(); }
+  const RowFeatures& windows_of(int64_t row, int64_t index);
+  const Features& compose(const SentencePair& pair);
+  void append(const SentenceRun& run, int32_t type);
 
   const ExampleTable& table_;
   const std::vector<uint32_t> rows_;
@@ -151,6 +167,9 @@ class Dataset {
   std::vector<uint32_t> lengths_;  // tokens of each feature; empty until they are counted
   std::vector<std::unique_ptr<RowFeatures>> windows_;  // of each row of a table in memory
   Features current_;                                   // the features of the last call
+  std::unique_ptr<PairMaker> pairs_;                   // of the features above; null: none are made
+  Features sentence_;                                  // one of a pair
+  size_t windows_of_rows_ = 0;                         // the memory that all windows take, in bytes
 
   // The caches of a table on disk. Without windows, a row's place is its number modulo the size.
   struct Recent {

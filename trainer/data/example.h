@@ -24,9 +24,14 @@ struct Example {
   // In place of texts, where the source has token ids. They include the special tokens.
   std::vector<int32_t> token_ids{}, token_types{};
 
+  // Of token ids that are masked already: for each masked token its place in token_ids, which
+  // increases, and the id that the model should predict, one after the other. Empty: none is.
+  std::vector<int32_t> masked{};
+
   // The label, by the task's LabelKind.
   // Entries of a LabelDictionary: the class; all classes of the set; a tag for each word (-1:
-  // none).
+  // none). Of a pair of token ids, for next sentence prediction: 1 if the second text is from
+  // elsewhere, else 0.
   std::vector<int32_t> labels{};
   float score = 0;                // the number
   std::vector<Answer> answers{};  // accepted answers; empty: the question has no answer

@@ -73,6 +73,36 @@ std::vector<int32_t> kept(const Numbers& numbers, const Numbers& mask, int64_t s
   return ids;
 }
 
+// The tokens that create_pretraining_data.py of google-research/bert masked.
+struct MaskedFeatures {
+  Numbers places{}, ids{};
+  std::vector<float> weights{};
+};
+
+bool has_masked(const RecordFeatures& features) {
+  return find(features, {"masked_lm_positions"}) != nullptr;
+}
+
+MaskedFeatures masked_of(const RecordFeatures& features) {
+  MaskedFeatures masked{.places = integers(find(features, {"masked_lm_positions"})),
+                        .ids = integers(find(features, {"masked_lm_ids"}))};
+  const TfFeature* weights = find(features, {"masked_lm_weights"});
+  if (weights == nullptr) {
+    throw Error(Code::kBadData, "there are no masked_lm_weights beside masked_lm_positions");
+  }
+  const auto* reals = std::get_if<std::vector<float>>(&weights->values);
+  if (reals == nullptr) {
+    throw Error(Code::kBadData, "feature \"masked_lm_weights\" does not hold floats");
+  }
+  masked.weights = *reals;
+  if (masked.ids.size() != masked.places.size() || reals->size() != masked.places.size()) {
+    throw Error(Code::kBadData,
+                cat("there are ", masked.places.size(), " masked_lm_positions, but ",
+                    masked.ids.size(), " masked_lm_ids and ", reals->size(), " masked_lm_weights"));
+  }
+  return masked;
+}
+
 LabelKind kind_of_label(const RecordFeatures& features) {
   const TfFeature* label = label_of(features);
   if (label == nullptr) return LabelKind::kClass;
@@ -91,6 +121,15 @@ class RecordReader final : public ExampleReader {
     labelled_ = !ignores_labels_ && has_first_ && label_of(first_) != nullptr;
     const LabelKind told = has_first_ ? kind_of_label(first_) : LabelKind::kClass;
     task_ = rules.task.value_or(usual_task(told));
+    is_masked_ = has_first_ && has_masked(first_);
+    const TaskTraits& task = traits(task_);
+    if (is_masked_ &&
+        (!rules.task || task.labels != LabelKind::kMaskedId || task.rows == HeadRows::kReplaced)) {
+      throw Error(
+          Code::kBadData,
+          "holds masked tokens to pre-train on (masked_lm_positions), and no labels of texts", "",
+          "give --task mlm, or --task mlm_nsp to learn next_sentence_labels, too");
+    }
   }
 
   bool next(Example& example, LabelDictionary& labels) override {
@@ -101,6 +140,11 @@ class RecordReader final : public ExampleReader {
       const Numbers mask = read_tokens(features, example);
       const TfFeature* weight = find(features, {"weight"});
       if (weight != nullptr && !ignores_labels_) example.weight = single_number(*weight);
+      if (weight != nullptr && traits(task_).labels == LabelKind::kMaskedId) {
+        throw Error(Code::kBadData, "feature \"weight\" is not for pre-training");
+      }
+      read_masked(features, mask, example);
+      if (traits(task_).inputs == InputKind::kSentences) read_next(features, example);
       if (labelled_) read_label(features, mask, example, labels);
     } catch (const Error& error) {
       throw error.at(position());
@@ -146,6 +190,62 @@ class RecordReader final : public ExampleReader {
                   "give TFRecords as run_classifier.py writes them");
     }
     return mask;
+  }
+
+  // Reads the masked tokens that have a weight. Their places count the tokens that the mask keeps.
+  void read_masked(const RecordFeatures& features, const Numbers& mask, Example& example) const {
+    if (has_masked(features) != is_masked_) {
+      throw Error(Code::kBadData,
+                  is_masked_ ? "there are no masked_lm_positions, which the first record has"
+                             : "there are masked_lm_positions, which the first record lacks");
+    }
+    if (!is_masked_) return;
+    const MaskedFeatures masked = masked_of(features);
+    const Numbers all(masked.ids.size(), 1);
+    const std::vector<int32_t> ids = kept(masked.ids, all, limits_.vocab_size, "masked_lm_ids");
+    std::vector<std::pair<int32_t, int32_t>> found;  // place and id
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const int64_t place = masked.places[i];
+      if (masked.weights[i] == 0) continue;  // it fills up the record
+      if (masked.weights[i] != 1) {
+        throw Error(Code::kBadData,
+                    cat("the weight ", masked.weights[i], " of a masked token is neither 0 nor 1"));
+      }
+      if (place < 0 || place >= std::ssize(mask) || mask[static_cast<size_t>(place)] == 0) {
+        throw Error(Code::kBadData,
+                    cat("masked_lm_positions names ", place, ", where no token is"));
+      }
+      const auto end = mask.begin() + place;
+      const auto before = end - mask.begin() - std::count(mask.begin(), end, 0);
+      found.emplace_back(static_cast<int32_t>(before), ids[i]);
+    }
+    std::ranges::sort(found);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const auto [place, id] = found[i];
+      if (i > 0 && place == found[i - 1].first) {
+        throw Error(Code::kBadData, cat("masked_lm_positions names token ", place, " twice"));
+      }
+      example.masked.insert(example.masked.end(), {place, id});
+    }
+    if (found.empty()) {
+      throw Error(Code::kBadData, "no masked token has a weight, so there is nothing to predict");
+    }
+  }
+
+  // Reads whether the second text is from elsewhere.
+  void read_next(const RecordFeatures& features, Example& example) const {
+    const Numbers next = integers(find(features, {"next_sentence_labels"}));
+    if (next.size() != 1 || next[0] < 0 || next[0] > 1) {
+      throw Error(Code::kBadData,
+                  next.empty() ? "there are no next_sentence_labels"
+                               : "next_sentence_labels is not one number that is 0 or 1",
+                  "", "--task mlm learns masked tokens alone");
+    }
+    if (!example.masked.empty() && example.masked.front() == 0) {
+      throw Error(Code::kBadData,
+                  "masked_lm_positions names the first token, which predicts the next sentence");
+    }
+    example.labels = {static_cast<int32_t>(next[0])};
   }
 
   void read_label(const RecordFeatures& features, const Numbers& mask, Example& example,
@@ -212,6 +312,7 @@ class RecordReader final : public ExampleReader {
   const TokenLimits limits_;
   RecordFeatures first_;
   bool has_first_ = false, labelled_ = false;
+  bool is_masked_ = false;  // tokens are masked already
   Task task_ = kDefaultTask;
 };
 

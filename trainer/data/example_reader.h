@@ -76,7 +76,9 @@ struct RecordExamples {
 // Reads rows that were tokenized elsewhere: TFRecords of tf.Example as google-research/bert
 // (run_classifier.py) and TensorFlow's Model Garden (classifier_data_lib.py) write them. The
 // features are input_ids (or input_word_ids), input_mask, segment_ids (or input_type_ids),
-// label_ids, is_real_example and weight. Tokens that input_mask hides are padding and are dropped.
+// label_ids, is_real_example and weight. Masked language models also read the features of
+// create_pretraining_data.py: masked_lm_positions, masked_lm_ids, masked_lm_weights and
+// next_sentence_labels. Tokens that input_mask hides are padding and are dropped.
 // Examples that only fill up a batch (is_real_example 0) are left out. label_ids is one integer for
 // a class, or one float for a number. For tags it has an integer for each token, and for sets a 0
 // or 1 for each class. If `rules` name no task, it is inferred from the first three of these.

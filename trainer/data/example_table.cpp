@@ -93,6 +93,7 @@ void put(Out& out, const Example& example, const std::vector<bool>& repeated, Te
     put(out, uint64_t{answer.start});
   }
   put(out, example.weight);
+  if (!example.masked.empty()) put(out, example.masked);
 }
 
 uint64_t take_number(std::string_view& bytes) {
@@ -164,7 +165,8 @@ void append_example(std::string& bytes, const Example& example, TextPlaces& befo
 
 Example parse_example(std::string_view bytes, size_t& at, TextPlaces& before) {
   std::string_view rest = bytes.substr(at);
-  take_number(rest);
+  const uint64_t size = take_number(rest);
+  const size_t end = bytes.size() - rest.size() + size;
   Example example;
   example.id = take_text(rest);
   take_places(bytes, rest, before);
@@ -181,6 +183,7 @@ Example parse_example(std::string_view bytes, size_t& at, TextPlaces& before) {
     answer.start = static_cast<uint32_t>(take_number(rest));
   }
   example.weight = take_float(rest);
+  if (bytes.size() - rest.size() < end) example.masked = take_numbers(rest);
   at = bytes.size() - rest.size();
   return example;
 }

@@ -19,6 +19,7 @@
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/data/example_table.h"
+#include "trainer/data/sentence_pairs.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -123,6 +124,8 @@ std::unique_ptr<FeatureMaker> make_feature_maker(FeatureOptions options,
       return make_answer_features(std::move(options), tokenizer);
     case InputKind::kDocument:
       return make_document_features(std::move(options), tokenizer);
+    case InputKind::kSentences:
+      return make_sentence_features(std::move(options), tokenizer);
     case InputKind::kTexts:
     case InputKind::kText:
     case InputKind::kTextGroup:
@@ -169,6 +172,7 @@ size_t memory_bytes(const Features& features) {
   add(features.classes);
   add(features.targets);
   add(features.token_weights);
+  add(features.masked);
   add(features.words);
   add(features.context);
   return size_bytes;
@@ -464,6 +468,7 @@ class DocumentFeatures final : public FeatureMaker {
     if (!example.token_ids.empty()) {
       Features features = token_features(example, options_.max_seq_length);
       features.ends = example.labels;  // of a block: join_documents()
+      features.masked = example.masked;
       features.weight = example.weight;
       return {std::move(features)};
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 namespace berth {
 
 class ExampleTable;
+struct PairMaker;
 
 // An example as the model takes it: one sequence of tokens, special tokens included, and the label
 // that the model should predict. The texts of a group, and documents that are joined to a block,
@@ -29,6 +31,8 @@ struct Features {
   float weight = 1;              // a factor of the loss
   // For each token such a factor in place of `weight`; empty: there are none. Only of words.
   std::vector<float> token_weights{};
+  // As Example::masked. Empty: masking chooses tokens, if the task does.
+  std::vector<int32_t> masked{};
 
   // For each token the word of the sentence that it begins, or -1. Empty unless inputs are words.
   std::vector<int32_t> words{};
@@ -53,6 +57,7 @@ struct FeatureOptions {
   bool relevances_are_probabilities = false;  // from 0 to 1, where passages are ranked
   // What stands before the first text of a row and, in a group, before each other text.
   std::string first_prompt{}, other_prompt{};
+  uint64_t seed = 42;  // of the pairs that are made of sentences
 };
 
 // The features of one row: one for each window of a question's context, one for each sequence of a
@@ -80,6 +85,11 @@ class FeatureMaker {
   virtual std::unique_ptr<RowFeatures> plan(const Example& example) const;
   // All features of plan().
   virtual std::vector<Features> make(const Example& example) const = 0;
+  // What makes pairs of the sentences that are the features of texts: see SentencePairs, which
+  // borrows both arguments. Null: features are what the model takes, or
+  // are unlabelled.
+  virtual std::unique_ptr<PairMaker> pairs(std::span<const uint32_t> lengths,
+                                           std::span<const uint32_t> first_sentence) const;
   // The memory that is kept from call to call, in bytes.
   virtual size_t memory_bytes() const { return 0; }
 };

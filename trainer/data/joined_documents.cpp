@@ -89,6 +89,19 @@ int64_t join_documents(const ExampleTable& table, std::span<const uint32_t> rows
   return cutter.most_sequences();
 }
 
+bool holds_masked(const ExampleTable& table) {
+  return table.rows() > 0 && !table.read(0).masked.empty();
+}
+
+int64_t most_masked(const ExampleTable& table) {
+  if (!holds_masked(table)) return 0;
+  size_t most = 0;
+  for (uint32_t row = 0; row < table.rows(); ++row) {
+    most = std::max(most, table.read(row).masked.size() / 2);
+  }
+  return static_cast<int64_t>(most);
+}
+
 bool holds_texts(const ExampleTable& table) {
   return table.rows() > 0 && table.read(0).token_ids.empty();
 }

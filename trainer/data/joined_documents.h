@@ -26,6 +26,11 @@ int64_t join_documents(const ExampleTable& table, std::span<const uint32_t> rows
                        const Tokenizer& tokenizer, const JoinOptions& options,
                        ExampleTable& joined);
 
+// Whether the rows of a table hold token ids that are masked already.
+bool holds_masked(const ExampleTable& table);
+// The most masked tokens of a row of such a table; 0 for other tables. Reads all rows.
+int64_t most_masked(const ExampleTable& table);
+
 // Whether the rows of a table hold texts, and not token ids.
 bool holds_texts(const ExampleTable& table);
 

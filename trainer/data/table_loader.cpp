@@ -33,6 +33,7 @@ uint32_t checksum(const Example& example) {
     sum = crc32c(std::as_bytes(std::span(&size, 1)), sum);
   }
   sum = crc32c(std::as_bytes(std::span(example.token_ids)), sum);
+  sum = crc32c(std::as_bytes(std::span(example.masked)), sum);
   sum = crc32c(std::as_bytes(std::span(example.labels)), sum);
   for (const Answer& answer : example.answers) sum = crc32c(as_bytes(answer.text), sum);
   return crc32c(std::as_bytes(std::span(&example.score, 1)), sum);
@@ -523,6 +524,9 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
 }
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
+  if (rules_.task && traits(*rules_.task).labels == LabelKind::kMaskedId) {
+    rules_.need = LabelNeed::kIgnored;
+  }
   RecordExamples records =
       make_record_examples(std::move(source), {.task = rules_.task,
                                                .label_names = rules_.record_labels,

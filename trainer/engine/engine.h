@@ -99,10 +99,11 @@ class Engine {
   // texts give the embeddings [B,H] of a batch whose sequences_per_example is 1. Masked tokens,
   // which are always labelled, have [M,2] instead: the loss of each (0 where it has no label), and
   // the id that the model predicts for it. So no engine holds the logits of all masked tokens.
-  // Where a generator replaces masked tokens, there is [T,4]: the discriminator's logit, and 1 if
-  // the token was replaced, else 0. The other two are the generator's loss and its predicted id for
-  // masked tokens, and 0 and -1 for other tokens. Adds the loss of a labelled batch to `loss`. No
-  // update may be in flight.
+  // With next sentences, they have [B+M,2]: for each sequence its two logits, and then the same as
+  // above for its masked tokens. Where a generator replaces masked tokens, there is [T,4]: the
+  // discriminator's logit, and 1 if the token was replaced, else 0. The other two are the
+  // generator's loss and its predicted id for masked tokens, and 0 and -1 for other tokens. Adds
+  // the loss of a labelled batch to `loss`. No update may be in flight.
   virtual std::vector<float> infer(const PackedBatch& batch, LossSum& loss) = 0;
 
  protected:

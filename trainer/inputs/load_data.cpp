@@ -127,6 +127,9 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
                          "each line is a sentence, whose words stand between blanks; a file "
                          "with one word a line is called .conll"}});
   }
+  if (task && traits(*task).inputs == InputKind::kSentences && is_plain_text(name)) {
+    layout = RowLayout::kDocuments;
+  }
   const bool is_lines =
       layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;

@@ -111,7 +111,9 @@ TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options)
 
 // Whether the config's head predicts masked tokens by the word embeddings.
 bool is_tied(const ModelConfig& config) {
-  return traits(config.task).rows == HeadRows::kMasked && config.ties_word_embeddings;
+  const HeadRows rows = traits(config.task).rows;
+  const bool decodes = rows == HeadRows::kMasked || rows == HeadRows::kMaskedAndFirst;
+  return decodes && config.ties_word_embeddings;
 }
 
 }  // namespace

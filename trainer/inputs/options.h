@@ -55,6 +55,7 @@ struct DataOptions {
   bool line_by_line = false;              // else rows are joined and cut into full sequences
   bool attends_across_documents = false;  // where they are joined
   int64_t sequences_per_block = 1;        // the most of them, as the rows turned out
+  int64_t most_masked = 0;                // in a sequence that is masked already; 0: none is
   // Whether an earlier version began the job. It read a line without spaces as one word.
   bool words_end_at_spaces = false;
   // For question answering.

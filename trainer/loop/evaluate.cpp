@@ -21,7 +21,7 @@ namespace berth {
 namespace {
 
 // Where the rows of logits of each of the examples `indices` begin [B+1]: it has one row, or one
-// for each token or each masked token.
+// for each token or each masked token, or one of its own before the rows of masked tokens.
 std::vector<size_t> first_rows(const PackedBatch& batch, Dataset& data,
                                std::span<const int64_t> indices) {
   std::vector<size_t> first;
@@ -34,7 +34,8 @@ std::vector<size_t> first_rows(const PackedBatch& batch, Dataset& data,
     if (b > 0) token += static_cast<int32_t>(data.length(indices[b - 1]));
     if (masked != nullptr && !is_of_tokens) {
       const auto found = std::ranges::lower_bound(masked->tokens, token);
-      first.push_back(static_cast<size_t>(found - masked->tokens.begin()));
+      const size_t of_sequences = rows == HeadRows::kMaskedAndFirst ? b : 0;
+      first.push_back(static_cast<size_t>(found - masked->tokens.begin()) + of_sequences);
     } else {
       first.push_back(is_of_tokens ? static_cast<size_t>(token) : b);
     }

@@ -446,7 +446,8 @@ class Training {
     std::set<uint64_t> rows;
     int64_t left = parts_.train_data.size();
     for (DataCursor cursor = data.from; cursor != data.to && left > 0; --left) {
-      rows.insert(parts_.train_data.source_row(sampler_.next(cursor)));
+      const int64_t epoch = cursor.epoch;
+      rows.insert(parts_.train_data.source_row(sampler_.next(cursor), epoch));
     }
     return rows;
   }

@@ -40,7 +40,8 @@ constexpr Architecture roberta(ModelType type, std::string_view title, std::stri
 // clang-format off
 constexpr std::array kArchitectures = {
     Architecture{.type = ModelType::kBert, .title = "BERT", .model_type = "bert",
-                 .class_prefix = "Bert", .prefix = "bert.", .has_tensorflow_names = true},
+                 .class_prefix = "Bert", .prefix = "bert.", .has_tensorflow_names = true,
+                 .next_sentence = "cls.seq_relationship"},
     roberta(ModelType::kRoberta, "RoBERTa", "roberta", "Roberta"),
     roberta(ModelType::kXlmRoberta, "XLM-RoBERTa", "xlm-roberta", "XLMRoberta"),
     roberta(ModelType::kCamembert, "CamemBERT", "camembert", "Camembert"),

@@ -29,6 +29,9 @@ struct PackedBatch {
   // predict [M]. A negative id has no loss.
   struct MaskedTokens {
     std::vector<int32_t> tokens, ids;
+    // For HeadRows::kMaskedAndFirst, the class of each sequence [B]: 0 if its second text follows
+    // the first one, 1 if it is from elsewhere. Each of them weighs 1.
+    std::vector<int32_t> next_sentences{};
     bool operator==(const MaskedTokens&) const = default;
   };
   // The number of each sequence [B]; its vector [B,C], for LabelKind::kVector; or the vector of

@@ -68,7 +68,8 @@ std::vector<std::string> saved_labels(Task task, const std::vector<std::string>&
   if (row.has_classes || row.outputs == 0) return labels;
   // transformers counts two labels for multiple choice, as by default, and uses none.
   if (row.labels == LabelKind::kChoice) return labels.empty() ? placeholders(2) : labels;
-  if (row.rows == HeadRows::kReplaced) return {};  // transformers' discriminators have no labels
+  // transformers' classes for pre-training have no labels.
+  if (row.labels == LabelKind::kMaskedId) return {};
   const bool has_own_names = !labels.empty() && labels != output_labels(task);
   return has_own_names && !row.output_name.empty() ? labels : placeholders(row.outputs);
 }

@@ -207,6 +207,15 @@ Value sequence_logits(Lowering& to, const Value& hidden) {
                    names.classifier);
 }
 
+// classifier(activation(dense(first))), without dropout: whether the second text of a pair follows
+// the first one. [B,2]
+template <NetworkLowering Lowering, class Value = typename Lowering::Value>
+Value next_sentence_logits(Lowering& to, const Value& hidden) {
+  const NextSentenceHeadNames names = next_sentence_head_names(to.config);
+  const Value pooled = transformed(to, to.first_tokens(hidden), names.dense, names.activation, "");
+  return to.linear(pooled, names.classifier);
+}
+
 // [N,C]
 template <NetworkLowering Lowering, class Value = typename Lowering::Value>
 Value token_logits(Lowering& to, const Value& hidden) {

@@ -144,6 +144,13 @@ class TableBuilder {
       case HeadRows::kMasked:
         masked_lm_head(config_);
         break;
+      case HeadRows::kMaskedAndFirst: {
+        const NextSentenceHeadNames names = next_sentence_head_names(config_);
+        masked_lm_head(config_);
+        dense(names.dense, hidden, hidden);
+        classifier(names.classifier, outputs, hidden);
+        break;
+      }
     }
   }
 

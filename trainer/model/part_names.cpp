@@ -131,6 +131,13 @@ TransformNames token_transform_names(const ModelConfig& config) {
   return {"head.dense", "head.norm", config.pooler_act};
 }
 
+NextSentenceHeadNames next_sentence_head_names(const ModelConfig& config) {
+  const Architecture& row = architecture(config.type);
+  return {.dense = row.sequence_head.dense,
+          .classifier = row.next_sentence == nullptr ? "" : row.next_sentence,
+          .activation = row.sequence_head.activation.of(config)};
+}
+
 DetectionHeadNames detection_head_names(const ModelConfig& config) {
   return {"discriminator_predictions.dense", "discriminator_predictions.dense_prediction",
           config.hidden_act};

@@ -13,14 +13,16 @@ namespace berth {
 // What a model is trained to do. A task is the key of one row in the table of task traits below,
 // and of one row in trainer/tasks/task_results.cpp. Other code asks for a trait and not for a task.
 enum class Task {
-  kSequenceClassification,   // one class for each text, or pair of texts
-  kRegression,               // one number for each text or pair
-  kMultiLabel,               // any number of classes for each text or pair
-  kTokenClassification,      // one class for each word
-  kQuestionAnswering,        // the span of a context that answers a question
-  kMaskedLm,                 // the ids of masked tokens
-  kReplacedTokenDetection,   // which tokens a generator, which learns beside the model, replaced
-  kEmbeddingDistillation,    // the output of another model, the teacher, for each text
+  kSequenceClassification,  // one class for each text, or pair of texts
+  kRegression,              // one number for each text or pair
+  kMultiLabel,              // any number of classes for each text or pair
+  kTokenClassification,     // one class for each word
+  kQuestionAnswering,       // the span of a context that answers a question
+  kMaskedLm,                // the ids of masked tokens
+  kReplacedTokenDetection,  // which tokens a generator, which learns beside the model, replaced
+  kNextSentence,            // the ids of masked tokens, and whether the second of two texts follows
+                            // the first one
+  kEmbeddingDistillation,   // the output of another model, the teacher, for each text
   kHiddenStateDistillation,  // a teacher's output for each token: its last hidden state
   kTextEmbedding,            // one vector for each text; only for inference, as a teacher does
   kHiddenStates,             // one vector for each token; only for inference, as a teacher does
@@ -44,6 +46,7 @@ enum class InputKind {
   kQuestion,   // a question and the context that may answer it; a long context becomes several
                // windows, each a sequence of its own
   kDocument,   // one text; a long one becomes several sequences, which share no token
+  kSentences,  // a document with a sentence on each line; pairs are made of it, anew in each epoch
 };
 
 // What the label of a row is.
@@ -53,7 +56,7 @@ enum class LabelKind {
   kSet,             // any number of classes
   kTagPerWord,      // one class for each word
   kSpan,            // the first and the last token of the answer
-  kMaskedId,        // the ids of the masked tokens
+  kMaskedId,        // the ids of the masked tokens; a pair may have a class beside them
   kVector,          // several numbers, which a teacher makes
   kVectorPerToken,  // several numbers for each token, which a teacher makes
   kPlaceInBatch,    // the row's number in its micro-batch, which packing makes
@@ -66,9 +69,10 @@ enum class HeadRows {
   kTokens,     // every token
   kMasked,     // the masked tokens
   kReplaced,   // every token; a generator replaces the masked ones before the encoder reads them
-  kPooled,     // as ModelConfig::pooling says; a sequence's logits are its embedding
-  kStates,     // every token, and its hidden state is its row of logits
-  kGroups,     // as kPooled, but a row of logits belongs to the texts of a row of data together
+  kMaskedAndFirst,  // the masked tokens, and the first token of each sequence for a second loss
+  kPooled,          // as ModelConfig::pooling says; a sequence's logits are its embedding
+  kStates,          // every token, and its hidden state is its row of logits
+  kGroups,  // as kPooled, but a row of logits belongs to the texts of a row of data together
 };
 
 enum class LossKind {

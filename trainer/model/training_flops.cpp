@@ -39,6 +39,10 @@ void add_head(const ModelConfig& config, TrainingFlops& flops) {
     case HeadRows::kReplaced:
       flops.of_token += kWithBothGradients * hidden * (hidden + 1);
       break;
+    case HeadRows::kMaskedAndFirst:
+      flops.of_sequence =
+          kWithBothGradients * hidden * (hidden + static_cast<double>(config.num_outputs()));
+      [[fallthrough]];
     case HeadRows::kMasked:
       flops.of_masked_token = kWithBothGradients * embedding * (hidden + vocabulary);
       break;

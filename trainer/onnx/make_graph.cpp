@@ -109,6 +109,11 @@ void add_outputs(Network& network, const Value& hidden, const Value& ids_of_choi
     case HeadRows::kMasked:
       return graph.output(masked_logits(network, hidden),
                           logits_port("logits", {kBatch, kSequence, config.vocab_size}));
+    case HeadRows::kMaskedAndFirst:
+      graph.output(masked_logits(network, hidden),
+                   logits_port("prediction_logits", {kBatch, kSequence, config.vocab_size}));
+      return graph.output(next_sentence_logits(network, hidden),
+                          logits_port("seq_relationship_logits", {kBatch, config.num_outputs()}));
     case HeadRows::kReplaced:
       return graph.output(detection_logits(network, hidden),
                           logits_port("logits", {kBatch, kSequence}));

@@ -1,6 +1,7 @@
 #include "trainer/tasks/evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -501,8 +502,7 @@ class MaskedEvaluator final : public Evaluator {
 
   void add(int64_t index, std::span<const float> logits) override {
     const Features& features = data_.features(index);
-    const PackedBatch::MaskedTokens masked =
-        masked_in_evaluation(*data_.masking(), index, features);
+    const PackedBatch::MaskedTokens masked = masked_in_evaluation(data_, index, features);
     const auto weight = static_cast<double>(features.weight);
     for (size_t m = 0; m < masked.ids.size(); ++m) {
       loss_ += weight * static_cast<double>(logits[2 * m]);
@@ -524,17 +524,75 @@ class MaskedEvaluator final : public Evaluator {
 
 }  // namespace
 
-PackedBatch::MaskedTokens masked_in_evaluation(const Masking& masking, int64_t index,
+PackedBatch::MaskedTokens masked_in_evaluation(const Dataset& data, int64_t index,
                                                const Features& features) {
   std::vector<int32_t> input_ids = features.input_ids;
   PackedBatch::MaskedTokens masked;
-  masking.mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(index), input_ids, 0, masked);
+  for (size_t i = 0; i < features.masked.size(); i += 2) {
+    masked.tokens.push_back(features.masked[i]);
+    masked.ids.push_back(features.masked[i + 1]);
+  }
+  if (data.masking() == nullptr) return masked;
+  data.masking()->mask(MaskingRound::of_evaluation(), static_cast<uint64_t>(index), input_ids, 0,
+                       masked);
   return masked;
 }
 
 std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels&,
                                                  const PredictionRules&) {
   return std::make_unique<MaskedEvaluator>(data);
+}
+
+namespace {
+
+// What run_pretraining.py of google-research/bert reports. One accuracy is the share of masked
+// tokens whose id the model predicts. The other is the share of pairs of which it says rightly
+// whether the second text follows the first one. Beside them are the mean losses of both.
+class NextSentenceEvaluator final : public Evaluator {
+ public:
+  explicit NextSentenceEvaluator(Dataset& data) : data_(data) {}
+
+  void add(int64_t index, std::span<const float> logits) override {
+    const Features& features = data_.features(index);
+    const auto truth = static_cast<size_t>(features.classes.at(0));
+    const std::array<double, 2> next = {static_cast<double>(logits[0]),
+                                        static_cast<double>(logits[1])};
+    const double margin = next[1 - truth] - next[truth];  // of the wrong class
+    next_loss_ += std::max(margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
+    next_right_ += (truth == 0 ? next[0] >= next[1] : next[1] > next[0]) ? 1 : 0;
+    ++pairs_;
+    const PackedBatch::MaskedTokens masked = masked_in_evaluation(data_, index, features);
+    for (size_t m = 0; m < masked.ids.size(); ++m) {
+      const float* const row = &logits[2 * (m + 1)];
+      masked_loss_ += static_cast<double>(row[0]);
+      masked_right_ += row[1] == static_cast<float>(masked.ids[m]) ? 1 : 0;
+    }
+    masked_ += static_cast<int64_t>(masked.ids.size());
+  }
+
+  TaskScores finish() override {
+    const auto mean = [](auto sum, int64_t of) {
+      return of > 0 ? static_cast<double>(sum) / static_cast<double>(of) : 0;
+    };
+    TaskScores scores;
+    scores.metrics = {{"masked_lm_accuracy", mean(masked_right_, masked_)},
+                      {"masked_lm_loss", mean(masked_loss_, masked_)},
+                      {"next_sentence_accuracy", mean(next_right_, pairs_)},
+                      {"next_sentence_loss", mean(next_loss_, pairs_)}};
+    return scores;
+  }
+
+ private:
+  Dataset& data_;
+  double masked_loss_ = 0, next_loss_ = 0;
+  int64_t masked_ = 0, masked_right_ = 0, pairs_ = 0, next_right_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_next_sentence_evaluator(Dataset& data, const Labels&,
+                                                        const AnswerOptions&) {
+  return std::make_unique<NextSentenceEvaluator>(data);
 }
 
 namespace {
@@ -553,8 +611,7 @@ class ReplacedEvaluator final : public Evaluator {
     const auto weight = static_cast<double>(features.weight);
     const size_t tokens = features.input_ids.size();
     for (size_t t = 0; t < tokens; ++t) add_token(logits.subspan(4 * t, 4), weight);
-    const PackedBatch::MaskedTokens masked =
-        masked_in_evaluation(*data_.masking(), index, features);
+    const PackedBatch::MaskedTokens masked = masked_in_evaluation(data_, index, features);
     for (size_t m = 0; m < masked.ids.size(); ++m) {
       const float* const row = &logits[4 * static_cast<size_t>(masked.tokens[m])];
       generator_loss_ += weight * static_cast<double>(row[2]);

@@ -77,13 +77,17 @@ std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels& la
 std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels& labels,
                                                    const PredictionRules& rules);
 
-// The tokens of a row that evaluation masks, numbered from 0 in the row, and their ids.
-PackedBatch::MaskedTokens masked_in_evaluation(const Masking& masking, int64_t index,
+// The tokens of a row that evaluation masks, or that are masked already, numbered from 0 in the
+// row, and their ids.
+PackedBatch::MaskedTokens masked_in_evaluation(const Dataset& data, int64_t index,
                                                const Features& features);
 
 // The masked tokens of each sequence, under the masks of evaluation. The data set is masked.
 std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels& labels,
                                                  const PredictionRules& rules);
+// The same, and whether the second text of each pair follows the first one.
+std::unique_ptr<Evaluator> make_next_sentence_evaluator(Dataset& data, const Labels& labels,
+                                                        const PredictionRules& rules);
 
 // Which tokens a generator replaced, under the masks of evaluation. The data set is masked.
 std::unique_ptr<Evaluator> make_replaced_evaluator(Dataset& data, const Labels& labels,

@@ -14,7 +14,8 @@ std::vector<std::string> metric_names(Task task, int64_t num_classes) {
 }
 
 bool is_error_metric(std::string_view metric) {
-  return metric == kLossName || metric == "mse" || metric == "perplexity" || metric == "disc_loss";
+  return metric == kLossName || metric == "mse" || metric == "perplexity" ||
+         metric == "disc_loss" || metric == "masked_lm_loss" || metric == "next_sentence_loss";
 }
 
 std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,
@@ -95,6 +96,14 @@ constexpr TaskResults kTable[] = {
                         "disc_loss",     "masked_accuracy", "perplexity"};
          },
      .evaluator = make_replaced_evaluator,
+     .lines = nullptr},
+    {.task = Task::kNextSentence,
+     .metric_names =
+         [](int64_t) {
+           return Names{"masked_lm_accuracy", "masked_lm_loss", "next_sentence_accuracy",
+                        "next_sentence_loss"};
+         },
+     .evaluator = make_next_sentence_evaluator,
      .lines = nullptr},
     {.task = Task::kEmbeddingDistillation,
      .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },

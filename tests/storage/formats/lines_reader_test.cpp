@@ -54,6 +54,25 @@ TEST(LabelledLines, OtherTextsAreLines) {
   }
 }
 
+TEST(Documents, EndAtBlankLines) {
+  const auto rows = make_documents_reader(
+      source_of("\xEF\xBB\xBF\n \none \r\n two\n\n\t\n__label__a three\n\nfour"));
+  ASSERT_EQ(rows->columns().size(), 1u);
+  EXPECT_EQ(rows->columns()[0].name, "text");
+  EXPECT_THAT(read_rows(*rows),
+              ElementsAre(ElementsAre(text("one\ntwo")), ElementsAre(text("__label__a three")),
+                          ElementsAre(text("four"))));
+  EXPECT_EQ(rows->position(), "line 9");
+  EXPECT_THAT(read_rows(*make_documents_reader(source_of("\n\n"))), IsEmpty());
+}
+
+TEST(Documents, HaveALimit) {
+  std::string lines;
+  while (lines.size() <= TextLines::kLimitBytes) lines += std::string(size_t{1} << 19, 'x') + "\n";
+  const auto rows = make_documents_reader(source_of(lines));
+  EXPECT_THAT([&] { read_rows(*rows); }, ThrowsCode(Code::kBadData, "blank line"));
+}
+
 TEST(LinesReader, TheByteOrderMarkIsNoTextAtTheBeginning) {
   EXPECT_THAT(lines_of("\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n"),
               ElementsAre("one", "\xEF\xBB\xBFtwo"));

@@ -16,9 +16,20 @@ using testing::SizeIs;
 
 using Numbers = std::vector<int64_t>;
 
-// A serialized tf.Example of integer features.
-std::vector<std::byte> example(const std::vector<std::pair<std::string, Numbers>>& integers) {
+using Reals = std::vector<std::pair<std::string, std::vector<float>>>;
+
+// A serialized tf.Example of features of integers and of floats.
+std::vector<std::byte> example(const std::vector<std::pair<std::string, Numbers>>& integers,
+                               const Reals& reals = {}) {
   ProtoWriter features, made;
+  for (const auto& [name, numbers] : reals) {
+    ProtoWriter list, feature, entry;
+    for (const float number : numbers) list.float32(1, number);
+    feature.message(2, list);
+    entry.text(1, name);
+    entry.message(2, feature);
+    features.message(1, entry);
+  }
   for (const auto& [name, numbers] : integers) {
     ProtoWriter list, feature, entry;
     for (const int64_t number : numbers) list.int64(1, number);
@@ -35,6 +46,27 @@ class TokenRows : public testing::Test {
  protected:
   void add(const std::vector<std::pair<std::string, Numbers>>& integers) {
     append_tfrecord(file_, example(integers));
+  }
+  // A record as create_pretraining_data.py writes it: "[CLS] a [MASK] [SEP] [MASK] [SEP]".
+  void add_masked(const Numbers& positions, const Numbers& ids, const std::vector<float>& weights,
+                  const std::vector<std::pair<std::string, Numbers>>& more) {
+    std::vector<std::pair<std::string, Numbers>> integers = {
+        {"input_ids", {101, 7, 103, 102, 103, 102, 0, 0}},
+        {"input_mask", {1, 1, 1, 1, 1, 1, 0, 0}},
+        {"segment_ids", {0, 0, 0, 0, 1, 1, 0, 0}},
+        {"masked_lm_positions", positions},
+        {"masked_lm_ids", ids}};
+    integers.insert(integers.end(), more.begin(), more.end());
+    append_tfrecord(file_, example(integers, {{"masked_lm_weights", weights}}));
+  }
+  std::string problem(Task task = Task::kNextSentence) {
+    try {
+      read(task);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kBadData);
+      return error.what();
+    }
+    return "";
   }
   // Reads all examples. Their labels are texts.
   std::vector<Example> read(std::optional<Task> task = std::nullopt, TokenLimits limits = {}) {
@@ -84,6 +116,83 @@ TEST_F(TokenRows, KnowModelGardensNames) {
   EXPECT_EQ(rows[0].token_ids, (std::vector<int32_t>{5, 6}));
   EXPECT_EQ(rows[0].token_types, (std::vector<int32_t>{0, 1}));
   EXPECT_FALSE(labelled_);
+}
+
+const std::vector<std::pair<std::string, Numbers>> kElsewhere = {{"next_sentence_labels", {1}}};
+
+TEST_F(TokenRows, MayBeMaskedForPreTraining) {
+  add_masked({4, 2, 0}, {8, 9, 0}, {1, 1, 0}, kElsewhere);
+  add_masked({2, 0, 0}, {9, 0, 0}, {1, 0, 0}, {{"next_sentence_labels", {0}}});
+  std::vector<Example> rows = read(Task::kNextSentence);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_THAT(rows[0].token_ids, ElementsAre(101, 7, 103, 102, 103, 102));
+  EXPECT_THAT(rows[0].token_types, ElementsAre(0, 0, 0, 0, 1, 1));
+  EXPECT_THAT(rows[0].masked, ElementsAre(2, 9, 4, 8));
+  EXPECT_THAT(rows[0].labels, ElementsAre(1));
+  EXPECT_THAT(rows[1].masked, ElementsAre(2, 9));
+  EXPECT_THAT(rows[1].labels, ElementsAre(0));
+  EXPECT_FALSE(labelled_);
+  // Masked tokens alone.
+  rows = read(Task::kMaskedLm);
+  EXPECT_THAT(rows[0].masked, ElementsAre(2, 9, 4, 8));
+  EXPECT_THAT(rows[0].labels, IsEmpty());
+}
+
+TEST_F(TokenRows, CountThePlacesOfMaskedTokensWithoutPadding) {
+  append_tfrecord(file_, example({{"input_word_ids", {101, 0, 0, 7, 103, 102}},
+                                  {"input_mask", {1, 0, 0, 1, 1, 1}},
+                                  {"masked_lm_positions", {4, 3}},
+                                  {"masked_lm_ids", {9, 7}},
+                                  {"next_sentence_labels", {0}}},
+                                 {{"masked_lm_weights", {1, 1}}}));
+  EXPECT_THAT(read(Task::kNextSentence)[0].masked, ElementsAre(1, 7, 2, 9));
+}
+
+TEST_F(TokenRows, OfPreTrainingAreRefusedForOtherTasks) {
+  add_masked({2}, {9}, {1}, kElsewhere);
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kBadData, "masked_lm_positions"));
+  EXPECT_NE(problem(Task::kSequenceClassification).find("masked_lm_positions"), std::string::npos);
+  EXPECT_NE(problem(Task::kReplacedTokenDetection).find("masked_lm_positions"), std::string::npos);
+}
+
+TEST_F(TokenRows, NameWhatIsWrongWithMaskedTokens) {
+  struct Case {
+    Numbers positions, ids;
+    std::vector<float> weights;
+    std::vector<std::pair<std::string, Numbers>> more;
+    const char* problem;
+  };
+  for (const Case& each : {Case{{2, 4}, {9}, {1, 1}, kElsewhere, "masked_lm_ids"},
+                           Case{{2}, {9}, {0.5f}, kElsewhere, "neither 0 nor 1"},
+                           Case{{2}, {9}, {0}, kElsewhere, "nothing to predict"},
+                           Case{{6}, {9}, {1}, kElsewhere, "where no token is"},
+                           Case{{8}, {9}, {1}, kElsewhere, "where no token is"},
+                           Case{{-1}, {9}, {1}, kElsewhere, "where no token is"},
+                           Case{{2, 2}, {9, 8}, {1, 1}, kElsewhere, "twice"},
+                           Case{{0}, {9}, {1}, kElsewhere, "the first token"},
+                           Case{{2}, {-9}, {1}, kElsewhere, "masked_lm_ids"},
+                           Case{{2}, {9}, {1}, {}, "next_sentence_labels"},
+                           Case{{2}, {9}, {1}, {{"next_sentence_labels", {2}}}, "0 or 1"},
+                           Case{{2},
+                                {9},
+                                {1},
+                                {{"next_sentence_labels", {1}}, {"weight", {2}}},
+                                "not for pre-training"}}) {
+    file_.clear();
+    add_masked(each.positions, each.ids, each.weights, each.more);
+    EXPECT_NE(problem().find(each.problem), std::string::npos) << each.problem << problem();
+  }
+}
+
+TEST_F(TokenRows, AreAllMaskedOrNone) {
+  add_masked({2}, {9}, {1}, kElsewhere);
+  add({{"input_ids", {5, 6}}, {"next_sentence_labels", {1}}});
+  EXPECT_NE(problem().find("which the first record has"), std::string::npos);
+  file_.clear();
+  add({{"input_ids", {5, 6}}, {"next_sentence_labels", {1}}});
+  EXPECT_THAT(read(Task::kNextSentence)[0].labels, ElementsAre(1));
+  add_masked({2}, {9}, {1}, kElsewhere);
+  EXPECT_NE(problem().find("which the first record lacks"), std::string::npos);
 }
 
 TEST_F(TokenRows, LeaveOutRowsThatOnlyFillABatch) {

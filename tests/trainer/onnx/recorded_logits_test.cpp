@@ -104,6 +104,37 @@ TEST_P(RecordedLogits, SurviveNumbersOf16Bits) {
 INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(kRecordedCases),
                          test_name);
 
+// The masked tokens have the recorded losses, and the pairs the recorded logits.
+TEST(NextSentenceGraph, HasTheOutputsOfBertForPreTraining) {
+  const RecordedModel model("next_sentence/bert", Task::kNextSentence);
+  const PackedBatch batch = recorded_inputs(model.recorded);
+  const ReadModel written = model.written();
+  ASSERT_EQ(written.outputs.size(), 2U);
+  EXPECT_EQ(written.outputs[0].name, "prediction_logits");
+  EXPECT_EQ(written.outputs[1].name, "seq_relationship_logits");
+  constexpr int64_t kWidth = 15;
+  const auto values = run_model(written, padded(batch, kWidth, 5));
+  const auto logits = recorded_values<float>(model.recorded, "logits");
+  const std::vector<double>& next = values.at("seq_relationship_logits").numbers;
+  ASSERT_EQ(next.size(), logits.size());
+  for (size_t i = 0; i < next.size(); ++i) EXPECT_NEAR(next[i], logits[i], 1e-4) << i;
+  const auto masked = recorded_values<int32_t>(model.recorded, "masked");
+  const auto labels = recorded_values<int32_t>(model.recorded, "labels");
+  const auto losses = recorded_values<float>(model.recorded, "masked_losses");
+  const std::vector<double>& predicted = values.at("prediction_logits").numbers;
+  const auto vocabulary = static_cast<size_t>(model.config.vocab_size);
+  ASSERT_EQ(predicted.size(), (batch.cu_seqlens.size() - 1) * kWidth * vocabulary);
+  for (size_t m = 0; m < masked.size(); ++m) {
+    const auto after = std::ranges::upper_bound(batch.cu_seqlens, masked[m]);
+    const auto sequence = static_cast<size_t>(after - batch.cu_seqlens.begin()) - 1;
+    const auto token = static_cast<size_t>(masked[m] - batch.cu_seqlens[sequence]);
+    const double* const row = &predicted[(sequence * kWidth + token) * vocabulary];
+    double sum = 0;
+    for (size_t v = 0; v < vocabulary; ++v) sum += std::exp(row[v]);
+    EXPECT_NEAR(std::log(sum) - row[static_cast<size_t>(labels[m])], losses[m], 1e-4) << m;
+  }
+}
+
 // Each text's embedding is made of the hidden states of its own tokens, padding left out.
 TEST(SentenceEmbeddings, ArePooledAndNormalized) {
   RecordedModel model("bert-sequence");

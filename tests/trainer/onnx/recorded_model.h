@@ -16,14 +16,18 @@
 
 namespace berth::onnx {
 
-// One of the small models in tests/testdata/architectures.tar.
+// A small model that transformers made.
 class RecordedModel {
  public:
+  // One of the models in tests/testdata/architectures.tar.
   explicit RecordedModel(const std::string& name)
-      : file_(map_file(BERTH_TESTDATA "/architectures/" + name + ".safetensors")),
+      : RecordedModel("architectures/" + name, recorded_task(name)) {}
+  // `path` is in tests/testdata, without the suffix.
+  RecordedModel(const std::string& path, Task task)
+      : file_(map_file(BERTH_TESTDATA "/" + path + ".safetensors")),
         recorded(*file_->view()),
         config(parse_config(recorded.metadata().at("config"))) {
-    config.task = recorded_task(name);
+    config.task = task;
     values = std::make_unique<HostTensors>(parameter_table(config));
     load_parameters(Selected(recorded, "param."), *values, /*threads=*/1);
   }

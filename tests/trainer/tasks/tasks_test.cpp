@@ -316,6 +316,24 @@ TEST(Evaluator, JudgesTheDiscriminatorAndTheGenerator) {
   EXPECT_NEAR(told.majority_rate.value(), 5.0 / 6, 1e-9);
 }
 
+// Two pairs whose tokens are masked already: each has the logits of its class and its masked
+// tokens.
+TEST(Evaluator, JudgesMaskedTokensAndNextSentences) {
+  OneRow row(
+      Task::kNextSentence,
+      {{.input_ids = {1, 3, 0, 2, 0, 2},
+        .token_type_ids = {},
+        .classes = {1},
+        .masked = {2, 7, 4, 8}},
+       {.input_ids = {1, 0, 2, 5, 2}, .token_type_ids = {}, .classes = {0}, .masked = {1, 9}}});
+  const TaskScores told = scores(row, {}, {{-1, 2, 0.5f, 7, 3, 9}, {1, 3, 1, 9}});
+  EXPECT_NEAR(told.metrics.at("masked_lm_accuracy"), 2.0 / 3, 1e-9);
+  EXPECT_NEAR(told.metrics.at("masked_lm_loss"), 1.5, 1e-9);
+  EXPECT_EQ(told.metrics.at("next_sentence_accuracy"), 0.5);
+  EXPECT_NEAR(told.metrics.at("next_sentence_loss"),
+              (std::log1p(std::exp(-3.0)) + std::log1p(std::exp(2.0))) / 2, 1e-9);
+}
+
 // Of the words "a", "b", "c" and "d" the model sees the first two: an entity is whole, one is cut,
 // and one is beyond the cut.
 TEST(Evaluator, TellsHowManyEntitiesWereNotScored) {

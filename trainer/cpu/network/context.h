@@ -16,9 +16,14 @@ struct BatchTensors {
   // `targets` are scores [B], sets of classes [B,C], or vectors [B,C] or [T,C]. `ends` are where
   // answers end [B].
   Tensor labels{}, targets{}, ends{};
-  Tensor teacher{};   // the teacher's logits [B,C]; null: there is no teacher
-  Tensor weights{};   // of the labels, [B], [T] or [M]; null: every label weighs 1
-  Tensor masked{};    // [M], the rows of masked tokens
+  Tensor teacher{};         // the teacher's logits [B,C]; null: there is no teacher
+  Tensor weights{};         // of the labels, [B], [T] or [M]; null: every label weighs 1
+  Tensor masked{};          // [M], the rows of masked tokens
+  Tensor next_sentences{};  // [B], the classes of a second loss
+  // For heads that read the first token of each sequence and the masked tokens, R = B + M of them:
+  // these tokens, which increase [R]; and the place in them of each masked token, and then of each
+  // first token [R].
+  Tensor first_and_masked{}, masked_then_first{};
   Tensor selected{};  // [R], the tokens whose last hidden states the head reads; null: all tokens
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
   int64_t sequences_per_example = 1;  // where it is not 1, labels and weights are of examples
@@ -38,6 +43,7 @@ struct StepContext {
   float label_smoothing = 0;                  // 0 in evaluation
   double focal_gamma = 0;                     // 0 in evaluation
   std::span<const float> positive_weights{};  // LossOptions' in training
+  float second_weight = 1;                    // of each example of a second loss, in training
   DistillationLoss distillation{};
   // Backward of embeddings whose loss the caller has computed: their gradient [B,H].
   Tensor dembeddings{};

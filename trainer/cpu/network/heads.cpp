@@ -3,6 +3,7 @@
 #include <cassert>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/base/philox.h"
 #include "trainer/cpu/network/context.h"
@@ -452,6 +453,111 @@ class MaskedLmHead final : public Head {
   Tensor all_samples_, samples_;  // int32 [M], of a generator; from the last forward pass
 };
 
+// The head of BERT's own pre-training (Devlin et al. 2018, arXiv:1810.04805, section 3.1): the
+// masked language model's, and logits [B,2] = classifier(activation(dense(first))) of the first
+// token of each sequence, without dropout. The loss is the mean over masked tokens plus the mean
+// over sequences, as in google-research/bert's run_pretraining.py. In training, both are one sum:
+// step.second_weight is the factor between the two means. Returns [B+M,2]: for each sequence, in
+// order, its logits, and then what MaskedLmHead returns for its masked tokens.
+class NextSentenceHead final : public Head {
+ public:
+  NextSentenceHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config),
+        names_(next_sentence_head_names(config)),
+        kernels_(kernels),
+        masked_(config, parameters, kernels),
+        dense_(parameters, names_.dense),
+        classifier_(parameters, names_.classifier) {}
+
+  Tensor selected(const BatchTensors& batch) const override { return batch.first_and_masked; }
+  int64_t most_selected(const BatchLimits& limits) const override {
+    return limits.most_masked() + limits.sequences;
+  }
+
+  void allocate(Arena& arena, const BatchLimits& limits) override {
+    masked_.allocate(arena, limits);
+    const int64_t rows = most_selected(limits), sequences = limits.sequences;
+    for (Tensor* tensor : {&hidden_, &dhidden_}) {
+      *tensor = arena.make(DType::kF32, {rows, config_.hidden_size});
+    }
+    for (Tensor* tensor : {&pre_, &pooled_, &dpooled_}) {
+      *tensor = arena.make(DType::kF32, {sequences, config_.hidden_size});
+    }
+    for (Tensor* tensor : {&logits_, &dlogits_}) {
+      *tensor = arena.make(DType::kF32, {sequences, config_.num_outputs()});
+    }
+    weights_ = arena.make(DType::kF32, {sequences});
+    for (Tensor* tensor : {&unordered_, &outputs_}) {
+      *tensor = arena.make(DType::kF32, {rows, config_.num_outputs()});
+    }
+  }
+
+  Tensor forward(const StepContext& step, Tensor hidden) override {
+    const BatchTensors& batch = step.batch;
+    const int64_t masked = batch.num_masked, sequences = batch.num_sequences;
+    // The states of masked tokens [M,H], and behind them the states of first tokens [B,H].
+    const Tensor states = hidden_.first(masked + sequences);
+    kernels_.gather_rows(hidden, batch.masked_then_first, states);
+    const Tensor predictions = masked_.forward(step, states.first(masked));
+    const Tensor pooled = pooled_.first(sequences), logits = logits_.first(sequences);
+    dense_.activation_forward(kernels_, states.slice(masked, sequences), names_.activation,
+                              pre_.first(sequences), pooled);
+    classifier_.forward(kernels_, pooled, logits);
+    if (batch.next_sentences) add_loss(step, logits);
+    const Tensor unordered = unordered_.first(masked + sequences);
+    kernels_.convert(predictions, unordered.first(masked));
+    kernels_.convert(logits, unordered.slice(masked, sequences));
+    const Tensor outputs = outputs_.first(masked + sequences);
+    kernels_.scatter_rows(unordered, batch.masked_then_first, outputs);
+    return outputs;
+  }
+
+  void backward(const StepContext& step, Tensor dhidden) override {
+    const int64_t masked = step.batch.num_masked, sequences = step.batch.num_sequences;
+    const Tensor dstates = dhidden_.first(masked + sequences), dpooled = dpooled_.first(sequences);
+    masked_.backward(step, dstates.first(masked));
+    classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
+                         Into::kOverwrite);
+    dense_.activation_backward(kernels_, dpooled, {pre_.first(sequences), names_.activation},
+                               hidden_.slice(masked, sequences), dstates.slice(masked, sequences),
+                               Into::kOverwrite);
+    kernels_.scatter_rows(dstates, step.batch.masked_then_first, dhidden);
+  }
+
+ private:
+  void add_loss(const StepContext& step, Tensor logits) {
+    const int64_t sequences = logits.rows();
+    StepState own = step.state;
+    own.loss_sum = own.examples = 0;
+    Tensor weights, dlogits;  // null in evaluation
+    if (step.training) {
+      const std::vector<float> all(static_cast<size_t>(sequences), step.second_weight);
+      weights = weights_.first(sequences);
+      copy_in(weights, all.data());
+      dlogits = dlogits_.first(sequences);
+    }
+    kernels_.cross_entropy({logits, step.batch.next_sentences, weights}, step.label_smoothing, own,
+                           dlogits);
+    if (step.training) {
+      step.state.loss_sum += own.loss_sum;
+    } else {
+      step.state.second_loss_sum += own.loss_sum;
+      step.state.second_examples += own.examples;
+    }
+  }
+
+  const ModelConfig& config_;
+  const NextSentenceHeadNames names_;
+  Kernels& kernels_;
+  MaskedLmHead masked_;
+  Linear dense_, classifier_;
+  Tensor hidden_, dhidden_;        // [M+B,H]
+  Tensor pre_, pooled_, dpooled_;  // [B,H]
+  Tensor logits_, dlogits_;        // [B,2]
+  Tensor weights_;                 // [B]
+  Tensor unordered_, outputs_;     // [M+B,2]
+};
+
 // The head of ELECTRA's discriminator (Clark et al. 2020, arXiv:2003.10555). It reads every token:
 // logits [T,1] = prediction(activation(dense(hidden))), which are positive if it predicts that the
 // token was replaced. It has no dropout.
@@ -604,6 +710,8 @@ std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameter
       return std::make_unique<StateHead>();
     case HeadRows::kReplaced:
       return std::make_unique<DetectionHead>(config, parameters, kernels);
+    case HeadRows::kMaskedAndFirst:
+      return std::make_unique<NextSentenceHead>(config, parameters, kernels);
     case HeadRows::kMasked:
       break;
   }

@@ -26,6 +26,31 @@ bool has_targets_of_tokens(const ModelConfig& config) {
   return task.rows == HeadRows::kReplaced || task.labels == LabelKind::kVectorPerToken;
 }
 
+bool predicts_next_sentences(const ModelConfig& config) {
+  return traits(config.task).rows == HeadRows::kMaskedAndFirst;
+}
+
+const PackedBatch::MaskedTokens& masked_of(const PackedBatch& batch) {
+  return std::get<PackedBatch::MaskedTokens>(batch.labels);
+}
+
+// The sum of the weights of the masked tokens that have a loss.
+double masked_weight(const PackedBatch& batch) {
+  const std::vector<int32_t>& ids = masked_of(batch).ids;
+  double sum = 0;
+  for (size_t m = 0; m < ids.size(); ++m) {
+    if (ids[m] < 0) continue;
+    sum += batch.weights.empty() ? 1 : static_cast<double>(batch.weights[m]);
+  }
+  return sum;
+}
+
+template <typename Values>
+void put(Tensor& tensor, Tensor room, const Values& host) {
+  tensor = room.first(static_cast<int64_t>(host.size()));
+  copy_in(tensor, host.data());
+}
+
 }  // namespace
 
 Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
@@ -66,6 +91,12 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
+  if (predicts_next_sentences(config_)) {
+    const int64_t rows = limits.most_masked() + limits.sequences;
+    next_sentences_ = arena.make(DType::kI32, {limits.sequences});
+    first_and_masked_ = arena.make(DType::kI32, {rows});
+    masked_then_first_ = arena.make(DType::kI32, {rows});
+  }
   // Activations, and the gradient that flows from the head to the encoder.
   const int64_t most_selected = head_->most_selected(limits);
   encoder_.allocate(arena, limits, most_selected);
@@ -95,10 +126,6 @@ void Model::upload(const PackedBatch& batch) {
 }
 
 void Model::upload_labels(const PackedBatch& batch) {
-  const auto put = [](Tensor& tensor, Tensor room, const auto& host) {
-    tensor = room.first(static_cast<int64_t>(host.size()));
-    copy_in(tensor, host.data());
-  };
   const auto put_targets = [this](const std::vector<float>& host) {
     const bool is_of_tokens = has_targets_of_tokens(config_);
     const int64_t examples = batch_.num_sequences / batch_.sequences_per_example;
@@ -111,9 +138,7 @@ void Model::upload_labels(const PackedBatch& batch) {
   } else if (const auto* tags = std::get_if<PackedBatch::TokenClasses>(&batch.labels)) {
     put(batch_.labels, labels_, tags->classes);
   } else if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
-    put(batch_.labels, labels_, masked->ids);
-    put(batch_.masked, masked_, masked->tokens);
-    batch_.num_masked = static_cast<int64_t>(masked->tokens.size());
+    upload_masked(*masked, batch.cu_seqlens);
   } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch.labels)) {
     put_targets(scores->values);
   } else if (const auto* sets = std::get_if<PackedBatch::ClassSets>(&batch.labels)) {
@@ -130,6 +155,44 @@ void Model::upload_labels(const PackedBatch& batch) {
   if (!batch.weights.empty()) put(batch_.weights, weights_, batch.weights);
 }
 
+void Model::upload_masked(const PackedBatch::MaskedTokens& masked,
+                          std::span<const int32_t> cu_seqlens) {
+  put(batch_.labels, labels_, masked.ids);
+  put(batch_.masked, masked_, masked.tokens);
+  batch_.num_masked = static_cast<int64_t>(masked.tokens.size());
+  if (!predicts_next_sentences(config_)) return;
+  assert(masked.next_sentences.size() + 1 == cu_seqlens.size());
+  put(batch_.next_sentences, next_sentences_, masked.next_sentences);
+  std::vector<int32_t> tokens, places(masked.tokens.size());
+  size_t m = 0;
+  for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b) {
+    places.push_back(static_cast<int32_t>(tokens.size()));
+    tokens.push_back(cu_seqlens[b]);
+    for (; m < masked.tokens.size() && masked.tokens[m] < cu_seqlens[b + 1]; ++m) {
+      places[m] = static_cast<int32_t>(tokens.size());
+      tokens.push_back(masked.tokens[m]);
+    }
+  }
+  put(batch_.first_and_masked, first_and_masked_, tokens);
+  put(batch_.masked_then_first, masked_then_first_, places);
+}
+
+std::vector<double> Model::loss_weights(std::span<const PackedBatch> micro_batches) const {
+  if (!predicts_next_sentences(config_)) return {};
+  double masked = 0, sequences = 0;
+  for (const PackedBatch& batch : micro_batches) {
+    masked += masked_weight(batch);
+    sequences += static_cast<double>(batch.num_sequences());
+  }
+  return {masked, sequences};
+}
+
+void Model::begin_update(std::span<const double> weights) {
+  if (!predicts_next_sentences(config_)) return;
+  const double masked = weights[0], sequences = weights[1];
+  second_weight_ = sequences > 0 ? static_cast<float>(masked / sequences) : 0;
+}
+
 StepContext Model::context(StepState& state, bool training) const {
   return {.batch = batch_,
           .state = state,
@@ -138,6 +201,7 @@ StepContext Model::context(StepState& state, bool training) const {
           .focal_gamma = training ? loss_.focal_gamma : 0,
           .positive_weights =
               std::span(loss_.positive_weights).first(training ? loss_.positive_weights.size() : 0),
+          .second_weight = second_weight_,
           .distillation = loss_.distillation};
 }
 
@@ -187,10 +251,6 @@ namespace {
 // No job has 2^63 updates: a step with this bit gives the generator random numbers of its own.
 constexpr uint64_t kGeneratorSteps = uint64_t{1} << 63;
 
-const PackedBatch::MaskedTokens& masked_of(const PackedBatch& batch) {
-  return std::get<PackedBatch::MaskedTokens>(batch.labels);
-}
-
 // The weight of every token [T].
 std::vector<float> token_weights(const PackedBatch& batch) {
   std::vector<float> weights(batch.input_ids.size(), 1.0f);
@@ -209,17 +269,6 @@ std::vector<float> token_weights(const PackedBatch& batch) {
 double sum_of(const std::vector<float>& values) {
   double sum = 0;
   for (const float value : values) sum += static_cast<double>(value);
-  return sum;
-}
-
-// The sum of the weights of the masked tokens that have a loss.
-double masked_weight(const PackedBatch& batch) {
-  const std::vector<int32_t>& ids = masked_of(batch).ids;
-  double sum = 0;
-  for (size_t m = 0; m < ids.size(); ++m) {
-    if (ids[m] < 0) continue;
-    sum += batch.weights.empty() ? 1 : static_cast<double>(batch.weights[m]);
-  }
   return sum;
 }
 

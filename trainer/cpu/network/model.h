@@ -32,6 +32,11 @@ class Model final : public Network {
         const LoraOptions& lora);
   void allocate(Arena& arena, const BatchLimits& limits);
 
+  // Where masked tokens and sequences have a loss each: the weights of the masked tokens, and the
+  // number of sequences. Else empty.
+  std::vector<double> loss_weights(std::span<const PackedBatch> micro_batches) const override;
+  // Finds the factor between the two sums of the update's losses, whose means are added.
+  void begin_update(std::span<const double> weights) override;
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
   using Network::backward;
   void backward(StepState& state, const GradientsFinal& are_final) override;
@@ -43,8 +48,9 @@ class Model final : public Network {
   // The logits of the last forward, which are valid until the next one.
   Tensor output() const { return logits_; }
   // The same, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
-  // end. Masked tokens have [M,2]: the loss, and the id that is predicted. Hidden states have
-  // [T,H].
+  // end. Masked tokens have [M,2]: the loss, and the id that is predicted. With next sentences
+  // the two logits of each sequence are before the rows of its masked tokens: [B+M,2]. Hidden
+  // states have [T,H].
   std::vector<float> logits() const override;
   // The ids that a generator drew for the masked tokens of the last forward [M]; -1 for a token
   // without a label.
@@ -55,6 +61,7 @@ class Model final : public Network {
  private:
   void upload(const PackedBatch& batch);
   void upload_labels(const PackedBatch& batch);
+  void upload_masked(const PackedBatch::MaskedTokens& masked, std::span<const int32_t> cu_seqlens);
   StepContext context(StepState& state, bool training) const;
   void backward(const StepContext& step, const GradientsFinal& are_final);
 
@@ -66,7 +73,9 @@ class Model final : public Network {
   Memory activations_;
   Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
   Tensor targets_, teacher_, ends_, weights_;
-  Tensor dhidden_;  // [R,H]
+  Tensor next_sentences_, first_and_masked_, masked_then_first_;  // null without next sentences
+  float second_weight_ = 1;  // of a sequence's loss in this update
+  Tensor dhidden_;           // [R,H]
   BatchTensors batch_;
   Tensor logits_;
 };

@@ -529,7 +529,8 @@ Value head_logits(ForwardPass& pass, Value hidden) {
     case HeadRows::kGroups:
     case HeadRows::kPooled:
     case HeadRows::kStates:
-    case HeadRows::kReplaced:  // require_device() has refused the job
+    case HeadRows::kReplaced:
+    case HeadRows::kMaskedAndFirst:  // require_device() has refused the job
       throw Error(Code::kUsage, "the task is computed on CPUs only", "--device");
     case HeadRows::kMasked:
       break;
