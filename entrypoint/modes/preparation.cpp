@@ -22,6 +22,8 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/gzip_stream.h"
 #include "storage/whole_file.h"
+#include "trainer/data/batcher.h"
+#include "trainer/data/joined_documents.h"
 #include "trainer/data/prepared_tokens.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/text/tokenizer.h"
@@ -166,6 +168,60 @@ std::vector<PreparedSet> sets_of(TrainingRows& rows, const std::optional<LoadedT
   return sets;
 }
 
+bool make_pairs(Task task) { return traits(task).inputs == InputKind::kSentences; }
+
+// Throws kUsage where there is no form of records for such rows.
+void require_preparable(const TrainingRows& rows, bool has_tokenizer) {
+  if (make_pairs(rows.task)) {
+    if (!holds_texts(*rows.train.table)) {
+      throw Error(Code::kUsage, "holds records that are prepared already", rows.train.name,
+                  "train on the file itself");
+    }
+    if (has_tokenizer) return;
+    throw Error(Code::kUsage, "rows of texts need a tokenizer", "", "name a model with --model");
+  }
+  if (!traits(rows.task).record_type.empty()) return;
+  throw Error(Code::kUsage,
+              cat("rows of ", task_name(rows.task), " cannot be prepared as TFRecords"),
+              rows.train.name, "train on the file itself");
+}
+
+TokenRecordOptions record_options(const TrainingRows& rows, const DataOptions& data) {
+  const int64_t masked =
+      Masking::most_masked(data.mlm_probability, data.max_seq_length, /*sequences=*/1);
+  return {.task = rows.task,
+          .max_seq_length = data.max_seq_length,
+          .num_labels = static_cast<int32_t>(rows.labels.size()),
+          .with_weight = has_weights(rows.train),
+          .most_masked = static_cast<int32_t>(masked)};
+}
+
+// Writes the pairs of documents: of rows to train on the pairs of the first epoch, and of other
+// rows the pairs of evaluation.
+void write_pairs(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
+                 const TokenRecordOptions& options, const Tokenizer& tokenizer) {
+  const PreparedFileOptions& files = job.command_line.tool.prepared;
+  const MaskingRound round =
+      set.name == "train" ? MaskingRound::of_epoch(0) : MaskingRound::of_evaluation();
+  Dataset pairs = data.rows(set.rows);
+  const auto append = [&](int64_t index, std::vector<std::byte>& bytes) {
+    job.stop_point();
+    const Features features = masked_features(pairs, index, round);
+    if (files.format == RecordFormat::kTfRecord) {
+      append_tfrecord(bytes, serialize_tf_example(pair_record(features, options)));
+      return;
+    }
+    const std::string line = pair_line(features, tokenizer);
+    const Bytes added = as_bytes(line);
+    bytes.insert(bytes.end(), added.begin(), added.end());
+  };
+  write_prepared(job.storage, directory, set.name, files, pairs.size(), append);
+  const std::string first = (directory / prepared_names(set.name, files).front()).to_string();
+  log_info(cat("wrote ", counted(static_cast<size_t>(pairs.size()), "pair"), " of ",
+               counted(set.rows.size(), "document"), " to ", first,
+               files.num_shards > 1 ? cat(" and ", files.num_shards - 1, " more") : ""));
+}
+
 void write_set(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
                const TokenRecordOptions& options, const std::vector<std::string>& labels,
                const Tokenizer& tokenizer, bool with_tokens) {
@@ -211,11 +267,7 @@ void run_preparation(Job& job) {
                                                 "name a model with --model"));
   use_archived_splits(paths, job.command_line, resolved.settings, resolved.sources);
   TrainingRows rows = load_training_rows(paths, settings, sources, ModelConfig());
-  if (traits(rows.task).record_type.empty()) {
-    throw Error(Code::kUsage,
-                cat("rows of ", task_name(rows.task), " cannot be prepared as TFRecords"),
-                rows.train.name, "train on the file itself");
-  }
+  require_preparable(rows, has_tokenizer);
   std::optional<LoadedTable> test;
   if (!sources.predict.path.empty()) {
     DataRequest request = sources.predict;
@@ -223,10 +275,7 @@ void run_preparation(Job& job) {
     if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
     test = load_table(paths, request);
   }
-  const TokenRecordOptions options{.task = rows.task,
-                                   .max_seq_length = settings.data.max_seq_length,
-                                   .num_labels = static_cast<int32_t>(rows.labels.size()),
-                                   .with_weight = has_weights(rows.train)};
+  const TokenRecordOptions options = record_options(rows, settings.data);
   const std::vector<PreparedSet> sets = sets_of(rows, test);
   // Checks the labels of all sets before anything is written.
   std::deque<LabelledData> data;
@@ -238,9 +287,15 @@ void run_preparation(Job& job) {
   // removed first, and the new ones are written last.
   const Uri meta = directory / "meta_data.json";
   job.storage.remove(meta);
+  const bool are_pairs = make_pairs(rows.task);
   for (size_t i = 0; i < sets.size(); ++i) {
+    if (are_pairs) {
+      write_pairs(job, directory, sets[i], data[i], options, *tokenizer);
+      continue;
+    }
     write_set(job, directory, sets[i], data[i], options, rows.labels, *tokenizer, has_tokenizer);
   }
+  if (are_pairs) return;  // create_pretraining_data.py writes no meta data
   write_text(job.storage, meta,
              meta_data(sets, options, rows.labels, processor_type(settings.data.task, rows.task)));
 }

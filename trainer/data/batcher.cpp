@@ -310,6 +310,18 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
   return batch;
 }
 
+Features masked_features(Dataset& data, int64_t index, const MaskingRound& round) {
+  data.begin(round);
+  Features features = data.features(index);
+  if (data.masking() == nullptr) return features;
+  PackedBatch::MaskedTokens masked;
+  data.masking()->mask(round, static_cast<uint64_t>(index), features.input_ids, 0, masked);
+  for (size_t m = 0; m < masked.tokens.size(); ++m) {
+    features.masked.insert(features.masked.end(), {masked.tokens[m], masked.ids[m]});
+  }
+  return features;
+}
+
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
     : options_(options),
       data_(data),

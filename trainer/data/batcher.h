@@ -65,6 +65,9 @@ class Sampler {
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices,
                  const MaskingRound& round = MaskingRound::of_evaluation());
 
+// The features at `index` of a masked data set in `round`, with the tokens that are masked then.
+Features masked_features(Dataset& data, int64_t index, const MaskingRound& round);
+
 // The input of one update.
 struct UpdateBatch {
   std::vector<PackedBatch> micro_batches{};  // of this rank's share of the update

@@ -108,6 +108,45 @@ std::string token_line(const Features& features, const TokenRecordOptions& optio
 
 namespace {
 
+// The places (0) or the ids (1) of masked tokens.
+std::vector<int32_t> masked_part(const Features& features, size_t part) {
+  std::vector<int32_t> values;
+  for (size_t i = part; i < features.masked.size(); i += 2) values.push_back(features.masked[i]);
+  return values;
+}
+
+}  // namespace
+
+std::vector<TfFeature> pair_record(const Features& features, const TokenRecordOptions& options) {
+  const int32_t length = options.max_seq_length, most = options.most_masked;
+  const std::vector<int32_t> ones(features.input_ids.size(), 1);
+  const std::vector<int32_t> places = masked_part(features, 0), ids = masked_part(features, 1);
+  std::vector<float> weights(places.size(), 1);
+  weights.resize(static_cast<size_t>(most), 0);
+  return {{.name = "input_ids", .values = padded(features.input_ids, length, 0)},
+          {.name = "input_mask", .values = padded(ones, length, 0)},
+          {.name = "masked_lm_ids", .values = padded(ids, most, 0)},
+          {.name = "masked_lm_positions", .values = padded(places, most, 0)},
+          {.name = "masked_lm_weights", .values = std::move(weights)},
+          {.name = "next_sentence_labels", .values = Numbers{features.classes.at(0)}},
+          {.name = "segment_ids", .values = padded(features.token_type_ids, length, 0)}};
+}
+
+std::string pair_line(const Features& features, const Tokenizer& tokenizer) {
+  OrderedJson line = OrderedJson::object();
+  OrderedJson tokens = OrderedJson::array();
+  for (const int32_t id : features.input_ids) tokens.push_back(tokenizer.token(id));
+  line["tokens"] = std::move(tokens);
+  line["input_ids"] = features.input_ids;
+  line["segment_ids"] = features.token_type_ids;
+  line["masked_lm_positions"] = masked_part(features, 0);
+  line["masked_lm_ids"] = masked_part(features, 1);
+  line["next_sentence_label"] = features.classes.at(0);
+  return to_text(line) + "\n";
+}
+
+namespace {
+
 constexpr const char* kNameAll =
     "name all shards of one preparation, such as 'folder/train-*.tokens'";
 

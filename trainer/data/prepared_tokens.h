@@ -21,6 +21,7 @@ struct TokenRecordOptions {
   int32_t max_seq_length = 128;  // tokens that each record is padded to
   int32_t num_labels = 0;
   bool with_weight = false;
+  int32_t most_masked = 0;  // the masked tokens that each record of a pair is padded to
 };
 
 // The features of a tf.Example as google-research/bert's run_classifier.py and the Model Garden's
@@ -40,6 +41,18 @@ std::vector<TfFeature> token_record(const Features& features, const TokenRecordO
 // the names of the classes.
 std::string token_line(const Features& features, const TokenRecordOptions& options,
                        const std::vector<std::string>& labels, const Tokenizer* tokenizer);
+
+// The features of a pair whose tokens are masked, as google-research/bert's
+// create_pretraining_data.py writes them, sorted by name. make_record_examples() reads them.
+//   input_ids, input_mask, segment_ids  padded with 0
+//   masked_lm_ids, masked_lm_positions  padded with 0
+//   masked_lm_weights                   1 for each masked token, and 0 for the padding
+//   next_sentence_labels                0 if the second text follows the first one, else 1
+std::vector<TfFeature> pair_record(const Features& features, const TokenRecordOptions& options);
+
+// The same as a line of JSON for people to read: tokens, input_ids, segment_ids,
+// masked_lm_positions, masked_lm_ids and next_sentence_label, without padding.
+std::string pair_line(const Features& features, const Tokenizer& tokenizer);
 
 // The file of a shard, which is mapped into memory or was read into it.
 struct TokenShardFile {

@@ -591,7 +591,7 @@ class NextSentenceEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_next_sentence_evaluator(Dataset& data, const Labels&,
-                                                        const AnswerOptions&) {
+                                                        const PredictionRules&) {
   return std::make_unique<NextSentenceEvaluator>(data);
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
 #include "tests/support/letter_tokenizer.h"
@@ -65,6 +67,46 @@ TEST_F(TokenRecords, ArePaddedAsRunClassifierPadsThem) {
   const auto record = token_record(features_, options_);
   EXPECT_TRUE(std::ranges::is_sorted(record, {}, &TfFeature::name));
   EXPECT_EQ(record.size(), 5u);  // no weight
+}
+
+// "[CLS] a [MASK] [SEP] [MASK] [SEP]" in records of 8 tokens, 3 of them masked.
+TEST(PairRecords, HaveTheFeaturesOfCreatePretrainingData) {
+  const Features features{.input_ids = {1, 3, 0, 2, 0, 2},
+                          .token_type_ids = {0, 0, 0, 0, 1, 1},
+                          .classes = {1},
+                          .masked = {2, 9, 4, 8}};
+  const TokenRecordOptions options{
+      .task = Task::kNextSentence, .max_seq_length = 8, .most_masked = 3};
+  const std::vector<TfFeature> record = pair_record(features, options);
+  EXPECT_TRUE(std::ranges::is_sorted(record, {}, &TfFeature::name));
+  std::map<std::string, Numbers> numbers;
+  for (const TfFeature& each : record) {
+    if (const auto* integers = std::get_if<Numbers>(&each.values)) numbers[each.name] = *integers;
+    if (each.name != "masked_lm_weights") continue;
+    EXPECT_THAT(std::get<std::vector<float>>(each.values), ElementsAre(1, 1, 0));
+  }
+  EXPECT_EQ(numbers, (std::map<std::string, Numbers>{{"input_ids", {1, 3, 0, 2, 0, 2, 0, 0}},
+                                                     {"input_mask", {1, 1, 1, 1, 1, 1, 0, 0}},
+                                                     {"masked_lm_ids", {9, 8, 0}},
+                                                     {"masked_lm_positions", {2, 4, 0}},
+                                                     {"next_sentence_labels", {1}},
+                                                     {"segment_ids", {0, 0, 0, 0, 1, 1, 0, 0}}}));
+  std::vector<std::byte> file;
+  append_tfrecord(file, serialize_tf_example(record));
+  const RecordExamples records =
+      make_record_examples(std::make_unique<MemorySource>(file), {.task = Task::kNextSentence});
+  Example example;
+  LabelDictionary labels;
+  ASSERT_TRUE(records.reader->next(example, labels));
+  EXPECT_EQ(example.token_ids, features.input_ids);
+  EXPECT_EQ(example.token_types, features.token_type_ids);
+  EXPECT_EQ(example.masked, features.masked);
+  EXPECT_EQ(example.labels, features.classes);
+  EXPECT_EQ(pair_line(features, LetterTokenizer()),
+            R"({"tokens":["","a","[MASK]","","[MASK]",""],"input_ids":[1,3,0,2,0,2],)"
+            R"("segment_ids":[0,0,0,0,1,1],"masked_lm_positions":[2,4],"masked_lm_ids":[9,8],)"
+            R"("next_sentence_label":1})"
+            "\n");
 }
 
 TEST_F(TokenRecords, AreReadBackWithTheLabelsNames) {
