@@ -129,6 +129,9 @@ build/peers/bin/python tests/peers/check_similarity_losses.py build/release/bert
 echo "== a discriminator and its generator in transformers and back"
 build/peers-torch/bin/python tests/peers/check_electra.py build/release/berth
 
+echo "== masked tokens and next sentences in transformers and back"
+build/peers-torch/bin/python tests/peers/check_next_sentence.py build/release/berth
+
 echo "== ONNX models of every architecture and task in ONNX Runtime"
 build/peers/bin/pip install --quiet onnx onnxruntime sympy
 build/peers/bin/python tests/peers/check_onnx.py build/release/berth
