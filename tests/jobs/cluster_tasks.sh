@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains with several workers what needs more than one model: an ELECTRA beside its generator, and students of a teacher. The workers
-# must learn what one learns.
+# Trains with several workers what needs more than one model or more than one mean: an ELECTRA beside its generator, a BERT with next
+# sentences, and students of a teacher. The workers must learn what one learns.
 #   cluster_tasks.sh BERTH
 . "$(dirname "$0")/lib.sh"
 . "$repository/tests/jobs/workers_lib.sh"
@@ -28,6 +28,10 @@ sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/Be
 compare electra --task electra --train-data-file texts.txt --init random --model-config electra.json --vocab-file "$tiny/vocab.txt" \
   --max-steps 12 --eval-steps 6
 [ -s electra-2/model/generator/model.safetensors ] || fail "two workers write no generator"
+
+awk '{ print } NR % 3 == 0 || NR % 7 == 0 { print "" }' texts.txt >documents.txt
+compare next --task mlm_nsp --train-data-file documents.txt --model "$tiny" --max-steps 12 --eval-steps 6
+compare budget --task mlm_nsp --train-data-file documents.txt --model "$tiny" --max-steps 12 --token-budget 150
 
 sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$tiny/config.json" >student.json
 student=(--task mlm --teacher "$tiny" --init random --model-config student.json --vocab-file "$tiny/vocab.txt" --train-data-file texts.txt)

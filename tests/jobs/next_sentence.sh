@@ -69,6 +69,11 @@ expect 0 finished --task mlm --train-data-file records/train.tf_record --model "
   --validation-split 0.2 --job-dir masked-only
 grep -q '"BertForMaskedLM"' masked-only/model/config.json || fail "records give no masked language model"
 expect 0 finished --mode eval --eval-data-file records/train.tf_record --job-dir whole
+# Records of a classifier are texts for a masked language model: their labels are no ends of texts.
+expect 0 finished --mode prepare --train-data-file "$sample" --model "$tiny" --max-seq-length 32 --max-train-samples 60 \
+  --validation-split 0 --export-dir classes
+expect 0 finished --task mlm --train-data-file classes/train.tf_record --model "$tiny" --max-seq-length 32 --max-steps 3 \
+  --validation-split 0.2 --job-dir of-classes
 expect 0 finished --mode prepare "${task[@]}" --train-data-file documents.txt --record-format jsonl --export-dir lines-of-json
 grep -q '"next_sentence_label"' lines-of-json/train.jsonl || fail "the lines of JSON have no label"
 
