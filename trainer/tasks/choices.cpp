@@ -40,16 +40,16 @@ class ChoiceEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_choice_evaluator(Dataset& data, const Labels&,
-                                                 const AnswerOptions&) {
+                                                 const PredictionRules&) {
   return std::make_unique<ChoiceEvaluator>(data);
 }
 
 std::unique_ptr<PredictionLines> make_choice_lines(Dataset& data, const Labels&,
-                                                   const AnswerOptions& answers) {
+                                                   const PredictionRules& rules) {
   Labels numbers;
   const size_t texts = data.size() == 0 ? 0 : data.example(0).texts.size();
   for (size_t i = 0; i + 1 < texts; ++i) numbers.push_back(std::to_string(i));
-  return make_class_lines(data, numbers, answers);
+  return make_class_lines(data, numbers, rules);
 }
 
 }  // namespace berth

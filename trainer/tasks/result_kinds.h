@@ -54,9 +54,9 @@ std::unique_ptr<PredictionLines> make_reranking_lines(Dataset& data, const Label
 
 // Which choice is right: logits [choices of the row]. The label of a choice is its number, from 0.
 std::unique_ptr<Evaluator> make_choice_evaluator(Dataset& data, const Labels& labels,
-                                                 const AnswerOptions& answers);
+                                                 const PredictionRules& rules);
 std::unique_ptr<PredictionLines> make_choice_lines(Dataset& data, const Labels& labels,
-                                                   const AnswerOptions& answers);
+                                                   const PredictionRules& rules);
 
 // Any number of classes for each text.
 std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
