@@ -363,6 +363,18 @@ void TableLoader::require_as_many_texts(const Example& example) {
               "each row");
 }
 
+// Masking hides tokens of all rows of a table or of none.
+void TableLoader::require_masked_alike(const Example& example) {
+  const bool is_masked = !example.masked.empty();
+  if (are_masked_.value_or(is_masked) != is_masked) {
+    throw Error(Code::kBadData,
+                is_masked ? "has tokens that are masked already, and the first file's are not"
+                          : "has tokens that are not masked, and the first file's are",
+                "", "give one kind at a time");
+  }
+  are_masked_ = is_masked;
+}
+
 void TableLoader::append(ExampleReader& reader) {
   require_labels(reader);
   std::string failed_at;
@@ -387,6 +399,7 @@ void TableLoader::append(ExampleReader& reader) {
       continue;
     }
     require_as_many_texts(example);
+    require_masked_alike(example);
     table_->append(example);
     if (reader.is_repeated()) table_->repeat_source_row();
     file_rows_.add(example, table_->labelled && traits(*rules_.task).labels == LabelKind::kNumber);

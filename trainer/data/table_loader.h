@@ -197,12 +197,14 @@ class TableLoader {
   std::unique_ptr<PeekedRows> joined(std::unique_ptr<PeekedRows> rows);
   void require_labels(const ExampleReader& reader);
   void require_as_many_texts(const Example& example);
+  void require_masked_alike(const Example& example);
 
   LoadRules rules_;
   bool has_part_ = false;
-  bool has_spans_ = false;   // whether the file's tags belong to spans
-  bool has_phrase_ = false;  // whether a row has several texts or words
-  size_t texts_ = 0;         // of each row of texts that are compared
+  bool has_spans_ = false;            // whether the file's tags belong to spans
+  bool has_phrase_ = false;           // whether a row has several texts or words
+  size_t texts_ = 0;                  // of each row of texts that are compared
+  std::optional<bool> are_masked_{};  // whether the tokens of rows are masked already
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
   std::string first_skipped_;

@@ -12,6 +12,7 @@
 #include "tests/support/token_shard_bytes.h"
 #include "trainer/data/example_reader.h"
 #include "trainer/data/example_table.h"
+#include "trainer/data/table_loader.h"
 
 namespace berth {
 namespace {
@@ -107,6 +108,32 @@ TEST(PairRecords, HaveTheFeaturesOfCreatePretrainingData) {
             R"("segment_ids":[0,0,0,0,1,1],"masked_lm_positions":[2,4],"masked_lm_ids":[9,8],)"
             R"("next_sentence_label":1})"
             "\n");
+}
+
+void append(TableLoader& loader, const std::vector<TfFeature>& record) {
+  std::vector<std::byte> file;
+  append_tfrecord(file, serialize_tf_example(record));
+  loader.append_records(std::make_unique<MemorySource>(file));
+}
+
+// A masked language model reads both kinds of records, and one kind in all files of a table.
+TEST(PairRecords, AreNoTableTogetherWithRecordsOfTexts) {
+  const Features pair{
+      .input_ids = {1, 3, 0, 2}, .token_type_ids = {0, 0, 1, 1}, .classes = {1}, .masked = {2, 9}};
+  const Features text{.input_ids = {1, 3, 4, 2}, .token_type_ids = {0, 0, 0, 0}, .classes = {2}};
+  const TokenRecordOptions options{.max_seq_length = 6, .num_labels = 3, .most_masked = 2};
+  const LoadRules rules{.task = Task::kMaskedLm};
+  TableLoader of_texts(rules), of_pairs(rules);
+  append(of_texts, token_record(text, options));
+  append(of_pairs, pair_record(pair, options));
+  EXPECT_THAT([&] { append(of_texts, pair_record(pair, options)); },
+              ThrowsCode(Code::kBadData, "masked already, and the first file's are not"));
+  EXPECT_THAT([&] { append(of_pairs, token_record(text, options)); },
+              ThrowsCode(Code::kBadData, "not masked, and the first file's are"));
+  // The class of a text is no end of a sequence.
+  const std::unique_ptr<ExampleTable> table = of_texts.finish();
+  EXPECT_TRUE(table->read(0).labels.empty());
+  EXPECT_FALSE(table->labelled);
 }
 
 TEST_F(TokenRecords, AreReadBackWithTheLabelsNames) {
