@@ -39,6 +39,8 @@ class ConllReader final : public RowReader {
       if (!take_sentence()) return false;
       read_words();
     } while (words_.empty());
+    ++sentences_;
+    last_words_ = words_.size();
     row = {to_text(words_)};
     if (columns_.size() > 1) row.push_back(to_text(tags_));
     return true;
@@ -56,6 +58,13 @@ class ConllReader final : public RowReader {
            cat("the names of the columns stand again on ", line_position(repeated_header_),
                ", as where files were joined; such a line is no word"),
            /*is_warning=*/true});
+    }
+    constexpr size_t kManyWords = 100;
+    if (sentences_ == 1 && last_words_ > kManyWords) {
+      found.push_back({"",
+                       cat("no blank line ends a sentence, so the ", last_words_,
+                           " words of the file are one; put a blank line after each sentence"),
+                       /*is_warning=*/true});
     }
     return found;
   }
@@ -170,6 +179,7 @@ class ConllReader final : public RowReader {
   ConllSentence sentence_;
   Json words_, tags_;
   uint64_t first_line_ = 0;
+  size_t sentences_ = 0, last_words_ = 0;  // that were read; the words of the last one
   bool has_comments_ = false;
   std::string header_;  // the line that names the columns; empty: there is none, or not yet
   uint64_t repeated_header_ = 0;  // the first line that repeats it; 0: none does

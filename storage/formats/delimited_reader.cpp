@@ -200,10 +200,13 @@ class CsvReader final : public DelimitedReader {
   std::string quoted_field(std::string_view& line, size_t& at) {
     const uint64_t opened = lines_.number();
     std::string text;
+    size_t lines = 0, rows = 0;  // whole lines in the field, and lines that look like rows
     ++at;
     while (true) {
       const size_t quote = line.find('"', at);
       if (quote == std::string_view::npos) {
+        lines += at == 0;
+        rows += at == 0 && looks_like_row(line);
         text.append(line.substr(at)).append(lines_.ending());
         if (text.size() > TextLines::kLimitBytes || !lines_.next(line)) {
           throw Error(Code::kCorrupt, "a quote opens here and is never closed",
@@ -214,7 +217,10 @@ class CsvReader final : public DelimitedReader {
       }
       text.append(line.substr(at, quote - at));
       at = quote + 1;
-      if (at == line.size() || line[at] == delimiter_) return text;
+      if (at == line.size() || line[at] == delimiter_) {
+        look_for_rows(opened, lines, rows);
+        return text;
+      }
       if (line[at] != '"') {
         if (lines_.number() != opened) {
           throw Error(Code::kCorrupt,
@@ -236,8 +242,30 @@ class CsvReader final : public DelimitedReader {
     }
   }
 
+  // Whether a line has as many fields as the header, and a short one last.
+  bool looks_like_row(std::string_view line) const {
+    constexpr size_t kShortField = 30;
+    const size_t columns = this->columns().size();
+    const auto delimiters = static_cast<size_t>(std::ranges::count(line, delimiter_));
+    const size_t last = line.size() - std::min(line.size(), line.rfind(delimiter_) + 1);
+    return columns > 1 && delimiters + 1 == columns && last > 0 && last <= kShortField;
+  }
+
+  // Warns once of a field that holds several lines, if all of them look like rows: its quote is
+  // rather a part of a text, and the quote that closes it belongs to another row.
+  void look_for_rows(uint64_t opened, size_t lines, size_t rows) {
+    constexpr size_t kFewLines = 3;
+    if (lines < kFewLines || rows < lines || std::exchange(has_said_rows_, true)) return;
+    add_finding({"",
+                 cat("the quote that opens on line ", opened, " closes on line ", lines_.number(),
+                     ", and the lines between look like rows, which are read as one text; double "
+                     "a quote that is text, or pass --quoting none"),
+                 /*is_warning=*/true});
+  }
+
   const bool quotes_;
   char delimiter_;  // 0: unknown until the header is read
+  bool has_said_rows_ = false;
 };
 
 }  // namespace

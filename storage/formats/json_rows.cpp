@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -39,6 +41,12 @@ void append_text(const JsonTree& tree, std::string& text) {
   text += is_object ? '}' : ']';
 }
 
+// Whether a number that the parser takes for a double is an integer beyond 64 bits. It becomes a
+// text, because many such integers are one double, and they may be ids.
+bool is_beyond_64_bits(std::string_view digits) {
+  return digits.find_first_of(".eE") == std::string_view::npos;
+}
+
 // Receives the parser's events, and builds the tree.
 class TreeEvents {
  public:
@@ -48,10 +56,12 @@ class TreeEvents {
   bool boolean(bool truth) { return add(truth); }
   bool number_integer(int64_t number) { return add(number); }
   bool number_unsigned(uint64_t number) {
-    if (number > INT64_MAX) return add(static_cast<double>(number));
+    if (number > INT64_MAX) return add(std::to_string(number));
     return add(static_cast<int64_t>(number));
   }
-  bool number_float(double number, const std::string&) { return add(number); }
+  bool number_float(double number, const std::string& digits) {
+    return is_beyond_64_bits(digits) ? add(digits) : add(number);
+  }
   bool string(std::string& text) { return add(std::move(text)); }
   bool binary(Json::binary_t&) { return true; }  // never happens in JSON text
 
@@ -176,17 +186,20 @@ class ObjectEvents {
  public:
   // If `learn`, a key that is not a column yet becomes one.
   ObjectEvents(std::vector<Column>& columns, std::unordered_map<std::string, size_t>& index,
-               Row& row, bool learn)
-      : columns_(columns), index_(index), row_(row), learn_(learn) {}
+               Row& row, bool learn, std::set<std::string>& late_keys)
+      : columns_(columns), index_(index), row_(row), learn_(learn), late_keys_(late_keys) {}
 
   bool null() { return value("null", std::monostate()); }
   bool boolean(bool truth) { return value(truth ? "true" : "false", truth); }
   bool number_integer(int64_t number) { return value(std::to_string(number), number); }
   bool number_unsigned(uint64_t number) {
-    if (number > INT64_MAX) return value(std::to_string(number), static_cast<double>(number));
+    const std::string digits = std::to_string(number);
+    if (number > INT64_MAX) return value(digits, std::string(digits));
     return number_integer(static_cast<int64_t>(number));
   }
-  bool number_float(double number, const std::string& digits) { return value(digits, number); }
+  bool number_float(double number, const std::string& digits) {
+    return is_beyond_64_bits(digits) ? value(digits, std::string(digits)) : value(digits, number);
+  }
   bool string(std::string& text) {
     return depth_ > 1 ? value(to_text(Json(text)), text) : value({}, std::move(text));
   }
@@ -206,6 +219,7 @@ class ObjectEvents {
     }
     const auto found = index_.find(name);
     column_ = found != index_.end() ? found->second : columns_.size();
+    if (found == index_.end() && !learn_ && late_keys_.size() < kMostLate) late_keys_.insert(name);
     if (found == index_.end() && learn_) {
       index_.emplace(name, columns_.size());
       columns_.push_back({std::move(name), {}});
@@ -266,8 +280,11 @@ class ObjectEvents {
 
   std::vector<Column>& columns_;
   std::unordered_map<std::string, size_t>& index_;
+  static constexpr size_t kMostLate = 3;
+
   Row& row_;
   const bool learn_;
+  std::set<std::string>& late_keys_;  // that are no columns, because the first object lacks them
   size_t depth_ = 0, column_ = 0;
   std::string nested_;  // JSON text of the nested value parsed so far
   bool first_ = true;   // nested_ ends with a bracket or colon: no comma yet
@@ -325,6 +342,9 @@ std::string why_no_object(std::string_view text) {
   if (has(",}") || has(", }") || has(",]") || has(", ]")) {
     return "no comma stands before a closing bracket";
   }
+  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+    return "a tab or another control character stands in a text; JSON writes it as \\t or \\u0009";
+  }
   if (has("\\ud") || has("\\uD")) {
     return "one of the escapes \\ud800 to \\udfff may lack the other half of its character";
   }
@@ -341,6 +361,17 @@ class JsonObjectsReader final : public RowReader {
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return texts_->position(); }
 
+  std::vector<Finding> findings() const override {
+    if (late_keys_.empty()) return {};
+    std::string names;
+    for (const std::string& key : late_keys_) names += (names.empty() ? "" : ", ") + quoted(key);
+    return {{"",
+             cat("the first object lacks ", names,
+                 ", so later objects' values of this name are not read; write all names in the "
+                 "first one"),
+             /*is_warning=*/true}};
+  }
+
   bool next(Row& row) override {
     if (!has_first_) return parse_next(row, false);
     row = std::move(first_);
@@ -353,7 +384,7 @@ class JsonObjectsReader final : public RowReader {
     std::string_view text;
     if (!texts_->next(text)) return false;
     row.assign(columns_.size(), {});
-    ObjectEvents events(columns_, index_, row, learn);
+    ObjectEvents events(columns_, index_, row, learn, late_keys_);
     try {
       text = as_object(plain_json(text, storage_), object_);
       Json::sax_parse(text.begin(), text.end(), &events);
@@ -376,6 +407,7 @@ class JsonObjectsReader final : public RowReader {
   const std::unique_ptr<JsonTexts> texts_;
   std::vector<Column> columns_;
   std::unordered_map<std::string, size_t> index_;
+  std::set<std::string> late_keys_;
   Row first_;
   bool has_first_ = false;
   std::string storage_, object_;

@@ -1,6 +1,9 @@
 #include "storage/formats/lines_reader.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -17,6 +20,7 @@ bool LinesReader::next(Row& row) {
   do {
     if (!lines_.next(line)) return false;
   } while (trimmed(line).empty());
+  look_at(line);
   row.resize(1);
   if (auto* held = std::get_if<std::string>(&row.front())) {
     held->assign(line);  // in the memory that it has
@@ -24,6 +28,41 @@ bool LinesReader::next(Row& row) {
     row.front() = std::string(line);
   }
   return true;
+}
+
+// Whether the line has the usual names of columns, as the first line of a CSV file.
+bool LinesReader::names_columns(std::string_view line) {
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  constexpr std::string_view kNames[] = {"text", "sentence", "content",   "label",
+                                         "id",   "labels",   "sentence1", "sentence2"};
+  const std::vector<std::string> names = parted(lower_ascii(trimmed(line)), ",;\t|\"");
+  const auto has_blank = [](const std::string& name) { return name.find(' ') != name.npos; };
+  return names.size() < 10 && std::ranges::none_of(names, has_blank) &&
+         std::ranges::any_of(names, [&](const std::string& name) {
+           return std::ranges::find(kNames, name) != std::end(kNames);
+         });
+}
+
+void LinesReader::look_at(std::string_view line) {
+  constexpr size_t kLooked = 1000;
+  if (rows_ == kLooked) return;
+  if (rows_++ == 0) has_names_ = names_columns(line);
+  objects_ += trimmed(line).starts_with("{\"") && parse_json(line).is_object();
+}
+
+std::vector<Finding> LinesReader::findings() const {
+  constexpr size_t kFewRows = 3;
+  if (rows_ >= kFewRows && objects_ == rows_) {
+    return {{"",
+             "each line is an object of JSON, whose names and quotes are read, too; a file of JSON "
+             "lines is called .jsonl",
+             /*is_warning=*/true}};
+  }
+  if (!has_names_) return {};
+  return {{"",
+           "the first line seems to have the names of columns, and is read as a text; a table is "
+           "called .csv or .tsv",
+           /*is_warning=*/true}};
 }
 
 namespace {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/formats/row_reader.h"
@@ -21,11 +23,18 @@ class LinesReader final : public RowReader {
   std::span<const Column> columns() const override { return columns_; }
   bool next(Row& row) override;
   std::string position() const override { return line_position(lines_.number()); }
+  // Warns where the lines rather are a table: objects of JSON, or a line of names first.
+  std::vector<Finding> findings() const override;
   // The number of the line that was returned last, counted from 1.
   uint64_t line() const { return lines_.number(); }
 
  private:
+  static bool names_columns(std::string_view line);
+  void look_at(std::string_view line);
+
   TextLines lines_;
+  size_t rows_ = 0, objects_ = 0;  // of the first lines; objects of JSON
+  bool has_names_ = false;         // whether the first line has names of columns
   const std::vector<Column> columns_ = {{"text", {}}};
 };
 

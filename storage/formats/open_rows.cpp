@@ -118,8 +118,15 @@ void refuse_spreadsheet(std::string_view file_name) {
   }
 }
 
+[[noreturn]] void refuse_name() {
+  throw Error(Code::kBadData, "is not a table, judging by its name", "",
+              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
+              ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt");
+}
+
 std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
                                       std::string_view file_name, RowLayout layout, TextForm form) {
+  if (layout == RowLayout::kByName && format_of(file_name) == TableFormat::kNone) refuse_name();
   if (form.encoding != TextEncoding::kUtf8 && holds_text(file_name)) {
     source = as_utf8(std::move(source), form.encoding);
   }
@@ -155,9 +162,7 @@ std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
     case TableFormat::kNone:
       break;
   }
-  throw Error(Code::kBadData, "is not a table, judging by its name", "",
-              "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
-              ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt");
+  refuse_name();
 }
 
 }  // namespace

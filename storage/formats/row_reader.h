@@ -30,6 +30,8 @@ struct Column {
   // Whether the categories are the classes that the file declares, as ClassLabel of `datasets`
   // does. All of them count, even classes that no row has.
   bool declares_classes = false;
+  // Whether the values are bytes that need not be text. Bytes that are not UTF-8 are missing cells.
+  bool holds_bytes = false;
   // Whether it is a level of the index of a pickled table, which earlier versions did not read.
   bool is_index = false;
 };

@@ -113,6 +113,11 @@ bool TextLines::next(std::string_view& line) {
                 "a zip archive is called .zip; pandas.read_excel(...).to_csv(...) converts a "
                 "spreadsheet");
   }
+  if (number == 1 && line.starts_with("\x1F\x8B")) {
+    throw Error(Code::kBadData, "is compressed by gzip inside", "",
+                "it was compressed twice, as by a program that packs .gz files again: gzip -d "
+                "unpacks it once");
+  }
   if (const auto bad = find_invalid_utf8(line)) {
     throw Error(Code::kBadData, cat("byte ", *bad + 1, " is not UTF-8"), line_position(number),
                 kOfEncodings);

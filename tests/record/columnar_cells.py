@@ -19,7 +19,7 @@ def cell(value):
         except UnicodeDecodeError:
             return None
     if isinstance(value, int) and value >= 2**63:
-        return float(value)
+        return str(value)  # as a double it would be equal to others
     if isinstance(value, decimal.Decimal):
         return float(value)
     if isinstance(value, uuid.UUID):

@@ -37,7 +37,7 @@ archive("deflated.npz", np.savez_compressed, text=np.array(TEXTS * 40), label=np
 archive("kinds.npz", np.savez_compressed, **kinds, truth=np.array([True, False, True, True, False]),
         nan=np.array([0.5, np.nan, 1e300, -2, 3]), u64=np.array([0, 2**63 - 1, 2**63, 2**64 - 1, 5], np.uint64), big=np.array(TEXTS, ">U11"),
         bytes=np.array([text.encode() for text in TEXTS]), latin=np.array([b"\xe9", b"", b"a", b"b", b"c"]),
-        shown={"u64": [0, 2**63 - 1, 2.0**63, 2.0**64, 5], "bytes": TEXTS, "latin": ["\u00e9", "", "a", "b", "c"]})
+        shown={"u64": [0, 2**63 - 1, str(2**63), str(2**64 - 1), 5], "bytes": TEXTS, "latin": ["\u00e9", "", "a", "b", "c"]})
 archive("objects.npz", np.savez, text=np.array([*TEXTS[:4], None], object), label=np.array(["a", 1, 2.5, None, True], object))
 archive("lists.npz", np.savez, ids=np.array([[1, 2], [3, 4]]), words=np.array([["a", "b"], ["c", ""]]), label=np.array([1, 0]))
 archive("no_rows.npz", np.savez, text=np.array([], "<U1"), label=np.array([], np.int64))

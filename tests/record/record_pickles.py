@@ -24,7 +24,7 @@ def cell(value):
         return bool(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
         value = int(value)
-        return value if -(2**63) <= value < 2**63 else float(value)
+        return value if -(2**63) <= value < 2**63 else str(value)
     if isinstance(value, (float, np.floating)):
         return None if math.isnan(value) else float(value)
     if isinstance(value, bytes):

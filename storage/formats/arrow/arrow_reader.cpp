@@ -529,7 +529,8 @@ class ArrowReader final : public RowReader {
                           .categories = class_names_of(field),
                           .unreadable = std::string(field.unreadable),
                           .is_nested = holds_nested(field.layout),
-                          .declares_classes = !class_names_of(field).empty()});
+                          .declares_classes = !class_names_of(field).empty(),
+                          .holds_bytes = columnar::holds_bytes(field.leaf)});
       field_of_.push_back(fields_.size() - 1);
     }
     for (const auto& [id, field] : dictionary_fields_) dictionaries_[id];

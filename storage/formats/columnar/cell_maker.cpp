@@ -1,5 +1,7 @@
 #include "storage/formats/columnar/cell_maker.h"
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -138,6 +140,42 @@ T little_endian(std::string_view bytes) {
   return number;
 }
 
+// A two's complement number, most significant byte first, as decimal digits.
+std::string big_endian_digits(std::string_view bytes) {
+  const bool is_negative = !bytes.empty() && static_cast<signed char>(bytes.front()) < 0;
+  std::string digits = "0";  // the last digit first
+  for (const char byte : bytes) {
+    int carry = static_cast<unsigned char>(byte) ^ (is_negative ? 0xFF : 0);  // of -1 - x
+    for (char& digit : digits) {
+      carry += (digit - '0') * 256;
+      digit = static_cast<char>('0' + carry % 10);
+      carry /= 10;
+    }
+    for (; carry > 0; carry /= 10) digits += static_cast<char>('0' + carry % 10);
+  }
+  if (is_negative) {
+    size_t at = 0;
+    for (; at < digits.size() && digits[at] == '9'; ++at) digits[at] = '0';
+    if (at == digits.size()) digits += '0';
+    ++digits[at];
+    digits += '-';
+  }
+  std::reverse(digits.begin(), digits.end());
+  return digits;
+}
+
+// A whole number, which no program takes for a fraction: ids of decimal(38, 0) keep their digits.
+void set_whole(std::string_view bytes, Cell& cell) {
+  const std::string digits = big_endian_digits(bytes);
+  int64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, number).ec == std::errc()) {
+    cell = number;
+  } else {
+    set_text(digits, cell);
+  }
+}
+
 // A two's complement number, most significant byte first.
 double big_endian_number(std::string_view bytes) {
   const bool is_negative = !bytes.empty() && static_cast<signed char>(bytes.front()) < 0;
@@ -163,6 +201,11 @@ std::string uuid_text(std::string_view bytes) {
 
 CellMaker::CellMaker(const LeafType& leaf, std::vector<std::string> names)
     : leaf_(leaf), names_(std::move(names)), kind_(kind_of(leaf, !names_.empty())) {}
+
+bool holds_bytes(const LeafType& leaf) {
+  return leaf.meaning == Meaning::kNone &&
+         (leaf.type == PhysicalType::kByteArray || leaf.type == PhysicalType::kFixedByteArray);
+}
 
 CellMaker::Kind CellMaker::kind_of_bytes(const LeafType& leaf) {
   switch (leaf.meaning) {
@@ -218,7 +261,7 @@ void CellMaker::make_unsigned(int64_t value, Cell& cell) const {
   const bool is_32 = leaf_.type == PhysicalType::kInt32;
   const uint64_t number = is_32 ? static_cast<uint32_t>(value) : static_cast<uint64_t>(value);
   if (number > INT64_MAX) {
-    cell = static_cast<double>(number);
+    set_text(std::to_string(number), cell);
   } else {
     cell = static_cast<int64_t>(number);
   }
@@ -268,9 +311,14 @@ void CellMaker::make(const Value& value, Cell& cell) const {
       }
       return;
     case Kind::kDecimal:
+      if (leaf_.scale == 0) {
+        cell = value.integer;
+        return;
+      }
       cell = static_cast<double>(value.integer) * std::pow(10.0, -leaf_.scale);
       return;
     case Kind::kDecimalBytes:
+      if (leaf_.scale == 0) return set_whole(value.bytes, cell);
       cell = big_endian_number(value.bytes) * std::pow(10.0, -leaf_.scale);
       return;
     case Kind::kDate:

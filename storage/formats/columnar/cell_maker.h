@@ -54,6 +54,9 @@ struct LeafType {
   bool is_utc = false;                // of a kTimestamp
 };
 
+// Whether the values are bytes of which the schema does not say that they are text.
+bool holds_bytes(const LeafType& leaf);
+
 // One value of a leaf, as its physical type holds it.
 struct Value {
   int64_t integer = 0;     // kBoolean (0 or 1), kInt32, kInt64
@@ -73,7 +76,9 @@ std::string julian_text(int64_t nanoseconds, uint32_t julian_day);
 
 // Turns the values of a leaf into cells, by what the schema says they mean:
 //   - text as it is; bytes without a meaning are text where they are valid UTF-8, else missing
-//   - integers, also unsigned ones; above INT64_MAX they become doubles, as decimals do
+//   - integers, also unsigned ones and decimals without a fraction; beyond 64 bits with a sign they
+//     become texts of digits, so that two ids stay two
+//   - other decimals as doubles
 //   - dates and times as pandas prints them: 2024-02-29, 2024-02-29 12:00:00.5, 12:00:00
 //   - a UUID in its usual form
 //   - integers that stand for the `names` of classes as these names; -1, by which Hugging Face's

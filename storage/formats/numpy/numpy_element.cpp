@@ -40,7 +40,7 @@ void read_unsigned(const std::byte* item, const NumpyDtype& dtype, Cell& cell) {
   if (value <= INT64_MAX) {
     cell = static_cast<int64_t>(value);
   } else {
-    cell = static_cast<double>(value);
+    set_text(std::to_string(value), cell);
   }
 }
 

@@ -387,6 +387,7 @@ class ParquetReader final : public RowReader {
       }
       columns_.push_back({.name = name, .categories = names[name]});
       columns_.back().is_nested = !node.is_leaf();
+      columns_.back().holds_bytes = node.is_leaf() && holds_bytes(node.element);
       columns_.back().declares_classes = !names[name].empty();
       assemblies_.emplace_back(node, std::move(names[name]));
     }

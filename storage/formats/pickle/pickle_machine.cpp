@@ -18,6 +18,22 @@
 namespace berth {
 namespace {
 
+// How people make a usual table of what holds such objects. Empty: it is not known.
+const char* hint_of_class(std::string_view module, std::string_view name) {
+  if (name.starts_with("Sparse")) {
+    return "sparse columns become usual ones by column.sparse.to_dense() of pandas";
+  }
+  if (module == "decimal" || module == "fractions")
+    return "astype(float) makes numbers of a column";
+  if (module == "uuid" || module == "pathlib" || module == "enum" || module == "ipaddress") {
+    return "astype(str) makes texts of a column";
+  }
+  if (name == "recarray") return "pandas.DataFrame.from_records(...) makes a table of it";
+  return module == "__main__" || module.starts_with("sklearn") || module.starts_with("torch")
+             ? "pickle a table of pandas, or a dict of lists"
+             : "";
+}
+
 // The bytes of a pickle, read from the front. Throws kCorrupt if the bytes end early.
 // It remembers that they did: then more of them might have helped.
 class PickleInput {
@@ -546,7 +562,9 @@ class PickleMachine {
     if (!entry) {
       throw Error(Code::kBadData,
                   cat("refers to ", global_name(module, name), ", which is not part of a ",
-                      dialect_.kind(), "; nothing was executed"));
+                      dialect_.kind(), "; nothing was executed"),
+                  "",
+                  std::string_view(dialect_.kind()) == "table" ? hint_of_class(module, name) : "");
     }
     push(graph_.add_global(*entry));
   }

@@ -32,6 +32,21 @@ TEST(ConllReader, ABlankLineEndsASentence) {
   EXPECT_THAT(read_words("a O\r\n \t\r\nb O"), SizeIs(2));
 }
 
+TEST(ConllReader, AFileOfOneLongSentenceIsNamed) {
+  std::string text;
+  for (int i = 0; i < 101; ++i) text += "a O\n";
+  const auto said_of = [](const std::string& words) {
+    const auto reader = make_conll_reader(std::make_unique<MemorySource>(as_bytes(words)));
+    rows_of(*reader);
+    std::string all;
+    for (const Finding& found : reader->findings()) all += found.text;
+    return all;
+  };
+  EXPECT_THAT(said_of(text), testing::HasSubstr("so the 101 words of the file are one"));
+  EXPECT_EQ(said_of(text + "\nb O\n"), "");
+  EXPECT_EQ(said_of("a O\nb O\n"), "");
+}
+
 TEST(ConllReader, TheFirstFieldIsTheWordAndTheLastItsTag) {
   EXPECT_THAT(read_words("EU NNP I-NP B-ORG\n"),
               ElementsAre(ElementsAre(R"(["EU"])", R"(["B-ORG"])")));

@@ -51,6 +51,22 @@ TEST(CsvReader, QuotedFieldsHoldCommasNewlinesAndDoubledQuotes) {
               ElementsAre(ElementsAre(text("a, \"b\"\r\nc"), text("1"))));
 }
 
+std::string said_of(std::string_view csv) {
+  const auto reader = make_csv_reader(source_of(csv));
+  read_rows(*reader);
+  std::string all;
+  for (const Finding& found : reader->findings()) all += found.text;
+  return all;
+}
+
+TEST(CsvReader, AQuotedFieldOfLinesThatLookLikeRowsIsNamed) {
+  EXPECT_THAT(said_of("text,label\n\"so it began,a\nb,x\nc,y\nd,x\ne\",y\n"),
+              testing::HasSubstr("the quote that opens on line 2 closes on line 6"));
+  EXPECT_EQ(said_of("text,label\n\"one\ntwo\nthree\nfour\nfive\",y\n"), "");
+  EXPECT_EQ(said_of("text,label\n\"one\na, b\nc, d\ntwo\nthree, four\nfive\",y\n"), "");
+  EXPECT_EQ(said_of("text,label\n\"a\nb,x\nc\",y\n"), "");
+}
+
 TEST(CsvReader, EmptyIsMissingUnlessQuoted) {
   EXPECT_THAT(rows_of("a,b,c\n,\"\",\n"), ElementsAre(ElementsAre(kMissing, text(""), kMissing)));
 }

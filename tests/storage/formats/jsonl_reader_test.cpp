@@ -21,13 +21,27 @@ TEST(JsonlReader, ColumnsAreTheFirstObjectsKeysInItsOrder) {
 TEST(JsonlReader, ScalarsKeepTheirTypes) {
   EXPECT_THAT(jsonl_rows(R"({"a":"x","b":-3,"c":1.5,"d":true,"e":null,"f":18446744073709551615})"),
               ElementsAre(ElementsAre(text("x"), Cell(int64_t{-3}), Cell(1.5), Cell(true), kMissing,
-                                      Cell(18446744073709551615.0))));
+                                      text("18446744073709551615"))));
+}
+
+TEST(JsonlReader, WholeNumbersBeyond64BitsKeepTheirDigits) {
+  EXPECT_THAT(jsonl_rows(R"({"a":123456789012345678901,"b":-9223372036854775809,"c":1e30})"),
+              ElementsAre(ElementsAre(text("123456789012345678901"), text("-9223372036854775809"),
+                                      Cell(1e30))));
 }
 
 TEST(JsonlReader, AbsentKeysAreMissingAndNewOnesIgnored) {
   EXPECT_THAT(jsonl_rows("{\"a\":1,\"b\":2}\n{\"c\":[3],\"b\":4}\n"),
               ElementsAre(ElementsAre(Cell(int64_t{1}), Cell(int64_t{2})),
                           ElementsAre(kMissing, Cell(int64_t{4}))));
+}
+
+TEST(JsonlReader, KeysThatTheFirstObjectLacksAreNamed) {
+  const auto reader = make_jsonl_reader(source_of("{\"a\":1}\n{\"a\":2,\"c\":3,\"b\":4}\n"));
+  EXPECT_TRUE(reader->findings().empty());
+  read_rows(*reader);
+  ASSERT_EQ(reader->findings().size(), 1u);
+  EXPECT_TRUE(reader->findings()[0].text.starts_with("the first object lacks \"b\", \"c\", so"));
 }
 
 TEST(JsonlReader, TheLastOfEqualKeysWins) {

@@ -32,6 +32,26 @@ TEST(LinesReader, CrEndsLinesWhereThereIsNoLf) {
   EXPECT_THAT(lines_of("one\r" + late), ElementsAre("one", late));
 }
 
+std::string said_of(std::string_view content) {
+  LinesReader reader(source_of(content));
+  read_rows(reader);
+  std::string all;
+  for (const Finding& found : reader.findings()) all += found.text;
+  return all;
+}
+
+TEST(LinesReader, LinesThatRatherAreATableAreNamed) {
+  const std::string object = R"({"text": "a"})";
+  EXPECT_THAT(said_of(object + "\n" + object + "\n" + object + "\n"),
+              testing::HasSubstr("each line is an object of JSON"));
+  EXPECT_EQ(said_of(object + "\n" + object + "\nplain\n"), "");
+  EXPECT_THAT(said_of("\xEF\xBB\xBFText,label\na,b\n"),
+              testing::HasSubstr("the first line seems to have the names of columns"));
+  EXPECT_THAT(said_of("text\na\n"), testing::HasSubstr("names of columns"));
+  EXPECT_EQ(said_of("a text, label and id\na\n"), "");
+  EXPECT_EQ(said_of("a\ntext,label\n"), "");
+}
+
 TEST(LabelledLines, MarkedWordsAreLabels) {
   const auto rows =
       make_lines_reader(source_of("\xEF\xBB\xBF__label__a-b one two\n\nthree __label__c\nfour\n"));
