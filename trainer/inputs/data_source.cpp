@@ -135,6 +135,11 @@ std::vector<Uri> DataSource::files(const std::string& role) const {
       throw;
     }
   }
+  if (names_) refuse_logged_table(*names_, uri_.to_string());
+  if (names_ && !has_wildcards(uri_.path())) {
+    const std::string missing = missing_part(files);
+    if (!missing.empty()) log_warning(cat(uri_.to_string(), ": ", missing));
+  }
   if (files.size() > 1 && !has_wildcards(uri_.path())) refuse_copies(files, uri_);
   return files_.emplace(role, std::move(files)).first->second;
 }
@@ -143,6 +148,7 @@ std::vector<Uri> DataSource::text_files(
     const std::function<bool(std::string_view)>& is_wanted) const {
   const std::lock_guard lock(mutex_);
   const SplitFolder* const folder = find_splits();
+  if (names_) refuse_logged_table(*names_, uri_.to_string());
   return folder != nullptr ? files_for(folder->splits, "train") : matching(is_wanted);
 }
 

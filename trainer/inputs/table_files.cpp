@@ -123,6 +123,58 @@ void refuse_layout(const std::vector<std::string>& names, const std::string& whe
   refuse_class_folders(seen, where);
 }
 
+void refuse_logged_table(const std::vector<std::string>& names, const std::string& where) {
+  const auto format = [](std::string_view name) -> std::string_view {
+    const auto has_folder = [&](std::string_view folder) {
+      return name.starts_with(folder) || name.find(cat("/", folder)) != name.npos;
+    };
+    if (has_folder("_delta_log/")) return "Delta Lake";
+    if (has_folder(".hoodie/")) return "Apache Hudi";
+    return has_folder("metadata/") && name.ends_with(".metadata.json") ? "Apache Iceberg" : "";
+  };
+  for (const std::string& name : names) {
+    if (format(name).empty()) continue;
+    throw Error(Code::kBadData,
+                cat("is a table of ", format(name), ", whose log says which files count; the ",
+                    "others hold rows that were changed or deleted"),
+                where,
+                "write the table as it is now to Parquet files, as spark.read.format(...).load(...)"
+                ".write.parquet(...) does");
+  }
+}
+
+std::string missing_part(const std::vector<Uri>& files) {
+  struct Parts {
+    std::string example{};
+    std::set<uint64_t> numbers{};
+  };
+  constexpr std::string_view kDigits = "0123456789", kOf = "-of-";
+  std::map<std::pair<std::string, uint64_t>, Parts> tables;
+  for (const Uri& file : files) {
+    const std::string name = file.path();
+    const size_t of = name.rfind(kOf), after = of + kOf.size();
+    if (of == name.npos || of == 0) continue;
+    const size_t last = name.find_last_not_of(kDigits, of - 1);
+    const size_t begin = last == name.npos ? 0 : last + 1;
+    const size_t end = std::min(name.find_first_not_of(kDigits, after), name.size());
+    const auto number = parse_number(std::string_view(name).substr(begin, of - begin));
+    const auto count = parse_number(std::string_view(name).substr(after, end - after));
+    if (!number || !count) continue;
+    Parts& parts = tables[{name.substr(0, begin), *count}];
+    parts.numbers.insert(*number);
+    if (parts.example.empty()) parts.example = file.file_name();
+  }
+  for (const auto& [table, parts] : tables) {
+    const size_t count = parts.numbers.size();
+    if (count >= table.second) continue;
+    return cat(quoted(parts.example), " is one of ", counted(table.second, "part"), ", and only ",
+               count, count == 1 ? " is" : " are",
+               " there; fetch the others, or name the files "
+               "by a pattern if these are all that is meant");
+  }
+  return "";
+}
+
 void refuse_copies(const std::vector<Uri>& files, const Uri& folder) {
   std::map<std::pair<std::string, std::string>, std::pair<Uri, bool>> seen;
   for (const Uri& file : files) {

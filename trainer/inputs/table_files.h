@@ -16,6 +16,14 @@ namespace berth {
 // another file there: train.csv beside train_old.csv, "train (1).csv" or "train - Copy.csv".
 void refuse_copies(const std::vector<Uri>& files, const Uri& folder);
 
+// Throws kBadData where `names`, relative to the folder `where`, are a table of Delta Lake, Apache
+// Iceberg or Apache Hudi. Only its log says which of its files hold rows of now.
+void refuse_logged_table(const std::vector<std::string>& names, const std::string& where);
+
+// A sentence that says which part of a table is missing, as train-00001-of-00003.parquet is beside
+// 0 and 2. Empty: all parts are there, or the names of the files count no parts.
+std::string missing_part(const std::vector<Uri>& files);
+
 // The part of the path of a file that was found below `asked`, which is a folder or a pattern.
 // Empty: `asked` is the file itself.
 std::string_view path_below(const Uri& file, const Uri& asked);

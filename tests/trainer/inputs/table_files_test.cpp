@@ -52,6 +52,36 @@ TEST_F(TableFilesTest, CopiesBesideATableAreRefused) {
   }
 }
 
+TEST_F(TableFilesTest, TablesWithALogOfTheirFilesAreRefused) {
+  for (const auto& [log, format] : {std::pair("_delta_log/00000000000000000000.json", "Delta Lake"),
+                                    std::pair(".hoodie/hoodie.properties", "Apache Hudi"),
+                                    std::pair("metadata/v2.metadata.json", "Apache Iceberg")}) {
+    const std::string folder = std::string("logged") + log[0];
+    put(folder + "/a.csv");
+    put(folder + "/" + log, "{}");
+    EXPECT_THAT([&] { files(folder); }, ThrowsCode(Code::kBadData, format));
+  }
+}
+
+TEST_F(TableFilesTest, PartsThatTheNamesCountAreMissed) {
+  const auto missing = [](const std::vector<std::string>& names) {
+    std::vector<Uri> found;
+    for (const std::string& name : names) found.push_back(Uri::parse("/data/" + name));
+    return missing_part(found);
+  };
+  EXPECT_EQ(missing({"train-00000-of-00002-a1.parquet", "train-00001-of-00002-b2.parquet",
+                     "test-00000-of-00001.parquet", "notes.csv", "1-of-it.csv", "-of-2.csv"}),
+            "");
+  EXPECT_EQ(missing({"train-00000-of-00003.parquet", "train-00002-of-00003.parquet"}),
+            "\"train-00000-of-00003.parquet\" is one of 3 parts, and only 2 are there; fetch the "
+            "others, or name the files by a pattern if these are all that is meant");
+  put("gap/part-1-of-2.csv");
+  CapturedLog log;
+  EXPECT_EQ(files("gap").size(), 1u);
+  EXPECT_THAT(log.warnings(),
+              HasSubstr("\"part-1-of-2.csv\" is one of 2 parts, and only 1 is there"));
+}
+
 TEST_F(TableFilesTest, PartsOfATableAreNoCopies) {
   for (const char* name : {"data (1).csv", "data (2).csv", "2/data (1).csv", "gold.csv",
                            "gold_extra.csv", "part_of_it.csv", "part_it.csv"}) {
@@ -62,7 +92,7 @@ TEST_F(TableFilesTest, PartsOfATableAreNoCopies) {
 
 TEST_F(TableFilesTest, LockFilesOfOfficeProgramsAreNoTables) {
   for (const char* name : {"train.csv", "~$train.csv", ".~lock.train.csv#", "._train.csv",
-                           "train.csv.bak", "_delta_log/0.json"}) {
+                           "train.csv.bak", "_SUCCESS"}) {
     put(std::string("open/") + name);
   }
   EXPECT_THAT(files("open"), ElementsAre("open/train.csv"));
