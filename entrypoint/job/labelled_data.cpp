@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 #include "entrypoint/job/prompts.h"
 #include "entrypoint/report/progress_lines.h"
@@ -88,30 +89,67 @@ Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/
 // Whether a tag seems to say where an entity begins, but not as B-PER does.
 bool is_unusual_tag(const std::string& tag) {
   constexpr std::string_view kMarks = "BIESLU";
-  if (tag == "o") return true;
+  if (tag == "o" || tag.find("|B-") != tag.npos || tag.find("|I-") != tag.npos) return true;
   if (tag.size() < 3 || is_entity_tag(tag)) return false;
   const char mark = tag.back(), before = tag[tag.size() - 2];
   return (kMarks.find(tag[0]) != kMarks.npos && tag[1] == '_') ||
          (kMarks.find(mark) != kMarks.npos && (before == '-' || before == '_'));
 }
 
-// Labels that cannot teach anything, or that look like another column than labels, and a job that
-// has no row to evaluate on.
-std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_out) {
-  std::vector<Finding> found;
-  const size_t labels = rows.labels.size(), count = rows.train.table->rows();
-  const LabelKind kind = traits(rows.task).labels;
-  if (kind == LabelKind::kTagPerWord && labels == 1) {
+// The number of classes that the rows to train on have. 0: each row has no class, or not one.
+size_t classes_of_rows(const TrainingRows& rows) {
+  const bool has_classes =
+      traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled;
+  return has_classes ? rows.train.table->labels.names().size() : 0;
+}
+
+bool has_too_many(size_t classes, size_t rows) {
+  constexpr size_t kFewRows = 3, kManyRows = 20;
+  return (rows >= kFewRows && classes == rows) || (rows >= kManyRows && classes * 10 >= rows * 9);
+}
+
+// Tags of words that teach nothing, or that are not written as entities are.
+void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
+  const size_t labels = rows.labels.size();
+  if (labels == 1) {
     found.push_back(warning(cat("every word has the tag ", quoted(rows.labels.front()),
                                 ", so any model is right about all of them; --label-column names "
                                 "another column")));
   }
   const auto is_number = [](const std::string& label) { return parse_real(label).has_value(); };
-  if (kind == LabelKind::kTagPerWord && labels > 1 && std::ranges::all_of(rows.labels, is_number)) {
-    log_warning(cat(rows.train.name,
-                    ": the tags are numbers, so no entity is found by them and entity_f1 is 0; "
-                    "--label-names O,B-PER,... names them in the order of their numbers"));
+  if (labels > 1 && std::ranges::all_of(rows.labels, is_number)) {
+    found.push_back(
+        warning("the tags are numbers, so no entity is found by them and entity_f1 is 0; "
+                "--label-names O,B-PER,... names them in the order of their numbers"));
   }
+  // S and U mean the same in BIOES and BILOU, and so do E and L.
+  const auto any_begins = [&](const char* mark) {
+    return std::ranges::any_of(rows.labels,
+                               [&](const std::string& tag) { return tag.starts_with(mark); });
+  };
+  if ((any_begins("S-") && any_begins("U-")) || (any_begins("E-") && any_begins("L-"))) {
+    found.push_back(
+        warning("the tags mix BIOES and BILOU: S- and U-, or E- and L-, mean the same and are "
+                "different labels here; write them in one way"));
+  }
+  const auto entities = static_cast<size_t>(std::ranges::count_if(rows.labels, is_entity_tag));
+  const bool has_outside = std::ranges::find(rows.labels, "O") != rows.labels.end();
+  const bool are_bare =
+      labels > 1 && (has_outside ? entities == 0 : entities > 0 && entities < labels);
+  if (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag)) {
+    found.push_back(
+        warning("entities are counted by tags such as B-PER, I-PER and O; some tags "
+                "here are written otherwise, and each of them counts as a name"));
+  }
+}
+
+// Labels that cannot teach anything, or that look like another column than labels, and a job that
+// has no row to evaluate on.
+std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_out) {
+  std::vector<Finding> found;
+  const size_t count = rows.train.table->rows();
+  const LabelKind kind = traits(rows.task).labels;
+  if (kind == LabelKind::kTagPerWord) look_at_tags(rows, found);
   const auto has = [&](std::string_view name) {
     return std::ranges::find(rows.labels, name) != rows.labels.end();
   };
@@ -120,35 +158,16 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
         warning("True and 1, or False and 0, are different labels here; write all of "
                 "them in one way"));
   }
-  // S and U mean the same in BIOES and BILOU, and so do E and L.
-  const auto any_begins = [&](const char* mark) {
-    return std::ranges::any_of(rows.labels,
-                               [&](const std::string& tag) { return tag.starts_with(mark); });
-  };
-  if (kind == LabelKind::kTagPerWord &&
-      ((any_begins("S-") && any_begins("U-")) || (any_begins("E-") && any_begins("L-")))) {
-    found.push_back(
-        warning("the tags mix BIOES and BILOU: S- and U-, or E- and L-, mean the same and are "
-                "different labels here; write them in one way"));
-  }
-  const bool are_bare = has("O") && labels > 1 && std::ranges::none_of(rows.labels, is_entity_tag);
-  if (kind == LabelKind::kTagPerWord &&
-      (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag))) {
-    found.push_back(
-        warning("entities are counted by tags such as B-PER, I-PER and O; some tags "
-                "here are written otherwise, and each of them counts as a name"));
-  }
   if (rows.eval && rows.eval->table->digest() == rows.train.table->digest()) {
     found.push_back(
         warning("the job evaluates on the rows that it trains on, so the evaluation says nothing "
                 "of other texts; give other rows by --eval-data-file"));
   }
-  constexpr size_t kFewRows = 3;
-  if (kind == LabelKind::kClass && rows.train.table->labelled && count >= kFewRows &&
-      rows.train.table->labels.names().size() == count) {
+  if (const size_t classes = classes_of_rows(rows); has_too_many(classes, count)) {
     found.push_back(
-        warning("every row has a label of its own, as an id or a number has; --label-column names "
-                "another column, and --task regression reads numbers"));
+        warning(cat(classes == count ? "every row" : "nearly every row",
+                    " has a label of its own, as an id, a number or a text has; --label-column "
+                    "names another column, and --task regression reads numbers")));
   }
   if (holds_rows_out && rows.split.held_out.empty()) {
     found.push_back(
@@ -156,6 +175,27 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
                 "--eval-data-file, or a larger --validation-split"));
   }
   return found;
+}
+
+// Warns where texts to evaluate on are also texts to train on. `keys`: of the rows to train on.
+void warn_of_shared_texts(const TrainingRows& rows, const RowKeys& keys) {
+  const InputKind inputs = traits(rows.task).inputs;
+  const bool has_one_text = inputs == InputKind::kWords ||
+                            (inputs == InputKind::kTexts && rows.train.columns.text_pair.empty());
+  if (!has_one_text || !rows.eval || rows.eval->table->digest() == rows.train.table->digest()) {
+    return;
+  }
+  const std::unordered_set<uint32_t> known(keys.hashes.begin(), keys.hashes.end());
+  const RowKeys own = rows.eval->table->take_keys();
+  const auto shared = static_cast<size_t>(
+      std::ranges::count_if(own.hashes, [&](uint32_t hash) { return known.contains(hash); }));
+  constexpr size_t kFewRows = 3;
+  if (shared < kFewRows || shared * 20 <= own.hashes.size()) return;
+  const Finding found =
+      warning(cat(shared, " of the ", counted(own.hashes.size(), "text"),
+                  " to evaluate on are also texts to train on, so the evaluation is too good; take "
+                  "them out of one of the two"));
+  log_findings(rows.eval->name, {&found, 1});
 }
 
 // The weights that scikit-learn calls "balanced": rows / (classes * rows of the class). Of tags,
@@ -469,6 +509,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   };
   if (evaluates && !sources.eval.path.empty()) {
     DataRequest eval = sources.eval;
+    eval.rules.keeps_keys = true;
     if (sources.eval_is_found) eval.rules.need = LabelNeed::kIfPresent;
     rows.eval = load_beside(eval);
     if (rows.train.table->labelled && !rows.eval->table->labelled) {  // as in a contest's data
@@ -490,6 +531,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
     if (!scales.empty()) log_warning(scales);
   }
   const RowKeys keys = rows.train.table->take_keys();
+  warn_of_shared_texts(rows, keys);
   const uint64_t seed = settings.training.seed;
   rows.split = stratified_split(keys, evaluates && !rows.eval ? data.validation_split : 0);
   rows.split.train = stratified_fraction(rows.split.train, keys.strata, data.data_fraction, seed);

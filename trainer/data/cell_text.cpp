@@ -215,13 +215,20 @@ std::optional<double> parse_real(std::string_view text) {
   return value;
 }
 
-bool means_missing(std::string_view text) {
+std::string_view who_means_missing(std::string_view text) {
   // pandas 2.2, pandas._libs.parsers.STR_NA_VALUES.
   static constexpr std::array<std::string_view, 18> kMissing = {
       "NaN",  "nan", "NA",   "N/A",      "n/a",  "NULL",   "null",    "None",    "<NA>",
       "#N/A", "#NA", "-NaN", "#N/A N/A", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"};
-  return std::ranges::find(kMissing, trimmed(text)) != kMissing.end();
+  static constexpr std::array<std::string_view, 9> kOfSpreadsheets = {
+      "#VALUE!", "#REF!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#ERROR!"};
+  text = trimmed(text);
+  if (std::ranges::find(kMissing, text) != kMissing.end()) return "pandas";
+  if (std::ranges::find(kOfSpreadsheets, text) != kOfSpreadsheets.end()) return "spreadsheets";
+  return text == "\\N" ? "MySQL, PostgreSQL and Hive" : "";
 }
+
+bool means_missing(std::string_view text) { return !who_means_missing(text).empty(); }
 
 bool is_missing(const Cell& cell, bool are_texts) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
@@ -251,9 +258,25 @@ std::optional<std::string> label_text(const Cell& cell) {
   return std::nullopt;
 }
 
+namespace {
+
+// The fewest digits that give the number again. Whole numbers have all their digits, because a
+// column of ids with a missing one holds doubles in pandas.
+std::string real_text(double number) {
+  constexpr double kWhole = 9e15;
+  if (number == std::floor(number) && std::abs(number) < kWhole) {
+    return std::to_string(static_cast<int64_t>(number));
+  }
+  char digits[32];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
+  return {digits, end};
+}
+
+}  // namespace
+
 std::optional<std::string> plain_text(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* number = std::get_if<double>(&cell)) return cat(*number);
+  if (const auto* number = std::get_if<double>(&cell)) return real_text(*number);
   return label_text(cell);
 }
 

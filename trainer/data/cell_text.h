@@ -49,9 +49,12 @@ NumbersFound find_numbers(std::span<const Row> rows, size_t column, bool are_tex
 
 struct NumberForm;
 
-// Whether a text of a CSV file means that the value is missing, as pandas' read_csv() takes it by
-// default: "NA", "nan", "NULL", "None", "N/A", "#N/A", ...
+// Whether a text of a CSV file means that the value is missing: as pandas' read_csv() takes it by
+// default ("NA", "nan", "NULL", "None", "N/A", "#N/A", ...), as databases write it ("\N"), or as an
+// error of a spreadsheet ("#REF!").
 bool means_missing(std::string_view text);
+// The program that means it so, for messages; empty: none does.
+std::string_view who_means_missing(std::string_view text);
 // Whether a cell is missing or blank. `are_texts` (RowReader::is_of_texts): means_missing() counts.
 bool is_missing(const Cell& cell, bool are_texts);
 

@@ -495,7 +495,7 @@ class SquadReader final : public ExampleReader {
       example.id = id.is_number_integer() ? to_text(id) : text(question, "id", position_);
       if (labelled_) example.answers = answers(question);
       try {
-        settle_answers(example, places_);
+        has_trimmed_ = settle_answers(example, places_) || has_trimmed_;
       } catch (const Error& error) {
         throw error.at(position_);
       }
@@ -508,6 +508,9 @@ class SquadReader final : public ExampleReader {
     return position_.empty() ? articles_.where() : position_;
   }
   bool labelled() const override { return labelled_; }
+  std::vector<Finding> findings() const override {
+    return has_trimmed_ ? std::vector{trimmed_answers()} : std::vector<Finding>();
+  }
 
  private:
   std::vector<std::byte> read(ByteSource& source) {
@@ -560,6 +563,7 @@ class SquadReader final : public ExampleReader {
   size_t paragraph_ = 0, question_ = 0;
   std::string position_;  // of the question; empty between two articles
   bool labelled_ = false;
+  bool has_trimmed_ = false;  // whether an answer had blanks around it
 };
 
 }  // namespace

@@ -99,8 +99,10 @@ uint32_t answer_start(uint64_t code_points, const std::string& where = "");
 
 // Throws kBadData where an answer does not stand in its context at the place it names. The usual
 // cause is a file whose places count bytes or UTF-16 units and not code points. With kAny, such an
-// answer moves to the nearest place, or behind the context where it does not stand in it.
-void settle_answers(Example& example, AnswerPlaces places);
+// answer moves to the nearest place, or behind the context where it does not stand in it. Blanks
+// around an answer are taken away; returns whether there were any.
+bool settle_answers(Example& example, AnswerPlaces places);
+Finding trimmed_answers();  // says that there were
 
 // The text whose hash decides whether an example is held out for validation. It is the context of a
 // question, so that all questions of one context stay together.

@@ -64,6 +64,20 @@ bool names_rows(std::string_view name) {
          plain.ends_with("_id") || plain.ends_with(" id");
 }
 
+namespace {
+
+// Whether a column is called `own` again: in another case, as a plural, or as pandas renames a
+// second column ("label.1") and the columns of a merge ("label_x").
+bool repeats_name(std::string_view name, std::string_view own) {
+  std::string plain = lower_ascii(trimmed(name));
+  if (!plain.starts_with(own) || own.empty()) return false;
+  const std::string_view rest = std::string_view(plain).substr(own.size());
+  if (rest.empty() || rest == "s" || rest == "_x" || rest == "_y") return true;
+  return rest.size() > 1 && rest[0] == '.' && rest.find_first_not_of("0123456789", 1) == rest.npos;
+}
+
+}  // namespace
+
 std::vector<std::string> other_labels(std::span<const Column> columns, size_t label,
                                       std::span<const size_t> used) {
   constexpr std::string_view kNames[] = {"target",    "class",   "category", "intent",
@@ -73,9 +87,11 @@ std::vector<std::string> other_labels(std::span<const Column> columns, size_t la
     const std::string name = lower_ascii(trimmed(columns[column].name));
     return std::ranges::find(kNames, name) != std::end(kNames);
   };
+  const std::string own = lower_ascii(trimmed(columns[label].name));
   std::vector<std::string> others;
-  for (size_t i = 0; i < columns.size() && may_be(label); ++i) {
-    if (may_be(i) && std::ranges::find(used, i) == used.end()) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool is_other = (may_be(label) && may_be(i)) || repeats_name(columns[i].name, own);
+    if (is_other && i != label && std::ranges::find(used, i) == used.end()) {
       others.push_back(quoted(columns[i].name));
     }
   }
@@ -220,6 +236,16 @@ std::optional<size_t> find_tags(std::span<const Column> columns, const std::stri
   return find_any(columns, kAnyTags);
 }
 
+// What to do with spans that could not be read as such. Empty: no column is called so.
+std::string hint_of_spans(std::span<const Column> columns) {
+  constexpr std::string_view kNames[] = {"entities", "spans", "ents"};
+  const auto column = find_any(columns, kNames);
+  if (!column) return "";
+  return cat("; spans in ", quoted(columns[*column].name),
+             " are read as [[0, 5, \"NAME\"], ...] or as objects with whole numbers start and end "
+             "and a label");
+}
+
 std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnChoice& choice,
                                 LabelNeed need, Task task) {
   if (!choice.label.empty()) {
@@ -248,7 +274,7 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
       cat("no column has a usual name for labels (", first_of(traits(task).label_columns), ")"), "",
       cat("name it with --label-column",
           columns.size() > 2 && may_be_marks ? ", or several, each with a 0 or 1 for a label" : "",
-          "; ", list_columns(columns)));
+          hint_of_spans(columns), "; ", list_columns(columns)));
 }
 
 // Whether the model knows `text` as its only text.
@@ -489,6 +515,24 @@ std::vector<std::string> unread_texts(std::span<const Column> columns, const Fou
     }
   }
   return unread;
+}
+
+std::vector<std::string> choices_of(std::span<const Column> columns) {
+  constexpr std::string_view kNames[] = {"ending", "choice", "option", "sol", "alternative"};
+  std::vector<std::string> found;
+  for (const Column& column : columns) {
+    std::string name = lower_ascii(trimmed(column.name));
+    if (name.empty()) continue;
+    const char mark = name.back();
+    const bool is_marked = (mark >= '0' && mark <= '9') || (mark >= 'a' && mark <= 'e');
+    name.pop_back();
+    while (name.ends_with('_') || name.ends_with(' ')) name.pop_back();
+    if (is_marked && std::ranges::find(kNames, name) != std::end(kNames)) {
+      found.push_back(quoted(column.name));
+    }
+  }
+  if (found.size() < 2) found.clear();
+  return found;
 }
 
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task) {

@@ -22,8 +22,8 @@ std::string list_columns(std::span<const Column> columns);
 bool names_rows(std::string_view name);
 
 // The names, in quotes, of other columns than `label` that may hold the labels: "intent" beside
-// "sentiment". There is none if the name of `label` plainly means labels. `used`: other columns
-// that are read.
+// "sentiment", but not beside "label", whose name plainly means labels; and "label.1" or "Label"
+// beside "label". `used`: other columns that are read.
 std::vector<std::string> other_labels(std::span<const Column> columns, size_t label,
                                       std::span<const size_t> used);
 
@@ -90,6 +90,10 @@ std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 
 // The names of columns that are not used and hold texts, as their names say, in quotes.
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);
+
+// The names, in quotes, of columns that seem to hold the choices of a question, such as "ending0"
+// and "ending1". There is none, or there are two and more.
+std::vector<std::string> choices_of(std::span<const Column> columns);
 
 // The first column that has a usual name for the labels of `task`.
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task);

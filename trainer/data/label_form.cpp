@@ -1,6 +1,7 @@
 #include "trainer/data/label_form.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -236,16 +237,23 @@ void warn_of_numbers(const LabelCells& cells, std::vector<Finding>& findings) {
 // Texts of CSV files are numbers where they look like numbers, as in pandas.
 void say_lost_zeros(const LabelCells& cells, std::vector<Finding>& findings) {
   std::string_view example;
+  bool has_power = false;  // "1E5"
   for (const Row& row : cells.rows) {
     const std::string_view text = text_of(row[cells.column]);
-    if (text.find_first_not_of("0123456789") != std::string_view::npos) return;
-    if (example.empty() && text.size() > 1 && text[0] == '0') example = text;
+    if (!text.empty() && !parse_real(text)) return;
+    const bool are_digits = text.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool is_power = text.find_first_of("eE") != std::string_view::npos;
+    if (!example.empty() || !(is_power || (are_digits && text.size() > 1 && text[0] == '0'))) {
+      continue;
+    }
+    example = text;
+    has_power = is_power;
   }
   if (example.empty() || !cells.are_texts || cells.have_names) return;
   findings.push_back({"",
-                      cat("labels such as ", quoted(example),
-                          " are read as numbers, without the zeros before them, as pandas reads "
-                          "CSV; --label-names keeps names as they are"),
+                      cat("labels such as ", quoted(example), " are read as numbers, ",
+                          has_power ? "with e for a power of ten" : "without the zeros before them",
+                          ", as pandas reads CSV; --label-names keeps names as they are"),
                       /*is_warning=*/true});
 }
 
@@ -337,6 +345,29 @@ void find_no_agreement(LabelForm& form, const LabelCells& cells, std::vector<Fin
        "the label -1 is a class; where it says that a pair has no label, leave these "
        "rows out",
        /*is_warning=*/true});
+}
+
+// -1 beside 0, 1, 2 and so on is no part of a scale, but what `datasets` writes for a missing
+// class.
+void warn_of_minus_one(const LabelCells& cells, std::vector<Finding>& findings) {
+  std::set<double> numbers;
+  for (const Row& row : cells.rows) {
+    const Cell& cell = row[cells.column];
+    if (is_missing(cell, cells.are_texts)) continue;
+    const auto* text = std::get_if<std::string>(&cell);
+    const auto number = text != nullptr                      ? parse_real(*text)
+                        : std::holds_alternative<bool>(cell) ? std::nullopt
+                                                             : cell_number(cell);
+    if (!number || *number < -1) return;
+    numbers.insert(*number);
+  }
+  constexpr size_t kFewest = 4;  // -1, 0, 1 may be a scale
+  if (numbers.size() < kFewest || *numbers.begin() != -1 || *std::next(numbers.begin()) != 0)
+    return;
+  findings.push_back({"",
+                      "the label -1 is a class; where it says that a row has no label, as in files "
+                      "of `datasets`, leave these rows out",
+                      /*is_warning=*/true});
 }
 
 // The texts of a column as multi-hot lists.
@@ -442,7 +473,8 @@ LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bo
       return form;
     case LabelKind::kClass:
       say_lost_zeros(cells, findings);
-      if (cells.is_of_pairs) find_no_agreement(form, cells, findings);
+      cells.is_of_pairs ? find_no_agreement(form, cells, findings)
+                        : warn_of_minus_one(cells, findings);
       if (is_given) {
         find_class_lists(form, cells, findings);
         return form;
@@ -487,7 +519,11 @@ LabelForm find_mark_form(LabelForm form, std::span<const Row> rows, std::span<co
   form.is_settled = true;
   bool has_zero = false, has_missing = false;
   std::string other;  // a mark that is neither 0 nor 1
+  size_t single = 0;  // rows with one mark
   for (const Row& row : rows) {
+    single += std::ranges::count_if(columns, [&](size_t column) {
+                return column_mark(row[column]).value_or(false);
+              }) == 1;
     for (const size_t column : columns) {
       const Cell& cell = row[column];
       if (is_missing(cell, are_texts)) {
@@ -503,6 +539,13 @@ LabelForm find_mark_form(LabelForm form, std::span<const Row> rows, std::span<co
   if (!other.empty()) {
     findings.push_back(
         {"", cat("columns of labels hold ", quoted(other), " and the like for 1 or 0")});
+  }
+  constexpr size_t kFewMarked = 3;
+  if (single >= kFewMarked && single == rows.size() && columns.size() > 1) {
+    findings.push_back({"",
+                        "each row has one mark in the columns of labels, and so one class; "
+                        "pandas.from_dummies() makes a column of classes",
+                        /*is_warning=*/true});
   }
   form.blank_is_zero = has_missing && !has_zero;
   if (form.blank_is_zero) {

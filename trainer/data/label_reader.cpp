@@ -136,14 +136,15 @@ void LabelReader::refuse_missing(const Row& row, size_t column, bool are_classes
   const auto* text = std::get_if<std::string>(&row[column]);
   const bool means_it = text != nullptr && means_missing(*text);
   const bool may_be_class = means_it && are_classes;
-  throw Error(Code::kBadData,
-              cat("label ", quoted(name(column)), " is missing",
-                  means_it ? cat(": ", quoted(*text), " means that, as in pandas") : ""),
-              "",
-              may_be_class
-                  ? "fill it in, leave such rows out with --skip-bad-rows N, or name it as a "
-                    "class with --label-names"
-                  : "fill it in, or leave such rows out with --skip-bad-rows N");
+  throw Error(
+      Code::kBadData,
+      cat("label ", quoted(name(column)), " is missing",
+          means_it ? cat(": ", quoted(*text), " means that, as in ", who_means_missing(*text))
+                   : ""),
+      "",
+      may_be_class ? "fill it in, leave such rows out with --skip-bad-rows N, or name it as a "
+                     "class with --label-names"
+                   : "fill it in, or leave such rows out with --skip-bad-rows N");
 }
 
 bool LabelReader::read_class(const Row& row, LabelDictionary& labels, Example& example) {
@@ -246,7 +247,7 @@ std::vector<std::string> LabelReader::split_labels(const std::string& whole,
     if (!are_texts_ || !means_missing(part) || is_known(labels, part)) continue;
     throw Error(Code::kBadData,
                 cat("label ", quoted(whole), " holds ", quoted(trimmed(part)),
-                    ", which means a missing value, as in pandas"),
+                    ", which means a missing value, as in ", who_means_missing(part)),
                 "", "take it out, or name it as a label with --label-names");
   }
   refuse_repeated(parts, whole);

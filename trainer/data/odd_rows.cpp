@@ -77,6 +77,51 @@ bool is_json(std::string_view name) {
          (name.starts_with('{') && name.ends_with('}') && name.find(':') != name.npos);
 }
 
+constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
+                                        "jul", "aug", "sep", "oct", "nov", "dec"};
+
+// Whether it is a day as Excel shows it, which it makes of "3-5" and "MAR5": "5-Mar", "Mar-05".
+bool is_excel_day(std::string_view name) {
+  const size_t dash = name.find('-');
+  if (dash == name.npos) return false;
+  const auto is_month = [](std::string_view part) {
+    return std::ranges::find(kMonths, lower_ascii(part)) != std::end(kMonths);
+  };
+  const auto is_number = [](std::string_view part) {
+    return !part.empty() && part.size() <= 2 && part.find_first_not_of("0123456789") == part.npos;
+  };
+  const std::string_view before = name.substr(0, dash), after = name.substr(dash + 1);
+  return (is_number(before) && is_month(after)) || (is_month(before) && is_number(after));
+}
+
+bool has_control(std::string_view text);
+
+// Whether it is a value as Python shows it: "tensor(1)", "np.int64(1)", "array(['a'])".
+bool is_of_python(std::string_view name) {
+  const size_t open = name.find('(');
+  if (open == name.npos || !name.ends_with(')')) return false;
+  const std::string_view function = name.substr(0, open);
+  return function == "tensor" || function == "array" || function == "Timestamp" ||
+         function == "Decimal" || function.starts_with("np.") || function.starts_with("numpy.");
+}
+
+// Whether it is a number of stars or points in words: "4 stars", "4.0 out of 5 stars", "★★★★".
+bool is_rating(std::string_view name) {
+  constexpr std::string_view kStar = "\xE2\x98\x85", kEmptyStar = "\xE2\x98\x86";
+  std::string_view rest = name;
+  while (rest.starts_with(kStar) || rest.starts_with(kEmptyStar)) rest.remove_prefix(3);
+  if (rest.empty() && !name.empty()) return true;
+  const size_t blank = rest.find(' ');
+  if (blank == rest.npos || !parse_real(rest.substr(0, blank))) return false;
+  const std::string_view words = rest.substr(blank + 1);
+  return words == "star" || words == "stars" || words.starts_with("out of ");
+}
+
+bool means_none(std::string_view name) {
+  const std::string plain = lower_ascii(name);
+  return plain == "none" || plain == "nothing" || plain == "no label" || plain == "n/a";
+}
+
 bool is_of_marks(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     const char lower = static_cast<char>(c | 0x20);
@@ -129,10 +174,10 @@ Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/
 
 }  // namespace
 
-std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelKind kind) {
-  std::vector<Finding> found;
-  const bool are_of_texts = kind == LabelKind::kClass || kind == LabelKind::kSet;
-  if (!are_of_texts && kind != LabelKind::kTagPerWord) return found;
+namespace {
+
+// Labels that are probably one.
+void look_for_equal_names(const std::vector<std::string>& names, std::vector<Finding>& found) {
   std::map<std::string, const std::string*> seen;
   for (const std::string& name : names) {
     const auto [first, is_new] = seen.emplace(overlooked(name), &name);
@@ -143,18 +188,70 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
             "is a label of its own; write them in one way")));
     break;
   }
-  const auto mixed = std::ranges::find_if(names, mixes_letters);
-  if (mixed != names.end()) {
-    found.push_back(warning(cat("the label ", quoted(*mixed),
-                                " has Latin letters beside Greek or Cyrillic ones in a word; one "
-                                "that looks alike makes another label")));
+  std::map<double, const std::string*> numbers;
+  for (const std::string& name : names) {
+    const std::optional<double> number = parse_real(name);
+    // Doubles do not tell larger numbers apart.
+    if (!number || std::abs(*number) >= 0x1p53) continue;
+    if (numbers.emplace(*number, &name).second) continue;
+    found.push_back(warning(cat("labels ", quoted(*numbers[*number]), " and ", quoted(name),
+                                " are one number, and each is a label of its own; write them in "
+                                "one way")));
+    break;
   }
-  const auto json = std::ranges::find_if(names, is_json);
-  if (are_of_texts && json != names.end()) {
-    found.push_back(warning(cat("the label ", quoted(*json),
-                                " is JSON or a dict, and the whole text is the name of a class; "
-                                "write its value into a column of its own")));
+}
+
+// What a program has left in a name.
+void look_into_names(const std::vector<std::string>& names, LabelKind kind,
+                     std::vector<Finding>& found) {
+  const auto say = [&](const auto& is_odd, const auto& what) {
+    const auto name = std::ranges::find_if(names, is_odd);
+    if (name != names.end()) found.push_back(warning(cat("the label ", quoted(*name), what)));
+  };
+  say(mixes_letters,
+      " has Latin letters beside Greek or Cyrillic ones in a word; one that looks alike makes "
+      "another label");
+  say(has_control, " has a control character, which is a part of its name");
+  if (kind == LabelKind::kTagPerWord) return;
+  say(is_json,
+      " is JSON or a dict, and the whole text is the name of a class; write its value into a "
+      "column of its own");
+  say(is_excel_day,
+      " looks like a date into which a spreadsheet has turned a name or a range such as 3-5; "
+      "export such a column as text");
+  if (kind != LabelKind::kSet) return;
+  say([](std::string_view name) { return name.empty(); },
+      " is empty; take it out of the lists of labels");
+  say(means_none,
+      " is a label as others are; a text without labels has an empty list, or an empty cell");
+}
+
+// What all names are, in place of names.
+void look_at_all_names(const std::vector<std::string>& names, std::vector<Finding>& found) {
+  const auto say = [&](const auto& is_odd, const auto& what) {
+    if (!std::ranges::all_of(names, is_odd)) return;
+    found.push_back(warning(cat("labels such as ", quoted(names.front()), what)));
+  };
+  say(is_of_python,
+      " are values as Python shows them, and the whole text is the name of a class; write them by "
+      ".item() or str()");
+  say(is_rating, " are names of classes; --task regression learns numbers, written as 4");
+  say(is_share, " are names of classes; --task regression learns numbers, written as 0.8");
+  if (std::ranges::all_of(names, is_date)) {
+    found.push_back(warning(cat("each label is a date, such as ", quoted(names.front()),
+                                ", and becomes a class of its own; --label-column names the column "
+                                "of labels")));
   }
+}
+
+}  // namespace
+
+std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelKind kind) {
+  std::vector<Finding> found;
+  const bool are_of_texts = kind == LabelKind::kClass || kind == LabelKind::kSet;
+  if (!are_of_texts && kind != LabelKind::kTagPerWord) return found;
+  look_for_equal_names(names, found);
+  look_into_names(names, kind, found);
   if (!are_of_texts || names.size() < 2) return found;
   if (std::ranges::all_of(names, is_quoted)) {
     found.push_back(warning(cat("quotes are a part of each label, as in ", quoted(names.front()),
@@ -162,16 +259,7 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
                                 "behind the delimiter")));
     return found;
   }
-  if (std::ranges::all_of(names, is_date)) {
-    found.push_back(warning(cat("each label is a date, such as ", quoted(names.front()),
-                                ", and becomes a class of its own; --label-column names the column "
-                                "of labels")));
-  }
-  if (std::ranges::all_of(names, is_share)) {
-    found.push_back(warning(cat("labels such as ", quoted(names.front()),
-                                " are names of classes; --task regression learns numbers, written "
-                                "as 0.8")));
-  }
+  look_at_all_names(names, found);
   // Many classes may be codes, some of which have letters.
   constexpr size_t kFew = 20;
   const auto number = std::ranges::find_if(names, is_number),
@@ -221,6 +309,90 @@ bool has_mojibake(std::string_view text) {
   return false;
 }
 
+// Whether a tag of HTML begins here: "<br", "</p>".
+bool begins_tag(std::string_view rest) {
+  rest.remove_prefix(rest.starts_with("</") ? 2 : 1);
+  constexpr std::string_view kNames[] = {"br",   "p",    "div", "span", "li", "ul",  "strong",
+                                         "body", "html", "td",  "tr",   "h1", "doc", "script"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) {
+    constexpr std::string_view kEnds = " />\n";
+    return rest.size() > name.size() && lower_ascii(rest.substr(0, name.size())) == name &&
+           kEnds.find(rest[name.size()]) != kEnds.npos;
+  });
+}
+
+bool has_tag(std::string_view text) {
+  for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
+    if (begins_tag(text.substr(at))) return true;
+  }
+  return false;
+}
+
+// Whether the text has the end of a line as a backslash and a letter, or as Excel's "_x000D_".
+// Behind it no small letter stands, because "\new" may be a name.
+bool has_written_line_end(std::string_view text) {
+  for (const std::string_view end : {"\\r\\n", "_x000D_", "_x000a_"}) {
+    if (text.find(end) != text.npos) return true;
+  }
+  for (size_t at = text.find("\\n"); at != text.npos; at = text.find("\\n", at + 1)) {
+    const char after = at + 2 < text.size() ? text[at + 2] : ' ';
+    if (after < 'a' || after > 'z') return true;
+  }
+  return false;
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    constexpr std::string_view kUsual = "\t\n\v\f\r";
+    return static_cast<unsigned char>(c) < 0x20 && kUsual.find(c) == kUsual.npos;
+  });
+}
+
+// Whether the text stands between the tokens that a tokenizer adds, or another program has left a
+// mark of its own vocabulary in it.
+bool has_special_tokens(std::string_view text) {
+  const auto begins = [&](std::string_view mark) { return text.starts_with(mark); };
+  const auto ends = [&](std::string_view mark) { return text.ends_with(mark); };
+  return begins("[CLS]") || begins("<s>") || ends("[SEP]") || ends("</s>") || ends("[PAD]") ||
+         ends("<|endoftext|>") || text.find("<unk>") != text.npos;
+}
+
+// Whether a program put an apostrophe before the text, so that no spreadsheet computes it.
+bool is_guarded(std::string_view text) {
+  constexpr std::string_view kComputed = "=+-@";
+  return text.size() > 2 && text[0] == '\'' && kComputed.find(text[1]) != kComputed.npos;
+}
+
+// Whether it is the name of a file: "texts/12.txt".
+bool is_file_name(std::string_view text) {
+  constexpr std::string_view kEnds[] = {".txt", ".json", ".html", ".xml", ".pdf",
+                                        ".wav", ".mp3",  ".png",  ".jpg", ".csv"};
+  return text.find(' ') == text.npos &&
+         std::ranges::any_of(kEnds, [&](std::string_view end) { return text.ends_with(end); });
+}
+
+// Whether it is base64, or has its blanks as "%20".
+bool is_encoded(std::string_view text) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr size_t kShort = 16;
+  if (text.find(' ') != text.npos) return false;
+  if (text.find("%20") != text.npos) return true;
+  const size_t end = std::min(text.find_first_not_of(kDigits), text.size());
+  // Words have few capital letters.
+  const auto capitals = std::ranges::count_if(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+  return text.size() >= kShort && text.size() % 4 == 0 && capitals > 2 &&
+         text.find_first_not_of('=', end) == text.npos && text.size() - end <= 2;
+}
+
+// Whether it is a list of numbers, such as the ids of tokens.
+bool is_number_list(std::string_view text) {
+  constexpr std::string_view kOfNumbers = "0123456789,.-+eE[] \n";
+  return text.starts_with('[') && text.ends_with(']') &&
+         text.find_first_not_of(kOfNumbers) == text.npos &&
+         text.find_first_of("0123456789") != text.npos;
+}
+
 // Whether the text has an escape of JSON or Python: "\u00e9".
 bool has_escape(std::string_view text) {
   for (size_t at = text.find("\\u"); at != text.npos; at = text.find("\\u", at + 1)) {
@@ -248,12 +420,19 @@ void OddTexts::add(std::string_view text) {
   if (has_entity(text)) count(kEntities, text);
   if (has_mojibake(text)) count(kMojibake, text);
   if (text.find("\xEF\xBF\xBD") != text.npos) count(kReplaced, text);
-  if (has_escape(text)) count(kEscapes, text);
+  if (has_escape(text) || has_written_line_end(text)) count(kEscapes, text);
+  if (has_tag(text)) count(kTags, text);
+  if (has_control(text)) count(kControls, text);
   const std::string_view inner = trimmed(text);
+  if (has_special_tokens(inner)) count(kSpecialTokens, inner);
+  if (is_guarded(inner)) count(kGuards, inner);
   const bool is_bytes = inner.starts_with('b') && is_enclosed(inner.substr(1), "'\"");
   if (is_bytes) count(kBytes, inner);
   if (parse_real(inner)) count(kNumbers, inner);
   if (is_date(inner)) count(kDates, inner);
+  if (is_file_name(inner)) count(kFileNames, inner);
+  if (is_encoded(inner)) count(kEncoded, inner);
+  if (is_number_list(inner)) count(kIds, inner);
   if (!are_texts_) return;
   const std::string_view formula = inner.substr(inner.starts_with('='));
   if (is_enclosed(formula, "'\"")) count(kQuotes, inner);
@@ -263,23 +442,33 @@ void OddTexts::add(std::string_view text) {
 std::vector<Finding> OddTexts::findings(const std::string& column) const {
   constexpr std::array<std::string_view, kKinds> kWhat = {
       "have entities of HTML, which are read as they stand; html.unescape of Python decodes them",
+      "have tags of HTML, which are read as they stand; BeautifulSoup(text).get_text() of Python "
+      "takes them out",
       "look like UTF-8 that was read in another encoding and written again; ftfy.fix_text of "
       "Python repairs them",
       "have U+FFFD, which a program writes in place of what it could not decode; read the file "
       "again in its own encoding",
-      "have escapes such as \\u00e9, which are read as they stand",
+      "have escapes such as \\u00e9 or \\n, which are read as they stand",
+      "have control characters, such as U+0000, which BERT's tokenizer drops and others read",
+      "have tokens such as [CLS], [SEP], </s> or <unk>; the tokenizer adds such tokens itself, so "
+      "take them out",
+      "begin with an apostrophe, which keeps spreadsheets from computing a cell, and it is read, "
+      "too",
       "are written as bytes of Python, b'...', and the mark is read, too; decode() makes them "
       "texts",
       "are enclosed in quotes that are read, too; a quote encloses a field only if it is \" and "
       "stands directly behind the delimiter",
       "are numbers; --text-column names the column of texts",
       "are dates or times; --text-column names the column of texts",
-      "are words that pandas takes for missing values, and are read as texts"};
+      "are names of files, and the files themselves are not read; write their texts into the table",
+      "are encoded, as by base64 or in an address; decode them first",
+      "are lists of numbers, such as the ids of tokens; give the texts themselves",
+      "are words that programs write for missing values, and are read as texts"};
   std::vector<Finding> findings;
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Found& found = found_[kind];
     // All texts of a file are written by one program, but some texts speak of HTML.
-    const bool is_of_all = kind == kBytes || kind == kQuotes || kind == kNumbers || kind == kDates;
+    const bool is_of_all = kind >= kBytes && kind < kMissingWords;
     const bool are_many = is_of_all ? found.count == texts_ : found.count * 20 > texts_;
     if (found.count == 0 || !are_many || (is_of_all && texts_ < 3)) continue;
     findings.push_back({"",

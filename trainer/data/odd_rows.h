@@ -30,13 +30,20 @@ class OddTexts {
  private:
   enum Kind {
     kEntities,
+    kTags,
     kMojibake,
     kReplaced,
     kEscapes,
+    kControls,
+    kSpecialTokens,
+    kGuards,
     kBytes,
     kQuotes,
     kNumbers,
     kDates,
+    kFileNames,
+    kEncoded,
+    kIds,
     kMissingWords,
     kKinds
   };

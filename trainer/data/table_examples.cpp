@@ -13,6 +13,7 @@
 #include "trainer/data/find_columns.h"
 #include "trainer/data/group_texts.h"
 #include "trainer/data/label_reader.h"
+#include "trainer/data/odd_labels.h"
 #include "trainer/data/odd_rows.h"
 #include "trainer/data/text_list.h"
 
@@ -33,7 +34,9 @@ class TableExamples final : public ExampleReader {
         labels_(*rows_, columns, form),
         groups_(columns.max_negatives,
                 !columns.keeps_missing_texts && traits(task).labels == LabelKind::kPlaceInBatch),
-        odd_texts_(rows_->is_of_texts()) {}
+        odd_texts_(rows_->is_of_texts()),
+        odd_seconds_(rows_->is_of_texts()),
+        classes_(rows_->is_of_texts()) {}
 
   bool next(Example& example, LabelDictionary& labels) override {
     if (!has_begun_) labels_.begin(labels);
@@ -75,6 +78,10 @@ class TableExamples final : public ExampleReader {
            cat(counted(count, "row"), count == 1 ? " was " : " were ", kLeftOut, reason),
            /*is_warning=*/true});
     }
+    if (has_trimmed_) found.push_back(trimmed_answers());
+    if (has_long_numbers_) {
+      found.push_back({"all digits of numbers", "numbers in place of texts have all their digits"});
+    }
     for (const std::string& column : joined_) {
       found.push_back({"lists of words joined",
                        cat("column ", quoted(column),
@@ -84,6 +91,37 @@ class TableExamples final : public ExampleReader {
       found.push_back({"", cat("lists of several texts to compare with make ",
                                counted(groups_.repeats(), "row"), " more, one for each text")});
     }
+    add_odd_rows(found);
+    return found;
+  }
+
+ private:
+  // Of the texts of a column, in a file without types.
+  struct Nested {
+    size_t texts = 0, lists = 0, objects = 0;
+  };
+
+  void add_nested(const Nested& nested, size_t column, std::vector<Finding>& found) const {
+    if (nested.texts == 0) return;
+    const std::string every = cat("every text of column ", quoted(name(column)));
+    if (nested.lists == nested.texts) {
+      found.push_back({"",
+                       cat(every,
+                           " is a list, whose brackets and quotes are read, too; a column called "
+                           "tokens is joined to texts"),
+                       /*is_warning=*/true});
+    }
+    if (nested.objects == nested.texts) {
+      found.push_back({"",
+                       cat(every,
+                           " is JSON or a dict, whose names and quotes are read, too; write the "
+                           "text that is meant into a column of its own"),
+                       /*is_warning=*/true});
+    }
+  }
+
+  // Warnings of rows that seem to be something else than what they are read as.
+  void add_odd_rows(std::vector<Finding>& found) const {
     constexpr size_t kFewWords = 10;
     if (!prefix_.empty() && words_ >= kFewWords) {
       found.push_back({"",
@@ -92,22 +130,44 @@ class TableExamples final : public ExampleReader {
                            "set of the Hugging Face Hub has done"),
                        /*is_warning=*/true});
     }
-    if (lists_ > 0 && lists_ == texts_) {
+    if (pieces_ * 20 > words_) {
+      found.push_back(
+          {"",
+           cat(pieces_, " of ", counted(words_, "word"),
+               " are parts that a tokenizer has made, such as ##ing, and are cut again; "
+               "give the words as they were before"),
+           /*is_warning=*/true});
+    }
+    add_nested(nested_texts_, columns_.text, found);
+    if (columns_.text_pair) add_nested(nested_seconds_, *columns_.text_pair, found);
+    std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
+    if (columns_.text_pair) {
+      std::ranges::move(odd_seconds_.findings(name(*columns_.text_pair)),
+                        std::back_inserter(found));
+    }
+    std::ranges::move(total_.findings(position()), std::back_inserter(found));
+    std::ranges::move(classes_.findings(), std::back_inserter(found));
+    std::ranges::move(missing_scores_.findings(), std::back_inserter(found));
+    if (empty_ > 0 && !columns_.keeps_missing_texts) {
       found.push_back({"",
-                       cat("every text of column ", quoted(name(columns_.text)),
-                           " is a list, whose brackets and quotes are read, too; a column called "
-                           "tokens is joined to texts"),
+                       cat(counted(empty_, "text"), empty_ == 1 ? " is" : " are",
+                           empty_ == 1 ? " empty, and is read as it stands"
+                                       : " empty, and are read as they stand"),
                        /*is_warning=*/true});
     }
-    std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
-    std::ranges::move(total_.findings(position()), std::back_inserter(found));
+    if (equal_negatives_ > 0) {
+      found.push_back(
+          {"",
+           cat(counted(equal_negatives_, "row"), equal_negatives_ == 1 ? " has" : " have",
+               " a negative that is also the text that belongs to the first one, or the "
+               "first one itself; take such negatives out"),
+           /*is_warning=*/true});
+    }
     if (columns_.source) {
       std::ranges::move(scales_.findings(name(*columns_.source)), std::back_inserter(found));
     }
-    return found;
   }
 
- private:
   const std::string& name(size_t column) const { return rows_->columns()[column].name; }
 
   // Whether an annotator has not accepted the row.
@@ -130,8 +190,12 @@ class TableExamples final : public ExampleReader {
 
   std::string text(size_t column) const {
     if (auto text = plain_text(cells_[column])) return std::move(*text);
-    throw Error(Code::kBadData, "the cell of column " + quoted(name(column)) + " is empty", "",
-                kFillIn);
+    const bool may_be_bytes = rows_->columns()[column].holds_bytes;
+    throw Error(Code::kBadData,
+                cat("the cell of column ", quoted(name(column)), " is empty",
+                    may_be_bytes ? ", or holds bytes that are not UTF-8" : ""),
+                "",
+                may_be_bytes ? "write the column as texts, as decode() of Python does" : kFillIn);
   }
 
   // The members of a list, or the parts of the text between `separators`.
@@ -153,23 +217,35 @@ class TableExamples final : public ExampleReader {
   // A text, or what becomes of a list of words where a text is needed.
   std::string whole_text(size_t column) {
     std::string cell = text(column);
+    const auto* real = std::get_if<double>(&cells_[column]);
+    has_long_numbers_ = has_long_numbers_ || (real != nullptr && cat(*real) != cell);
     const bool are_texts = rows_->is_of_texts();
     if (auto joined = joined_words(rows_->columns()[column], cell, are_texts)) {
       const std::string& of = name(column);
       if (std::ranges::find(joined_, of) == joined_.end()) joined_.push_back(of);
       return std::move(*joined);
     }
+    const InputKind inputs = traits(task_).inputs;
+    const bool needs_text = inputs == InputKind::kTexts || inputs == InputKind::kQuestion;
+    empty_ += needs_text && trimmed(cell).empty();
+    const bool is_second = column == columns_.text_pair;
     if (column == columns_.text) odd_texts_.add(cell);
-    if (column == columns_.text && are_texts) {
-      ++texts_;
-      lists_ += begins_list(cell) && cell.find_first_of("'\"") != std::string::npos &&
-                parse_text_list(cell);
+    if (is_second) odd_seconds_.add(cell);
+    if (are_texts && (is_second || column == columns_.text)) {
+      Nested& nested = is_second ? nested_seconds_ : nested_texts_;
+      ++nested.texts;
+      nested.lists += begins_list(cell) && cell.find_first_of("'\"") != std::string::npos &&
+                      parse_text_list(cell);
+      nested.objects += trimmed(cell).starts_with('{') && parse_python(cell).is_object();
     }
     return cell;
   }
 
   // WikiANN's files have the language before each word, as in "en:Berlin".
   void look_at_word(std::string_view word) {
+    // The marks of WordPiece, SentencePiece and byte-level BPE.
+    pieces_ += word.size() > 2 &&
+               (word.starts_with("##") || word.starts_with("\u2581") || word.starts_with("\u0120"));
     const std::string_view prefix = word.substr(0, word.find(':') + 1);
     if (words_++ == 0) prefix_ = prefix;
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
@@ -187,6 +263,7 @@ class TableExamples final : public ExampleReader {
     const bool is_plain = form_.numbers == NumberForm{};
     total_.add(example.texts.front(), label,
                is_plain ? parse_real(label) : parse_number(label, form_.numbers));
+    if (has_label && traits(task_).labels == LabelKind::kClass) classes_.add(example.texts, label);
   }
 
   void read_texts(Example& example) {
@@ -220,7 +297,27 @@ class TableExamples final : public ExampleReader {
     for (const size_t column : columns_.others) {
       std::ranges::move(texts_of(column), std::back_inserter(negatives));
     }
-    groups_.complete(example, texts_of(*columns_.text_pair), std::move(negatives));
+    const std::vector<std::string> positives = texts_of(*columns_.text_pair);
+    equal_negatives_ += std::ranges::any_of(negatives, [&](const std::string& negative) {
+      return negative == example.texts.front() ||
+             std::ranges::find(positives, negative) != positives.end();
+    });
+    for (const auto* texts : {&positives, &std::as_const(negatives)}) {
+      empty_ += static_cast<size_t>(std::ranges::count(*texts, ""));
+    }
+    groups_.complete(example, positives, std::move(negatives));
+  }
+
+  // The tag -100 is of tokens that count for nothing. They are parts of words, not words.
+  void refuse_tokens(const std::vector<std::string>& tags, const LabelDictionary& labels) const {
+    constexpr std::string_view kIgnored = "-100";
+    if (std::ranges::find(tags, kIgnored) == tags.end() ||
+        std::ranges::find(labels.known(), kIgnored) != labels.known().end()) {
+      return;
+    }
+    throw Error(Code::kBadData,
+                "has the tag -100, which transformers gives to tokens that count for nothing", "",
+                "give the words and tags as they were before a tokenizer cut the words");
   }
 
   // Adds a text for each choice. It is empty where a part of it is missing, if the rules allow
@@ -270,6 +367,7 @@ class TableExamples final : public ExampleReader {
         const auto score = is_absent ? std::nullopt : number(column, form_.numbers);
         if (!score) labels_.refuse_missing(cells_, column, /*are_classes=*/false);
         example.score = static_cast<float>(*score);
+        missing_scores_.add(*score);
         if (columns_.source) scales_.add(plain_text(cells_[*columns_.source]), *score);
         return true;
       }
@@ -289,6 +387,7 @@ class TableExamples final : public ExampleReader {
           throw Error(Code::kBadData, counted(example.texts.size(), "word") + ", but " +
                                           counted(tags.size(), "tag"));
         }
+        refuse_tokens(tags, labels);
         for (const std::string& tag : tags) example.labels.push_back(labels.entry(tag));
         return true;
       }
@@ -301,7 +400,7 @@ class TableExamples final : public ExampleReader {
                           " says that it has none"),
                       "", "correct one of the two, or leave such rows out with --skip-bad-rows N");
         }
-        settle_answers(example, places_);
+        has_trimmed_ = settle_answers(example, places_) || has_trimmed_;
         return true;
       default:
         return labels_.read_class(cells_, labels, example);
@@ -419,17 +518,23 @@ class TableExamples final : public ExampleReader {
   GroupTexts groups_;
   size_t refused_ = 0, unfinished_ = 0;  // rows that annotators left out
   Row cells_;
+  size_t empty_ = 0, equal_negatives_ = 0;  // texts of which a row says nothing, or too much
   bool has_begun_ = false;
-  size_t left_out_ = 0;                    // before the row last read
-  bool is_repeated_ = false;               // whether that row made an earlier example, too
-  std::vector<std::string> joined_;        // the names of columns of words that are joined to texts
-  size_t texts_ = 0, lists_ = 0;           // of a file without types
+  bool has_trimmed_ = false;  // whether an answer had blanks around it
+  bool has_long_numbers_ =
+      false;                  // whether a text is a number of which earlier versions cut digits
+  size_t left_out_ = 0;       // before the row last read
+  bool is_repeated_ = false;  // whether that row made an earlier example, too
+  std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
+  Nested nested_texts_, nested_seconds_;
+  OddTexts odd_texts_, odd_seconds_;
   size_t choices_per_row_ = 0;             // 0 before the first row
   std::vector<std::string> choice_names_;  // of the row last read
-  OddTexts odd_texts_;
   TotalRow total_;
+  ClassesOfTexts classes_;
+  MissingScores missing_scores_;
   SourceScales scales_;
-  size_t words_ = 0;
+  size_t words_ = 0, pieces_ = 0;
   std::string prefix_;  // of all words: "en:"; empty: they have none
 };
 
@@ -447,9 +552,54 @@ uint32_t answer_start(uint64_t code_points, const std::string& where) {
               where, "answer_start counts code points of the context, from 0");
 }
 
-void settle_answers(Example& example, AnswerPlaces places) {
+namespace {
+
+// The bytes of the blank at the beginning of the text, or at its end. 0: another character stands
+// there. `invisible`: whether characters that are not seen count, such as U+200B.
+size_t blank_bytes(std::string_view text, bool is_at_end, bool invisible) {
+  constexpr std::string_view kBlankTexts[] = {" ",      "\t",     "\n",     "\r",
+                                              "\v",     "\f",     "\u00A0", "\u2002",
+                                              "\u2003", "\u2009", "\u202F", "\u3000"};
+  constexpr std::string_view kInvisible[] = {"\u00AD", "\u200B", "\u200C", "\u200D",
+                                             "\u200E", "\u200F", "\u2060", "\uFEFF"};
+  const auto stands = [&](std::string_view each) {
+    return is_at_end ? text.ends_with(each) : text.starts_with(each);
+  };
+  const auto blank = std::ranges::find_if(kBlankTexts, stands);
+  if (blank != std::end(kBlankTexts)) return blank->size();
+  const auto unseen = std::ranges::find_if(kInvisible, stands);
+  return invisible && unseen != std::end(kInvisible) ? unseen->size() : 0;
+}
+
+// Takes blanks from both ends of an answer. No token has them, so no token would begin or end where
+// the answer does, and it would be learnt as if there was none. Returns whether there were any.
+// SQuAD's script compares answers without the blanks around them.
+bool trim_answer(Answer& answer, AnswerPlaces places) {
+  const bool invisible = places == AnswerPlaces::kExact;
+  std::string_view inner = answer.text;
+  while (const size_t bytes = blank_bytes(inner, /*is_at_end=*/true, invisible)) {
+    inner.remove_suffix(bytes);
+  }
+  while (const size_t bytes = blank_bytes(inner, /*is_at_end=*/false, invisible)) {
+    inner.remove_prefix(bytes);
+    ++answer.start;
+  }
+  if (inner.size() == answer.text.size()) return false;
+  answer.text = std::string(inner);
+  return true;
+}
+
+}  // namespace
+
+Finding trimmed_answers() {
+  return {"blanks around answers are left out", "blanks around answers are no part of them"};
+}
+
+bool settle_answers(Example& example, AnswerPlaces places) {
   const std::string& context = example.texts.at(1);
+  bool has_trimmed = false;
   for (Answer& answer : example.answers) {
+    has_trimmed = trim_answer(answer, places) || has_trimmed;
     if (answer.text.empty() && places == AnswerPlaces::kExact) {
       throw Error(Code::kBadData, "an answer is empty", "",
                   "a question without an answer has an empty list of answers; --skip-bad-rows N "
@@ -477,6 +627,7 @@ void settle_answers(Example& example, AnswerPlaces places) {
     const std::string_view left = std::string_view(context).substr(0, nearest);
     answer.start = static_cast<uint32_t>(code_point_count(left)) + (nearest == std::string::npos);
   }
+  return has_trimmed;
 }
 
 std::string split_key(const Example& example, Task task) {

@@ -238,6 +238,17 @@ void TableLoader::say_unlabelled(std::span<const Column> columns) {
   }
 }
 
+// Warns where the name of the column of texts rather is a text, because a file of texts alone has
+// no line of names.
+void TableLoader::say_header(const Column& column) {
+  if (parted(column.name, " \t").size() < 3 && !parse_real(column.name)) return;
+  add_findings({{"",
+                 cat("the first line, ", quoted(column.name),
+                     ", is read as the name of the column; if it is a row, write a line such as "
+                     "\"text\" above it"),
+                 /*is_warning=*/true}});
+}
+
 // Warns of columns whose names say that they should have been read.
 void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns& found) {
   if (rules_.need == LabelNeed::kIgnored && traits(*rules_.task).has_label_column) return;
@@ -266,15 +277,37 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                              " is not read: its name says that it holds no texts")}});
     }
   }
-  const std::vector<size_t> used = indices(found);
-  add_findings(look_for_splits(columns, {}, used));
+  add_findings(look_for_splits(columns, {}, indices(found)));
   const bool chooses = rules_.columns.label.empty() && !rules_.columns.trained;
-  if (!chooses || found.labels.size() != 1 || rules_.need == LabelNeed::kIgnored) return;
+  if (chooses && found.labels.size() == 1 && rules_.need != LabelNeed::kIgnored) {
+    say_other_labels(columns, found);
+  }
+}
+
+// Warns of columns that may be meant as labels, as tags or as what the labels belong to.
+void TableLoader::say_other_labels(std::span<const Column> columns, const FoundColumns& found) {
+  const std::vector<size_t> used = indices(found);
   const std::string& label = columns[found.labels[0]].name;
-  for (const std::string& name : other_labels(columns, found.labels[0], used)) {
+  std::vector<std::string> others = other_labels(columns, found.labels[0], used);
+  const bool has_tags = traits(*rules_.task).labels == LabelKind::kTagPerWord;
+  for (const std::string_view name : {"ner_tags", "tags", "ner"}) {
+    const auto column = find_column(columns, name);
+    const bool may_be = has_tags && rules_.columns.tags.empty() && column;
+    if (may_be && *column != found.labels[0]) others.push_back(quoted(name));
+  }
+  for (const std::string& name : others) {
     add_findings({{"",
-                   cat("column ", name, " may hold the labels, too, and is not read, as ",
-                       quoted(label), " has them; --label-column names the one that is meant"),
+                   cat("column ", name, " may hold the ", has_tags ? "tags" : "labels",
+                       ", too, and is not read, as ", quoted(label),
+                       " has them; --label-column names the one that is meant"),
+                   /*is_warning=*/true}});
+  }
+  const std::vector<std::string> choices = choices_of(columns);
+  if (!choices.empty() && rules_.columns.text.empty()) {
+    add_findings({{"",
+                   cat("columns ", choices.front(), " to ", choices.back(),
+                       " are not read; if they are choices of a question, write a row for each "
+                       "one, labelled 1 or 0, for --task reranking"),
                    /*is_warning=*/true}});
   }
   if (const auto weights = find_weights(columns); weights && !found.weight) {
@@ -491,6 +524,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   }
   RowReader* rows = peeked ? peeked.get() : source.get();
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
+  const bool is_named = !rules_.columns.text.empty();
   FoundColumns columns = find(rows->columns());
   if (rules_.need == LabelNeed::kIgnored) {
     columns.labels.clear();
@@ -498,6 +532,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
     columns.answerable.reset();
     columns.source.reset();
   }
+  if (is_first && rows->is_of_texts() && !is_named) say_header(rows->columns()[columns.text]);
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
   columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();

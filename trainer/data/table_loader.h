@@ -188,6 +188,8 @@ class TableLoader {
   FoundColumns find(std::span<const Column> columns);
   void say_other_columns(const ColumnChoice& read);
   void say_unlabelled(std::span<const Column> columns);
+  void say_header(const Column& column);
+  void say_other_labels(std::span<const Column> columns, const FoundColumns& found);
   void say_unread(std::span<const Column> columns, const FoundColumns& found);
   void require_words(const PeekedRows& rows, const FoundColumns& found) const;
   bool lacks_labels(const PeekedRows& rows, const FoundColumns& found) const;

@@ -1,5 +1,6 @@
 #include "trainer/data/text_list.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
@@ -13,32 +14,50 @@ namespace {
 
 using Parts = std::vector<std::string>;
 
-// Parses Python's and NumPy's lists: [ part {(, | blank) part} [,] ]
+// What NumPy 2 and PyTorch show around a number or a text.
+constexpr std::string_view kWrappers[] = {"np.int64(",   "np.int32(",   "np.int16(",  "np.int8(",
+                                          "np.uint8(",   "np.uint16(",  "np.uint32(", "np.uint64(",
+                                          "np.float64(", "np.float32(", "np.str_(",   "tensor("};
+
+// Parses Python's and NumPy's lists: [ part {(, | blank) part} [,] ], and sets in braces.
 class PythonList {
  public:
   explicit PythonList(std::string_view text) : text_(text) {}
 
   std::optional<Parts> parse() {
     Parts parts;
-    if (!text_.take('[')) return std::nullopt;
+    const bool is_set = text_.take('{');
+    if (!is_set && !text_.take('[')) return std::nullopt;
+    const char close = is_set ? '}' : ']';
     text_.skip_blanks();
-    while (!text_.take(']')) {
-      std::string& part = parts.emplace_back();
-      if (!(text_.is_at_quote() ? text_.read_quoted(part) : read_bare(part))) return std::nullopt;
+    while (!text_.take(close)) {
+      if (!read_part(parts.emplace_back())) return std::nullopt;
       const size_t end = text_.at();
       text_.skip_blanks();
-      const bool is_separated = text_.take(',') || text_.at() > end || text_.next() == ']';
+      const bool is_separated = text_.take(',') || text_.at() > end || text_.next() == close;
       if (!is_separated) return std::nullopt;
       text_.skip_blanks();
     }
     text_.skip_blanks();
-    return text_.is_at_end() ? std::optional(std::move(parts)) : std::nullopt;
+    // {} is a dictionary.
+    const bool is_whole = text_.is_at_end() && !(is_set && parts.empty());
+    return is_whole ? std::optional(std::move(parts)) : std::nullopt;
   }
 
  private:
+  bool read_part(std::string& part) {
+    const bool is_wrapped = std::ranges::any_of(
+        kWrappers, [&](std::string_view wrapper) { return text_.take(wrapper); });
+    const bool is_read = text_.is_at_quote() ? text_.read_quoted(part) : read_bare(part);
+    return is_read && (!is_wrapped || text_.take(')'));
+  }
+
   // Reads a number, True or False. None is refused, since it is not a label.
   bool read_bare(std::string& part) {
-    part = text_.read_until(",]");
+    if (text_.take("np.True_")) part = "True";
+    if (text_.take("np.False_")) part = "False";
+    if (!part.empty()) return true;
+    part = text_.read_until(",]})");
     if (part == "True" || part == "False") return true;
     const bool has_digits = part.find_first_of("0123456789") != std::string::npos;
     return has_digits && parse_real(part).has_value();
@@ -65,6 +84,11 @@ std::optional<Parts> parts_of(const Json& list) {
 
 std::optional<std::vector<std::string>> parse_text_list(std::string_view text) {
   text = trimmed(text);
+  if (text == "set()" || text == "frozenset()") return Parts();
+  if (text.starts_with("frozenset({") && text.ends_with("})")) {
+    text = text.substr(text.find('{'), text.rfind(')') - text.find('{'));
+  }
+  if (text.starts_with('{')) return PythonList(text).parse();
   if (!text.starts_with('[')) return std::nullopt;
   const Json list = parse_json(text);
   return list.is_array() ? parts_of(list) : PythonList(text).parse();
@@ -120,6 +144,9 @@ class PythonValue {
     if (text_.take('(')) return read_list(value, ')', depth);
     if (text_.take('{')) return read_dictionary(value, depth);
     if (text_.take("array(")) return read_array(value, depth);
+    for (const std::string_view wrapper : kWrappers) {
+      if (text_.take(wrapper)) return read(value, depth + 1) && text_.take(')');
+    }
     if (!text_.is_at_quote()) return read_bare(value);
     std::string text;
     if (!text_.read_quoted(text)) return false;

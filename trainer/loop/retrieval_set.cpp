@@ -272,8 +272,16 @@ class RetrievalLoader {
     return number;
   }
 
+  void warn_of_empty(size_t count, const char* what) const {
+    if (count == 0) return;
+    log_warning(cat(set_.name_, ": ", counted(count, what),
+                    count == 1 ? " has no text, and is searched as an empty one"
+                               : " have no text, and are searched as empty ones"));
+  }
+
   void read_corpus(const std::vector<Uri>& files) {
     Row row;
+    size_t empty = 0;
     read(kCorpus, files, [&](RowReader& rows, BadRows& bad) {
       const size_t id = required_column(rows.columns(), "the ids of passages",
                                         {"_id", "id", "corpus_id", "doc_id", "docid", "document_id",
@@ -285,8 +293,10 @@ class RetrievalLoader {
         const std::string name = id_of(row, id);
         if (!add_id(name, document_ids_, rows, bad)) continue;
         set_.corpus_.append({.id = name, .texts = {with_title(row, title, text)}});
+        empty += with_title(row, title, text).empty();
       }
     });
+    warn_of_empty(empty, "passage");
     if (document_ids_.empty()) throw Error(Code::kBadData, "the corpus is empty", set_.name_);
     set_.corpus_.name = set_.name_;
     set_.corpus_.has_ids = true;

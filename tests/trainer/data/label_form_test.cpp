@@ -156,6 +156,18 @@ TEST(JoinedLabels, AreKeptWhereASeparatorMayBelongToThem) {
       ElementsAre("Sci", "Tech", "World"));
 }
 
+TEST(Classes, MinusOneBesideNumbersFromZeroIsNamed) {
+  const auto said_of = [](const std::vector<int64_t>& numbers) {
+    std::vector<Cell> cells;
+    for (const int64_t number : numbers) cells.emplace_back(number);
+    return read_label_rows(cells).says;
+  };
+  EXPECT_THAT(said_of({0, 1, 2, -1}), HasSubstr("the label -1 is a class"));
+  EXPECT_EQ(said_of({0, 1, -1}), "");
+  EXPECT_EQ(said_of({1, 2, 3, -1}), "");
+  EXPECT_EQ(said_of({0, 1, 2, -1, -2}), "");
+}
+
 TEST(JoinedLabels, HaveOneSeparatorInAColumn) {
   const LoadRules sets{.task = Task::kMultiLabel};
   const ReadLabels labels =

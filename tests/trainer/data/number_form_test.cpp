@@ -60,5 +60,25 @@ TEST(NumberForm, OfAColumnIsTheSimplestThatReadsTheMostCells) {
   EXPECT_TRUE(mixed.are_most());
 }
 
+TEST(PlainText, NumbersKeepTheirDigits) {
+  EXPECT_EQ(plain_text(Cell(1234567.0)), "1234567");
+  EXPECT_EQ(plain_text(Cell(-1234567890123.0)), "-1234567890123");
+  EXPECT_EQ(plain_text(Cell(1234567.25)), "1234567.25");
+  EXPECT_EQ(plain_text(Cell(0.1)), "0.1");
+  EXPECT_EQ(plain_text(Cell(3.0)), "3");
+  EXPECT_EQ(plain_text(Cell(1152921504606846976.0)), "1152921504606846976");
+  EXPECT_EQ(plain_text(Cell(int64_t{1234567})), "1234567");
+  EXPECT_EQ(plain_text(Cell()), std::nullopt);
+}
+
+TEST(MissingText, IsWhatProgramsWriteForIt) {
+  EXPECT_EQ(who_means_missing(" NA"), "pandas");
+  EXPECT_EQ(who_means_missing("\\N"), "MySQL, PostgreSQL and Hive");
+  EXPECT_EQ(who_means_missing("#DIV/0!"), "spreadsheets");
+  EXPECT_EQ(who_means_missing("none"), "");
+  EXPECT_TRUE(is_missing(Cell("#REF!"), /*are_texts=*/true));
+  EXPECT_FALSE(is_missing(Cell("#REF!"), /*are_texts=*/false));
+}
+
 }  // namespace
 }  // namespace berth

@@ -37,6 +37,34 @@ TEST(OddTexts, AreNamedByWhatAProgramHasLeftInThem) {
               HasSubstr("are dates or times"));
 }
 
+TEST(OddTexts, WithMarksOfOtherProgramsAreNamed) {
+  EXPECT_THAT(says({"so<br />it was", "fine"}), HasSubstr("have tags of HTML"));
+  EXPECT_THAT(says({"<P>so</p>"}, /*are_texts=*/false), HasSubstr("have tags of HTML"));
+  EXPECT_THAT(says({"so\\r\\nit was"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says({"so\\n"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says({"so_x000D_"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says({std::string("so\0", 3)}), HasSubstr("have control characters"));
+  EXPECT_THAT(says({"[CLS] so it was [SEP]"}), HasSubstr("have tokens such as [CLS]"));
+  EXPECT_THAT(says({"so it was</s>"}), HasSubstr("have tokens such as [CLS]"));
+  EXPECT_THAT(says({"the <unk> was"}), HasSubstr("have tokens such as [CLS]"));
+  EXPECT_THAT(says({"'@ida so", "'=1+2"}), HasSubstr("begin with an apostrophe"));
+  EXPECT_THAT(says({"#REF!", "a"}), HasSubstr("missing values"));
+  EXPECT_THAT(says({"\\N", "a"}), HasSubstr("missing values"));
+  EXPECT_EQ(says({"1 < 2", "a <bride>", "<b", "C:\\new", "one [SEP] two", "a\tb\f", "'tis so"}),
+            "");
+}
+
+TEST(OddTexts, ThatOnlyPointToTextsAreNamed) {
+  EXPECT_THAT(says({"texts/1.txt", "texts/2.txt", "3.txt"}), HasSubstr("are names of files"));
+  EXPECT_THAT(says({"dGhlIGFscGhhIGlz", "dGhlIGFscGhh1A==", "dGhlIGFscGhhIGlzIGE1"}),
+              HasSubstr("are encoded"));
+  EXPECT_THAT(says({"so%20it", "it%20was", "a%20b"}), HasSubstr("are encoded"));
+  EXPECT_THAT(says({"[101, 2, 102]", "[101 3 102]", "[1]"}), HasSubstr("are lists of numbers"));
+  EXPECT_EQ(says({"texts/1.txt", "texts/2.txt", "a text"}), "");
+  EXPECT_EQ(says({"internationalize", "responsibilities", "misunderstanding"}), "");
+  EXPECT_EQ(says({"[so]", "[it]", "[]"}), "");
+}
+
 TEST(OddTexts, AreFewOrNone) {
   EXPECT_EQ(says({"R&D", "a & b;", "&#x;", "S\xC3\xA3o", "\xC3\x82ge", "\\under", "\\u00"}), "");
   EXPECT_EQ(says({"'a'", "b", "'c'"}), "");
@@ -54,6 +82,36 @@ TEST(Labels, ThatAreDatesAreNamed) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].text, HasSubstr("each label is a date, such as \"2024-01-31\""));
   EXPECT_TRUE(look_at_names({"2024-01-31", "later"}, LabelKind::kClass).empty());
+}
+
+std::string said_of(const std::vector<std::string>& names, LabelKind kind = LabelKind::kClass) {
+  std::string all;
+  for (const Finding& found : look_at_names(names, kind)) all += found.text + "\n";
+  return all;
+}
+
+TEST(Labels, ThatAreOneNumberOrNoneAreNamed) {
+  EXPECT_THAT(said_of({"01", "1", "one"}), HasSubstr("labels \"01\" and \"1\" are one number"));
+  EXPECT_EQ(said_of({"1", "2"}), "");
+  EXPECT_EQ(said_of({"9007199254740993", "9007199254740992"}), "");
+  EXPECT_THAT(said_of({"", "a"}, LabelKind::kSet), HasSubstr("the label \"\" is empty"));
+  EXPECT_THAT(said_of({"None", "a"}, LabelKind::kSet), HasSubstr("\"None\" is a label as others"));
+  EXPECT_EQ(said_of({"None", "a"}), "");
+}
+
+TEST(Labels, ThatAProgramHasChangedAreNamed) {
+  EXPECT_THAT(said_of({"1-2", "5-Mar"}), HasSubstr("\"5-Mar\" looks like a date into which a "
+                                                   "spreadsheet has turned"));
+  EXPECT_THAT(said_of({"Oct-19", "20-29"}), HasSubstr("\"Oct-19\" looks like a date"));
+  EXPECT_THAT(said_of({"tensor(0)", "tensor(1)"}), HasSubstr("values as Python shows them"));
+  EXPECT_THAT(said_of({"np.int64(0)", "np.int64(1)"}), HasSubstr("values as Python shows them"));
+  EXPECT_THAT(said_of({"4.0 out of 5 stars", "1 star"}), HasSubstr("--task regression"));
+  EXPECT_THAT(said_of({"\xE2\x98\x85", "\xE2\x98\x85\xE2\x98\x86"}),
+              HasSubstr("--task regression"));
+  EXPECT_THAT(said_of({std::string("a\0", 2), "b"}), HasSubstr("has a control character"));
+  EXPECT_THAT(said_of({std::string("B-PER\0", 6), "O"}, LabelKind::kTagPerWord),
+              HasSubstr("has a control character"));
+  EXPECT_EQ(said_of({"20-29", "30-39", "Mar-a", "may", "f(x)", "4 points", "out of 5"}), "");
 }
 
 TEST(SourceScales, SourcesOfAnotherScaleAreNamed) {

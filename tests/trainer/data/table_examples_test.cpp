@@ -143,6 +143,33 @@ TEST(Tasks, AnswersAreOffsetsAndTexts) {
   }
 }
 
+TEST(Tasks, BlanksAroundAnAnswerAreNoPartOfIt) {
+  const auto read = [](const std::string& context, const std::string& answer) {
+    return one(Task::kQuestionAnswering, {{"question", {}}, {"context", {}}, {"answers", {}}},
+               {text_cell("who?"), text_cell(context), text_cell(answer)})
+        .answers;
+  };
+  EXPECT_EQ(read("it was me.", R"({"text": [" me"], "answer_start": [6]})"),
+            (std::vector<Answer>{{"me", 7}}));
+  EXPECT_EQ(read("it was me \n", R"({"text": ["me \n"], "answer_start": [7]})"),
+            (std::vector<Answer>{{"me", 7}}));
+  EXPECT_EQ(
+      read("it\xC2\xA0\xE2\x80\x8Bme", R"({"text": ["\u00a0\u200bme"], "answer_start": [2]})"),
+      (std::vector<Answer>{{"me", 4}}));
+  EXPECT_THAT([&] { read("it was", R"({"text": [" "], "answer_start": [2]})"); },
+              ThrowsCode(Code::kBadData, "an answer is empty"));
+}
+
+TEST(Tasks, TagsOfTokensThatAreIgnoredAreRefused) {
+  const std::vector<Column> columns = {{"tokens", {}}, {"labels", {}}};
+  EXPECT_THAT(
+      [&] {
+        one(Task::kTokenClassification, columns,
+            {text_cell("['a', '##b']"), text_cell("[1, -100]")});
+      },
+      ThrowsCode(Code::kBadData, "row 0: has the tag -100"));
+}
+
 TEST(Tasks, AnAnswerWithoutAPlaceIsNamed) {
   EXPECT_THAT(
       [] {
@@ -304,6 +331,50 @@ TEST(Tasks, AFractionAmongTagsIsNoScore) {
             {text_cell("a b"), text_cell("0.9 0.8")});
       },
       ThrowsCode(Code::kBadData, "name the column of tags with --label-column"));
+}
+
+// What is said of rows of three texts, which are read for `task`.
+std::string said_of_rows(Task task, std::vector<Column> columns, std::vector<Row> rows) {
+  TableLoader loader({.task = task});
+  loader.append_rows(std::make_unique<RowsInMemory>(std::move(columns), std::move(rows)));
+  loader.finish();
+  std::string all;
+  for (const Finding& found : loader.findings()) all += found.text + "\n";
+  return all;
+}
+
+TEST(OddExamples, EmptyTextsAndEqualNegativesAreCounted) {
+  using testing::HasSubstr;
+  const std::vector<Column> triplets = {{"anchor", {}}, {"positive", {}}, {"negative", {}}};
+  EXPECT_THAT(said_of_rows(Task::kSimilarity, triplets,
+                           {{text_cell("a"), text_cell("b"), text_cell("b")},
+                            {text_cell("a"), text_cell("b"), text_cell("a")},
+                            {text_cell("a"), text_cell("b"), text_cell("")}}),
+              testing::AllOf(HasSubstr("2 rows have a negative that is also the text"),
+                             HasSubstr("1 text is empty, and is read as it stands")));
+  EXPECT_EQ(
+      said_of_rows(Task::kSimilarity, triplets, {{text_cell("a"), text_cell("b"), text_cell("c")}}),
+      "");
+  EXPECT_THAT(said_of_rows(Task::kSequenceClassification, {{"text", {}}, {"label", {}}},
+                           {{text_cell(" "), text_cell("x")}, {text_cell("a"), text_cell("y")}}),
+              HasSubstr("1 text is empty"));
+}
+
+TEST(OddExamples, PartsOfWordsAreNamed) {
+  using testing::HasSubstr;
+  EXPECT_THAT(said_of_rows(Task::kTokenClassification, {{"tokens", {}}, {"ner_tags", {}}},
+                           {{text_cell("I ##da sings"), text_cell("B-PER I-PER O")}}),
+              HasSubstr("1 of 3 words are parts that a tokenizer has made"));
+  EXPECT_THAT(said_of_rows(Task::kTokenClassification, {{"tokens", {}}, {"ner_tags", {}}},
+                           {{text_cell("## Ida sings"), text_cell("O B-PER O")}}),
+              testing::Not(HasSubstr("parts that a tokenizer")));
+}
+
+TEST(OddExamples, TextsThatAreDictionariesAreNamed) {
+  EXPECT_THAT(said_of_rows(Task::kSequenceClassification, {{"text", {}}, {"label", {}}},
+                           {{text_cell("{'en': 'a'}"), text_cell("x")},
+                            {text_cell("{'en': 'b'}"), text_cell("y")}}),
+              testing::HasSubstr("is JSON or a dict"));
 }
 
 }  // namespace

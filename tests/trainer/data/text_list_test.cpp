@@ -41,6 +41,19 @@ TEST(TextList, IsWrittenAsInJsonOrPython) {
   EXPECT_THAT(parse_text_list("[ ]"), Optional(IsEmpty()));
 }
 
+TEST(TextList, MayBeASetOrHaveTheTypesOfNumPy) {
+  EXPECT_THAT(parse_text_list("{'b', \"it's\"}"), Optional(ElementsAre("b", "it's")));
+  EXPECT_THAT(parse_text_list("frozenset({'b', 2})"), Optional(ElementsAre("b", "2")));
+  EXPECT_THAT(parse_text_list("set()"), Optional(IsEmpty()));
+  EXPECT_THAT(parse_text_list("[np.int64(0), np.str_('a'), np.True_, np.float64(0.5)]"),
+              Optional(ElementsAre("0", "a", "True", "0.5")));
+  EXPECT_THAT(parse_text_list("[tensor(1), tensor(0)]"), Optional(ElementsAre("1", "0")));
+  for (const char* bad : {"[np.int64(0]", "[np.int64(a)]", "[np.int64(0) 1)]", "[int(0)]"}) {
+    EXPECT_EQ(parse_text_list(bad), std::nullopt) << bad;
+  }
+  EXPECT_EQ(to_text(parse_python("{'answer_start': [np.int64(8)]}")), R"({"answer_start":[8]})");
+}
+
 TEST(TextList, MayHaveBlanksForCommasAsNumPyWritesThem) {
   EXPECT_THAT(parse_text_list("['B-PER' 'O'\n 'O']"), Optional(ElementsAre("B-PER", "O", "O")));
   EXPECT_THAT(parse_text_list("[0 1 1.]"), Optional(ElementsAre("0", "1", "1.")));
@@ -55,8 +68,9 @@ TEST(TextList, KnowsPythonsEscapes) {
 }
 
 TEST(TextList, HoldsOnlyTextsAndNumbers) {
-  for (const char* bad : {R"(["a",null])", "['a', None]", "['a', nan]", "['a', inf]", "[['a']]",
-                          "['a', {}]", "['a' ... 'b']", "[a, b]", "{'a'}", "a", ""}) {
+  for (const char* bad :
+       {R"(["a",null])", "['a', None]", "['a', nan]", "['a', inf]", "[['a']]", "['a', {}]",
+        "['a' ... 'b']", "[a, b]", "{'a': 1}", "{}", "{a}", "{'a'", "a", ""}) {
     EXPECT_EQ(parse_text_list(bad), std::nullopt) << bad;
   }
 }

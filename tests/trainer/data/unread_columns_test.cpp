@@ -88,5 +88,62 @@ TEST(UnreadColumns, AreOfSplitsByTheirTexts) {
   EXPECT_EQ(says({"train", "body"}), "");
 }
 
+TEST(UnreadColumns, MayBeTheLabelsAgain) {
+  using testing::HasSubstr;
+  const std::vector<Row> one = {{cell_with("a"), cell_with("x"), cell_with("y")}};
+  for (const char* name : {"label.1", "Label", "labels", "label_x"}) {
+    EXPECT_THAT(
+        findings_of({{"text", {}}, {"label", {}}, {name, {}}}, one, Task::kSequenceClassification),
+        ElementsAre(HasSubstr("may hold the labels, too, and is not read")))
+        << name;
+  }
+  for (const char* name : {"label_text", "label.", "label.a", "labelled"}) {
+    EXPECT_THAT(
+        findings_of({{"text", {}}, {"label", {}}, {name, {}}}, one, Task::kSequenceClassification),
+        IsEmpty())
+        << name;
+  }
+  const std::vector<Row> words = {{cell_with("a"), cell_with("N"), cell_with("O")}};
+  const std::vector<Column> tags = {{"tokens", {}}, {"tags", {}}, {"ner_tags", {}}};
+  EXPECT_THAT(findings_of(tags, words, Task::kTokenClassification),
+              testing::Contains(HasSubstr("column \"ner_tags\" may hold the tags, too")));
+  EXPECT_THAT(findings_of(tags, words, Task::kTokenClassification, {.tags = "ner"}),
+              testing::Not(testing::Contains(HasSubstr("may hold the tags, too"))));
+}
+
+TEST(UnreadColumns, MayBeTheChoicesOfAQuestion) {
+  using testing::HasSubstr;
+  const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("c"), cell_with("0")}};
+  EXPECT_THAT(findings_of({{"sentence", {}}, {"ending0", {}}, {"ending1", {}}, {"label", {}}}, one,
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("columns \"ending0\" to \"ending1\" are not read; if they are "
+                                    "choices")));
+  EXPECT_THAT(findings_of({{"sentence", {}}, {"option", {}}, {"option_a", {}}, {"label", {}}}, one,
+                          Task::kSequenceClassification),
+              IsEmpty());
+}
+
+// What is said of a column of texts that has this name.
+std::string said_of_name(const std::string& name, const ColumnChoice& choice = {}) {
+  TableLoader loader(
+      {.task = Task::kSequenceClassification, .columns = choice, .need = LabelNeed::kIgnored});
+  auto rows = std::make_unique<RowsInMemory>(std::vector<Column>{{name, {}}},
+                                             std::vector<Row>{{cell_with("a")}});
+  loader.append_rows(std::move(rows));
+  loader.finish();
+  std::string all;
+  for (const Finding& found : loader.findings()) all += found.text;
+  return all;
+}
+
+TEST(UnreadColumns, AFirstLineThatIsATextIsNamed) {
+  using testing::HasSubstr;
+  EXPECT_THAT(said_of_name("it was a film"),
+              HasSubstr("the first line, \"it was a film\", is read"));
+  EXPECT_THAT(said_of_name("12.5"), HasSubstr("the first line, \"12.5\", is read"));
+  EXPECT_EQ(said_of_name("comment text"), "");
+  EXPECT_EQ(said_of_name("it was a film", {.text = "it was a film"}), "");
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,128 @@
+#include "trainer/data/odd_labels.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// More rows show nothing more.
+constexpr size_t kRowsLookedAt = 100'000;
+constexpr size_t kFewLabelled = 20;
+constexpr size_t kExampleBytes = 200;
+
+bool is_in_word(char c) {
+  const char lower = static_cast<char>(c | 0x20);
+  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Whether the beginning of the text has `name` as a word of its own, in any case.
+bool names_label(std::string_view text, std::string_view name) {
+  constexpr size_t kLooked = 2000, kShortName = 3;
+  const bool has_letter =
+      std::ranges::any_of(name, [](char c) { return is_in_word(c) && !(c >= '0' && c <= '9'); });
+  if (name.size() < kShortName || !has_letter) return false;
+  const std::string plain = lower_ascii(text.substr(0, kLooked)), word = lower_ascii(name);
+  for (size_t at = plain.find(word); at != plain.npos; at = plain.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool begins = at == 0 || !is_in_word(plain[at - 1]);
+    if (begins && (end == plain.size() || !is_in_word(plain[end]))) return true;
+  }
+  return false;
+}
+
+bool is_phrase(std::string_view text) { return trimmed(text).find(' ') != text.npos; }
+
+Finding label_warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
+
+}  // namespace
+
+void MissingScores::add(double score) {
+  constexpr double kMissingMarks[] = {-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999};
+  if (std::ranges::find(kMissingMarks, score) != std::end(kMissingMarks)) {
+    ++found_[score];
+    return;
+  }
+  least_ = scores_ == 0 ? score : std::min(least_, score);
+  most_ = scores_ == 0 ? score : std::max(most_, score);
+  ++scores_;
+}
+
+std::vector<Finding> MissingScores::findings() const {
+  if (scores_ < kFewLabelled) return {};
+  if (least_ == most_ && found_.empty()) {
+    return {label_warning(cat("every label is ", least_,
+                              ", which teaches nothing; --label-column names another column"))};
+  }
+  const double range = std::max(most_ - least_, 1e-9);
+  for (const auto& [mark, count] : found_) {
+    // -1 beside scores from 0 on is near to them, but has another sign.
+    const bool is_far = most_ > least_ && (mark < least_ - 5 * range || mark > most_ + 5 * range);
+    const bool is_minus_one = mark == -1 && least_ >= 0 && most_ > 1 && count * 100 > scores_;
+    if (!is_far && !is_minus_one) continue;
+    return {label_warning(cat(counted(count, "label"), count == 1 ? " is " : " are ", mark,
+                              ", and all others are from ", least_, " to ", most_,
+                              "; if it marks a missing score, leave such rows out"))};
+  }
+  return {};
+}
+
+void ClassesOfTexts::look_for_copies(std::span<const std::string> texts, std::string_view label) {
+  uint64_t key = 0;
+  for (const std::string& text : texts) {
+    key = key * 0x9E3779B97F4A7C15u + std::hash<std::string_view>()(trimmed(text));
+  }
+  const uint64_t name = std::hash<std::string_view>()(label);
+  if (trimmed(texts[0]).empty()) return;
+  const auto [known, is_new] = labels_.emplace(key, name);
+  if (is_new || known->second == name) return;
+  if (contradicting_++ == 0) contradiction_ = texts[0].substr(0, kExampleBytes);
+}
+
+void ClassesOfTexts::add(std::span<const std::string> texts, std::string_view label) {
+  if (rows_ == kRowsLookedAt || texts.empty()) return;
+  label = trimmed(label);
+  if (rows_++ == 0) {
+    first_ = {.text = texts[0].substr(0, kExampleBytes), .label = std::string(label)};
+  } else {
+    has_two_labels_ = has_two_labels_ || label != first_.label;
+    first_.is_alone = first_.is_alone && label != first_.label;
+    phrases_ += is_phrase(texts[0]);
+  }
+  look_for_copies(texts, label);
+  if (!std::ranges::any_of(texts,
+                           [&](const std::string& text) { return names_label(text, label); })) {
+    return;
+  }
+  if (naming_++ == 0) named_ = texts[0].substr(0, kExampleBytes);
+}
+
+std::vector<Finding> ClassesOfTexts::findings() const {
+  std::vector<Finding> found;
+  if (rows_ < kFewLabelled) return found;
+  if (contradicting_ * 20 > rows_) {
+    found.push_back(label_warning(cat(
+        contradicting_, " of the first ", rows_,
+        " rows have the text of an earlier row and another label, such as ", quoted(contradiction_),
+        "; where a text has several labels, write them in one row for --task multi_label")));
+  }
+  if (has_two_labels_ && naming_ * 20 >= rows_ * 19) {
+    found.push_back(label_warning(cat(
+        naming_, " of the first ", rows_, " texts name their own label, such as ", quoted(named_),
+        ", so a model learns to copy it; take it out where other texts lack it")));
+  }
+  const bool are_phrases = phrases_ * 10 >= (rows_ - 1) * 9;
+  if (are_texts_ && first_.is_alone && are_phrases && !is_phrase(first_.text)) {
+    found.push_back(label_warning(
+        cat("the first row, ", quoted(first_.text), " with the label ", quoted(first_.label),
+            ", is unlike all others, as a second line of names is; remove it if it is "
+            "one")));
+  }
+  return found;
+}
+
+}  // namespace berth
