@@ -131,6 +131,36 @@ for name in pairs.json pairs.jsonl; do
   tr -d ' \n' <"$name-job/job.json" | says -F '"labels":["B-PER","O"]' || fail "$name: other tags than those of its spans"
 done
 
+# Texts of both halves, one text with two labels, a quote that holds rows, a table with a log of its files.
+{ echo text,label; for i in $(seq 40); do echo "a long text $i,$((i % 2))"; done; } >whole.csv
+head -n 9 whole.csv >part.csv
+reads '8 of the 8 texts to evaluate on are also texts to train on' shared --train-data-file whole.csv --eval-data-file part.csv
+{ echo text,label; for i in $(seq 12); do printf 'text %s,a\ntext %s,b\n' "$i" "$i"; done; } >twice.csv
+reads '12 of the first 24 rows have the text of an earlier row and another label' twice --train-data-file twice.csv
+{ cat whole.csv; printf '"so it began,0\n'; for i in 1 2 3; do echo "another $i,1"; done; printf 'the end",0\n'; } >swallowed.csv
+reads 'the quote that opens on line 42 closes on line 46' swallowed --train-data-file swallowed.csv
+mkdir -p lake/_delta_log && cp whole.csv lake/part-0.csv && echo '{}' >lake/_delta_log/00000000000000000000.json
+expect 3 'is a table of Delta Lake' --train-data-file lake --max-steps 1 --job-dir lake_job
+
+# Ids keep all their digits.
+printf '{"id": 18446744073709551615, "text": "a"}\n{"id": 18446744073709551614, "text": "b"}\n{"id": 1234567.0, "text": "c"}\n' >ids.jsonl
+expect 0 finished --mode predict --predict-data-file ids.jsonl --job-dir shared
+[ "$(cut -f1 shared/predictions.tsv | tr '\n' ' ')" = 'id 18446744073709551615 18446744073709551614 1234567 ' ] ||
+  fail "ids: $(cut -f1 shared/predictions.tsv)"
+
+# Blanks around an answer are no part of it. An older job, which learnt such rows as if they had no answer, ends.
+for i in $(seq 12); do
+  printf '{"question": "who sings?", "context": "so Ida %s sings", "answers": {"text": [" Ida "], "answer_start": [2]}}\n' "$i"
+done >blanks.jsonl
+reads 'label: "Ida" from character 3' blanks --train-data-file blanks.jsonl
+python3 - <<'PYTHON' || fail "job.json does not record the blanks of answers"
+import json
+job = json.load(open("blanks/job.json"))
+assert "blanks around answers are left out" in job.pop("reading")["rules"], job
+json.dump(job, open("blanks/job.json", "w"))
+PYTHON
+expect 5 'blanks around answers are left out' --train-data-file blanks.jsonl --max-steps 2 --batch-size 4 --job-dir blanks
+
 # A job that an earlier version began, which recorded no reading, is not mixed with another one. One whose rows are read as before goes on.
 printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >plain.csv
 expect 0 finished --train-data-file plain.csv --max-steps 1 --batch-size 4 --job-dir plain
