@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string says(const std::vector<std::string>& texts, bool are_texts = true) {
+std::string says_of(const std::vector<std::string>& texts, bool are_texts = true) {
   OddTexts odd(are_texts);
   for (const std::string& text : texts) odd.add(text);
   std::string all;
@@ -18,63 +18,65 @@ std::string says(const std::vector<std::string>& texts, bool are_texts = true) {
 
 TEST(OddTexts, AreNamedByWhatAProgramHasLeftInThem) {
   EXPECT_THAT(
-      says({"Tom &amp; Ida", "fine"}),
+      says_of({"Tom &amp; Ida", "fine"}),
       HasSubstr("1 of the first 2 texts of column \"text\", such as \"Tom &amp; Ida\", have "
                 "entities of HTML"));
-  EXPECT_THAT(says({"it&#39;s"}), HasSubstr("entities of HTML"));
-  EXPECT_THAT(says({"caf\xC3\x83\xC2\xA9"}), HasSubstr("read in another encoding"));
-  EXPECT_THAT(says({"\xC3\xA2\xE2\x82\xAC\xC5\x93so"}), HasSubstr("read in another encoding"));
-  EXPECT_THAT(says({"caf\xEF\xBF\xBD"}), HasSubstr("U+FFFD"));
-  EXPECT_THAT(says({"caf\\u00e9"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says({"b'a'", "b\"b\"", "b'c'"}), HasSubstr("bytes of Python"));
-  EXPECT_THAT(says({"'a'", "'b'", " \"c\""}), HasSubstr("enclosed in quotes that are read, too"));
-  EXPECT_THAT(says({"=\"a\"", "=\"b\"", "=\"c\""}), HasSubstr("enclosed in quotes"));
-  EXPECT_THAT(says({"1", "2.5", "3"}, /*are_texts=*/false), HasSubstr("--text-column names"));
-  EXPECT_THAT(says({"None", "a"}), HasSubstr("missing values"));
-  EXPECT_THAT(says({"2024-01-31", "1/2/24", "31.1.2024 12:30"}), HasSubstr("are dates or times"));
-  EXPECT_THAT(says({"2024-01-31T12:30:00.5Z", "2024/1/31", "2024-01-31 00:00:00"},
-                   /*are_texts=*/false),
+  EXPECT_THAT(says_of({"it&#39;s"}), HasSubstr("entities of HTML"));
+  EXPECT_THAT(says_of({"caf\xC3\x83\xC2\xA9"}), HasSubstr("read in another encoding"));
+  EXPECT_THAT(says_of({"\xC3\xA2\xE2\x82\xAC\xC5\x93so"}), HasSubstr("read in another encoding"));
+  EXPECT_THAT(says_of({"caf\xEF\xBF\xBD"}), HasSubstr("U+FFFD"));
+  EXPECT_THAT(says_of({"caf\\u00e9"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says_of({"b'a'", "b\"b\"", "b'c'"}), HasSubstr("bytes of Python"));
+  EXPECT_THAT(says_of({"'a'", "'b'", " \"c\""}),
+              HasSubstr("enclosed in quotes that are read, too"));
+  EXPECT_THAT(says_of({"=\"a\"", "=\"b\"", "=\"c\""}), HasSubstr("enclosed in quotes"));
+  EXPECT_THAT(says_of({"1", "2.5", "3"}, /*are_texts=*/false), HasSubstr("--text-column names"));
+  EXPECT_THAT(says_of({"None", "a"}), HasSubstr("missing values"));
+  EXPECT_THAT(says_of({"2024-01-31", "1/2/24", "31.1.2024 12:30"}),
+              HasSubstr("are dates or times"));
+  EXPECT_THAT(says_of({"2024-01-31T12:30:00.5Z", "2024/1/31", "2024-01-31 00:00:00"},
+                      /*are_texts=*/false),
               HasSubstr("are dates or times"));
 }
 
 TEST(OddTexts, WithMarksOfOtherProgramsAreNamed) {
-  EXPECT_THAT(says({"so<br />it was", "fine"}), HasSubstr("have tags of HTML"));
-  EXPECT_THAT(says({"<P>so</p>"}, /*are_texts=*/false), HasSubstr("have tags of HTML"));
-  EXPECT_THAT(says({"so\\r\\nit was"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says({"so\\n"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says({"so_x000D_"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says({std::string("so\0", 3)}), HasSubstr("have control characters"));
-  EXPECT_THAT(says({"[CLS] so it was [SEP]"}), HasSubstr("have tokens such as [CLS]"));
-  EXPECT_THAT(says({"so it was</s>"}), HasSubstr("have tokens such as [CLS]"));
-  EXPECT_THAT(says({"the <unk> was"}), HasSubstr("have tokens such as [CLS]"));
-  EXPECT_THAT(says({"'@ida so", "'=1+2"}), HasSubstr("begin with an apostrophe"));
-  EXPECT_THAT(says({"#REF!", "a"}), HasSubstr("missing values"));
-  EXPECT_THAT(says({"\\N", "a"}), HasSubstr("missing values"));
-  EXPECT_EQ(says({"1 < 2", "a <bride>", "<b", "C:\\new", "one [SEP] two", "a\tb\f", "'tis so"}),
+  EXPECT_THAT(says_of({"so<br />it was", "fine"}), HasSubstr("have tags of HTML"));
+  EXPECT_THAT(says_of({"<P>so</p>"}, /*are_texts=*/false), HasSubstr("have tags of HTML"));
+  EXPECT_THAT(says_of({"so\\r\\nit was"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says_of({"so\\n"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says_of({"so_x000D_"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says_of({std::string("so\0", 3)}), HasSubstr("have control characters"));
+  EXPECT_THAT(says_of({"[CLS] so it was [SEP]"}), HasSubstr("have tokens such as [CLS]"));
+  EXPECT_THAT(says_of({"so it was</s>"}), HasSubstr("have tokens such as [CLS]"));
+  EXPECT_THAT(says_of({"the <unk> was"}), HasSubstr("have tokens such as [CLS]"));
+  EXPECT_THAT(says_of({"'@ida so", "'=1+2"}), HasSubstr("begin with an apostrophe"));
+  EXPECT_THAT(says_of({"#REF!", "a"}), HasSubstr("missing values"));
+  EXPECT_THAT(says_of({"\\N", "a"}), HasSubstr("missing values"));
+  EXPECT_EQ(says_of({"1 < 2", "a <bride>", "<b", "C:\\new", "one [SEP] two", "a\tb\f", "'tis so"}),
             "");
 }
 
 TEST(OddTexts, ThatOnlyPointToTextsAreNamed) {
-  EXPECT_THAT(says({"texts/1.txt", "texts/2.txt", "3.txt"}), HasSubstr("are names of files"));
-  EXPECT_THAT(says({"dGhlIGFscGhhIGlz", "dGhlIGFscGhh1A==", "dGhlIGFscGhhIGlzIGE1"}),
+  EXPECT_THAT(says_of({"texts/1.txt", "texts/2.txt", "3.txt"}), HasSubstr("are names of files"));
+  EXPECT_THAT(says_of({"dGhlIGFscGhhIGlz", "dGhlIGFscGhh1A==", "dGhlIGFscGhhIGlzIGE1"}),
               HasSubstr("are encoded"));
-  EXPECT_THAT(says({"so%20it", "it%20was", "a%20b"}), HasSubstr("are encoded"));
-  EXPECT_THAT(says({"[101, 2, 102]", "[101 3 102]", "[1]"}), HasSubstr("are lists of numbers"));
-  EXPECT_EQ(says({"texts/1.txt", "texts/2.txt", "a text"}), "");
-  EXPECT_EQ(says({"internationalize", "responsibilities", "misunderstanding"}), "");
-  EXPECT_EQ(says({"[so]", "[it]", "[]"}), "");
+  EXPECT_THAT(says_of({"so%20it", "it%20was", "a%20b"}), HasSubstr("are encoded"));
+  EXPECT_THAT(says_of({"[101, 2, 102]", "[101 3 102]", "[1]"}), HasSubstr("are lists of numbers"));
+  EXPECT_EQ(says_of({"texts/1.txt", "texts/2.txt", "a text"}), "");
+  EXPECT_EQ(says_of({"internationalize", "responsibilities", "misunderstanding"}), "");
+  EXPECT_EQ(says_of({"[so]", "[it]", "[]"}), "");
 }
 
 TEST(OddTexts, AreFewOrNone) {
-  EXPECT_EQ(says({"R&D", "a & b;", "&#x;", "S\xC3\xA3o", "\xC3\x82ge", "\\under", "\\u00"}), "");
-  EXPECT_EQ(says({"'a'", "b", "'c'"}), "");
-  EXPECT_EQ(says({"2024-01-31", "2024-01-32", "a day"}), "");
-  EXPECT_EQ(says({"1-2", "3-4-5-6", "1/2", "2024-", "12:30", "2024-01-31 it rained"}), "");
-  EXPECT_EQ(says({"'a'", "'b'", "'c'", "None"}, /*are_texts=*/false), "");
+  EXPECT_EQ(says_of({"R&D", "a & b;", "&#x;", "S\xC3\xA3o", "\xC3\x82ge", "\\under", "\\u00"}), "");
+  EXPECT_EQ(says_of({"'a'", "b", "'c'"}), "");
+  EXPECT_EQ(says_of({"2024-01-31", "2024-01-32", "a day"}), "");
+  EXPECT_EQ(says_of({"1-2", "3-4-5-6", "1/2", "2024-", "12:30", "2024-01-31 it rained"}), "");
+  EXPECT_EQ(says_of({"'a'", "'b'", "'c'", "None"}, /*are_texts=*/false), "");
   std::vector<std::string> many(30, "plain");
   many.push_back("&amp;");
-  EXPECT_EQ(says(many), "");
-  EXPECT_EQ(says({}), "");
+  EXPECT_EQ(says_of(many), "");
+  EXPECT_EQ(says_of({}), "");
 }
 
 TEST(Labels, ThatAreDatesAreNamed) {
