@@ -304,7 +304,7 @@ std::vector<Flag> optimization_flags() {
        switch_value(
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_adapter)),
        FlagRole(kDecides, kInTraining | kInExport, kTaskIsRefusedLater)
-           .heeded_by(tasks_that::train_one_network)
+           .heeded_by(tasks_that::export_adapters)
            .only_with("lora-rank", "adapter")},
   };
 }

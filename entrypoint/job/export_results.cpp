@@ -69,6 +69,11 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
                 "embeddings (tie_word_embeddings)",
                 "--export-format tensorflow", "leave the flag out");
   }
+  if (settings.output.export_adapter && traits(config.task).rows == HeadRows::kMaskedAndFirst) {
+    throw Error(Code::kUsage,
+                "PEFT loads both heads as one module, which holds the word embeddings, too",
+                "--export-adapter", "leave the flag out: the merged model is exported anyway");
+  }
   if (settings.output.export_adapter && !row.has_peft_names) {
     throw Error(Code::kUsage,
                 cat("PEFT has no place for adapters of ", row.title,

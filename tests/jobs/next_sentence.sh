@@ -90,6 +90,7 @@ cmp -s adapted/model/model.safetensors of-tensorflow/model/model.safetensors || 
 expect 0 finished --mode convert --model adapted/model --export-dir converted --export-format onnx
 grep -qaF 'seq_relationship_logits' converted/model.onnx || fail "the graph has no output for next sentences"
 expect 0 finished "${task[@]}" --train-data-file documents.txt --lora-rank 2 --max-steps 3 --job-dir adapters
+expect 2 'the merged model is exported anyway' "${task[@]}" --train-data-file documents.txt --lora-rank 2 --export-adapter --job-dir other
 expect 0 '' "${task[@]}" --train-data-file documents.txt --max-steps 2 --dry-run --job-dir dry
 
 # TPUs and GPUs are refused before a plugin is loaded.
