@@ -517,24 +517,6 @@ std::vector<std::string> unread_texts(std::span<const Column> columns, const Fou
   return unread;
 }
 
-std::vector<std::string> choices_of(std::span<const Column> columns) {
-  constexpr std::string_view kNames[] = {"ending", "choice", "option", "sol", "alternative"};
-  std::vector<std::string> found;
-  for (const Column& column : columns) {
-    std::string name = lower_ascii(trimmed(column.name));
-    if (name.empty()) continue;
-    const char mark = name.back();
-    const bool is_marked = (mark >= '0' && mark <= '9') || (mark >= 'a' && mark <= 'e');
-    name.pop_back();
-    while (name.ends_with('_') || name.ends_with(' ')) name.pop_back();
-    if (is_marked && std::ranges::find(kNames, name) != std::end(kNames)) {
-      found.push_back(quoted(column.name));
-    }
-  }
-  if (found.size() < 2) found.clear();
-  return found;
-}
-
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task) {
   return find_any(columns, traits(task).label_columns);
 }

@@ -91,10 +91,6 @@ std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 // The names of columns that are not used and hold texts, as their names say, in quotes.
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);
 
-// The names, in quotes, of columns that seem to hold the choices of a question, such as "ending0"
-// and "ending1". There is none, or there are two and more.
-std::vector<std::string> choices_of(std::span<const Column> columns);
-
 // The first column that has a usual name for the labels of `task`.
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task);
 

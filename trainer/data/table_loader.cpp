@@ -302,14 +302,6 @@ void TableLoader::say_other_labels(std::span<const Column> columns, const FoundC
                        " has them; --label-column names the one that is meant"),
                    /*is_warning=*/true}});
   }
-  const std::vector<std::string> choices = choices_of(columns);
-  if (!choices.empty() && rules_.columns.text.empty()) {
-    add_findings({{"",
-                   cat("columns ", choices.front(), " to ", choices.back(),
-                       " are not read; if they are choices of a question, write a row for each "
-                       "one, labelled 1 or 0, for --task reranking"),
-                   /*is_warning=*/true}});
-  }
   if (const auto weights = find_weights(columns); weights && !found.weight) {
     add_findings({{"",
                    cat("column ", quoted(columns[*weights].name),

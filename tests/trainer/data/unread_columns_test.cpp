@@ -116,8 +116,7 @@ TEST(UnreadColumns, MayBeTheChoicesOfAQuestion) {
   const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("c"), cell_with("0")}};
   EXPECT_THAT(findings_of({{"sentence", {}}, {"ending0", {}}, {"ending1", {}}, {"label", {}}}, one,
                           Task::kSequenceClassification),
-              ElementsAre(HasSubstr("columns \"ending0\" to \"ending1\" are not read; if they are "
-                                    "choices")));
+              ElementsAre(HasSubstr("column \"ending0\" and 1 column beside it may hold choices")));
   EXPECT_THAT(findings_of({{"sentence", {}}, {"option", {}}, {"option_a", {}}, {"label", {}}}, one,
                           Task::kSequenceClassification),
               IsEmpty());
