@@ -130,12 +130,12 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 34> kVerbsOfSentences = {
-        "holds",   "is",     "are",     "has",   "names",    "takes",    "leaves",
-        "divides", "joins",  "changes", "makes", "counts",   "needs",    "does",
-        "gives",   "belong", "belongs", "have",  "differs",  "differ",   "trains",
-        "chooses", "scores", "keeps",   "pools", "replaces", "computes", "puts",
-        "reads",   "draws",  "rounds",  "sets",  "cuts",     "begins"};
+    constexpr std::array<std::string_view, 36> kVerbsOfSentences = {
+        "holds",   "is",       "are",      "has",    "names",  "takes",   "leaves", "divides",
+        "joins",   "changes",  "makes",    "counts", "needs",  "does",    "gives",  "belong",
+        "belongs", "have",     "differs",  "differ", "trains", "chooses", "scores", "keeps",
+        "pools",   "replaces", "computes", "puts",   "reads",  "draws",   "rounds", "sets",
+        "cuts",    "begins",   "goes",     "removes"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }

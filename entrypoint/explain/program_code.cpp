@@ -42,6 +42,10 @@ constexpr TrainingCall kTrainingCalls[] = {
     {"IA3Config", kAdapter},
     {"AdaLoraConfig", kAdapter},
     {"BitsAndBytesConfig", "rounds the model to fewer bits, and berth trains in fp32 and bf16"},
+    {"train_adapter", kAdapter},
+    {"train_adapter_fusion", kAdapter},
+    {"add_adapter", kAdapter},
+    {"half", "rounds the parameters to 16 bits, which berth keeps in fp32"},
     {"load_state_dict",
      "reads parameters of another file; save them with save_pretrained(), and name that folder "
      "with --model"},
@@ -60,6 +64,15 @@ constexpr std::array<std::string_view, 7> kCollators = {"DataCollatorWithPadding
                                                         "DefaultDataCollator",
                                                         "SentenceTransformerDataCollator",
                                                         "default_data_collator"};
+
+// Callbacks that change no update.
+constexpr std::array<std::string_view, 16> kPlainCallbacks = {
+    "EarlyStoppingCallback", "TensorBoardCallback", "WandbCallback",
+    "MLflowCallback",        "CometCallback",       "PrinterCallback",
+    "ProgressCallback",      "CodeCarbonCallback",  "AzureMLCallback",
+    "ClearMLCallback",       "NeptuneCallback",     "DVCLiveCallback",
+    "SwanLabCallback",       "DefaultFlowCallback", "NotebookProgressCallback",
+    "FlyteCallback"};
 
 // Settings of a configuration that change no parameter and no loss.
 constexpr std::array<std::string_view, 8> kPlainSettings = {"id2label",
@@ -94,6 +107,28 @@ class CodeReader {
     for (const auto& [name, value] : program_.assignments) read_assignment(name, value);
     read_environment();
     find_loops();
+    find_removed();
+    const auto trainings = std::ranges::count_if(program_.calls, [](const PythonCall& call) {
+      return call.name.ends_with("trainer.train");
+    });
+    if (trainings > 1) {
+      launch_.refuse("train",
+                     "is called several times; write each training into a file of its "
+                     "own");
+    }
+  }
+
+  // "del model.encoder.layer[6:]"
+  void find_removed() {
+    for (size_t i = 0; i + 2 < program_.tokens.size(); ++i) {
+      const bool removes = program_.tokens[i].is_name("del") &&
+                           program_.tokens[i + 1].is_name("model") &&
+                           program_.tokens[i + 2].is_sign('.');
+      if (!removes) continue;
+      launch_.refuse(cat("del (line ", program_.tokens[i].line, ")"),
+                     "removes a part of the model; save the model without it, and name its folder "
+                     "with --model");
+    }
   }
 
  private:
@@ -130,8 +165,9 @@ class CodeReader {
     for (const TrainingCall& row : kTrainingCalls) {
       if (name == row.name) refuse(call, row.text);
     }
-    if (call.find("optimizers") != nullptr) {
-      launch_.refuse("optimizers",
+    for (const char* keyword : {"optimizers", "optimizer_cls_and_kwargs"}) {
+      if (call.find(keyword) == nullptr) continue;
+      launch_.refuse(keyword,
                      "are made in the program; --optimizer, --learning-rate and "
                      "--lr-scheduler-type say what they are");
     }
@@ -150,11 +186,20 @@ class CodeReader {
                      "--eval-retrieval DIR for a search");
     }
     check_collator(call);
+    check_callbacks(call);
+    check_parts(call);
+    check_data_sets(call);
     if (name.starts_with("freeze") || is_off(call, "requires_grad_")) refuse_frozen();
     if (name == "EarlyStoppingCallback") take_patience(call);
     if (name == "LoraConfig") take_adapters(call);
-    if (name.starts_with("DataCollatorForLanguageModeling")) take_masks(call);
-    if (name == "DataCollatorForWholeWordMask") launch_.add_flag("whole_word_masking", "true");
+    const bool is_whole = name == "DataCollatorForWholeWordMask";
+    if (is_whole || name.starts_with("DataCollatorForLanguageModeling")) take_masks(call);
+    if (is_whole) launch_.add_flag("whole_word_masking", "true");
+    const PythonValue* padding = call.find("label_pad_token_id");
+    if (name == "DataCollatorForTokenClassification" && padding != nullptr &&
+        padding->text != "-100") {
+      refuse(call, "counts the tokens that fill a batch, which have no tag in berth");
+    }
   }
 
   // A training for each value of a loop: over seeds, rates or parts of the rows.
@@ -205,12 +250,14 @@ class CodeReader {
   void read_environment() {
     const std::vector<PythonToken>& tokens = program_.tokens;
     for (size_t i = 0; i + 3 < tokens.size(); ++i) {
-      const bool is_set = tokens[i].kind == PythonToken::Kind::kText &&
-                          tokens[i].text == "CUDA_VISIBLE_DEVICES" && tokens[i + 1].is_sign(']') &&
-                          tokens[i + 2].is_sign('=');
-      if (!is_set) continue;
-      const std::string& devices = tokens[i + 3].text;
-      const bool is_known = tokens[i + 3].kind == PythonToken::Kind::kText;
+      const bool is_named =
+          tokens[i].kind == PythonToken::Kind::kText && tokens[i].text == "CUDA_VISIBLE_DEVICES";
+      const bool is_item = tokens[i + 1].is_sign(']') && tokens[i + 2].is_sign('=');
+      const bool is_argument = tokens[i + 1].is_sign(',') || tokens[i + 1].is_sign(':');
+      if (!is_named || (!is_item && !is_argument)) continue;
+      const PythonToken& value = tokens[i + (is_item ? 3 : 2)];
+      const std::string& devices = value.text;
+      const bool is_known = value.kind == PythonToken::Kind::kText;
       const bool has_none = is_known && (devices.empty() || devices == "-1");
       launch_.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
       launch_.visible = has_none   ? ""
@@ -231,11 +278,75 @@ class CodeReader {
       refuse(call, "puts batches together in a way that berth does not know");
     }
     const PythonValue* collator = call.find("data_collator");
-    if (collator == nullptr) return;
-    if (collator->name == "lambda" || program_.functions.contains(collator->name)) {
-      launch_.refuse("data_collator",
-                     "is a function of the program's own, and berth does not know its batches");
+    if (collator == nullptr || collator->is_known()) return;
+    std::string_view made = last_name(collator->name);
+    if (made.ends_with("()")) made.remove_suffix(2);
+    if (is_one_of(kCollators, made) || is_own(made)) return;
+    launch_.refuse("data_collator",
+                   "is a function of the program's own, or is made elsewhere, and berth does not "
+                   "know its batches");
+  }
+
+  void refuse_callback(std::string_view name) {
+    if (name.ends_with("()")) name.remove_suffix(2);
+    if (is_one_of(kPlainCallbacks, name) || is_own(name)) return;
+    launch_.refuse(name,
+                   "is a callback that berth does not know, and does not run; explain the "
+                   "program without it where it changes no update");
+  }
+
+  // callbacks=[...] of a Trainer, and trainer.add_callback(...).
+  void check_callbacks(const PythonCall& call) {
+    const bool adds = last_name(call.name) == "add_callback" && !call.positional.empty();
+    if (adds && !call.positional[0].name.empty()) {
+      refuse_callback(last_name(call.positional[0].name));
     }
+    for (size_t i = 0; i < call.keywords.size(); ++i) {
+      if (call.keywords[i].first != "callbacks") continue;
+      const PythonSpan span = call.spans[i];
+      for (const PythonCall& inner : program_.calls) {
+        const bool is_item = inner.arguments.begin > span.begin && inner.arguments.end < span.end;
+        const bool is_value = std::ranges::any_of(program_.calls, [&](const PythonCall& outer) {
+          return outer.arguments.begin > span.begin &&
+                 outer.arguments.begin < inner.arguments.begin &&
+                 outer.arguments.end > inner.arguments.end && outer.arguments.end < span.end;
+        });
+        if (is_item && !is_value) refuse_callback(last_name(inner.name));
+      }
+    }
+  }
+
+  // Several data sets of a Trainer: {"a": ..., "b": ...}.
+  void check_data_sets(const PythonCall& call) {
+    for (size_t i = 0; i < call.keywords.size(); ++i) {
+      const std::string& keyword = call.keywords[i].first;
+      if (keyword != "train_dataset" && keyword != "eval_dataset") continue;
+      if (!program_.tokens[call.spans[i].begin].is_sign('{')) continue;
+      launch_.refuse(keyword, "names several data sets, and a job of berth has one");
+    }
+  }
+
+  // Calls that change parameters or parts of a model.
+  void check_parts(const PythonCall& call) {
+    const std::string_view name = last_name(call.name);
+    if (name == "setattr") {
+      const bool freezes = call.positional.size() > 1 && call.positional[1].text == "requires_grad";
+      if (freezes) return refuse_frozen();
+      refuse(call, "sets a part of the model or of Trainer that berth does not know");
+    }
+    if (call.name.find("nn.init.") != std::string::npos || call.name == "model.apply") {
+      refuse(call, "draws parameters anew; --init random does so for a whole model");
+    }
+    const bool is_number = !call.positional.empty() && call.positional[0].is_known();
+    if (name == "resize_token_embeddings" && is_number) {
+      refuse(call, "changes the vocabulary; save the tokenizer and the model, and name its folder");
+    }
+    if (name != "train" || call.find("resume_from_checkpoint") == nullptr) return;
+    const PythonValue& from = *call.find("resume_from_checkpoint");
+    if (from.kind == PythonValue::Kind::kWord) return;
+    refuse(call,
+           "goes on from a checkpoint of another program; name it with --model, and the "
+           "optimizer begins anew");
   }
 
   void refuse_frozen() {
@@ -292,11 +403,21 @@ class CodeReader {
 
   void take_masks(const PythonCall& call) {
     const PythonValue* masks = call.find("mlm");
+    const PythonValue* share = call.find("mlm_probability");
+    if (call.positional.size() > 1) masks = &call.positional[1];
+    if (call.positional.size() > 2) share = &call.positional[2];
     if (masks != nullptr && masks->text == "False") {
       launch_.refuse("mlm",
                      "is off, so that the program trains a decoder, and berth trains encoders");
     }
-    const PythonValue* share = call.find("mlm_probability");
+    for (const auto& [keyword, value] : call.keywords) {
+      const bool is_usual = (keyword == "mask_replace_prob" && value.text == "0.8") ||
+                            (keyword == "random_replace_prob" && value.text == "0.1");
+      if (!keyword.ends_with("_replace_prob") || is_usual) continue;
+      refuse(call, cat("has ", keyword,
+                       ", and berth replaces 80 % of the chosen tokens by the mask "
+                       "and 10 % by others"));
+    }
     if (share == nullptr) return;
     if (share->is_known()) return launch_.add_flag("mlm_probability", share->text);
     launch_.refuse("mlm_probability",
@@ -324,6 +445,11 @@ class CodeReader {
       return launch_.refuse(name,
                             "replaces a part of the model; save the model with it, and name its "
                             "folder with --model");
+    }
+    if (owner == "args" && receiver.find("trainer") != receiver.npos) {
+      return launch_.refuse(setting,
+                            "is set after the Trainer is made; add its value to the line "
+                            "as a flag");
     }
     if (owner == "trainer" && setting != "tokenizer") {
       return launch_.refuse(name, "replaces a part of Trainer, and berth does not know it");

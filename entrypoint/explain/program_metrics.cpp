@@ -98,6 +98,9 @@ class MetricReader {
         see_function(call, name);
       }
     }
+    if (task_ == kOfClasses && chooses(span->second)) {
+      return refuse("compute_metrics", "chooses classes in another way than by the largest score");
+    }
     if (!has_metric_) count_by_hand(span->second);
     name_best();
   }
@@ -113,6 +116,17 @@ class MetricReader {
       refuse("metric_for_best_model",
              cat("is ", quoted(best->text), ", and the program computes no metrics"));
     }
+  }
+
+  // Whether the function has a threshold or a loop.
+  bool chooses(PythonSpan span) const {
+    for (size_t i = span.begin; i + 1 < span.end; ++i) {
+      const PythonToken& token = program_.tokens[i];
+      const bool is_arrow = i > 0 && program_.tokens[i - 1].is_sign('-') && token.is_sign('>');
+      if ((token.is_sign('>') && !is_arrow) || token.is_sign('<')) return true;
+      if (token.is_name("for") || token.is_name("while")) return true;
+    }
+    return false;
   }
 
   void refuse(const std::string& word, std::string_view what) {

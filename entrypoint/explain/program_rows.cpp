@@ -139,6 +139,11 @@ class ProgramRowReader {
       }
       if (is_method && name == "map") read_map(call);
       if (name == "rename_column") note_renamed(call);
+      if (rows_.is_similarity && (name == "select_columns" || name == "remove_columns")) {
+        refuse(call,
+               "chooses the columns of texts; add --text-column NAME and --text-pair-column NAME "
+               "to the line");
+      }
       if (is_method && is_one_of(kMakers, name)) {
         refuse(call, cat("makes rows in the program", kWriteRows));
       }
@@ -268,8 +273,13 @@ class ProgramRowReader {
         refuse(call, cat("has ", keyword, ", which berth does not know of a tokenizer"));
       }
     }
-    if (rows_.task == "question_answering") return;
     std::vector<std::string> columns;
+    if (rows_.task == "question_answering") return check_windows(call);
+    const PythonValue* cuts = call.find("truncation");
+    if (rows_.task == "masked_lm" && joins_texts(program_) && cuts != nullptr &&
+        cuts->text != "False") {
+      return refuse(call, "cuts each row before the rows are joined, and berth joins whole rows");
+    }
     if (!find_columns(call, columns)) {
       return refuse(call,
                     "takes texts that the program makes or chooses; write them into a file, or add "
@@ -277,6 +287,20 @@ class ProgramRowReader {
     }
     if (!columns.empty()) columns_.insert(columns);
     if (rows_.task == "token_classification") find_tags(function, columns);
+  }
+
+  // A question and windows over its context, in this order.
+  void check_windows(const PythonCall& call) {
+    std::vector<std::string> columns;
+    if (find_columns(call, columns) && !columns.empty() && columns[0] == "context") {
+      refuse(call, "puts the context before the question, and berth behind it");
+    }
+    const PythonValue* windows = call.find("return_overflowing_tokens");
+    if (windows == nullptr || windows->text != "True") {
+      refuse(call, "keeps the first window of a context alone, and berth takes all windows");
+    } else if (call.find("stride") == nullptr) {
+      launch_.add_flag("doc_stride", "0");
+    }
   }
 
   void take_stride(const PythonValue& value) {
@@ -412,6 +436,16 @@ class ProgramRowReader {
 };
 
 }  // namespace
+
+bool joins_texts(const PythonProgram& program) {
+  return std::ranges::any_of(program.calls, [](const PythonCall& call) {
+    if (last_name(call.name) != "map") return false;
+    const PythonValue* function = call.find("function");
+    if (!call.positional.empty()) function = &call.positional[0];
+    return function != nullptr && (function->name.find("group") != std::string::npos ||
+                                   function->name.find("chunk") != std::string::npos);
+  });
+}
 
 void read_rows(const ProgramRows& rows, Launch& launch) { ProgramRowReader(rows, launch).read(); }
 

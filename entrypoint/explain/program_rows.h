@@ -20,4 +20,8 @@ struct ProgramRows {
 // that leaves rows out, changes texts or labels, or has another tokenizer than the model's.
 void read_rows(const ProgramRows& rows, Launch& launch);
 
+// Whether the program joins its tokenized rows and cuts them into blocks, by a function that it
+// maps and whose name says so.
+bool joins_texts(const PythonProgram& program);
+
 }  // namespace berth

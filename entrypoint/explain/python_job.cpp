@@ -249,6 +249,10 @@ class PythonJob {
 
   void read_arguments() {
     if (!arguments_->positional.empty()) take_argument("output_dir", arguments_->positional[0]);
+    if (arguments_->positional.size() > 1) {
+      launch_.refuse(cat("TrainingArguments (line ", arguments_->line, ")"),
+                     "have arguments that the program computes; write them out");
+    }
     for (const auto& [name, value] : arguments_->keywords) take_argument(name, value);
     const auto count = [&](std::string_view end) {
       return std::ranges::count_if(program_.calls, [&](const PythonCall& call) {
@@ -419,6 +423,10 @@ class PythonJob {
   }
 
   void check_keywords(const PythonCall& model) {
+    if (model.positional.size() > 1) {
+      launch_.refuse(cat("from_pretrained (line ", model.line, ")"),
+                     "has arguments that the program computes; write them out");
+    }
     for (const PythonCall& call : program_.calls) {
       const bool is_configuration = call.name.ends_with("Config.from_pretrained");
       if (&call != &model && !is_configuration) continue;
@@ -487,6 +495,9 @@ class PythonJob {
     if (const PythonValue* files = load->find("data_files")) return name_files(*files);
     const std::string& name = load->positional[0].text;
     launch_.add_flag("dataset_name", name);
+    if (task_ == "question_answering" && name.ends_with("squad_v2")) {
+      launch_.add_flag("version_2_with_negative", "true");
+    }
     if (const PythonValue* config = configuration_of(*load)) {
       if (config->kind != PythonValue::Kind::kText) {
         return launch_.refuse("the data",
@@ -651,8 +662,24 @@ class PythonJob {
     return last == "linebylinetextdataset" ? call.find("block_size") : nullptr;
   }
 
+  // "model[0].max_seq_length = 75"
+  bool sets_length() const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    for (size_t i = 1; i + 2 < tokens.size(); ++i) {
+      if (tokens[i - 1].is_sign('.') && tokens[i].is_name("max_seq_length") &&
+          tokens[i + 1].is_sign('=') && !tokens[i + 2].is_sign('=')) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   void read_length() {
     const PythonValue* length = program_.assigned("model.max_seq_length");
+    if (length == nullptr && sets_length()) {
+      return launch_.refuse("max_seq_length",
+                            "is set for a part of the model; add --max-seq-length N to the line");
+    }
     std::set<std::string> lengths;
     size_t rank = 0;
     for (const PythonCall& call : program_.calls) {
@@ -669,13 +696,16 @@ class PythonJob {
                             "differs between calls in the program; add --max-seq-length N to the "
                             "line");
     }
-    const bool joins = std::ranges::any_of(program_.functions, [](const std::string& name) {
-      return name.find("group") != name.npos || name.find("chunk") != name.npos;
-    });
+    const bool joins = joins_texts(program_);
     if (task_ == "masked_lm" && joins) {
       launch_.add_flag("attend_across_documents", "true");
       length = program_.assigned("block_size");
       if (length == nullptr) length = program_.assigned("chunk_size");
+      if (length == nullptr) {
+        return launch_.refuse("the length of blocks",
+                              "is in the function that cuts them; add --max-seq-length N to the "
+                              "line");
+      }
     } else if (task_ == "masked_lm") {
       launch_.add_flag("line_by_line", "true");
       launch_.remark("--line-by-line",

@@ -211,7 +211,7 @@ class PythonParser {
     }
     PythonValue& first = program_.assignments[known->second].second;
     const bool is_same = first.kind == value.kind && first.text == value.text &&
-                         first.items.empty() && value.items.empty();
+                         first.name == value.name && first.items.empty() && value.items.empty();
     if (!is_same) first = PythonValue();
   }
 
@@ -299,9 +299,11 @@ class PythonParser {
         if (is_annotated) skip_annotation();
         if (is_sign('=')) {
           advance();
+          call.spans.push_back({at_, at_});
           const bool has_lambda = is_lambda();
           call.has_lambda = call.has_lambda || has_lambda;
           call.keywords.emplace_back(keyword, read_value());
+          call.spans.back().end = at_;
           if (has_lambda) call.keywords.back().second.name = "lambda";
         }
       } else {
@@ -368,6 +370,7 @@ class PythonParser {
         if (!value.is_known() && value.name.empty()) value.name = name;
         return value;
       }
+      value.name = name + "()";
       skip_one();
     } else if (!ends_value()) {
       skip_one();

@@ -30,8 +30,8 @@ struct PythonValue {
   enum class Kind { kText, kWord, kList, kMapping, kUnknown };  // kWord: a number, True, None
 
   Kind kind = Kind::kUnknown;
-  std::string text{};                // of a text or a word
-  std::string name{};                // of an unknown value that is a name: "losses.Metric.COSINE"
+  std::string text{};  // of a text or a word
+  std::string name{};  // of an unknown value that is a name or a call: "Metric.COSINE", "Loss()"
   std::vector<std::string> keys{};   // of a mapping
   std::vector<PythonValue> items{};  // of a list, a tuple or a mapping
 
@@ -48,6 +48,7 @@ struct PythonCall {
   std::vector<std::string> inner{};  // the names of the calls inside its arguments
   bool has_lambda = false;           // an argument is a function without a name
   PythonSpan arguments{};            // between its brackets
+  std::vector<PythonSpan> spans{};   // of the values of its keywords
 
   // Its keyword argument of this name; nullptr: it has none.
   const PythonValue* find(std::string_view keyword) const;

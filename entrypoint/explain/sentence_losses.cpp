@@ -162,6 +162,19 @@ void read_sentence_losses(const PythonProgram& program, Launch& launch) {
     if (known->name != kNested) first = known->name;
     reader.read(call, *known);
   }
+  const auto trainer = std::ranges::find_if(program.calls, [](const PythonCall& call) {
+    return last_name(call.name) == "SentenceTransformerTrainer";
+  });
+  const bool is_default = trainer != program.calls.end() && trainer->find("loss") == nullptr &&
+                          trainer->positional.size() < 5;
+  if (is_default) {
+    launch.add_flag("similarity_loss", "cosent");
+    launch.remark("--similarity-loss", "is cosent, as the Trainer has it without a loss");
+  } else if (first.empty()) {
+    launch.refuse("the loss",
+                  "is not made in the program as berth reads it; add --similarity-loss NAME to the "
+                  "line");
+  }
 }
 
 }  // namespace berth

@@ -41,8 +41,17 @@ bool is_ignored(Tokens value) {
   return value.size() == 2 && value[0].is_sign('-') && value[1].text == "100";
 }
 
+// Whether a mapping with this name gives each name of a tag its number.
+bool gives_numbers(std::string_view name) {
+  return name.find("id") != name.npos || name.ends_with("ix") || name.find("index") != name.npos;
+}
+
 // label[word] or number_of[label[word]], without a call or a computation.
 bool is_tag(Tokens value) {
+  const bool is_mapped =
+      value.size() > 2 && value[1].is_sign('[') &&
+      std::ranges::count_if(value, [](const PythonToken& token) { return token.is_sign('['); }) > 1;
+  if (is_mapped && !gives_numbers(value[0].text)) return false;
   return !value.empty() && value[0].kind == PythonToken::Kind::kName &&
          std::ranges::all_of(value, [](const PythonToken& token) {
            return token.kind == PythonToken::Kind::kName || token.is_sign('[') ||
@@ -63,6 +72,9 @@ class TagReader {
     }
     bool has_first = false;
     for (size_t at = 0; at + 3 < tokens_.size(); ++at) {
+      const bool is_list_name =
+          tokens_[at].kind == PythonToken::Kind::kName && lists.contains(tokens_[at].text);
+      if (is_list_name && adds_otherwise(at)) return false;
       if (!is_append(at)) continue;
       const size_t begin = at + 4, end = end_of_expression(tokens_, begin);
       const Tokens value = tokens_.subspan(begin, end - begin);
@@ -79,6 +91,13 @@ class TagReader {
   bool is_append(size_t at) const {
     return tokens_[at].kind == PythonToken::Kind::kName && tokens_[at + 1].is_sign('.') &&
            tokens_[at + 2].is_name("append") && tokens_[at + 3].is_sign('(');
+  }
+
+  // list.extend(...), list += ..., list[i] = ...
+  bool adds_otherwise(size_t at) const {
+    const bool calls = tokens_[at + 1].is_sign('.') && !tokens_[at + 2].is_name("append");
+    const bool extends = tokens_[at + 1].is_sign('+') && tokens_[at + 2].is_sign('=');
+    return calls || extends || tokens_[at + 1].is_sign('[');
   }
 
   static size_t find(Tokens value, std::string_view name) {
@@ -136,12 +155,23 @@ class TagReader {
     return false;
   }
 
-  static bool differs(Tokens header) {
+  // "WORD != PREVIOUS", where the loop then sets PREVIOUS to WORD.
+  bool differs(Tokens header) const {
     if (holds(header, "or")) return false;
-    for (size_t i = 0; i + 2 < header.size(); ++i) {
+    for (size_t i = 1; i + 2 < header.size(); ++i) {
       const bool is_unequal = header[i].is_sign('!') && header[i + 1].is_sign('=') &&
                               header[i + 2].kind == PythonToken::Kind::kName;
-      if (is_unequal && !header[i + 2].is_name("None")) return true;
+      if (is_unequal && is_set(header[i + 2].text, header[i - 1].text)) return true;
+    }
+    return false;
+  }
+
+  bool is_set(const std::string& name, const std::string& value) const {
+    for (size_t i = 0; i + 3 < tokens_.size(); ++i) {
+      if (tokens_[i].is_name(name) && tokens_[i + 1].is_sign('=') &&
+          tokens_[i + 2].is_name(value) && tokens_[i + 3].kind == PythonToken::Kind::kLineEnd) {
+        return true;
+      }
     }
     return false;
   }
