@@ -8,6 +8,7 @@
 #include "entrypoint/explain/shell_text.h"
 #include "entrypoint/flags/flag_table.h"
 #include "storage/base/text.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 namespace {
@@ -70,6 +71,13 @@ std::string own_name(std::string name, const TrainingScript& script, const OwnCo
   return name;
 }
 
+// Whether run_glue.py computes this metric for a task of GLUE; another one ends the script.
+bool is_computed(const GlueTask& task, std::string_view metric) {
+  const bool has_both = task.metric == "f1";  // and accuracy
+  return metric == "loss" || metric == task.metric || (has_both && metric == "accuracy") ||
+         (task.metric == "pearson" && metric == "spearman");
+}
+
 }  // namespace
 
 void name_best_metric(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
@@ -78,6 +86,11 @@ void name_best_metric(const TrainingScript& script, const TypedCommand& typed, O
   const std::string word = own.value("load-best-model-at-end").value_or("false");
   const bool takes_best = is_switch_word(word) && parse_switch(word);
   if (!is_trainer || !own.trains() || !takes_best) return;
+  if (typed.value("eval_delay").value_or("0") != "0") {
+    remarks.refuse(
+        "--eval_delay",
+        "leaves the first evaluations out of the choice of the best model; leave it out");
+  }
   if (!own.has(kBestMetric)) {
     own.set(kBestMetric, "loss");
     remarks.note("--metric-for-best-model loss",
@@ -93,6 +106,12 @@ void name_best_metric(const TrainingScript& script, const TypedCommand& typed, O
                           cat("is ", quoted(name),
                               ", which is no metric of berth: docs/tasks.md lists the metrics of "
                               "each task, and each job has loss"));
+  }
+  const GlueTask* glue = find_glue_task(own.value("task").value_or(""));
+  if (glue != nullptr && !is_computed(*glue, name)) {
+    remarks.refuse(typed.typed_name(kBestMetric),
+                   cat("is ", quoted(name), ", which ", script.name, " does not compute for ",
+                       glue->name, ", and ends there"));
   }
   if (!typed.value("greater_is_better")) return;
   const bool is_error = name == "loss" || name == "mse" || name == "perplexity";

@@ -510,6 +510,11 @@ class PythonJob {
                      "has several configurations, and the program names none; give "
                      "--train-data-file hf://datasets/ORGANIZATION/NAME/CONFIGURATION");
     }
+    check_roles(name);
+  }
+
+  // Whether the program trains on the split train of this data set, and evaluates on another one.
+  void check_roles(const std::string& name) {
     const bool trains_on_train = std::ranges::any_of(
         splits_, [](const std::string& text) { return text.find("train") != std::string::npos; });
     if (!trains_on_train) {

@@ -40,6 +40,9 @@ constexpr ScriptFlag kScriptFlags[] = {
     {"line_by_line", "run_mlm,run_language_modeling"},
     {"validation_split_percentage", "run_mlm"},
     {"config_overrides", "run_mlm"},
+    {"torch_dtype", "run_mlm"},
+    {"low_cpu_mem_usage", "run_mlm"},
+    {"streaming", "run_mlm"},
     {"train_ref_file", "run_mlm_wwm"},
     {"validation_ref_file", "run_mlm_wwm"},
     {"train_file", kRowScripts, "its rows are --train_data_file"},
@@ -145,6 +148,10 @@ void check_script_flags(const TrainingScript& script, std::string_view path,
   if (!is_example) return;
   const bool is_bare = script.name.find("no_trainer") != script.name.npos;
   const bool is_flax = script.devices == ScriptDevices::kAll || path.find("flax") != path.npos;
+  const std::string type = typed.value("torch_dtype").value_or("");
+  if (type == "float16" || type == "bfloat16") {
+    remarks.refuse("--torch_dtype", "keeps the parameters in 16 bits, and berth in fp32");
+  }
   for (const TypedArgument& argument : typed.arguments()) {
     if (argument.typed.size() < 3) continue;
     std::string name = argument.typed.substr(2);

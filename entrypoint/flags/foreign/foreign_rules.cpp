@@ -45,6 +45,12 @@ void choose_mode(const ForeignRule& rule) {
 void multiply_batch(const ForeignRule& rule) {
   constexpr IntegerRange kBatch{1, 1'000'000};
   const TypedCommand& command = rule.command;
+  const bool gives_way = rule.argument().foreign->name == "per_device_train_batch_size" &&
+                         command.value("per_gpu_train_batch_size").has_value();
+  if (gives_way) {
+    return rule.translation.ignore(rule.argument(),
+                                   "--per_gpu_train_batch_size counts instead, as in Trainer");
+  }
   const int64_t processes = command.processes();
   const int64_t micro_batches =
       parse_integer(command.value("gradient-accumulation-steps").value_or("1"), kBatch);
