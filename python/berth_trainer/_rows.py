@@ -93,7 +93,10 @@ def read_predictions(path: str, index: Any, with_text: bool) -> Any:
         csv.field_size_limit(2**31 - 1)
         header, *rows = csv.reader(file, delimiter="\t")
     kinds = {"word": [str, int, str, float], "answer": [str, str, int, int, float], "score": [str, float]}.get(header[1])
+    choice = re.fullmatch("choice_([0-9]+)", header[-1])  # the last of the row's choices, behind the text
     texts = 0 if not with_text else len(header) - len(kinds) if kinds else 2 if header[-1] == "text_pair" else 1
+    if with_text and choice:
+        texts = 2 + int(choice[1])
     if kinds is None:
         names = header[2 : len(header) - texts]
         has_one = all(row[1] in names for row in rows if row[1])  # and not several labels; rows without a text have none

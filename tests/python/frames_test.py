@@ -51,6 +51,15 @@ class FramesTest(unittest.TestCase):
         self.assertEqual(list(shown.text), texts[:2])
         self.assertEqual(len(berth_trainer.predict(SAMPLE.text.head(3), result, progress=False)), 3)
 
+    def test_choices_are_numbers_with_their_texts(self):
+        rows = [{"question": f"what is {i}", "choices": ["one", "two", "three"], "label": i % 3} for i in range(24)]
+        frame = pandas.DataFrame(rows)
+        result = train(frame, task="multiple_choice")
+        answers = berth_trainer.predict(frame.drop(columns="label"), result, predictions_with_text=True, progress=False)
+        self.assertEqual(list(answers.columns), ["prediction", "0", "1", "2", "text", "choice_0", "choice_1", "choice_2"])
+        self.assertEqual(list(answers.iloc[:, 1:4].idxmax(axis=1).astype(int)), list(answers.prediction))
+        self.assertEqual(list(answers.choice_2), ["three"] * 24)
+
     def test_rows_without_a_text_keep_their_place(self):
         result = train(SAMPLE.head(50))
         frame = pandas.DataFrame({"text": ["a", None, "c"]}, index=[10, 20, 30])
