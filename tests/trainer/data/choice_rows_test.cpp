@@ -246,6 +246,23 @@ TEST(ChoiceRows, NeedChoicesAndLabels) {
       ThrowsCode(Code::kBadData, "the cell of column \"B\" is empty"));
 }
 
+TEST(ChoiceRows, HaveALeadWhereTheModelWasTrainedOnOne) {
+  const auto lead_of = [](const Names& names) {
+    const ColumnChoice::Trained trained{
+        .text = "article", .text_pair = "question", .label = "answer"};
+    const auto all = columns_named(names);
+    return find_columns(all, {.trained = trained}, LabelNeed::kRequired, Task::kMultipleChoice)
+        .text_pair;
+  };
+  EXPECT_THAT(lead_of({"article", "question", "options", "answer"}), Optional(1u));
+  EXPECT_THAT(lead_of({"article", "sent2", "options", "answer"}), Optional(1u));
+  EXPECT_THAT(
+      [&] {
+        lead_of({"article", "options", "answer"});
+      },
+      ThrowsCode(Code::kBadData, "the model was trained on two texts"));
+}
+
 TEST(ChoiceRows, ToPredictKeepTheirPlacesWhereTextsAreMissing) {
   ChoiceTable rows({"article", "question", "options"},
                    {{text_cell("a"), text_cell("b"), text_cell(R"(["c", "d", "e"])")},
