@@ -11,6 +11,7 @@
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/labelled_data.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "storage/base/clock.h"
 #include "storage/base/error.h"
@@ -93,6 +94,7 @@ ProbePlan plan(Storage& storage, CommandLine command, int64_t samples,
   plan.config = model.config;
   plan.config.task = rows.task;
   plan.config.labels = rows.labels;
+  settle_groups(rows.train, resolved.settings, plan.config);
   plan.memory = memory_of(rows, resolved.settings, facts.scored_examples, *model.tokenizer);
   command.settings.data.validation_split = fraction;
   command.settings.training.max_steps = facts.updates;
