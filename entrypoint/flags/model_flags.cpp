@@ -208,6 +208,36 @@ std::vector<Flag> embedding_flags() {
                                         {"manhattan", EmbeddingDistance::kManhattan}}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
        "euclidean for triplet, else cosine"},
+      {"guide",
+       {},
+       kModel,
+       "For --similarity-loss in_batch_negatives: self leaves out a text of another row if it is "
+       "more similar to a first text than the second text of its row is. The model that learns "
+       "compares them.",
+       choice_value<Guide>(embedding(&EmbeddingOptions::guide),
+                           {{"none", Guide::kNone}, {"self", Guide::kSelf}}),
+       FlagRole(kDecides, kInTraining | kInEval, kAsTrained).heeded_by(tasks_that::find_partners)},
+      {"guide-margin",
+       {},
+       kModel,
+       "With --guide: how much less similar than the row's own text another text may be and still "
+       "be left out. A negative margin leaves out fewer texts.",
+       optional_real_value(embedding(&EmbeddingOptions::guide_margin),
+                           {-2, 2, true, true, "a number from -2 to 2"}),
+       FlagRole(kDecides, kInTraining | kInEval, kAsTrained)
+           .heeded_by(tasks_that::find_partners)
+           .only_with("guide", "guide"),
+       "0"},
+      {"guide-relative-margin",
+       {},
+       kModel,
+       "The same as a share of the similarity: 0.05 leaves out texts above 95 % of it.",
+       optional_real_value(embedding(&EmbeddingOptions::guide_relative_margin),
+                           {-1, 1, true, true, "a number from -1 to 1"}),
+       FlagRole(kDecides, kInTraining | kInEval, kAsTrained)
+           .heeded_by(tasks_that::find_partners)
+           .only_with("guide", "guide"),
+       "0"},
       {"matryoshka-dims",
        {},
        kModel,

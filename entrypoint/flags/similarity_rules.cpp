@@ -42,6 +42,18 @@ void refuse_useless_flags(const EmbeddingOptions& options, std::optional<Similar
     refuse_useless("--similarity-scale", "in_batch_negatives, symmetric, cosent or angle");
   }
   constexpr std::string_view kMeasuring = "triplet, contrastive or online_contrastive";
+  if (options.guide != Guide::kNone && loss && !has_false_negatives(*loss)) {
+    refuse_useless("--guide", "in_batch_negatives");
+  }
+  if (options.guide == Guide::kNone && (options.guide_margin || options.guide_relative_margin)) {
+    throw Error(Code::kUsage, "there is no guide",
+                options.guide_margin ? "--guide-margin" : "--guide-relative-margin",
+                "leave it out, or give --guide self");
+  }
+  if (options.guide_margin && options.guide_relative_margin) {
+    throw Error(Code::kUsage, "there is one margin already", "--guide-relative-margin",
+                "leave it or --guide-margin out");
+  }
   if (options.margin && !may_measure) refuse_useless("--similarity-margin", kMeasuring);
   if (options.distance && !may_measure) refuse_useless("--similarity-distance", kMeasuring);
 }
@@ -94,6 +106,9 @@ SimilarityObjective similarity_objective(const Settings& settings, Task task) {
   objective.margin = options.margin.value_or(is_triplet ? 5 : 0.5);
   objective.distance = options.distance.value_or(is_triplet ? EmbeddingDistance::kEuclidean
                                                             : EmbeddingDistance::kCosine);
+  objective.rule = {.is_on = options.guide != Guide::kNone,
+                    .margin = options.guide_margin.value_or(0),
+                    .relative_margin = options.guide_relative_margin.value_or(0)};
   objective.nested = nested_sizes(options);
   if (options.truncate_dim && traits(settings.mode).runs_finished_model()) {
     objective.compared_size = *options.truncate_dim;

@@ -179,6 +179,15 @@ sed -i 's/"pooling_mode_cls_token"/"include_prompt": false, &/' defaults/1_Pooli
 expect 2 'out of the pooling' --mode embed --predict-data-file texts.tsv --predictions-file refused.npy --model defaults
 expect 2 'out of the pooling' "${prompted[@]}" --train-data-file pairs.tsv --query-prompt x --model defaults --job-dir refused-13
 
+# False negatives.
+expect 0 finished --task similarity --train-data-file triplets.csv --max-steps 2 --batch-size 8 --validation-split 0.3 --guide self --guide-margin 0.05 \
+  --job-dir guided
+expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir guided
+tr -d '\\' <err.txt | says -F -- '--guide self' || fail "eval does not take over the guide: $(cat err.txt)"
+expect 2 'guide: the flag changes nothing' --task similarity --train-data-file triplets.csv --guide self --similarity-loss triplet --job-dir refused-15
+expect 2 'there is one margin already' --task similarity --train-data-file triplets.csv --guide self --guide-margin 0 --guide-relative-margin 0 \
+  --job-dir refused-16
+
 # What is refused.
 expect 2 'similarity-margin: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-margin 1 --job-dir refused-6
 expect 2 'similarity-scale: the flag changes nothing' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-scale 1 \

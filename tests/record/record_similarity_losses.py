@@ -6,6 +6,7 @@ Writes losses.safetensors with:
 - "embeddings": 12 embeddings of 16 numbers. Rows of G texts are 12 / G groups, one behind the other.
 - "scores", "marks": the labels of the 6 pairs, where two scores are equal; marks are 0 or 1.
 - "NAME.loss", "NAME.grad": the loss of each case, and its gradient of all embeddings.
+Writes guided.safetensors with the same of GISTEmbedLoss, for the same embeddings.
 """
 
 import pathlib
@@ -14,6 +15,8 @@ import sys
 import torch
 from sentence_transformers.sentence_transformer import losses
 from sentence_transformers.sentence_transformer.losses import SiameseDistanceMetric, TripletDistanceMetric
+
+from transformers import PreTrainedTokenizerBase
 
 import small_models
 
@@ -68,6 +71,42 @@ def cases():
         yield f"nested_{name}", texts, labels, False, lambda model, inner=inner: losses.MatryoshkaLoss(model, inner(model), **nested)
 
 
+class Guided(Embeddings):
+    """What GISTEmbedLoss asks a model and its guide besides."""
+
+    tokenizer = PreTrainedTokenizerBase()
+    max_seq_length = 8
+
+    def __init__(self):
+        super().__init__(False)
+        self.tokenizer.get_vocab = dict
+
+    def __getitem__(self, place):
+        return self
+
+
+def guided_cases():
+    """Name, texts of a row, and the arguments of GISTEmbedLoss, whose guide is the model itself."""
+    yield "guided_pairs", 2, {}
+    yield "guided_triplets", 3, {}
+    yield "guided_margin", 3, {"margin": 0.3, "temperature": 0.2}
+    yield "guided_negative_margin", 2, {"margin": -0.1}
+    yield "guided_relative_margin", 3, {"margin": 0.25, "margin_strategy": "relative"}
+
+
+def record_guided(embeddings):
+    recorded = {}
+    for name, texts, settings in guided_cases():
+        leaf = embeddings.clone().requires_grad_()
+        model = Guided()
+        function = losses.GISTEmbedLoss(model, model, **({"temperature": 0.05, "contrast_anchors": False, "contrast_positives": False} | settings))
+        loss = function([{"embeddings": leaf[text::texts]} for text in range(texts)], None)
+        loss.backward()
+        recorded[f"{name}.loss"], recorded[f"{name}.grad"] = loss, leaf.grad
+        print(f"{name}: {loss.item():.6f}, gradient {leaf.grad.norm():.4f}")
+    return recorded
+
+
 def main():
     torch.manual_seed(11)
     embeddings = torch.randn(12, 16) + 0.4 * torch.randn(1, 16)
@@ -82,7 +121,9 @@ def main():
         loss.backward()
         recorded[f"{name}.loss"], recorded[f"{name}.grad"] = loss, leaf.grad
         print(f"{name}: {loss.item():.6f}, gradient {leaf.grad.norm():.4f}")
-    small_models.save(pathlib.Path(sys.argv[1]) / "losses.safetensors", recorded)
+    folder = pathlib.Path(sys.argv[1])
+    small_models.save(folder / "losses.safetensors", recorded)
+    small_models.save(folder / "guided.safetensors", record_guided(embeddings))
 
 
 if __name__ == "__main__":

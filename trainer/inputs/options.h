@@ -116,6 +116,9 @@ enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 // The type of the numbers that it writes; trainer/loop/vector_code.h says what they mean.
 enum class EmbeddingsType { kFloat32, kInt8, kUint8, kBinary, kUbinary };
 
+// Who says which texts of a batch are false negatives.
+enum class Guide { kNone, kSelf };
+
 // How texts become vectors. An empty value means the setting in the model's folder.
 struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
@@ -124,6 +127,8 @@ struct EmbeddingOptions {
   // Of the loss; empty: its own default. See SimilarityObjective.
   std::optional<double> scale{}, margin{};
   std::optional<EmbeddingDistance> distance{};
+  Guide guide = Guide::kNone;
+  std::optional<double> guide_margin{}, guide_relative_margin{};  // see FalseNegativeRule
   std::string matryoshka_dims{}, matryoshka_weights{};  // joined by commas; empty: there are none
   // What stands before the first text of a row that is compared, and before each other text.
   std::string query_prompt{}, passage_prompt{};

@@ -31,12 +31,26 @@ struct NestedSize {
   bool operator==(const NestedSize&) const = default;
 };
 
+// Which texts of other rows are likely to belong to a text as well (GISTEmbed, Solatorio 2024,
+// arXiv:2402.16829). Their similarity to it exceeds the similarity of its own second text, less a
+// margin. They are no negatives. The model that learns gives the similarities.
+struct FalseNegativeRule {
+  bool is_on = false;
+  double margin = 0, relative_margin = 0;  // the second is a share of the similarity
+
+  double threshold(double own) const {
+    return own - margin - relative_margin * (own < 0 ? -own : own);
+  }
+  bool operator==(const FalseNegativeRule&) const = default;
+};
+
 // A loss with its settings.
 struct SimilarityObjective {
   std::optional<SimilarityLoss> loss{};  // empty: the loss of the task (TaskTraits)
   double scale = 20;                     // of cosines, before a softmax or a sum of exponentials
   double margin = 5;                     // by which unlike texts should be farther apart
   EmbeddingDistance distance = EmbeddingDistance::kEuclidean;
+  FalseNegativeRule rule{};
   // Matryoshka representation learning (Kusupati et al. 2022, arXiv:2205.13147): the loss is the
   // weighted sum over these sizes. Empty: the loss of the whole embeddings.
   std::vector<NestedSize> nested{};
@@ -58,6 +72,9 @@ constexpr bool has_scale(SimilarityLoss loss) {
 }
 constexpr bool has_margin(SimilarityLoss loss) {
   return learns_marks(loss) || loss == SimilarityLoss::kTriplet;
+}
+constexpr bool has_false_negatives(SimilarityLoss loss) {
+  return loss == SimilarityLoss::kInBatchNegatives;
 }
 // Whether rows of a batch are compared, so that no row has a loss, and no weight, of its own.
 constexpr bool compares_rows(SimilarityLoss loss) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "trainer/cpu/kernels/tensor.h"
+#include "trainer/model/similarity.h"
 #include "trainer/model/update.h"
 
 // The arguments of the operations in kernels.h, in groups. The shape letters are explained there.
@@ -183,6 +184,7 @@ struct GroupInputs {
 struct RankingLoss {
   double scale = 20;
   bool is_symmetric = false;
+  FalseNegativeRule rule{};  // not where it is symmetric
 };
 
 // What a loss does with the errors of the outputs of one row.

@@ -280,7 +280,9 @@ class Kernels {
   // Which text belongs to the first one of each example: softmax cross-entropy over its cosines
   // with all other texts of the batch, times a scale. These are the second texts of all examples,
   // then their third ones, and so on (Henderson et al. 2017, arXiv:1705.00652; called
-  // MultipleNegativesRankingLoss). The example's own second text is right. outputs [B,2]: the
+  // MultipleNegativesRankingLoss). The example's own second text is right. Texts that the loss's
+  // rule names are left out, which makes it GISTEmbedLoss without its other contrasts, where the
+  // model is its own guide. No gradient flows through the rule. outputs [B,2]: the
   // cosine of the first two texts, and 1 where no text has a larger one with the first, else 0.
   // scores [B,(G-1)*B] is scratch memory.
   void in_batch_negatives(const GroupInputs& inputs, const RankingLoss& loss, StepState& state,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "trainer/cpu/kernels/arguments.h"
@@ -398,6 +399,18 @@ double log_sum_of(const float* scores, int64_t count, int64_t stride, double sca
   return scale * double{largest} + std::log(sum);
 }
 
+// The cosines of the first text of example `own` become minus infinity where the rule says so. A
+// softmax gives these texts no share and no gradient.
+void leave_out_false_negatives(const FalseNegativeRule& rule, int64_t own,
+                               std::span<float> cosines) {
+  const auto right = static_cast<size_t>(own);
+  const double threshold = rule.threshold(double{cosines[right]});
+  for (size_t c = 0; c < cosines.size(); ++c) {
+    if (c == right || !(double{cosines[c]} > threshold)) continue;
+    cosines[c] = -std::numeric_limits<float>::infinity();
+  }
+}
+
 }  // namespace
 
 void Kernels::in_batch_negatives(const GroupInputs& inputs, const RankingLoss& loss,
@@ -428,6 +441,15 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, const RankingLoss& l
     }
   });
   if (!inputs.has_loss) return;
+  if (loss.rule.is_on) {
+    assert(!loss.is_symmetric);
+    parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t b = begin; b < end; ++b) {
+        leave_out_false_negatives(loss.rule, b,
+                                  {scores.f32() + b * others, static_cast<size_t>(others)});
+      }
+    });
+  }
   // In the other direction, each second text finds its first one: a softmax down a column.
   std::vector<double> column_sums;
   if (loss.is_symmetric) {

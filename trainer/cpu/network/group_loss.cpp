@@ -68,8 +68,9 @@ Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dem
   const Tensor outputs = outputs_.first(inputs.examples());
   if (is_plain()) {  // one pass makes both
     if (ranks()) {
-      kernels_.in_batch_negatives(inputs, {.scale = config_.similarity.scale}, step.state,
-                                  scores_for(inputs), outputs, dembeddings);
+      const SimilarityObjective& objective = config_.similarity;
+      kernels_.in_batch_negatives(inputs, {.scale = objective.scale, .rule = objective.rule},
+                                  step.state, scores_for(inputs), outputs, dembeddings);
     } else {
       kernels_.cosine_squared_error(inputs, step.state, outputs, dembeddings);
     }
@@ -115,9 +116,9 @@ void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dem
       return kernels_.cosine_squared_error(inputs, state, unused, dembeddings);
     case SimilarityLoss::kInBatchNegatives:
     case SimilarityLoss::kSymmetric:
-      return kernels_.in_batch_negatives(inputs,
-                                         {.scale = objective.scale, .is_symmetric = is_symmetric},
-                                         state, scores_for(inputs), unused, dembeddings);
+      return kernels_.in_batch_negatives(
+          inputs, {.scale = objective.scale, .is_symmetric = is_symmetric, .rule = objective.rule},
+          state, scores_for(inputs), unused, dembeddings);
     case SimilarityLoss::kTriplet:
       return kernels_.triplet_loss(inputs, objective, state, dembeddings);
     default:

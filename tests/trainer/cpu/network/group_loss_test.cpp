@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "storage/base/thread_pool.h"
 #include "storage/formats/safetensors.h"
@@ -28,6 +29,7 @@ struct LossCase {
   std::string labels;  // the recorded tensor
   SimilarityObjective objective;
   bool normalizes = false;
+  std::string file = "losses";  // that has the loss and the gradient
 };
 void PrintTo(const LossCase& test, std::ostream* out) { *out << test.name; }
 
@@ -77,6 +79,15 @@ std::vector<LossCase> loss_cases() {
        "marks",
        {.loss = kOnlineContrastive, .margin = 0.5, .distance = kByCosine, .nested = nested}},
   };
+  const std::tuple<std::string, int64_t, double, FalseNegativeRule> guided[] = {
+      {"guided_pairs", 2, 0.05, {.is_on = true}},
+      {"guided_triplets", 3, 0.05, {.is_on = true}},
+      {"guided_margin", 3, 0.2, {.is_on = true, .margin = 0.3}},
+      {"guided_negative_margin", 2, 0.05, {.is_on = true, .margin = -0.1}},
+      {"guided_relative_margin", 3, 0.05, {.is_on = true, .relative_margin = 0.25}}};
+  for (const auto& [name, texts, temperature, rule] : guided) {
+    cases.push_back({name, texts, "", {.scale = 1 / temperature, .rule = rule}, false, "guided"});
+  }
   const std::pair<std::string, SimilarityLoss> measuring[] = {{"contrastive_", kContrastive},
                                                               {"online_", kOnlineContrastive}};
   for (const auto& [name, loss] : measuring) {
@@ -94,7 +105,9 @@ std::vector<LossCase> loss_cases() {
 struct LossOfEmbeddings {
   LossOfEmbeddings(const LossCase& test, Precision precision)
       : file(map_file(BERTH_TESTDATA "/similarity/losses.safetensors")),
+        expected_file(map_file(BERTH_TESTDATA "/similarity/" + test.file + ".safetensors")),
         recorded(*file->view()),
+        expected(*expected_file->view()),
         pool(2),
         kernels(make_cpu_kernels(pool, "", precision)),
         memory(1 << 20),
@@ -138,8 +151,8 @@ struct LossOfEmbeddings {
     return copy;
   }
 
-  std::unique_ptr<RandomAccessSource> file;
-  SafetensorsReader recorded;
+  std::unique_ptr<RandomAccessSource> file, expected_file;
+  SafetensorsReader recorded, expected;
   ThreadPool pool;
   std::unique_ptr<Kernels> kernels;
   ModelConfig config;
@@ -156,14 +169,14 @@ class GroupLosses : public testing::TestWithParam<std::tuple<LossCase, Precision
 TEST_P(GroupLosses, LossAndGradientsAreThoseOfSentenceTransformers) {
   const auto& [test, precision] = GetParam();
   LossOfEmbeddings of(test, precision);
-  const double expected = double{recorded_values<float>(of.recorded, test.name + ".loss")[0]};
+  const double expected = double{recorded_values<float>(of.expected, test.name + ".loss")[0]};
   const double loss = of.compute(/*training=*/true);
   EXPECT_NEAR(loss, expected, 1e-5 * std::max(1.0, expected));
   EXPECT_EQ(of.state.examples, static_cast<double>(kTexts / test.texts));
   std::vector<float> gradients = of.values(of.gradients);
   for (float& value : gradients) value /= static_cast<float>(of.state.examples);
   const std::vector<float> expected_gradients =
-      recorded_values<float>(of.recorded, test.name + ".grad");
+      recorded_values<float>(of.expected, test.name + ".grad");
   expect_near(gradients, expected_gradients,
               1e-4 * std::max(1e-3, double{largest(expected_gradients)}), test.name);
   EXPECT_NEAR(of.compute(/*training=*/false), loss, 1e-6 * std::max(1.0, loss));
@@ -208,6 +221,23 @@ INSTANTIATE_TEST_SUITE_P(All, GroupLosses,
                            return std::get<LossCase>(test.param).name + "_" +
                                   std::string(name_of(std::get<Precision>(test.param)));
                          });
+
+TEST(GroupLoss, LeavesOutFalseNegatives) {
+  FalseNegativeRule rule{.is_on = true, .margin = 0.1};
+  EXPECT_NEAR(rule.threshold(0.8), 0.7, 1e-12);
+  rule = {.is_on = true, .relative_margin = 0.25};
+  EXPECT_NEAR(rule.threshold(0.8), 0.6, 1e-12);
+  EXPECT_NEAR(rule.threshold(-0.8), -1.0, 1e-12);
+  // A margin that leaves out all others leaves nothing to learn.
+  LossOfEmbeddings none({"all", 2, "", {.rule = {.is_on = true, .margin = 2}}}, Precision::kFp32);
+  EXPECT_EQ(none.compute(/*training=*/true), 0);
+  EXPECT_EQ(largest(none.values(none.gradients)), 0);
+  // What was found does not depend on the rule.
+  LossOfEmbeddings plain({"pairs", 2, "", {}}, Precision::kFp32);
+  plain.compute(false);
+  none.compute(false);
+  EXPECT_EQ(none.values(none.outputs), plain.values(plain.outputs));
+}
 
 // The loss of a part is the loss of a model whose embeddings are that part.
 TEST(GroupLoss, ComparesTheFirstNumbersAlone) {
