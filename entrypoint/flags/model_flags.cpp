@@ -271,7 +271,8 @@ std::vector<Flag> embedding_flags() {
        "and before the queries of --eval-retrieval. The finished model keeps it as its prompt "
        "query.",
        text_value("TEXT", embedding(&EmbeddingOptions::query_prompt)),
-       FlagRole(kDecides, kPromptModes, kAsTrained).heeded_by(tasks_that::compare),
+       FlagRole(kDecides, kPromptModes, kAsTrained | kRefusedElsewhere)
+           .heeded_by(tasks_that::compare),
        "none before rows; before queries the model's own"},
       {"passage-prompt",
        {},
@@ -279,14 +280,15 @@ std::vector<Flag> embedding_flags() {
        "The same before the other texts of each row, and before the passages of --eval-retrieval. "
        "The finished model keeps it as its prompt document.",
        text_value("TEXT", embedding(&EmbeddingOptions::passage_prompt)),
-       FlagRole(kDecides, kPromptModes, kAsTrained).heeded_by(tasks_that::compare),
+       FlagRole(kDecides, kPromptModes, kAsTrained | kRefusedElsewhere)
+           .heeded_by(tasks_that::compare),
        "none before rows; before passages the model's own"},
       {"prompt",
        {},
        kModel,
        "For --mode embed: what stands before each text.",
        text_value("TEXT", embedding(&EmbeddingOptions::prompt)),
-       {kFree, kInEmbed},
+       {kFree, kInEmbed, kRefusedElsewhere},
        "the model's default prompt, if it has one"},
       {"prompt-name",
        {},
@@ -294,7 +296,7 @@ std::vector<Flag> embedding_flags() {
        "For --mode embed: the name of the model's prompt that stands before each text, such as "
        "query or document.",
        text_value("NAME", embedding(&EmbeddingOptions::prompt_name)),
-       {kFree, kInEmbed},
+       {kFree, kInEmbed, kRefusedElsewhere},
        "the model's default prompt, if it has one"},
       {"max-negatives",
        {},

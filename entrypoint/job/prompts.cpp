@@ -91,7 +91,13 @@ void settle_prompt_to_embed(const SentenceFiles& files, EmbeddingOptions& option
     log_info(cat("prompts: ", name_of_prompt(*prompt), " stands before each text"));
   } else {
     options.default_prompt = files.default_prompt;
-    if (!files.default_prompt.empty()) say_default_prompt(files, "each text");
+    const std::vector<std::string> names = prompt_names(files);
+    if (!files.default_prompt.empty()) {
+      say_default_prompt(files, "each text");
+    } else if (!names.empty()) {
+      log_info(cat("prompts: none of the model's prompts (", quoted_list(names),
+                   ") stands before the texts; --prompt-name chooses one"));
+    }
   }
   require_pooled(files, options.default_prompt);
 }

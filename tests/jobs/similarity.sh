@@ -166,11 +166,14 @@ sed '2,$s/^/ask : /' texts.tsv >asked.tsv
 expect 0 finished --mode embed --predict-data-file texts.tsv --model defaults --predictions-file default.npy
 says -F 'stands before each text' <err.txt || fail "does not say that the default prompt is used"
 expect 0 finished --mode embed --predict-data-file asked.tsv --model prompts/model --predictions-file asked.npy
+says -F -- '--prompt-name chooses one' <err.txt || fail "does not say that no prompt is used"
 expect 0 finished --mode embed --predict-data-file texts.tsv --model prompts/model --prompt-name query --predictions-file named.npy
 expect 0 finished --mode embed --predict-data-file texts.tsv --model prompts/model --prompt "ask : " --predictions-file text.npy
 for file in default named text; do cmp -s asked.npy "$file.npy" || fail "embeds with another prompt: $file"; done
 expect 2 'its prompts are "document", "query"' --mode embed --predict-data-file texts.tsv --predictions-file refused.npy --model prompts/model --prompt-name other
 expect 2 'the prompt is given twice' --mode embed --predict-data-file texts.tsv --predictions-file refused.npy --model prompts/model --prompt-name query --prompt x
+expect 2 'the flag is only for --mode' --mode embed --predict-data-file texts.tsv --model prompts/model --query-prompt x --predictions-file refused.npy
+expect 2 'the flag is only for --mode' --task similarity --train-data-file pairs.tsv --prompt x --job-dir refused-17
 # A folder of embeddings holds the vectors of one prompt.
 expect 0 finished --mode embed --predict-data-file texts.tsv --model prompts/model --embeddings-file-rows 20 --job-dir parts
 expect 5 'other settings' --mode embed --predict-data-file texts.tsv --model prompts/model --embeddings-file-rows 20 --prompt-name query --job-dir parts
