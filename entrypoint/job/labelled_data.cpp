@@ -198,6 +198,17 @@ void warn_of_shared_texts(const TrainingRows& rows, const RowKeys& keys) {
   log_findings(rows.eval->name, {&found, 1});
 }
 
+// Warns where no text seems to mean the same as another, because the scores are of another scale.
+void warn_of_low_scores(const TrainingRows& rows, double max_similarity) {
+  const double largest = rows.train.scale.largest();
+  const bool is_low = largest > 0 && largest * 3 <= max_similarity;
+  if (rows.task != Task::kSimilarity || max_similarity <= 1 || !is_low) return;
+  const Finding found = warning(
+      cat("the largest score is ", largest, ", and --max-similarity ", max_similarity,
+          " is the score of texts that mean the same; give the largest score of this scale"));
+  log_findings(rows.train.name, {&found, 1});
+}
+
 // The weights that scikit-learn calls "balanced": rows / (classes * rows of the class). Of tags,
 // words are counted.
 std::vector<float> balanced(const std::vector<int64_t>& counts) {
@@ -532,6 +543,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   }
   const RowKeys keys = rows.train.table->take_keys();
   warn_of_shared_texts(rows, keys);
+  warn_of_low_scores(rows, data.max_similarity);
   const uint64_t seed = settings.training.seed;
   rows.split = stratified_split(keys, evaluates && !rows.eval ? data.validation_split : 0);
   rows.split.train = stratified_fraction(rows.split.train, keys.strata, data.data_fraction, seed);

@@ -142,6 +142,9 @@ reads 'the quote that opens on line 42 closes on line 46' swallowed --train-data
 mkdir -p lake/_delta_log && cp whole.csv lake/part-0.csv && echo '{}' >lake/_delta_log/00000000000000000000.json
 expect 3 'is a table of Delta Lake' --train-data-file lake --max-steps 1 --job-dir lake_job
 
+{ echo sentence1,sentence2,score; for i in $(seq 12); do echo "one $i,two $i,0.$((i % 9))"; done; } >low.csv
+reads 'the largest score is 0.8, and --max-similarity 5' low --task similarity --max-similarity 5 --train-data-file low.csv
+
 # Ids keep all their digits.
 printf '{"id": 18446744073709551615, "text": "a"}\n{"id": 18446744073709551614, "text": "b"}\n{"id": 1234567.0, "text": "c"}\n' >ids.jsonl
 expect 0 finished --mode predict --predict-data-file ids.jsonl --job-dir shared

@@ -44,6 +44,14 @@ std::string list_columns(std::span<const Column> columns) {
   if (columns.size() == 1 && columns[0].name.starts_with('#')) {
     return text + "; if this is a comment, remove it, so that the first line has the names";
   }
+  const auto is_unseen = [](const Column& column) {
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"\u00A0", "\u200B", "\uFEFF"},
+        [&](std::string_view mark) { return column.name.find(mark) != std::string::npos; });
+  };
+  if (std::ranges::any_of(columns, is_unseen)) {
+    return text + "; a name has characters that are not seen, such as U+00A0 and U+200B";
+  }
   if (columns.size() == 1 && holds_delimiter(columns[0].name)) {
     return text + "; --delimiter names the character between the fields of CSV and TSV files";
   }

@@ -11,7 +11,7 @@ namespace {
 
 // More rows show nothing more.
 constexpr size_t kRowsLookedAt = 100'000;
-constexpr size_t kFewLabelled = 20;
+constexpr size_t kFewLabelled = 20, kFewLabels = 20;
 constexpr size_t kExampleBytes = 200;
 
 bool is_in_word(char c) {
@@ -94,6 +94,13 @@ void ClassesOfTexts::add(std::span<const std::string> texts, std::string_view la
     phrases_ += is_phrase(texts[0]);
   }
   look_for_copies(texts, label);
+  if (const auto known = counts_.find(label); known != counts_.end()) {
+    ++known->second;
+  } else if (counts_.size() <= kFewLabels) {
+    counts_.emplace(label, 1);
+  }
+  last_text_ = texts[0].substr(0, kExampleBytes);
+  last_label_ = label;
   if (!std::ranges::any_of(texts,
                            [&](const std::string& text) { return names_label(text, label); })) {
     return;
@@ -121,6 +128,16 @@ std::vector<Finding> ClassesOfTexts::findings() const {
         cat("the first row, ", quoted(first_.text), " with the label ", quoted(first_.label),
             ", is unlike all others, as a second line of names is; remove it if it is "
             "one")));
+  }
+  // With few classes, each has several rows.
+  const auto last = counts_.find(last_label_);
+  const auto is_alone = [](const auto& label) { return label.second < 3; };
+  if (are_texts_ && counts_.size() > 2 && counts_.size() <= kFewLabels && last != counts_.end() &&
+      last->second == 1 && std::ranges::count_if(counts_, is_alone) == 1) {
+    found.push_back(label_warning(cat("the last row, ", quoted(last_text_), " with the label ",
+                                      quoted(last_label_),
+                                      ", has a label that no other row has, as a note below a "
+                                      "table; remove it if it is one")));
   }
   return found;
 }

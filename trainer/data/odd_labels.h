@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -40,7 +41,7 @@ class ClassesOfTexts {
   // Warnings
   //   - where many rows have the text of an earlier row and another class,
   //   - where almost every text names its own class,
-  //   - where the first row is rather a second line of names.
+  //   - where the first row is rather a second line of names, or the last one a note.
   std::vector<Finding> findings() const;
 
  private:
@@ -57,6 +58,8 @@ class ClassesOfTexts {
   size_t contradicting_ = 0, naming_ = 0, phrases_ = 0;
   std::string contradiction_, named_;  // examples
   bool has_two_labels_ = false;
+  std::map<std::string, size_t, std::less<>> counts_;  // of the rows of each label; few labels
+  std::string last_text_, last_label_;
   First first_;
 };
 

@@ -51,6 +51,7 @@ class TableExamples final : public ExampleReader {
           read_texts(example);
           if (columns_.weight) read_weight(example);
           if (!labelled() || read_label(example, labels)) {
+            look_at_pair(example);
             look_for_total(example);
             return true;
           }
@@ -155,6 +156,13 @@ class TableExamples final : public ExampleReader {
                                        : " empty, and are read as they stand"),
                        /*is_warning=*/true});
     }
+    if (equal_pairs_ * 2 > pairs_ && columns_.text_pair) {
+      found.push_back(
+          {"",
+           cat("both texts are the same in ", equal_pairs_, " of ", counted(pairs_, "row"),
+               "; --text-column and --text-pair-column name the two texts"),
+           /*is_warning=*/true});
+    }
     if (equal_negatives_ > 0) {
       found.push_back(
           {"",
@@ -253,6 +261,16 @@ class TableExamples final : public ExampleReader {
         prefix.find_first_not_of(kLetters) != prefix.size() - 1) {
       prefix_.clear();
     }
+  }
+
+  void look_at_pair(const Example& example) {
+    const LabelKind labels = traits(task_).labels;
+    if (example.texts.size() != 2 ||
+        (labels != LabelKind::kClass && labels != LabelKind::kNumber)) {
+      return;
+    }
+    ++pairs_;
+    equal_pairs_ += example.texts[0] == example.texts[1];
   }
 
   void look_for_total(const Example& example) {
@@ -518,6 +536,7 @@ class TableExamples final : public ExampleReader {
   GroupTexts groups_;
   size_t refused_ = 0, unfinished_ = 0;  // rows that annotators left out
   Row cells_;
+  size_t pairs_ = 0, equal_pairs_ = 0;      // of two texts
   size_t empty_ = 0, equal_negatives_ = 0;  // texts of which a row says nothing, or too much
   bool has_begun_ = false;
   bool has_trimmed_ = false;  // whether an answer had blanks around it

@@ -278,6 +278,16 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
     }
   }
   add_findings(look_for_splits(columns, {}, indices(found)));
+  const bool compares =
+      *rules_.task == Task::kSimilarity && found.labels.size() == 1 &&
+      lower_ascii(columns[found.labels[0]].name).find("distance") != std::string::npos;
+  if (compares) {
+    add_findings({{"",
+                   cat("column ", quoted(columns[found.labels[0]].name),
+                       " holds the labels, and its name says that equal texts have the smallest "
+                       "number; --task similarity learns the opposite"),
+                   /*is_warning=*/true}});
+  }
   const bool chooses = rules_.columns.label.empty() && !rules_.columns.trained;
   if (chooses && found.labels.size() == 1 && rules_.need != LabelNeed::kIgnored) {
     say_other_labels(columns, found);

@@ -131,8 +131,11 @@ size_t required_column(std::span<const Column> columns, const char* what, Names 
   if (const auto found = column_of(columns, names)) return *found;
   std::string known;
   for (const Column& column : columns) known += (known.empty() ? "" : ", ") + quoted(column.name);
-  throw Error(Code::kBadData, cat("no column has a usual name for ", what), "",
-              cat("call it ", *names.begin(), "; the columns are ", known));
+  const bool has_blanks = columns.size() == 1 && parted(columns[0].name, " ").size() > 2;
+  throw Error(
+      Code::kBadData, cat("no column has a usual name for ", what), "",
+      cat("call it ", *names.begin(), "; the columns are ", known,
+          has_blanks ? "; tabs separate the fields of a .tsv, also in judgements of TREC" : ""));
 }
 
 std::string text_of(const Row& row, std::optional<size_t> column) {

@@ -43,7 +43,7 @@ TEST(ClassesOfTexts, EqualTextsWithOtherLabelsAreCounted) {
   for (int i = 0; i < 30; i += 3) rows.push_back(rows[i]);  // the same label
   EXPECT_EQ(says(rows), "");
   rows = usual_rows();
-  rows.emplace_back(rows[0].first, "other");  // one of 31
+  rows.emplace_back(rows[0].first, "bad");  // one of 31
   EXPECT_EQ(says(rows), "");
 }
 
@@ -70,6 +70,16 @@ TEST(ClassesOfTexts, ASecondLineOfNamesIsNamed) {
   rows[0] = {"one text of a rare class", "int"};
   EXPECT_EQ(says(rows), "");
   rows[0] = {"short", "good"};
+  EXPECT_EQ(says(rows), "");
+}
+
+TEST(ClassesOfTexts, ANoteBelowATableIsNamed) {
+  Labelled rows = usual_rows();
+  rows.emplace_back("exported by a tool", "version 2");
+  EXPECT_THAT(says(rows), HasSubstr("the last row, \"exported by a tool\" with the label \"version "
+                                    "2\", has a label that no other row has"));
+  EXPECT_EQ(says(rows, /*are_texts=*/false), "");
+  rows.insert(rows.begin(), {"another text of a rare class", "rare"});
   EXPECT_EQ(says(rows), "");
 }
 

@@ -360,6 +360,34 @@ TEST(OddExamples, EmptyTextsAndEqualNegativesAreCounted) {
               HasSubstr("1 text is empty"));
 }
 
+TEST(OddExamples, PairsOfEqualTextsAreNamed) {
+  using testing::HasSubstr;
+  const std::vector<Column> pairs = {{"sentence1", {}}, {"sentence2", {}}, {"label", {}}};
+  EXPECT_THAT(said_of_rows(Task::kSequenceClassification, pairs,
+                           {{text_cell("a"), text_cell("a"), text_cell("x")},
+                            {text_cell("b"), text_cell("b"), text_cell("y")},
+                            {text_cell("b"), text_cell("c"), text_cell("y")}}),
+              HasSubstr("both texts are the same in 2 of 3 rows"));
+  EXPECT_EQ(said_of_rows(Task::kSequenceClassification, pairs,
+                         {{text_cell("a"), text_cell("a"), text_cell("x")},
+                          {text_cell("b"), text_cell("c"), text_cell("y")}}),
+            "");
+}
+
+TEST(OddExamples, DistancesAreNoSimilarities) {
+  EXPECT_THAT(said_of_rows(Task::kSimilarity, {{"sentence1", {}}, {"sentence2", {}}, {"label", {}}},
+                           {{text_cell("a"), text_cell("b"), text_cell("0.5")}}),
+              testing::Not(testing::HasSubstr("smallest number")));
+  TableLoader loader({.task = Task::kSimilarity, .columns = {.label = "cosine_distance"}});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      std::vector<Column>{{"sentence1", {}}, {"sentence2", {}}, {"cosine_distance", {}}},
+      std::vector<Row>{{text_cell("a"), text_cell("b"), text_cell("0.5")}}));
+  loader.finish();
+  ASSERT_FALSE(loader.findings().empty());
+  EXPECT_THAT(loader.findings()[0].text,
+              testing::HasSubstr("equal texts have the smallest number"));
+}
+
 TEST(OddExamples, PartsOfWordsAreNamed) {
   using testing::HasSubstr;
   EXPECT_THAT(said_of_rows(Task::kTokenClassification, {{"tokens", {}}, {"ner_tags", {}}},
