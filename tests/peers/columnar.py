@@ -19,7 +19,9 @@ def cell(value):
     """What berth should print of a value of pyarrow."""
     if isinstance(value, float):
         return None if math.isnan(value) else value
-    if isinstance(value, int) and value >= 2**63 or isinstance(value, decimal.Decimal):
+    if isinstance(value, int) and value >= 2**63:
+        return str(value)
+    if isinstance(value, decimal.Decimal):
         return float(value)
     if isinstance(value, bytes):
         return value.decode()
