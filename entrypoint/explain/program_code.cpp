@@ -306,12 +306,13 @@ class CodeReader {
       const PythonSpan span = call.spans[i];
       for (const PythonCall& inner : program_.calls) {
         const bool is_item = inner.arguments.begin > span.begin && inner.arguments.end < span.end;
+        if (!is_item) continue;
         const bool is_value = std::ranges::any_of(program_.calls, [&](const PythonCall& outer) {
           return outer.arguments.begin > span.begin &&
                  outer.arguments.begin < inner.arguments.begin &&
                  outer.arguments.end > inner.arguments.end && outer.arguments.end < span.end;
         });
-        if (is_item && !is_value) refuse_callback(last_name(inner.name));
+        if (!is_value) refuse_callback(last_name(inner.name));
       }
     }
   }

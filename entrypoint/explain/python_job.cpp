@@ -16,6 +16,7 @@
 #include "entrypoint/explain/sentence_modules.h"
 #include "entrypoint/explain/token_tags.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -744,7 +745,12 @@ class PythonJob {
 }  // namespace
 
 std::optional<Launch> find_python_job(std::string_view program, const std::string& model) {
+  constexpr size_t kMostCalls = 10'000;
   const PythonProgram read = read_python(program);
+  if (read.calls.size() > kMostCalls) {
+    throw Error(Code::kUsage, "the program has more than 10,000 calls", "",
+                "give its options as flags");
+  }
   return PythonJob(read, model).find();
 }
 

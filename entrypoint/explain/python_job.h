@@ -11,8 +11,9 @@ namespace berth {
 // The training of a Python program, as a line of flags: the TrainingArguments of transformers or
 // sentence-transformers, the model, the data set and the length of texts that it names as literals.
 // Computed values, and features that berth does not have, are refused in the remarks. nullopt: the
-// program has no such arguments. `model` is the one that the line names, where the program computes
-// it; it may be empty. Throws kUsage where the text cannot be read.
+// program has no such arguments, and berth knows no library that it trains with. `model` is the one
+// that the line names, where the program computes it; it may be empty. Throws kUsage where the text
+// cannot be read, or has more than 10,000 calls.
 std::optional<Launch> find_python_job(std::string_view program, const std::string& model);
 
 }  // namespace berth

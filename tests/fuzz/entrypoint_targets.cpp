@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "entrypoint/explain/option_files.h"
+#include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/report/html/compare_page.h"
 #include "entrypoint/report/html/job_page.h"
@@ -35,8 +36,9 @@ void report(Bytes input) { read_chosen(input, read_report); }
 void read_options(uint8_t kind, Bytes input) {
   may_refuse([&] {
     if (kind % 3 == 0) parse_yaml(as_text(input));
-    if (kind % 3 == 1) read_python(as_text(input));
+    if (kind % 3 == 1) find_python_job(as_text(input), "");
     if (kind % 3 == 2) read_python(notebook_program(as_text(input)));
+    if (kind % 3 == 2) notebook_commands(as_text(input));
   });
 }
 

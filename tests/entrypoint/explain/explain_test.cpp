@@ -236,6 +236,15 @@ TEST(Explain, SeveralCommandsAreExplainedInTurn) {
   EXPECT_THAT(both.text, HasSubstr("\n\nberth --train-data-file t"));
 }
 
+TEST(Explain, AProgramOfManyCallsIsRefused) {
+  std::string program = "args = TrainingArguments('o')\n";
+  for (int i = 0; i < 10'000; ++i) program += "a()\n";
+  const std::vector<std::string> words = {"python", "many.py"};
+  const auto read_file = [&](const std::string&) { return std::optional(program); };
+  EXPECT_THAT([&] { explain(words, {.devices = {}, .read_file = read_file}); },
+              ThrowsCode(Code::kUsage, "more than 10,000 calls"));
+}
+
 TEST(Explain, TheDefaultBatchCountsMicroBatchesToo) {
   EXPECT_THAT(explained({"run_glue.py --train_file t --output_dir o "
                          "--gradient_accumulation_steps 4"})
