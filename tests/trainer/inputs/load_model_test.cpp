@@ -110,7 +110,8 @@ TEST_F(HeadOfFileTest, TheHeadOfAClassThatBerthDoesNotTrainIsNew) {
   config.task = Task::kRegression;
   config.labels = output_labels(config.task);
   save(config, "BertForSequenceClassification", "BertForNextSentencePrediction");
-  EXPECT_THAT(log_of_filling(Task::kRegression), HasSubstr("BertForNextSentencePrediction: the head"));
+  EXPECT_THAT(log_of_filling(Task::kRegression),
+              HasSubstr("BertForNextSentencePrediction: the head"));
 }
 
 TEST_F(HeadOfFileTest, ARegressionOfSeveralOutputsIsRefused) {
