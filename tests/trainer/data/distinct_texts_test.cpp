@@ -24,7 +24,9 @@ using Batches = std::vector<std::vector<int64_t>>;
 // A data set of rows of texts.
 class RowsOfTexts {
  public:
-  explicit RowsOfTexts(const std::vector<std::vector<std::string>>& rows) : texts(rows) {
+  explicit RowsOfTexts(const std::vector<std::vector<std::string>>& rows,
+                       size_t memory_bytes = size_t{1} << 20)
+      : texts(rows), table_(memory_bytes) {
     for (const std::vector<std::string>& row : rows) {
       Example example;
       example.texts = row;
@@ -263,6 +265,36 @@ TEST_F(DistinctBatches, SkippedRowsStayOut) {
     rows += update.size() / 2;
   }
   EXPECT_EQ(rows, 60 - skipped.size() / 2);
+}
+
+// Rows on disk are ordered in blocks of 16,384, and an update is of one block.
+TEST_F(DistinctBatches, OfRowsOnDiskAreOfOneBlock) {
+  constexpr int kRows = 40'000, kKinds = 12'000;
+  std::vector<std::vector<std::string>> rows;
+  for (int i = 0; i < kRows; ++i) {
+    rows.push_back({cat("q", i), cat("p", i * 7919 % kKinds)});
+  }
+  RowsOfTexts spilled(rows, /*memory_bytes=*/10'000);
+  ASSERT_LT(spilled.data->block_size(), kRows);
+  const BatchOptions options{.batch_size = 500, .keeps_texts_apart = true};
+  Batcher batcher(options, *spilled.data);
+  const Batcher::EpochCount counted = batcher.count(2);
+  EXPECT_GE(counted.updates, kRows / 500);
+  EXPECT_LT(counted.updates, kRows / 500 + 20) << "few updates are short";
+  // Each of the two whole blocks has the first kinds twice, and the last block has none twice.
+  EXPECT_EQ(counted.repeating_rows, 2 * 2 * (16'384 - kKinds));
+  int64_t seen = 0, updates = 0;
+  for (DataCursor cursor{.epoch = 2}; cursor.epoch == 2; ++updates) {
+    const UpdateBatch update = batcher.next(cursor);
+    seen += update.examples;
+    EXPECT_TRUE(update.end.block == cursor.block || update.end.index == 0);
+    if (updates % 20 == 0) {
+      EXPECT_EQ(texts(Batcher(options, *spilled.data).next(cursor)), texts(update));
+    }
+    cursor = update.after;
+  }
+  EXPECT_EQ(updates, counted.updates);
+  EXPECT_EQ(seen, kRows);
 }
 
 TEST_F(DistinctBatches, AreRandomBatchesWhereNoTextRepeats) {
