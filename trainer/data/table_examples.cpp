@@ -287,7 +287,9 @@ class TableExamples final : public ExampleReader {
   void read_texts(Example& example) {
     if (columns_.id) example.id = plain_text(cells_[*columns_.id]).value_or("");
     const auto text_of = [this](size_t column) {
-      if (columns_.keeps_missing_texts && !plain_text(cells_[column])) return std::string();
+      // A missing cell of a column of bytes may be one that is not UTF-8.
+      const bool keeps = columns_.keeps_missing_texts && !rows_->columns()[column].holds_bytes;
+      if (keeps && !plain_text(cells_[column])) return std::string();
       return traits(task_).inputs == InputKind::kWords ? text(column) : whole_text(column);
     };
     if (traits(task_).inputs == InputKind::kWords) {

@@ -58,7 +58,7 @@ void check_is_one_table(const PickleGraph& graph, std::span<const NodeId> pairs)
   }
   throw Error(Code::kBadData, cat("is a dict of tables: ", names), "",
               "pickle each into a file of its own, and name them with --train-data-file and "
-              "--eval-data-file");
+              "--eval-data-file; if they are columns, pickle pandas.DataFrame(...) of the dict");
 }
 
 // The cells of a list or an array of NumPy. Null: it is neither.

@@ -360,6 +360,20 @@ TEST(OddExamples, EmptyTextsAndEqualNegativesAreCounted) {
               HasSubstr("1 text is empty"));
 }
 
+TEST(OddExamples, BytesThatAreNoTextAreRefusedInRowsToPredict) {
+  const auto read = [](bool holds_bytes) {
+    TableLoader loader({.task = Task::kSequenceClassification,
+                        .need = LabelNeed::kIgnored,
+                        .keeps_missing_texts = true});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        std::vector<Column>{{.name = "text", .categories = {}, .holds_bytes = holds_bytes}},
+        std::vector<Row>{{text_cell("a")}, {Cell()}}));
+    return loader.finish()->rows();
+  };
+  EXPECT_EQ(read(false), 2u);
+  EXPECT_THAT([&] { read(true); }, ThrowsCode(Code::kBadData, "or holds bytes that are not UTF-8"));
+}
+
 TEST(OddExamples, PairsOfEqualTextsAreNamed) {
   using testing::HasSubstr;
   const std::vector<Column> pairs = {{"sentence1", {}}, {"sentence2", {}}, {"label", {}}};
