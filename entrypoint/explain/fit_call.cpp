@@ -61,13 +61,17 @@ void take_fit_argument(const PythonCall& fit, const std::string& name, const Pyt
 
 // A program that fits several times, or whose batches are chosen, trains in a way of its own.
 void check_fits(const PythonProgram& program, Launch& launch) {
-  constexpr std::array<std::string_view, 4> kSamplers = {
-      "NoDuplicatesDataLoader", "SentenceLabelDataset", "DenoisingAutoEncoderDataset",
-      "ParallelSentencesDataset"};
+  constexpr std::array<std::string_view, 3> kSamplers = {
+      "SentenceLabelDataset", "DenoisingAutoEncoderDataset", "ParallelSentencesDataset"};
   size_t fits = 0;
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);
     if (name == "fit" && call.find("train_objectives") != nullptr) ++fits;
+    if (name == "NoDuplicatesDataLoader") {
+      launch.refuse(cat(name, " (line ", call.line, ")"),
+                    "keeps equal texts apart in a way of its own; --batch-sampler no_duplicates "
+                    "does it as BatchSamplers.NO_DUPLICATES of later versions");
+    }
     if (!is_one_of(kSamplers, name)) continue;
     launch.refuse(cat(name, " (line ", call.line, ")"),
                   "chooses the rows of a batch or makes texts of them, which berth does not do");

@@ -396,8 +396,8 @@ class ExperimentReader {
     const bool masks = name.find("pretrain") != std::string::npos;
     launch_.refuse(
         cat("--experiment ", name),
-        masks ? "is pre-training from examples that are masked before, with next sentences or "
-                "replaced tokens; --task mlm and --task electra pre-train on the text itself"
+        masks ? "is pre-training from masked examples. --task mlm_nsp and --task mlm read such "
+                "records, and --task electra reads the text itself"
               : "is none of bert/sentence_prediction, bert/sentence_prediction_text, bert/squad "
                 "and bert/tagging, whose options berth knows");
   }

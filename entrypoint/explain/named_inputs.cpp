@@ -54,6 +54,7 @@ constexpr KnownDataSet kKnown[] = {
     {"squad_v2", "rajpurkar/squad_v2", kValidation},
     {"sst2", "stanfordnlp/sst2", kValidation},
     {"super_glue", "aps/super_glue", kValidation, "", Kept::kScript},
+    {"swag", "allenai/swag", kValidation, "regular"},
     {"trec", "CogComp/trec", kTest, "", Kept::kScript},
     {"tweet_eval", "cardiffnlp/tweet_eval", kValidation},
     {"wikiann", "unimelb-nlp/wikiann", kValidation},
@@ -151,6 +152,7 @@ std::optional<WantedDataSet> wanted_data_set(std::string_view script, const Type
     return WantedDataSet{typed.typed_name("language"), find_hub_data_set("xnli", trained),
                          trained == *language ? "" : scored};
   }
+  if (script == "run_swag.py") return WantedDataSet{"", find_hub_data_set("swag", "")};
   const GlueTask* task = find_glue_task(own.value("task").value_or(""));
   if (task == nullptr) return std::nullopt;
   return WantedDataSet{typed.typed_name("task"), find_hub_data_set("glue", task->name)};

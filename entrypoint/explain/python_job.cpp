@@ -107,9 +107,12 @@ constexpr NamedText kTasks[] = {
 };
 
 constexpr NamedText kOtherModels[] = {
-    {"ForMultipleChoice", "berth has no multiple choice yet"},
-    {"ForNextSentencePrediction", "berth does not predict next sentences"},
-    {"ForPreTraining", "berth does not predict next sentences; --task mlm masks tokens alone"},
+    {"ForMultipleChoice",
+     "--task multiple_choice trains such models, and explain does not read their rows"},
+    {"ForNextSentencePrediction",
+     "berth does not train next sentences alone; --task mlm_nsp trains them with masked tokens"},
+    {"ForPreTraining",
+     "--task mlm_nsp trains masked tokens and next sentences, and explain does not read the rows"},
     {"ForCausalLM", "this is a decoder, and berth trains encoders"},
     {"ForSeq2SeqLM", "this is a decoder, and berth trains encoders"},
     {"ForConditionalGeneration", "this is a decoder, and berth trains encoders"},
@@ -303,9 +306,12 @@ class PythonJob {
   void check_sampler(const PythonValue& value) {
     const std::string_view name = value.is_known() ? value.text : last_name(value.name);
     if (lower_ascii(name) == "batch_sampler") return;
+    if (lower_ascii(name) == "no_duplicates") {
+      return launch_.add_flag("batch-sampler", "no_duplicates");
+    }
     launch_.refuse("batch_sampler",
-                   "chooses the rows of a batch, as NO_DUPLICATES does, which keeps equal texts "
-                   "apart; berth does not. Leave it out where no text stands in two rows");
+                   "chooses the rows of a batch in a way that berth does not; berth draws them at "
+                   "random, and --batch-sampler no_duplicates keeps equal texts apart");
   }
 
   // Settings of the arguments behind their call: "args.num_train_epochs = 5".

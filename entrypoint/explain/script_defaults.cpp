@@ -19,6 +19,7 @@ constexpr ScriptDefault kBertBatch = {"batch-size", "32", true};
 constexpr ScriptDefault kLowerCase = {"do-lower-case", "", false};
 constexpr ScriptDefault kLong = {"max-seq-length", "384", false};
 constexpr ScriptDefault kWhole = {"max-seq-length", "512", false};
+constexpr ScriptDefault kChoiceTask = {"task", "multiple_choice", false};
 constexpr ScriptDefault kNerTask = {"task", "ner", false};
 constexpr ScriptDefault kMaskedTask = {"task", "mlm", false};
 constexpr ScriptDefault kJoined = {"attend-across-documents", "", false};
@@ -28,6 +29,7 @@ constexpr ScriptDefault kTrainer[] = {kDefaultRate, kNoDecay, kNoWarmup};
 // As of early transformers, which cuts at 128 tokens.
 constexpr ScriptDefault kEarlyNer[] = {kNerTask, kDefaultRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kNer[] = {kNerTask, kWhole, kDefaultRate, kNoDecay, kNoWarmup};
+constexpr ScriptDefault kChoices[] = {kChoiceTask, kWhole, kDefaultRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kQuestions[] = {kLong, kDefaultRate, kNoDecay, kNoWarmup};
 constexpr ScriptDefault kMasked[] = {kMaskedTask,  kWhole,   kJoined,
                                      kDefaultRate, kNoDecay, kNoWarmup};
@@ -44,6 +46,8 @@ constexpr ScriptDefault kMaskedLines[] = {kMaskedTask,
 // The scripts named *_no_trainer.py do not clip gradients.
 constexpr ScriptDefault kBare[] = {kDefaultRate, kNoDecay, kNoWarmup, kNoClipping};
 constexpr ScriptDefault kBareNer[] = {kNerTask, kDefaultRate, kNoDecay, kNoWarmup, kNoClipping};
+constexpr ScriptDefault kBareChoices[] = {kChoiceTask, kDefaultRate, kNoDecay, kNoWarmup,
+                                          kNoClipping};
 constexpr ScriptDefault kBareQuestions[] = {kLong, kDefaultRate, kNoDecay, kNoWarmup, kNoClipping};
 constexpr ScriptDefault kBareMasked[] = {kMaskedTask, kWhole,    kJoined,    kDefaultRate,
                                          kNoDecay,    kNoWarmup, kNoClipping};
@@ -102,6 +106,8 @@ constexpr TrainingScript kTrainerScripts[] = {
      .dev_file = "predict_file",
      .threads = kConverts},
     {"run_squad_trainer.py", kQuestions, kGpus},
+    {"run_swag.py", kChoices, kGpus},
+    {"run_swag_no_trainer.py", kBareChoices},
     {.name = "run_mlm.py", .defaults = kMasked, .devices = kGpus, .sets_aside = SetsAside::kAll},
     {.name = "run_mlm_no_trainer.py", .defaults = kBareMasked, .sets_aside = SetsAside::kAll},
     {.name = "run_mlm_wwm.py",
@@ -242,11 +248,15 @@ constexpr std::string_view kPrepares =
     "berth masks texts as it trains; --mode prepare --task mlm cleans and tokenizes them before";
 constexpr std::string_view kFeatures =
     "this script writes the hidden states of tokens; --mode embed writes one vector a text";
-constexpr std::string_view kChoices =
-    "berth has no multiple choice yet; --task sequence_classification labels single texts or pairs";
+constexpr std::string_view kEarlyChoices =
+    "it reads the files of SWAG and RACE as these were published. --task multiple_choice reads "
+    "tables of them";
+constexpr std::string_view kSentencesAlone =
+    "berth does not train next sentences alone; --task mlm_nsp trains them together with masked "
+    "tokens";
 constexpr std::string_view kSentences =
-    "berth does not predict next sentences; --task mlm pre-trains by masked tokens alone, as "
-    "RoBERTa did";
+    "explain does not write its line. The job is --task mlm_nsp with --train-data-file for the "
+    "records, or --task mlm where these have no next sentences";
 constexpr std::string_view kNoTexts = "berth trains encoders of texts";
 constexpr std::string_view kAnalyses = "this script analyses a model, and berth trains models";
 
@@ -280,10 +290,8 @@ constexpr RefusedScript kRefusedScripts[] = {
     {"sft.py", kDecoder},
     {"dpo.py", kDecoder},
     // Multiple choice and next sentences.
-    {"run_swag.py", kChoices},
-    {"run_swag_no_trainer.py", kChoices},
-    {"run_multiple_choice.py", kChoices},
-    {"run_nsp.py", kSentences},
+    {"run_multiple_choice.py", kEarlyChoices},
+    {"run_nsp.py", kSentencesAlone},
     {"run_pretraining.py", kSentences},
     {"create_pretraining_data.py", kPrepares},
     // Other tasks.

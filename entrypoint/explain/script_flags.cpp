@@ -22,7 +22,9 @@ constexpr std::string_view kAnswerScripts = "run_qa,run_squad";
 constexpr std::string_view kClassScripts = "run_classification";
 constexpr std::string_view kRowScripts =
     "run_mlm,run_glue,run_flax_glue,run_ner,run_flax_ner,run_qa,"
-    "run_squad,run_classification,run_xnli";
+    "run_squad,run_classification,run_xnli,run_swag";
+constexpr std::string_view kBareRowScripts =
+    "run_glue_no_trainer,run_ner_no_trainer,run_swag_no_trainer";
 constexpr std::string_view kTestScripts =
     "run_glue,run_flax_glue,run_ner,run_flax_ner,run_qa,"
     "run_classification";
@@ -34,8 +36,7 @@ constexpr ScriptFlag kScriptFlags[] = {
     {"eval_data_file", kEarlyMaskScripts, "its rows to evaluate on are --validation_file"},
     {"whole_word_mask", kEarlyMaskScripts, "run_mlm_wwm.py masks whole words"},
     {"chinese_ref_file", kEarlyMaskScripts},
-    {"max_length", "run_glue_no_trainer,run_ner_no_trainer",
-     "its length of texts is --max_seq_length"},
+    {"max_length", kBareRowScripts, "its length of texts is --max_seq_length"},
     {"mlm_probability", kMaskScripts},
     {"line_by_line", "run_mlm,run_language_modeling"},
     {"validation_split_percentage", "run_mlm"},
@@ -75,8 +76,7 @@ constexpr ScriptFlag kScriptFlags[] = {
 
 // Flags that some scripts lack though others of their kind have them.
 constexpr ScriptFlag kLackedFlags[] = {
-    {"max_seq_length", "run_glue_no_trainer,run_ner_no_trainer",
-     "its length of texts is --max_length"},
+    {"max_seq_length", kBareRowScripts, "its length of texts is --max_length"},
     {"max_seq_length", kEarlyMaskScripts, "its length of texts is --block_size"},
 };
 

@@ -81,8 +81,9 @@ class SentenceLossReader {
     for (const auto& [name, value] : call.keywords) take(name, value);
     if (known.name.starts_with("Cached")) {
       launch_.remark(std::string(known.name),
-                     "computes the loss of the whole batch in parts; here the batch is computed at "
-                     "once, with the same loss");
+                     "computes the loss of the whole batch in parts, as "
+                     "--embedding-mini-batch-size N does. Without that flag the batch is computed "
+                     "at once, with the same loss");
     }
     take_directions();
     if (!loss_.empty()) launch_.add_flag("similarity_loss", loss_);

@@ -332,8 +332,8 @@ std::span<const ForeignFlag> bert_flags() {
       {"predict_file", Form::kValue, Fate::kSame, "predict-data-file"},
       {"predict_batch_size", Form::kValue, Fate::kSame, "eval-batch-size"},
       {"input_file", Form::kValue, Fate::kRefused,
-       "berth masks texts anew in every epoch instead of reading masked examples: give --task mlm "
-       "and --train-data-file with the text, or shards that --mode prepare made of it"},
+       "name the records of create_pretraining_data.py with --train-data-file, and give --task "
+       "mlm_nsp, or --task mlm where they have no next sentences"},
       {"max_query_length", Form::kValue, Fate::kRefused,
        "a question is always cut at 64 tokens; leave the flag out", "64"},
       {"max_predictions_per_seq", Form::kValue, Fate::kIgnored,
@@ -376,8 +376,8 @@ std::span<const ForeignFlag> garden_flags() {
   static constexpr ForeignFlag kRows[] = {
       // Data and model.
       {"input_files", Form::kValue, Fate::kRefused,
-       "berth masks texts anew in every epoch instead of reading masked examples: give --task mlm "
-       "and --train-data-file with the text, or shards that --mode prepare made of it"},
+       "name the records of create_pretraining_data.py with --train-data-file, and give --task "
+       "mlm_nsp, or --task mlm where they have no next sentences"},
       {"train_data_size", Form::kValue, Fate::kIgnored, "berth counts the rows as it reads them"},
       {"use_synthetic_data", Form::kSwitch, Fate::kRefused,
        "name real rows with --train-data-file"},
@@ -385,8 +385,8 @@ std::span<const ForeignFlag> garden_flags() {
       {"tfhub_handle", Form::kValue, Fate::kRefused, kNoHubModule},
       {"hub_module_trainable", Form::kSwitch, Fate::kIgnored,
        "all layers train; --freeze-encoder-layers and --freeze-embeddings keep some as they are"},
-      {"use_next_sentence_label", Form::kSwitch, Fate::kIgnored,
-       "berth pre-trains by masked tokens alone, as RoBERTa does"},
+      {"use_next_sentence_label", Form::kSwitch, Fate::kRefused,
+       "--task mlm_nsp trains next sentences, too, and --task mlm does not"},
       {"sub_model_export_name", Form::kValue, Fate::kIgnored,
        "the finished model holds the encoder, in JOB_DIR/model"},
       {"clean", Form::kSwitch, Fate::kIgnored,
