@@ -152,7 +152,7 @@ std::optional<WantedDataSet> wanted_data_set(std::string_view script, const Type
     return WantedDataSet{typed.typed_name("language"), find_hub_data_set("xnli", trained),
                          trained == *language ? "" : scored};
   }
-  if (script == "run_swag.py") return WantedDataSet{"", find_hub_data_set("swag", "")};
+  if (script == "run_swag.py") return WantedDataSet{"SWAG", find_hub_data_set("swag", "")};
   const GlueTask* task = find_glue_task(own.value("task").value_or(""));
   if (task == nullptr) return std::nullopt;
   return WantedDataSet{typed.typed_name("task"), find_hub_data_set("glue", task->name)};

@@ -277,11 +277,15 @@ void name_early_model(OwnCommand& own, Remarks& remarks) {
   remarks.note("--model", "is bert-base-cased in run_lm_finetuning.py without a flag");
 }
 
-void note_first_rows(const TrainingScript& script, const TypedCommand& typed, Remarks& remarks) {
-  const std::string flag = typed.typed_name("max-train-samples");
-  if (flag.empty() || masks_texts(script.name)) return;
-  remarks.note(flag,
-               cat("takes the first rows in ", script.name, ", and berth chooses them by chance"));
+// A flag with dashes is berth's own: the user has added it to the line.
+void check_first_rows(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
+                      Remarks& remarks) {
+  constexpr const char* kOwn = "max-train-samples";
+  const std::string flag = typed.typed_name(kOwn);
+  if (flag.empty() || flag == cat("--", kOwn) || masks_texts(script.name)) return;
+  own.remove(kOwn);
+  remarks.refuse(flag, cat("takes the first rows in ", script.name, ", and --", kOwn,
+                           " any of them; add that, or name a file of the first rows"));
 }
 
 // The scripts of question answering count the windows of the first questions, too. So they may
@@ -289,7 +293,7 @@ void note_first_rows(const TrainingScript& script, const TypedCommand& typed, Re
 void check_first_questions(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
                            Remarks& remarks) {
   const std::string flag = typed.typed_name("max-eval-samples");
-  if (flag.empty() || script.doc_stride.empty()) return;
+  if (flag.empty() || !(script.name.starts_with("run_qa") || script.name == "run_squad.py")) return;
   own.remove("max-eval-samples");
   remarks.refuse(flag, cat("counts windows of texts in ", script.name,
                            ", and questions in berth; write the first questions into a file"));
@@ -327,7 +331,7 @@ void check_meanings(const TrainingScript* script, const TypedCommand& typed, int
   if (script->name == "run_language_modeling.py") require_schedule(own, remarks);
   keep_capitals(*script, typed, own, remarks);
   check_joined_columns(typed, own, remarks);
-  note_first_rows(*script, typed, remarks);
+  check_first_rows(*script, typed, own, remarks);
   check_first_questions(*script, typed, own, remarks);
   if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);
 }
