@@ -136,10 +136,10 @@ inline bool have_a_teacher(const TaskTraits& task) {
 inline bool mask(const TaskTraits& task) { return task.labels == LabelKind::kMaskedId; }
 inline bool replace_tokens(const TaskTraits& task) { return task.rows == HeadRows::kReplaced; }
 inline bool train_one_network(const TaskTraits& task) { return !replace_tokens(task); }
-// PEFT loads a head as whole modules. The module of both heads holds the word embeddings, too,
-// which an adapter's file does not have.
+// PEFT loads a head as whole modules. The module that predicts masked tokens holds the word
+// embeddings, too, which an adapter's file does not have.
 inline bool export_adapters(const TaskTraits& task) {
-  return train_one_network(task) && task.rows != HeadRows::kMaskedAndFirst;
+  return train_one_network(task) && task.labels != LabelKind::kMaskedId;
 }
 inline bool find_answers(const TaskTraits& task) { return task.labels == LabelKind::kSpan; }
 

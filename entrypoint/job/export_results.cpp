@@ -69,9 +69,9 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
                 "embeddings (tie_word_embeddings)",
                 "--export-format tensorflow", "leave the flag out");
   }
-  if (settings.output.export_adapter && traits(config.task).rows == HeadRows::kMaskedAndFirst) {
+  if (settings.output.export_adapter && traits(config.task).labels == LabelKind::kMaskedId) {
     throw Error(Code::kUsage,
-                "PEFT loads both heads as one module, which holds the word embeddings, too",
+                "PEFT loads the head as one module, which holds the word embeddings, too",
                 "--export-adapter", "leave the flag out: the merged model is exported anyway");
   }
   if (settings.output.export_adapter && !row.has_peft_names) {
