@@ -7,7 +7,6 @@
 
 #include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/similarity_rules.h"
-#include "entrypoint/job/export_results.h"
 #include "entrypoint/job/prompts.h"
 #include "storage/archive.h"
 #include "storage/base/error.h"
@@ -247,9 +246,8 @@ void require_possible(const Job& job, const Settings& settings, const ModelConfi
   }
 }
 
-// Throws kUsage where the model cannot predict next sentences, and the task does, or where its
-// adapters have no file.
-void require_next_sentences(const Job& job, const Settings& settings, const ModelConfig& config) {
+// Throws kUsage where the model cannot predict next sentences, and the task does.
+void require_next_sentences(const Job& job, const ModelConfig& config) {
   if (traits(config.task).rows != HeadRows::kMaskedAndFirst) return;
   constexpr const char* kFlag = "--task mlm_nsp";
   constexpr const char* kHint =
@@ -264,7 +262,6 @@ void require_next_sentences(const Job& job, const Settings& settings, const Mode
     throw Error(Code::kUsage, "the model has one token type (type_vocab_size) for two texts", kFlag,
                 kHint);
   }
-  require_exportable(settings, config);
   require_device(job.command_line, job.device.kind, config.task);
 }
 
@@ -284,7 +281,7 @@ std::unique_ptr<ModelFolder> open_generator(const Job& job, const std::string& p
 std::unique_ptr<ModelFolder> settle_generator(const Job& job, const Settings& settings,
                                               ModelConfig& config) {
   const ElectraOptions& options = settings.electra;
-  require_next_sentences(job, settings, config);
+  require_next_sentences(job, config);
   if (!has_generator(config)) {
     if (options.generator.empty()) return nullptr;
     throw Error(Code::kUsage, cat("there is no generator for ", task_name(config.task)),

@@ -221,6 +221,7 @@ TrainingInputs read_inputs(const Job& job) {
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
   settle_model(rows, *folder, asks_length, resolved.settings, model);
+  require_exportable(settings, model.config);  // now that the task is known
   job.stop_point();
   // The networks beside the model.
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
