@@ -100,7 +100,7 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   if (!task && files.is_there) task = Task::kSimilarity;
   if (task && is_of_groups(*task)) {
     settle_comparison(folder, files, settings, model);
-    settle_default_prompt(model.sentences, resolved.settings.embedding);
+    take_default_prompt(model.sentences, resolved.settings.embedding);
     if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
   } else {
     settle_embedding(files, settings.embedding, model.config);

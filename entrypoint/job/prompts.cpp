@@ -51,7 +51,7 @@ SentenceFiles with_prompts(SentenceFiles files, const EmbeddingOptions& options)
   return files;
 }
 
-void settle_default_prompt(const SentenceFiles& files, EmbeddingOptions& options) {
+void take_default_prompt(const SentenceFiles& files, EmbeddingOptions& options) {
   if (gives_prompts(options)) return say_given_prompts(options);
   require_pooled(files, files.default_prompt);
   options.default_prompt = files.default_prompt;

@@ -22,7 +22,7 @@ SentenceFiles with_prompts(SentenceFiles files, const EmbeddingOptions& options)
 // Fills in what stands before texts that a finished model compares, where no flag says so: its
 // default prompt, as in encode(). The log says which prompts there are. Throws what
 // require_pooled() throws.
-void settle_default_prompt(const SentenceFiles& files, EmbeddingOptions& options);
+void take_default_prompt(const SentenceFiles& files, EmbeddingOptions& options);
 
 // The same before texts that a training evaluates on. Rows to train on have the prompts that flags
 // give, and no others. The log says which, and warns where no flag gives any and the model has

@@ -135,7 +135,7 @@ struct EmbeddingOptions {
   // For --mode embed: what stands before each text, or the name of such a prompt in the folder.
   std::string prompt{}, prompt_name{};
   // What stands before each text where no flag says so: the folder's default prompt. Not from a
-  // flag; see settle_default_prompt().
+  // flag (take_default_prompt).
   std::string default_prompt{};
   // The first numbers of embeddings that are written or compared. Not in training.
   std::optional<int64_t> truncate_dim{};
