@@ -1,6 +1,9 @@
 // Updates from gradients that are kept as the factors of a product.
 
+#include <array>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tests/trainer/cpu/kernels/kernels_fixture.h"
 
@@ -72,6 +75,33 @@ TEST_P(AdamW, AgreesWithItsDefinitionOverSeveralSteps) {
     expect_near(mt, m, 1e-6, "m");
     expect_near(vt, v, 1e-6, "v");
   }
+}
+
+// Ranks that share the optimizer divide a parameter anywhere. So an element must not get other bits
+// near the end of a range.
+TEST_P(AdamW, DoesNotDependOnWhereARangeEnds) {
+  constexpr int64_t n = 257;
+  const Vector w = random(n), g = random(n, 1e-2), m = random(n, 1e-2);
+  Vector v = random(n, 1e-4);
+  for (double& each : v) each = std::abs(each);
+  const auto updated = [&](int64_t first) {
+    const Tensor wt = tensor({n}, w), gt = tensor({n}, g), mt = tensor({n}, m), vt = tensor({n}, v);
+    begin({.seed = 1, .step = 7, .learning_rate = 0.01f});
+    count_examples(3);
+    add_squares(gt);
+    state_->finish_gradients(0);
+    for (const auto& [from, count] : {std::pair{int64_t{0}, first}, {first, n - first}}) {
+      if (count == 0) continue;
+      update({.w = wt.slice(from, count),
+              .g = gt.slice(from, count),
+              .m = mt.slice(from, count),
+              .v = vt.slice(from, count),
+              .weight_decay = 0.1f});
+    }
+    return std::array{floats(wt), floats(mt), floats(vt)};
+  };
+  const auto whole = updated(n);
+  for (int64_t first = 1; first < n; ++first) ASSERT_EQ(updated(first), whole) << first;
 }
 
 // An update that reads only the marked rows of a table gives the same bits as an update of all

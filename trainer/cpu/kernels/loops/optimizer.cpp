@@ -6,6 +6,17 @@ namespace {
 // A block stays in the first-level cache between the passes over it.
 constexpr int64_t kBlock = 64;
 
+// a * b + c, rounded once where the CPU can. A compiler chooses by itself which product of a sum it
+// fuses, and may choose otherwise in a loop's last elements. Then the bits of an update would
+// depend on where a rank's share of the parameters begins.
+inline float fused(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 // Ignores the signs, so that -0 counts as zero.
 bool any_nonzero(const float* x, int64_t count) {
   uint32_t bits = 0;
@@ -21,10 +32,10 @@ void update(float* w, const float* g, float* m, float* v, int64_t count,
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
     const float gradient = g[i] * f.gradient_scale;
-    const float moment1 = f.beta1 * m[i] + rest1 * gradient;
-    const float moment2 = f.beta2 * v[i] + rest2 * gradient * gradient;
-    const float denominator = __builtin_sqrtf(moment2) * f.inverse_root_correction + f.epsilon;
-    w[i] = w[i] * f.keep - f.step_size * moment1 / denominator;
+    const float moment1 = fused(f.beta1, m[i], rest1 * gradient);
+    const float moment2 = fused(f.beta2, v[i], rest2 * gradient * gradient);
+    const float denominator = fused(__builtin_sqrtf(moment2), f.inverse_root_correction, f.epsilon);
+    w[i] = fused(w[i], f.keep, -(f.step_size * moment1 / denominator));
     m[i] = moment1;
     v[i] = moment2;
   }
@@ -68,9 +79,9 @@ float direction_of_block(const float* w, float* g, float* m, float* v, int64_t c
 #pragma omp simd reduction(+ : squares)
   for (int64_t i = 0; i < count; ++i) {
     const float gradient = g[i] * f.gradient_scale;
-    const float moment1 = f.beta1 * m[i] + rest1 * gradient;
-    const float moment2 = f.beta2 * v[i] + rest2 * gradient * gradient;
-    const float denominator = __builtin_sqrtf(moment2) * f.inverse_root_correction + f.epsilon;
+    const float moment1 = fused(f.beta1, m[i], rest1 * gradient);
+    const float moment2 = fused(f.beta2, v[i], rest2 * gradient * gradient);
+    const float denominator = fused(__builtin_sqrtf(moment2), f.inverse_root_correction, f.epsilon);
     const float step = moment1 * f.correction / denominator + f.weight_decay * w[i];
     squares += step * step;
     g[i] = step;
