@@ -90,8 +90,8 @@ build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
   shift 2
   build "$preset" "$target" || { summary+=("        the build of $preset failed"); return 1; }
   rm -rf "build/$preset/cases"
-  # Two more than there are cores, because jobs in gs:// and between workers wait for leases, retries and each other.
-  ctest --preset "$preset" --parallel $(($(nproc) + 2)) --no-tests=error "$@" 2>&1 | tee "$log"
+  # Four more than there are cores, because jobs in gs:// and between workers wait for leases, retries and each other.
+  ctest --preset "$preset" --parallel $(($(nproc) + 4)) --no-tests=error "$@" 2>&1 | tee "$log"
   local code=${PIPESTATUS[0]}
   skips=$(grep -c '\*\*\*Skipped' "$log")
   [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips tests of $preset, listed above")
