@@ -1,12 +1,15 @@
 #include "entrypoint/modes/benchmark.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "entrypoint/modes/modes.h"
 #include "entrypoint/platform/this_process.h"
+#include "entrypoint/report/progress_lines.h"
 #include "entrypoint/report/standard_streams.h"
 #include "storage/base/clock.h"
 #include "storage/base/text.h"
@@ -95,6 +98,20 @@ Speed measure(Engine& engine, const BenchmarkWork& work, const PackedBatch& batc
   return {.batches_per_second = batches / took_s, .usage = usage.read().value_or(Speed{}.usage)};
 }
 
+// A line a level: "L2       2 MiB   150 GB/s read    80 GB/s written".
+std::string memory_text(const std::vector<MemoryLevel>& levels) {
+  std::string text;
+  for (const MemoryLevel& level : levels) {
+    std::string row = level.name;
+    row.resize(6, ' ');
+    std::string size = level.size_bytes == UINT64_MAX ? "" : human_bytes(level.size_bytes);
+    size.insert(0, std::max<size_t>(size.size(), 10) - size.size(), ' ');
+    text += cat(row, size, number_text("%8.0f GB/s read", 1e-9 * level.read_bytes_per_s),
+                number_text("%8.0f GB/s written\n", 1e-9 * level.written_bytes_per_s));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<MachineRow> measure_work(const BenchmarkWork& work, Device& device,
@@ -162,6 +179,9 @@ void run_benchmark(Job& job) {
       cat("\n", left_out, "An epoch is ", kEpochExamples,
           " examples. The peak is the rate of multiply-add instructions on this machine, measured "
           "just now."));
+  const std::string memory = memory_text(device->memory_levels());
+  if (!memory.empty())
+    print(cat("\nMemory of all threads together, also measured just now:\n", memory));
   output.close();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "entrypoint/report/progress_lines.h"
 #include "storage/base/protobuf_wire.h"
@@ -48,25 +49,47 @@ std::string busy_text(const Profiler& profiler, double all_s) {
   return text;
 }
 
+// The limit of a span with these FLOPs and bytes, and the seconds that it takes; "": none is known.
+std::pair<std::string, double> limit_of(double flops, double bytes, const MachineLimits& limits) {
+  std::pair<std::string, double> longest;
+  if (flops > 0 && limits.peak_flops > 0) longest = {"products", flops / limits.peak_flops};
+  if (bytes <= 0 || limits.memory.empty()) return longest;
+  const auto holds = [&](const MemoryLevel& level) {
+    return bytes <= static_cast<double>(level.size_bytes);
+  };
+  const auto first = std::ranges::find_if(limits.memory, holds);
+  const MemoryLevel& level = first == limits.memory.end() ? limits.memory.back() : *first;
+  const double moving_s = bytes / level.read_bytes_per_s;
+  return moving_s > longest.second ? std::pair(level.name, moving_s) : longest;
+}
+
 }  // namespace
 
-std::vector<ProfileCost> profile_costs(const Profiler& profiler) {
-  std::map<std::string_view, ProfileCost> costs;
+std::vector<ProfileCost> profile_costs(const Profiler& profiler, const MachineLimits& limits) {
   const std::vector<ProfileSpan>& spans = profiler.of_caller();
-  std::vector<const ProfileSpan*> around;  // the spans that are open, by depth
+  // 1. What each span took by itself.
+  std::vector<double> seconds, flops;
+  std::vector<size_t> around;  // the spans that are open, by depth
   for (const ProfileSpan& span : spans) {
     around.resize(static_cast<size_t>(span.depth));
-    ProfileCost& cost = costs[span.name];
-    ++cost.calls;
-    cost.seconds += seconds_of(span);
-    cost.flops += span.flops;
-    cost.bytes += span.bytes;
     if (!around.empty()) {
-      ProfileCost& outer = costs[around.back()->name];
-      outer.seconds -= seconds_of(span);
-      outer.flops -= span.flops;
+      seconds[around.back()] -= seconds_of(span);
+      flops[around.back()] -= span.flops;
     }
-    around.push_back(&span);
+    around.push_back(seconds.size());
+    seconds.push_back(seconds_of(span));
+    flops.push_back(span.flops);
+  }
+  // 2. The sums by name.
+  std::map<std::string_view, ProfileCost> costs;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    ProfileCost& cost = costs[spans[i].name];
+    ++cost.calls;
+    cost.seconds += seconds[i];
+    cost.flops += flops[i];
+    cost.bytes += spans[i].bytes;
+    const auto [limit, least_s] = limit_of(flops[i], spans[i].bytes, limits);
+    if (least_s > 0) cost.least_s[limit] += least_s;
   }
   std::vector<ProfileCost> sorted;
   for (auto& [name, cost] : costs) {
@@ -77,7 +100,28 @@ std::vector<ProfileCost> profile_costs(const Profiler& profiler) {
   return sorted;
 }
 
-std::vector<std::string> profile_lines(const Profiler& profiler, double peak_flops) {
+namespace {
+
+// "  77 % of products": the share of the time that the limits take, and the largest of them.
+std::string limit_text(const ProfileCost& cost) {
+  if (cost.least_s.empty() || cost.seconds <= 0) return std::string(17, ' ');
+  double all_s = 0;
+  for (const auto& [limit, least_s] : cost.least_s) all_s += least_s;
+  const auto second = [](const auto& pair) { return pair.second; };
+  const std::string& largest = std::ranges::max_element(cost.least_s, {}, second)->first;
+  std::string text = cat(number_text("%5.0f %% ", 100 * all_s / cost.seconds), largest);
+  text.resize(17, ' ');
+  return text;
+}
+
+std::string rate_text(double amount, double seconds) {
+  return amount > 0 && seconds > 0 ? number_text("%9.3g", amount / seconds * 1e-9)
+                                   : std::string(9, ' ');
+}
+
+}  // namespace
+
+std::vector<std::string> profile_lines(const Profiler& profiler, const MachineLimits& limits) {
   const Updates updates = updates_of(profiler);
   if (updates.count == 0) return {"profile: no update was recorded"};
   const auto count = static_cast<double>(updates.count);
@@ -88,21 +132,14 @@ std::vector<std::string> profile_lines(const Profiler& profiler, double peak_flo
                       busy_text(profiler, updates.seconds),
                       profiler.is_full() ? " (the record was full before the end)" : ""));
   lines.push_back(
-      "  share   ms/update  calls/update  GFLOP/s  of peak     GB/s  operation or phase");
-  for (const ProfileCost& cost : profile_costs(profiler)) {
+      "  share   ms/update  calls/update  GFLOP/s     GB/s  of the limit     operation or phase");
+  for (const ProfileCost& cost : profile_costs(profiler, limits)) {
     if (lines.size() == 2 + kShown) break;
-    const bool has_flops = cost.flops > 0 && cost.seconds > 0;
-    const bool has_bytes = cost.bytes > 0 && cost.seconds > 0;
-    const double rate = has_flops ? cost.flops / cost.seconds : 0;
-    lines.push_back(cat(
-        number_text("%5.1f %%", 100 * cost.seconds / updates.busy_s),
-        number_text("%12.3f", 1e3 * cost.seconds / count),
-        number_text("%14.1f", static_cast<double>(cost.calls) / count),
-        has_flops ? number_text("%9.3g", rate * 1e-9) : std::string(9, ' '),
-        has_flops && peak_flops > 0 ? number_text("%7.0f %%", 100 * rate / peak_flops)
-                                    : std::string(9, ' '),
-        has_bytes ? number_text("%9.3g", cost.bytes / cost.seconds * 1e-9) : std::string(9, ' '),
-        "  ", cost.name));
+    lines.push_back(cat(number_text("%5.1f %%", 100 * cost.seconds / updates.busy_s),
+                        number_text("%12.3f", 1e3 * cost.seconds / count),
+                        number_text("%14.1f", static_cast<double>(cost.calls) / count),
+                        rate_text(cost.flops, cost.seconds), rate_text(cost.bytes, cost.seconds),
+                        limit_text(cost), "  ", cost.name));
   }
   return lines;
 }

@@ -87,7 +87,8 @@ UpdateProfile::UpdateProfile(Device& device, Storage& storage, Uri file, int64_t
               .first = std::clamp<int64_t>(left - asked, 0, kWarmUp),
               .updates = std::min(asked, left),
               .when_recorded = [this] { write(); }} {
-  device_.peak_flops();  // measured before anything is recorded
+  device_.peak_flops();  // These two are measured before anything is recorded.
+  device_.memory_levels();
   device_.set_profiler(&profiler_);
 }
 
@@ -96,7 +97,8 @@ UpdateProfile::~UpdateProfile() { device_.set_profiler(nullptr); }
 // The training is worth more than its profile, so a failure is a warning.
 void UpdateProfile::write() {
   device_.set_profiler(nullptr);
-  for (const std::string& line : profile_lines(profiler_, device_.peak_flops())) log_info(line);
+  const MachineLimits limits{device_.peak_flops(), device_.memory_levels()};
+  for (const std::string& line : profile_lines(profiler_, limits)) log_info(line);
   try {
     write_text(storage_, file_,
                as_text(perfetto_trace(profiler_, {.name = "berth", .pid = ::getpid()})));

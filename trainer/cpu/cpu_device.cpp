@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -10,6 +11,7 @@
 #include "trainer/cpu/cpu_engine.h"
 #include "trainer/cpu/kernels/cpu_kernels.h"
 #include "trainer/cpu/kernels/instruction_set.h"
+#include "trainer/cpu/kernels/memory_rate.h"
 #include "trainer/cpu/kernels/peak_rate.h"
 
 namespace berth {
@@ -36,6 +38,11 @@ class CpuDevice final : public Device {
     return *peak_;
   }
 
+  std::vector<MemoryLevel> memory_levels() override {
+    if (!levels_) levels_ = measure_memory_levels(pool_);
+    return *levels_;
+  }
+
   void set_profiler(Profiler* profiler) override { pool_.set_profiler(profiler); }
 
   EngineMemory memory_of(const EngineOptions& options) override {
@@ -51,6 +58,7 @@ class CpuDevice final : public Device {
   const std::unique_ptr<Kernels> kernels_;
   const EngineInfo info_;
   std::optional<double> peak_;
+  std::optional<std::vector<MemoryLevel>> levels_;
 };
 
 // The best instruction set of this CPU that is not above `highest`; empty: its very best.

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "storage/base/memory_level.h"
 #include "storage/base/profiler.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/engine/engine.h"
@@ -81,6 +83,9 @@ class Device {
   // together: as their maker publishes it for accelerators. On CPUs it is measured by the first
   // call, which takes some 10 ms on all threads, so no engine may compute meanwhile. 0: not known.
   virtual double peak_flops() { return 0; }
+  // The levels of the memory with their rates, the fastest first, as the first call measures them
+  // on all threads (measure_memory_levels). Empty: not known.
+  virtual std::vector<MemoryLevel> memory_levels() { return {}; }
   // nullopt where engines use the host's memory, or if the device does not report it.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
   // The profiler that records the work of engines while it is on; null: there is none. It is for

@@ -49,13 +49,43 @@ TEST(ProfileCosts, AreThoseWithoutTheSpansInside) {
 }
 
 TEST(ProfileLines, ShowTheRatesOfProducts) {
-  const std::vector<std::string> lines = profile_lines(recorded(), 1e12);
+  const std::vector<std::string> lines = profile_lines(recorded(), {.peak_flops = 1e12});
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_THAT(lines[0], testing::HasSubstr("profile of 2 updates"));
   EXPECT_THAT(lines[0], testing::HasSubstr("thread 1"));
   EXPECT_THAT(lines, testing::Contains(testing::ContainsRegex("% .*%.*linear_forward")));
-  EXPECT_THAT(profile_lines(Profiler(1), 1e12),
+  EXPECT_THAT(profile_lines(Profiler(1), {}),
               testing::ElementsAre("profile: no update was recorded"));
+}
+
+// A span of 1,000 FLOPs and 64 bytes. Its limit is what takes longer: the products, or the first
+// level that holds the bytes.
+TEST(ProfileCosts, StandAtTheLimitThatTakesLonger) {
+  const Profiler profiler = recorded();
+  const auto limits_of = [&](double peak_flops, uint64_t l1_bytes) {
+    const MachineLimits limits{
+        .peak_flops = peak_flops,
+        .memory = {{.name = "L1", .size_bytes = l1_bytes, .read_bytes_per_s = 64},
+                   {.name = "DRAM", .size_bytes = UINT64_MAX, .read_bytes_per_s = 16}}};
+    std::map<std::string, std::map<std::string, double>> least_s;
+    for (const ProfileCost& cost : profile_costs(profiler, limits))
+      least_s[cost.name] = cost.least_s;
+    EXPECT_TRUE(least_s["forward"].empty()) << "it has nothing but what is inside of it";
+    return least_s["linear_forward"];
+  };
+  using Limits = std::map<std::string, double>;
+  EXPECT_EQ(limits_of(2000, 64), (Limits{{"L1", 2}}));
+  EXPECT_EQ(limits_of(500, 64), (Limits{{"products", 4}}));
+  EXPECT_EQ(limits_of(500, 63), (Limits{{"DRAM", 8}}));
+  EXPECT_EQ(limits_of(0, 64), (Limits{{"L1", 2}}));
+  EXPECT_TRUE(profile_costs(profiler)[0].least_s.empty());
+}
+
+TEST(ProfileLines, NameTheLargestLimit) {
+  const MachineLimits limits{.peak_flops = 1e12,
+                             .memory = {{.name = "L2", .size_bytes = 64, .read_bytes_per_s = 1}}};
+  EXPECT_THAT(profile_lines(recorded(), limits),
+              testing::Contains(testing::ContainsRegex(" % L2 +linear_forward$")));
 }
 
 // A TPU or GPU computes on no thread of the process.
@@ -67,7 +97,7 @@ TEST(ProfileLines, SayNothingOfThreadsWhereThereAreNone) {
     const ProfileScope phase(&profiler, "waiting for the device");
   }
   profiler.stop();
-  const std::vector<std::string> lines = profile_lines(profiler, 1e12);
+  const std::vector<std::string> lines = profile_lines(profiler, {.peak_flops = 1e12});
   EXPECT_TRUE(lines[0].ends_with(" s each")) << lines[0];
   EXPECT_THAT(lines, testing::Contains(testing::EndsWith("waiting for the device")));
 }
