@@ -5,7 +5,8 @@
 //
 // MODEL is tiny, mini-lm, base or large, and the same with "-mlm" behind it is a masked language
 // model: 15 % of the tokens are masked, and no classifier is trained. LENGTH is a number of tokens,
-// "news" for the lengths of AG News' texts, or "documents" for the lengths of mixed documents.
+// "news" for the lengths of AG News' texts, or "documents" for the lengths of mixed documents. With
+// "drawn", each of 16 batches draws other lengths of AG News' texts, and the rate is their mean.
 // Without MODEL, BATCH and LENGTH a grid of them is measured. With PLUGIN, the file of a PJRT
 // plugin, the XLA engine computes on its first device. The first update, which compiles the
 // program, is printed separately. The printed share is the rate of the step divided by the peak
@@ -48,31 +49,54 @@ struct StepTiming {
 
 bool is_mlm(const Shape& shape) { return shape.model.ends_with("-mlm"); }
 
-// Runs at least three steps, and steps for at least five seconds.
-StepTiming time_steps(const ModelConfig& config, const PackedBatch& batch, Device& device) {
-  const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
-  const BatchLimits limits{
-      .tokens = batch.num_tokens(),
-      .sequences = batch.num_sequences(),
-      .masked = masked != nullptr ? static_cast<int64_t>(masked->tokens.size()) : 0};
-  const auto engine = device.make_engine({.config = config,
-                                          .limits = limits,
-                                          .update_tokens = batch.num_tokens(),
-                                          .longest = longest_of(batch)});
+// The batches that a step takes in turn.
+std::vector<PackedBatch> batches_of(const Shape& shape, const ModelConfig& config) {
+  std::vector<PackedBatch> batches;
+  const uint64_t count = shape.length == "drawn" ? 16 : 1;
+  for (uint64_t number = 0; number < count; ++number) {
+    batches.push_back(make_random_batch(
+        {.sequences = shape.batch_size, .length = shape.length, .number = number}, config));
+  }
+  return batches;
+}
+
+// Runs each batch at least once and three steps at least, for at least five seconds. A series of
+// batches counts as one measurement.
+StepTiming time_steps(const ModelConfig& config, const std::vector<PackedBatch>& batches,
+                      Device& device) {
+  BatchLimits limits;
+  int64_t longest = 0;
+  for (const PackedBatch& batch : batches) {
+    const auto* const masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
+    limits.tokens = std::max(limits.tokens, batch.num_tokens());
+    limits.sequences = std::max(limits.sequences, batch.num_sequences());
+    if (masked != nullptr)
+      limits.masked = std::max(limits.masked, static_cast<int64_t>(masked->tokens.size()));
+    longest = std::max(longest, longest_of(batch));
+  }
+  const auto engine = device.make_engine(
+      {.config = config, .limits = limits, .update_tokens = limits.tokens, .longest = longest});
   initialize(engine->tensors(StateTensors::kValues), config.initializer_range, 1,
              available_threads());
   engine->tensors_written();
   const std::atomic<bool> stop = false;
   uint64_t step = 0;
   const auto take_step = [&] {
-    engine->start_update(std::span(&batch, 1), {.seed = 1, .step = step++, .learning_rate = 1e-5f},
-                         stop);
+    engine->start_update(std::span(&batches[step % batches.size()], 1),
+                         {.seed = 1, .step = step, .learning_rate = 1e-5f}, stop);
     engine->collect_update();
+    ++step;
   };
   const double first_s = seconds_of(take_step);
+  const auto series = static_cast<double>(batches.size());
+  const auto take_series = [&] {
+    for (size_t i = 0; i < batches.size(); ++i) take_step();
+  };
   std::vector<double> seconds;
-  for (double total = 0; seconds.size() < 3 || total < 5;) {
-    total += seconds.emplace_back(seconds_of(take_step));
+  for (double total = 0; static_cast<double>(seconds.size()) * series < 3 || total < 5;) {
+    const double series_s = seconds_of(take_series);
+    total += series_s;
+    seconds.push_back(series_s / series);
   }
   return {first_s, timing_of(std::move(seconds))};
 }
@@ -90,17 +114,21 @@ void measure_shape(const Shape& shape, int threads, Precision precision) {
   ThreadPool pool(threads);
   ModelConfig config = bert_of_size(shape.model.substr(0, shape.model.find("-mlm")));
   if (is_mlm(shape)) config.task = Task::kMaskedLm;
-  const PackedBatch batch =
-      make_random_batch({.sequences = shape.batch_size, .length = shape.length}, config);
+  const std::vector<PackedBatch> batches = batches_of(shape, config);
   const double peak = peak_rate(pool, device->info().precision == Precision::kBf16);
-  const auto [first_s, timing] = time_steps(config, batch, *device);
+  const auto [first_s, timing] = time_steps(config, batches, *device);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
-  const double rate = training_flops(config).of(batch) / timing.median_s;
+  double flops = 0, tokens = 0;
+  for (const PackedBatch& batch : batches) {
+    flops += training_flops(config).of(batch) / static_cast<double>(batches.size());
+    tokens += static_cast<double>(batch.num_tokens()) / static_cast<double>(batches.size());
+  }
+  const double rate = flops / timing.median_s;
   std::printf("%-8s %5lld x %-5s %9.2f examples/s %9.0f tokens/s %8.1f GFLOP/s",
               shape.model.c_str(), static_cast<long long>(shape.batch_size), shape.length.c_str(),
-              static_cast<double>(shape.batch_size) / timing.median_s,
-              static_cast<double>(batch.num_tokens()) / timing.median_s, rate * 1e-9);
+              static_cast<double>(shape.batch_size) / timing.median_s, tokens / timing.median_s,
+              rate * 1e-9);
   if (peak > 0) std::printf(" %5.1f %% of %.0f", 100 * rate / peak, peak * 1e-9);
   std::printf("  +-%.0f%%  %s", timing.spread * 100,
               human_bytes(static_cast<uint64_t>(used.ru_maxrss) << 10).c_str());

@@ -1,10 +1,11 @@
 """Measures training steps of transformers' BERT in PyTorch. It is the counterpart of bench/step_bench.cpp.
 
-    python bench/peer/step_torch.py THREADS fp32|bf16 MODEL BATCH LENGTH [--pad-to N] [--compile] [--lengths FILE]
+    python bench/peer/step_torch.py THREADS fp32|bf16 MODEL BATCH LENGTH [--pad-to N] [--compile] [--group-by-length] [--lengths FILE]
     python bench/peer/step_torch.py --serve [--lengths FILE]
 
 MODEL and LENGTH are those of step_bench: "base-mlm" trains BertForMaskedLM as run_mlm.py does, with labels for 15 % of the tokens,
-and "news" or "documents" are the same lengths. Texts are padded to the longest of the batch, or to --pad-to. bf16 uses torch.autocast.
+and "news", "drawn" or "documents" are the same lengths. "drawn" takes 16 batches in turn, and the rate is their mean. With --group-by-length
+they are every third one of the batches that transformers' LengthGroupedSampler makes of 50 batches' texts. Texts are padded to the longest of the batch, or to --pad-to. bf16 uses torch.autocast.
 --compile uses torch.compile. Attention is sdpa where this version of transformers has it. A GPU is used if there is one, with AdamW's
 fused kernel; no step waits there for the one before it. Prints examples/s and the peak memory.
 
@@ -35,6 +36,7 @@ parser.add_argument("batch", type=int, nargs="?")
 parser.add_argument("length", nargs="?")
 parser.add_argument("--pad-to", type=int, default=0)
 parser.add_argument("--compile", action="store_true")
+parser.add_argument("--group-by-length", action="store_true")
 parser.add_argument("--lengths", type=pathlib.Path)
 parser.add_argument("--serve", action="store_true")
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -48,16 +50,32 @@ def listed(name, file):
     return [int(number) for number in re.search(name + r" = \{([^}]*)\}", source).group(1).split(",")]
 
 
+def drawn(number, b):
+    """Which of 64 lengths step_bench draws for a text of a batch."""
+    x = number * 1000003 + b + 1
+    for _ in range(2):
+        x = (x * 6364136223846793005 + 1442695040888963407) % 2**64
+    return x >> 58
+
+
 def lengths_of(shape, file):
+    """The lengths of the texts of each batch."""
+    if shape.length == "drawn":
+        news = listed("kNewsLengths", file)
+        batches = [[news[drawn(number, b)] for b in range(shape.batch)] for number in range(50 if shape.group_by_length else 16)]
+        if not shape.group_by_length:
+            return batches
+        texts = sorted((length for batch in batches for length in batch), reverse=True)
+        return [texts[begin:begin + shape.batch] for begin in range(0, len(texts), shape.batch)][::3]
     if shape.length == "news":
-        return [listed("kNewsLengths", file)[b * 37 % 64] for b in range(shape.batch)]
+        return [[listed("kNewsLengths", file)[b * 37 % 64] for b in range(shape.batch)]]
     if shape.length == "documents":
-        return [listed("kDocumentLengths", file)[b * 13 % 32] for b in range(shape.batch)]
-    return [int(shape.length)] * shape.batch
+        return [[listed("kDocumentLengths", file)[b * 13 % 32] for b in range(shape.batch)]]
+    return [[int(shape.length)] * shape.batch]
 
 
 class Training:
-    """A model on one batch of random tokens, which stays on the device."""
+    """A model on batches of random tokens, which stay on the device."""
 
     def __init__(self, shape, file):
         torch.manual_seed(1)
@@ -73,26 +91,29 @@ class Training:
         except (ImportError, ValueError):  # older versions have no sdpa for BERT
             self.model, self.attention = of_task.from_config(config), "eager"
         self.model.to(device).train()
-        lengths = lengths_of(shape, file)
-        self.width = max(shape.pad_to, *lengths, 0)
-        ids = torch.randint(1, 30522, (shape.batch, self.width))
-        mask = torch.tensor([[int(i < length) for i in range(self.width)] for length in lengths])
-        labels = torch.arange(shape.batch) % 2
-        if size != shape.model:
-            labels = torch.where((torch.arange(ids.numel()).view_as(ids) % 20 % 7 == 0) & (mask == 1), ids, -100)
-        self.inputs = {"input_ids": ids.to(device), "attention_mask": mask.to(device), "labels": labels.to(device)}
+        self.inputs, self.step, self.width = [], 0, 0
+        for lengths in lengths_of(shape, file):
+            width = max(shape.pad_to, *lengths, 0)
+            ids = torch.randint(1, 30522, (shape.batch, width))
+            mask = torch.tensor([[int(i < length) for i in range(width)] for length in lengths])
+            labels = torch.arange(shape.batch) % 2
+            if size != shape.model:
+                labels = torch.where((torch.arange(ids.numel()).view_as(ids) % 20 % 7 == 0) & (mask == 1), ids, -100)
+            self.inputs.append({"input_ids": ids.to(device), "attention_mask": mask.to(device), "labels": labels.to(device)})
+            self.width = max(self.width, width)
         plain = [p for n, p in self.model.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
         decayed = [p for n, p in self.model.named_parameters() if not (n.endswith("bias") or "LayerNorm" in n)]
         self.optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}],
                                            lr=1e-5, **({"fused": True} if is_gpu else {}))
-        self.run = torch.compile(self.model) if shape.compile else self.model
+        self.run = torch.compile(self.model, dynamic=True if len(self.inputs) > 1 else None) if shape.compile else self.model
 
     def steps(self, count):
         """The seconds that so many steps take."""
         start = time.perf_counter()
         for _ in range(count):
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.precision == "bf16"):
-                loss = self.run(**self.inputs).loss
+                loss = self.run(**self.inputs[self.step % len(self.inputs)]).loss
+            self.step += 1
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.optimizer.step()
@@ -101,11 +122,13 @@ class Training:
         return time.perf_counter() - start
 
     def measure(self, least_s=5.0):
-        """The seconds of a step, by windows of a quarter of a second or one step."""
+        """The seconds of a step, by windows of a quarter of a second, one step, or all batches."""
         one = self.steps(3) / 3
         window = max(1, round(0.25 / one)) if is_gpu else 1
+        if len(self.inputs) > 1:
+            window = len(self.inputs) * max(1, round(window / len(self.inputs)))
         seconds = []
-        while len(seconds) < 3 or sum(seconds) * window < least_s:
+        while len(seconds) * window < 3 or sum(seconds) * window < least_s:
             seconds.append(self.steps(window) / window)
         return seconds
 
@@ -120,7 +143,7 @@ def answer(**values):
 
 def serve(file):
     for line in sys.stdin:
-        shape = argparse.Namespace(**{"pad_to": 0, "compile": False, **json.loads(line)})
+        shape = argparse.Namespace(**{"pad_to": 0, "compile": False, "group_by_length": False, **json.loads(line)})
         training = None
         try:
             if is_gpu:

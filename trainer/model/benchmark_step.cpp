@@ -44,9 +44,19 @@ constexpr std::array<int32_t, 32> kDocumentLengths = {
     17,  28,  36,  44,  51,  58,  65,  73,  80,  88,  96,  105, 114, 123, 133, 144,
     156, 169, 183, 198, 215, 234, 256, 281, 310, 344, 387, 441, 512, 512, 512, 512};
 
+// Which of 64 lengths is drawn for sequence `b` of batch `number`. bench/peer/step_torch.py draws
+// the same.
+size_t drawn(uint64_t number, int64_t b) {
+  uint64_t x = number * 1'000'003 + static_cast<uint64_t>(b) + 1;
+  for (int round = 0; round < 2; ++round) x = x * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<size_t>(x >> 58);
+}
+
 // The length of sequence `b`. The factors spread short and long texts over small batches.
-int32_t length_of(const std::string& length, int64_t b) {
+int32_t length_of(const RandomBatch& batch, int64_t b) {
+  const std::string& length = batch.length;
   if (length == "news") return kNewsLengths[static_cast<size_t>(b * 37 % 64)];
+  if (length == "drawn") return kNewsLengths[drawn(batch.number, b)];
   if (length == "documents") return kDocumentLengths[static_cast<size_t>(b * 13 % 32)];
   const std::optional<uint64_t> tokens = parse_number(length);
   if (!tokens || *tokens == 0 || *tokens > 1'000'000) {
@@ -63,7 +73,7 @@ PackedBatch make_random_batch(const RandomBatch& batch, const ModelConfig& confi
   PackedBatch::MaskedTokens masked;
   uint64_t random = 1;
   for (int64_t b = 0; b < batch.sequences; ++b) {
-    const int32_t length = length_of(batch.length, b);
+    const int32_t length = length_of(batch, b);
     for (int32_t i = 0; i < length; ++i) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       packed.input_ids.push_back(

@@ -17,9 +17,11 @@ ModelConfig bert_of_size(std::string_view name);
 // the same batch.
 struct RandomBatch {
   int64_t sequences = 0;
-  // A number of tokens, or a name of recorded lengths: "news" for AG News' texts (mean 47),
-  // "documents" for mixed documents that are cut to 512 tokens.
+  // A number of tokens, or a name of recorded lengths. "news": AG News' texts (mean 47), spread
+  // evenly over the batch. "drawn": the same lengths, drawn at random. "documents": mixed documents
+  // that are cut to 512 tokens.
   std::string length{};
+  uint64_t number = 0;  // Each batch of a series has other lengths, where they are drawn.
 };
 
 // For a classifier, or for a masked language model: then 15 % of the tokens are masked. The
