@@ -323,8 +323,8 @@ void CheckpointRoom::make_room(const Uri& place, uint64_t size_bytes, int64_t st
   }
 }
 
-// Returns false if removing checkpoints cannot help. A disk quota may be used up while the file
-// system has space.
+// Returns false if removing checkpoints cannot help. A quota can cause kNoSpace although the file
+// system reports free space. So one checkpoint is removed then, too.
 bool CheckpointRoom::give_up_one(const Uri& place, uint64_t size_bytes, int64_t step) {
   if (size_bytes > largest_file_bytes()) return false;
   const std::vector<Candidate> all = candidates(place, step);

@@ -18,13 +18,13 @@
 
 namespace berth {
 
-// The checkpoints of a job as a folder of folders, without a look into their files.
+// The folders and the small JSON files of a job's checkpoints. The tensors are not read here.
 
 // The folder of the checkpoint after `step` updates: DIR/step-00000500.
 Uri step_directory(const Uri& directory, int64_t step);
 
 struct FoundCheckpoint {
-  bool is_complete = false;  // has a manifest, and all files that belong to it
+  bool is_complete = false;  // its four files are there; nobody has compared them with the manifest
   uint64_t size_bytes = 0;
 };
 // The checkpoints in `directory`, by their steps.
@@ -35,8 +35,8 @@ std::map<int64_t, FoundCheckpoint> find_checkpoints(Storage& storage, const Uri&
 // error.
 void remove_checkpoint(Storage& storage, const Uri& directory, int64_t step);
 
-// Removes temporary files of checkpoints that killed processes left in a local directory. They are
-// no objects, so nothing else finds them, and they are as large as checkpoints.
+// Removes temporary files of checkpoints that killed processes left in a local directory.
+// Storage::list does not show these files, and they can be as large as a checkpoint.
 void remove_unfinished_checkpoints(const Uri& directory);
 
 // The files of a checkpoint. MANIFEST.json is written last. While a state is replaced, the manifest
@@ -68,7 +68,8 @@ Best parse_best(std::string_view json);  // throws kCorrupt
 
 struct RoomOptions {
   Uri directory{};  // of the job's checkpoints
-  // For the checkpoints of finished jobs that belong to this one: the seeds before it.
+  // The directories of the earlier seeds of this job (--seeds), which have finished. Their
+  // checkpoints may be removed, too.
   std::vector<Uri> finished{};
   bool gives_up = true;  // false: every checkpoint stays
   // Whether the best checkpoint becomes the model. Then the job needs the best checkpoint;
@@ -81,10 +82,11 @@ struct RoomOptions {
 
 // Makes room on a full disk for a job's output, by removing checkpoints.
 //
-// One complete checkpoint always stays in each directory: the one from which the job can go on.
-// Incomplete checkpoints go first, then the oldest, and the best one last. No checkpoint is removed
-// if that cannot help: the output lies on another file system, or is larger than all removable
-// checkpoints. Checkpoints after the current step are damaged or another run's, and stay.
+// One complete checkpoint always stays in each directory: the best one if `needs_best` is set, and
+// otherwise the newest. Incomplete checkpoints go first, then the oldest, and the best one last. No
+// checkpoint is removed if the output lies on another file system. If the free space is known, none
+// is removed where free and removable space together are too small. A checkpoint with a later step
+// than the current one is damaged or belongs to another run, and is not removed here.
 class CheckpointRoom {
  public:
   CheckpointRoom(Storage& storage, RoomOptions options)

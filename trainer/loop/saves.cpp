@@ -47,8 +47,9 @@ namespace {
 // second.
 constexpr double kHurryMargin = 1.2, kHurryRest_s = 1;
 
-// The place could be written when the job began. So a restart may find that it can be written
-// again, as after a volume turned read-only. Where it cannot, the restart ends at once.
+// Throws kUnavailable in place of kNotPermitted, so that the platform starts the job again. The
+// directory could be written when the job began, and a restart may find that it can be written
+// again.
 [[noreturn]] void throw_last_failure(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -70,10 +71,10 @@ Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engin
       state_(state),
       last_step_(last_step),
       pace_(options.save_minutes, std::move(steady_clock)) {
-  resume();
+  adopt_state();
 }
 
-void Saves::resume() {
+void Saves::adopt_state() {
   saved_step_ = state_.step == 0 ? -1 : state_.step;
   saved_evaluated_step_ = state_.evaluated_step;
   saved_probed_step_ = state_.probed_step;
@@ -115,8 +116,7 @@ void Saves::save_when_due() {
   if (saving_) take_outcome(checkpoints_.poll(options_.save_patience_s));
   if (!saving_) return save();
   log_warning(cat("the checkpoint of step ", saved_step_,
-                  " is still being written: the save of step ", state_.step,
-                  " is postponed until then"));
+                  " is still being written; a later step is saved in place of step ", state_.step));
 }
 
 void Saves::save() {

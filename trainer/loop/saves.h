@@ -15,7 +15,7 @@
 
 namespace berth {
 
-// Decides by the time when a checkpoint is due, besides --save-steps.
+// Decides from the clock when a checkpoint is due. --save-steps is a separate rule.
 //
 // If the user chose no interval, it is 100 times as long as a save takes. So saving costs at most 1
 // % of the time. The interval is at least five minutes, and at most half an hour, so that a kill
@@ -55,7 +55,7 @@ struct SaveFacts {
   int64_t save_steps = 0;        // --save-steps; 0: none
   int64_t step = 0;              // updates so far
   int64_t last_step = 0;         // with which the job ends; it is saved anyway
-  int64_t saved_step = -1;       // the newest step that was or is being saved; -1: none
+  int64_t saved_step = -1;       // the step of the newest save; -1: none, or that save failed
   bool is_saved = false;         // whether that save has the state of `step`
   bool is_saving = false;        // whether a save is being written
   bool is_owed = false;          // whether a save was postponed
@@ -66,50 +66,53 @@ struct SaveFacts {
 // not due.
 SaveDue save_due(const SaveFacts& facts);
 
-// Writes the checkpoints of a loop, and handles slow and failed saves. Training does not wait for
-// slow storage: a save that becomes due while an earlier one is being written is postponed until
-// that is done. The checkpoint of the best evaluation cannot be made later, so training waits for
-// the earlier save then. A save by time whose interval was chosen by its cost makes an interim
-// checkpoint: the next checkpoint replaces it. Without TrainingOptions::keeps_weights nothing is
-// saved. Borrows all of its parts. `state` is the loop's. If the save of the best checkpoint fails,
-// `state.best` becomes the best one that was saved before.
+// Writes the checkpoints of a loop, and handles slow and failed saves. Training waits at
+// most save_patience_s for an earlier save that is still running. After that time, it postpones the
+// new one. The checkpoint of the best evaluation cannot be made later, so training waits for the
+// earlier save then. A save by the automatic interval makes an interim checkpoint, which the next
+// checkpoint replaces. Without TrainingOptions::keeps_weights nothing is saved. The arguments must
+// live longer than this object. It writes `is_interim` and `replaces` to `state`, which is the
+// loop's. If the save of the best checkpoint fails, `state.best` becomes the best one that was
+// saved before.
 class Saves {
  public:
   // `last_step` is the one with which the job ends.
   Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engine& engine,
         Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock);
 
-  // Reports a save that has ended. A failed save is only a warning, unless another process writes
-  // to the directory or the directory was removed: that throws kInUse or kNotFound.
+  // Reports a save that has ended. A failed save is a warning. Only kInUse (another process writes
+  // to the directory), kNotFound (the directory was removed) and kInternal are thrown.
   void poll() { take_outcome(checkpoints_.poll()); }
   // Whether the state after `step` updates must be saved, because of --save-steps or the time, or
   // because a save was postponed.
   bool due(int64_t step) const { return due_at(step) != SaveDue::kNothing; }
   // Saves if that is due now.
   void save_when_due();
-  // Waits for the end of the last save and starts a save of the current state.
+  // Waits until the running save has ended. Then it starts a save of the current state.
   void save();
   // Whether a checkpoint has the current state, or is being written with it. One that was saved
   // before the evaluation or the probes of its step has another state.
   bool has_saved() const;
-  // As save(), but where the last save of this process took longer than `left_s`, it saves nothing
-  // and says so. nullopt: there is no hurry.
+  // As save(), but only if 1.2 times the duration of the last save and one second fit in `left_s`.
+  // Otherwise it logs that nothing is saved. If no save has ended yet, it saves. nullopt: there is
+  // no hurry.
   void save_within(std::optional<double> left_s);
-  // Waits for the running save and throws its failure. Where the moments are sharded, a collective,
-  // as end_together().
+  // Waits for the running save and throws its failure. If the moments are sharded, this is a
+  // collective, as end_together() is.
   void finish();
-  // The same, but only logs a failure. For callers that are about to throw another one.
+  // Waits for the running save and logs its failure. It is no collective. For callers that are
+  // about to throw another error.
   void finish_quietly() noexcept;
 
-  // Waits for the running save, and only logs a failure as poll() does. Where the moments are
-  // sharded, other ranks may not destroy their engines while rank 0 saves: this is a collective
-  // then, which waits on all ranks for rank 0's save.
+  // Waits for the running save, and handles a failure as poll() does. If the moments are sharded,
+  // other ranks may not destroy their engines while rank 0 saves. So this is a collective then,
+  // which waits on all ranks for rank 0's save.
   void end_together();
 
-  // To be called before the state goes back to a checkpoint. Waits for the running save.
-  void pause() { take_outcome(checkpoints_.wait()); }
-  // To be called after that. The state is now a checkpoint's state or the start's.
-  void resume();
+  // Waits for the running save. Call this before the state goes back to a checkpoint.
+  void wait() { take_outcome(checkpoints_.wait()); }
+  // Call this after the state was restored from a checkpoint, or went back to step 0.
+  void adopt_state();
 
  private:
   SaveDue due_at(int64_t step) const;
@@ -125,7 +128,7 @@ class Saves {
   TrainingState& state_;
   bool saving_ = false;      // whether a save was started whose outcome is not known
   bool owes_save_ = false;   // whether a postponed save is due
-  int64_t saved_step_ = -1;  // the newest step that was or is being saved; -1: none
+  int64_t saved_step_ = -1;  // as SaveFacts::saved_step
   int64_t saved_evaluated_step_ = -1, saved_probed_step_ = -1;  // of its state
   std::optional<Best> saved_best_, saving_best_;
   const int64_t last_step_;

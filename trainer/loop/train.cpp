@@ -197,7 +197,7 @@ class Training {
   // Goes back to the state from which a new process would begin. No checkpoint lists the skipped
   // data yet, but a new process would meet the same data and skip them, too.
   void roll_back(const SkippedData& bad) {
-    saves_.pause();
+    saves_.wait();
     std::vector<SkippedData> skipped = std::move(result_.state.skipped);
     std::string job = std::move(result_.state.job);
     skipped.push_back(bad);
@@ -212,7 +212,7 @@ class Training {
     result_.state.kernels = parts_.engine.info().description;
     result_.state.skipped = std::move(skipped);
     result_.state.job = std::move(job);
-    saves_.resume();
+    saves_.adopt_state();
     interval_loss_ = interval_examples_ = 0;
   }
 
