@@ -97,7 +97,8 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
   if (!may_compare) return model;
   const SentenceFiles files = read_sentence_files(folder);
-  if (!task && files.is_there) task = Task::kSimilarity;
+  const bool searches = !settings.data.eval_retrieval.empty();
+  if (!task && (files.is_there || searches)) task = Task::kSimilarity;
   if (task && is_of_groups(*task)) {
     settle_comparison(folder, files, settings, model);
     take_default_prompt(model.sentences, resolved.settings.embedding);

@@ -71,6 +71,13 @@ expect 0 finished --mode eval --eval-retrieval set.tar --eval-retrieval-split de
 expect 0 finished --mode eval --eval-retrieval set --job-dir alone
 tr -d '\\' <err.txt | says -F 'of the split test' || fail "eval takes another split: $(cat err.txt)"
 
+# A search needs no task beside it: an encoder that was never trained for one compares texts, too.
+plain=(--mode eval --eval-retrieval set --eval-retrieval-split dev --model "$tiny" --max-seq-length 24)
+expect 0 finished "${plain[@]}" --task similarity
+cp out.txt named.txt
+expect 0 finished "${plain[@]}"
+[ "$(metric out.txt ndcg_at_10)" = "$(metric named.txt ndcg_at_10)" ] || fail "without a task: $(cat out.txt named.txt)"
+
 # Prompts of a training stand before queries and passages, too. Its model's folder alone has them.
 prompted=("${training[@]}" --query-prompt "who : " --passage-prompt "by the river : ")
 expect 0 finished "${prompted[@]}" --job-dir prompted
