@@ -84,6 +84,17 @@ FlagValue path_value(std::string hint, Place at) {
       [at](const CommandLine& line) { return at(line); }};
 }
 
+// As path_value(), but "none" and "self" are no places.
+template <typename Place>
+FlagValue guide_value(Place at) {
+  return {"self|none|PATH", false,
+          [at](CommandLine& line, std::string_view value) {
+            const bool is_word = value == kNoGuide || value == kOwnGuide;
+            at(line) = is_word ? std::string(value) : parse_path(value, line.home);
+          },
+          [at](const CommandLine& line) { return at(line); }};
+}
+
 template <typename Place>
 FlagValue integer_value(Place at, IntegerRange range) {
   return {"N", false,

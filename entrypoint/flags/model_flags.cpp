@@ -211,12 +211,24 @@ std::vector<Flag> embedding_flags() {
       {"guide",
        {},
        kModel,
-       "For --similarity-loss in_batch_negatives: self leaves out a text of another row if it is "
-       "more similar to a first text than the second text of its row is. The model that learns "
-       "compares them.",
-       choice_value<Guide>(embedding(&EmbeddingOptions::guide),
-                           {{"none", Guide::kNone}, {"self", Guide::kSelf}}),
+       "For --similarity-loss in_batch_negatives: a model that finds false negatives, in any form "
+       "that --model takes, or self for the model that learns. A text of another row is left out "
+       "if it is more similar to a first text than the second text of its row is.",
+       guide_value(embedding(&EmbeddingOptions::guide)),
        FlagRole(kDecides, kInTraining | kInEval, kAsTrained).heeded_by(tasks_that::find_partners)},
+      {"guide-contrasts",
+       {},
+       kModel,
+       "With --guide: which texts of the same kind are negatives, too. anchors means the first "
+       "texts of other rows, positives means that second texts differ from each other.",
+       choice_value<GuideContrasts>(embedding(&EmbeddingOptions::guide_contrasts),
+                                    {{"both", GuideContrasts::kBoth},
+                                     {"anchors", GuideContrasts::kAnchors},
+                                     {"positives", GuideContrasts::kPositives},
+                                     {"none", GuideContrasts::kNone}}),
+       FlagRole(kDecides, kInTraining | kInEval, kAsTrained)
+           .heeded_by(tasks_that::find_partners)
+           .only_with("guide", "guide")},
       {"guide-margin",
        {},
        kModel,

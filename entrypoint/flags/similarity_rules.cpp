@@ -42,13 +42,13 @@ void refuse_useless_flags(const EmbeddingOptions& options, std::optional<Similar
     refuse_useless("--similarity-scale", "in_batch_negatives, symmetric, cosent or angle");
   }
   constexpr std::string_view kMeasuring = "triplet, contrastive or online_contrastive";
-  if (options.guide != Guide::kNone && loss && !has_false_negatives(*loss)) {
+  if (options.has_guide() && loss && !has_false_negatives(*loss)) {
     refuse_useless("--guide", "in_batch_negatives");
   }
-  if (options.guide == Guide::kNone && (options.guide_margin || options.guide_relative_margin)) {
+  if (!options.has_guide() && (options.guide_margin || options.guide_relative_margin)) {
     throw Error(Code::kUsage, "there is no guide",
                 options.guide_margin ? "--guide-margin" : "--guide-relative-margin",
-                "leave it out, or give --guide self");
+                "leave it out, or give --guide");
   }
   if (options.guide_margin && options.guide_relative_margin) {
     throw Error(Code::kUsage, "there is one margin already", "--guide-relative-margin",
@@ -106,7 +106,15 @@ SimilarityObjective similarity_objective(const Settings& settings, Task task) {
   objective.margin = options.margin.value_or(is_triplet ? 5 : 0.5);
   objective.distance = options.distance.value_or(is_triplet ? EmbeddingDistance::kEuclidean
                                                             : EmbeddingDistance::kCosine);
-  objective.rule = {.is_on = options.guide != Guide::kNone,
+  // A finished model is scored without the model that guided its training.
+  const bool runs_guide = options.has_guide() && !(options.has_other_guide() &&
+                                                   traits(settings.mode).runs_finished_model());
+  const GuideContrasts contrasts = options.guide_contrasts;
+  objective.contrasts_anchors =
+      runs_guide && (contrasts == GuideContrasts::kAnchors || contrasts == GuideContrasts::kBoth);
+  objective.contrasts_positives =
+      runs_guide && (contrasts == GuideContrasts::kPositives || contrasts == GuideContrasts::kBoth);
+  objective.rule = {.is_on = runs_guide,
                     .margin = options.guide_margin.value_or(0),
                     .relative_margin = options.guide_relative_margin.value_or(0)};
   objective.nested = nested_sizes(options);

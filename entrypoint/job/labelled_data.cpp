@@ -17,6 +17,13 @@
 #include "trainer/tasks/glue.h"
 
 namespace berth {
+
+SearchPrompts row_prompts(const EmbeddingOptions& embedding, Task task) {
+  const bool has_own = gives_prompts(embedding) && traits(task).rows == HeadRows::kGroups;
+  if (has_own) return {.query = embedding.query_prompt, .passage = embedding.passage_prompt};
+  return {.query = embedding.default_prompt, .passage = embedding.default_prompt};
+}
+
 namespace {
 
 std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
@@ -38,9 +45,9 @@ std::unique_ptr<FeatureMaker> maker_of(const LoadedTable& loaded, Task task,
       .relevances_are_probabilities = settings.reranking.loss != RerankingLoss::kSquaredError,
       .seed = settings.training.seed};
   if (makes_embeddings(task)) {
-    const bool has_own = gives_prompts(embedding) && traits(task).rows == HeadRows::kGroups;
-    options.first_prompt = has_own ? embedding.query_prompt : embedding.default_prompt;
-    options.other_prompt = has_own ? embedding.passage_prompt : embedding.default_prompt;
+    SearchPrompts prompts = row_prompts(embedding, task);
+    options.first_prompt = std::move(prompts.query);
+    options.other_prompt = std::move(prompts.passage);
   }
   try {
     if (labelled && traits(task).has_classes) {

@@ -14,6 +14,7 @@
 #include "trainer/data/find_columns.h"
 #include "trainer/inputs/load_data.h"
 #include "trainer/inputs/options.h"
+#include "trainer/inputs/sentence_files.h"
 #include "trainer/model/config.h"
 #include "trainer/tasks/prediction_rules.h"
 #include "trainer/text/tokenizer.h"
@@ -31,6 +32,9 @@ bool chooses_thresholds(const DataOptions& data);
 
 // The token ids that records may hold for this model.
 TokenLimits token_limits(const ModelConfig& config);
+
+// What stands before the first text of a row and before the others, where they are embedded.
+SearchPrompts row_prompts(const EmbeddingOptions& embedding, Task task);
 
 // Turns the rows of a table into features, and masks them for masked language models. Borrows the
 // table and the tokenizer. The data sets that it makes borrow from it.

@@ -202,6 +202,10 @@ void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelCon
   if (traits(loaded.task).rows != HeadRows::kGroups) return;
   config.task = loaded.task;
   config.similarity = similarity_objective(settings, loaded.task);
+  if (settings.mode == Mode::kEval && settings.embedding.has_other_guide()) {
+    log_info(cat("the loss leaves out no false negatives, because --guide ",
+                 settings.embedding.guide, " is asked in a training alone"));
+  }
   require_sizes(config.similarity, config);
   const auto texts = static_cast<int64_t>(loaded.table->read(0).texts.size());
   config.texts_per_row = std::max(config.texts_per_row, std::max<int64_t>(texts, 2));

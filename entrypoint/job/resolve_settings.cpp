@@ -423,6 +423,9 @@ ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
   for (std::string* model : {&settings.model.model, &settings.distillation.teacher}) {
     *model = local_or_hub_model(storage, *model);
   }
+  if (mode.trains() && settings.embedding.has_other_guide()) {
+    settings.embedding.guide = local_or_hub_model(storage, settings.embedding.guide);
+  }
   DataSources sources = resolve_data(paths, completed, settings);
   if (earlier) {
     for (DataRequest* request : {&sources.eval, &sources.predict, &sources.mismatched}) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "entrypoint/job/finished_model.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "entrypoint/report/progress_lines.h"
@@ -26,9 +27,9 @@ namespace {
 constexpr int64_t kTextsAtOnce = 64;
 
 // The settings by which the teacher's model is read and its batches are cut.
-Settings settings_of_teacher(const Settings& job) {
+Settings settings_of_teacher(const Settings& job, const std::string& path) {
   Settings settings = job;
-  settings.model = {.model = job.distillation.teacher};
+  settings.model = {.model = path};
   settings.training.eval_batch_size = kTextsAtOnce;
   return settings;
 }
@@ -56,6 +57,21 @@ ModelDescription describe(ModelFolder& folder, const Settings& settings, Task ta
   ModelDescription model = describe_model(folder, settings.model, any_length);
   model.config.task = task_of_teacher(task);
   if (!traits(task).has_classes) model.config.labels = output_labels(task);
+  return model;
+}
+
+// A model that embeds texts, as its folder says. Sets their length in `settings`.
+ModelDescription describe_encoder(ModelFolder& folder, Settings& settings) {
+  settings.embedding = {};  // the texts have their prompts already
+  DataOptions any_length = settings.data;
+  any_length.max_seq_length = kShortestSequence;
+  ModelDescription model = describe_model(folder, settings.model, any_length);
+  model.config.task = Task::kTextEmbedding;
+  const SentenceFiles files = read_sentence_files(folder);
+  settle_embedding(files, settings.embedding, model.config);
+  use_sentence_files(folder, settings.model, files, model);
+  int32_t& length = settings.data.max_seq_length;
+  length = static_cast<int32_t>(std::min<int64_t>(length, files.max_seq_length.value_or(length)));
   return model;
 }
 
@@ -102,10 +118,10 @@ std::vector<float> of_length_one(std::span<const float> vector) {
 }
 
 // Logs the teacher's progress, if that is due.
-void log_progress(LogPace& pace, int64_t done, int64_t texts) {
+void log_progress(const std::string& name, LogPace& pace, int64_t done, int64_t texts) {
   if (!pace.is_due()) return;
   const auto rate = static_cast<int64_t>(pace.rate(static_cast<double>(done)));
-  log_info(cat("teacher: ", done, " of ", counted(texts, "text"), ", ", rate, " a second"));
+  log_info(cat(name, ": ", done, " of ", counted(texts, "text"), ", ", rate, " a second"));
 }
 
 }  // namespace
@@ -113,13 +129,27 @@ void log_progress(LogPace& pace, int64_t done, int64_t texts) {
 Teacher::Teacher(const Job& job, const Settings& settings, Task task,
                  const std::vector<std::string>& labels, const Tokenizer& tokenizer)
     : job_(job),
-      settings_(settings_of_teacher(settings)),
+      name_("teacher"),
+      embeds_texts_(false),
+      settings_(settings_of_teacher(settings, settings.distillation.teacher)),
       folder_(job.storage, settings_.model),
       model_(describe(folder_, settings_, task)),
       order_(order_of(labels, model_.config, folder_.name())) {
   if (is_of_tokens()) require_student(settings, tokenizer);
   if (!job.leads()) return;
   if (const auto file = folder_.parameters()) file->verify();  // the job's record has its checksum
+}
+
+Teacher::Teacher(const Job& job, const Settings& settings, const std::string& path,
+                 std::string name)
+    : job_(job),
+      name_(std::move(name)),
+      embeds_texts_(true),
+      settings_(settings_of_teacher(settings, path)),
+      folder_(job.storage, settings_.model),
+      model_(describe_encoder(folder_, settings_)) {
+  if (!job.leads()) return;
+  if (const auto file = folder_.parameters()) file->verify();
 }
 
 std::string Teacher::description() const {
@@ -143,12 +173,17 @@ bool Teacher::is_of_tokens() const {
 
 bool Teacher::makes_vectors() const { return are_vectors(traits(model_.config.task).labels); }
 
+DType Teacher::dtype() const {
+  return makes_vectors() && !embeds_texts_ ? DType::kBF16 : DType::kF32;
+}
+
 size_t Teacher::memory_bytes(size_t vectors) const {
   return vectors * static_cast<size_t>(num_outputs()) * size_of(dtype());
 }
 
 std::vector<float> Teacher::target_of(std::span<const float> logits) const {
-  if (is_of_tokens()) return {logits.begin(), logits.end()};
+  const bool is_done = is_of_tokens() || (embeds_texts_ && !model_.config.normalizes_embeddings);
+  if (is_done) return {logits.begin(), logits.end()};
   if (makes_vectors()) return of_length_one(logits);
   std::vector<float> ordered;
   for (const size_t place : order_) ordered.push_back(logits[place]);
@@ -182,17 +217,17 @@ size_t Teacher::restore(SavedTargets& saved) const {
   return done;
 }
 
-void Teacher::fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved) {
+void Teacher::fill(const LoadedTable& loaded, const LabelledData* student, SavedTargets& saved) {
   const size_t done = restore(saved);
   if (done > 0 && job_.leads()) {
     const size_t rows = static_cast<size_t>(saved.rows_of(done - 1).end() - saved.rows().begin());
-    log_info(cat("teacher: the outputs of ", rows, " of ", counted(saved.rows().size(), "text"),
+    log_info(cat(name_, ": the outputs of ", rows, " of ", counted(saved.rows().size(), "text"),
                  " are taken from an earlier run"));
   }
   if (done < saved.parts()) run(loaded, student, done, saved);
 }
 
-void Teacher::run(const LoadedTable& loaded, const LabelledData& student, size_t first,
+void Teacher::run(const LoadedTable& loaded, const LabelledData* student, size_t first,
                   SavedTargets& saved) {
   const Settings settings = with_positions(settings_, model_.config);
   const LabelledData examples(loaded, model_.config.task, /*labels=*/{}, /*wants_labels=*/false,
@@ -212,13 +247,13 @@ void Teacher::run(const LoadedTable& loaded, const LabelledData& student, size_t
     const std::vector<uint32_t> rows(span.begin(), span.end());
     Dataset data = examples.rows(rows);
     if (is_of_tokens()) {
-      Dataset students = student.rows(rows);
+      Dataset students = student->rows(rows);
       require_same_tokens(students, data, folder_.name());
     }
     const auto take = [&](int64_t index, std::span<const float> logits) {
       saved.targets().set(data.row(index), target_of(logits),
                           is_of_tokens() ? data.first_vector(index) : 0);
-      if (job_.leads()) log_progress(pace, before + data.row_index(index) + 1, left);
+      if (job_.leads()) log_progress(name_, pace, before + data.row_index(index) + 1, left);
     };
     const std::optional<double> finished =
         run_forward(*engine, data, settings.training.eval_batch_size, job_.stop, take, job_.ranks);

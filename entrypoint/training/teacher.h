@@ -65,10 +65,10 @@ class SavedTargets {
 // Removes all files of a directory of SavedTargets.
 void remove_saved_targets(Storage& storage, const Uri& directory);
 
-// Another model, from whose outputs the trained one learns (Hinton et al. 2015, arXiv:1503.02531).
-// It runs once over the rows, before training, on the CPU's own kernels; products are in bf16 where
-// the CPU multiplies it. Training then reads its outputs at no cost, in every epoch. Borrows the
-// job. One thread uses it.
+// Another model, from whose outputs the trained one learns (Hinton et al. 2015, arXiv:1503.02531),
+// or a guide that finds false negatives (FalseNegativeRule). It runs once over the rows, before
+// training, on the CPU's own kernels; products are in bf16 where the CPU multiplies it. Training
+// then reads its outputs at no cost, in every epoch. Borrows the job. One thread uses it.
 class Teacher {
  public:
   // Reads the configuration and the tokenizer of --teacher. `settings`, `task` and `labels` are the
@@ -78,12 +78,18 @@ class Teacher {
   Teacher(const Job& job, const Settings& settings, Task task,
           const std::vector<std::string>& labels, const Tokenizer& tokenizer);
 
+  // Reads the model at `path`, which embeds texts as SentenceTransformer(path).encode() does.
+  // `name` is "guide" or "teacher". Throws what the readers throw.
+  Teacher(const Job& job, const Settings& settings, const std::string& path, std::string name);
+
   // Whether it makes a vector for each token, and not one for each text.
   bool is_of_tokens() const;
+  // Whether it embeds each text of a row, and not the row.
+  bool embeds_texts() const { return embeds_texts_; }
   // The numbers of a vector. Where an encoder is distilled, the teacher's hidden size.
   int64_t num_outputs() const { return model_.config.num_outputs(); }
   // The type in which the vectors are stored, and the memory that `vectors` of them take.
-  DType dtype() const { return makes_vectors() ? DType::kBF16 : DType::kF32; }
+  DType dtype() const;
   size_t memory_bytes(size_t vectors) const;
   const std::vector<Source>& sources() const { return folder_.sources(); }
   // A text of its configuration and its tokenizer. Workers whose teachers differ in it would not
@@ -96,7 +102,9 @@ class Teacher {
   //     where the teacher's positions end.
   //   - For the distillation of hidden states, the last hidden state of each token. A document
   //     longer than --max-seq-length is read in the same windows as in `student`, which is the same
-  //     table as the student reads it.
+  //     table as the student reads it. Else `student` may be null.
+  //   - Where it embeds texts, their embeddings. The rows are then texts (RowTexts), which are cut
+  //     at --max-seq-length, or where the model's own length ends.
   //   - Else the logits, in the order of the job's labels.
   // Parts of which `saved` has files are taken from there, and the others are computed and saved.
   // Every part has batches of its own, so its outputs are the same bits after a resume. Reads the
@@ -106,7 +114,7 @@ class Teacher {
   // the files, and writes them. All have all outputs afterwards. Throws kMemory if the memory does
   // not suffice, and kUsage if the student has other tokens. Throws kStopped, and what the readers
   // throw.
-  void fill(const LoadedTable& loaded, const LabelledData& student, SavedTargets& saved);
+  void fill(const LoadedTable& loaded, const LabelledData* student, SavedTargets& saved);
 
  private:
   bool makes_vectors() const;
@@ -114,13 +122,15 @@ class Teacher {
   // Takes the first parts from files. Returns their number.
   size_t restore(SavedTargets& saved) const;
   // Computes the outputs of the parts from `first` on.
-  void run(const LoadedTable& loaded, const LabelledData& student, size_t first,
+  void run(const LoadedTable& loaded, const LabelledData* student, size_t first,
            SavedTargets& saved);
   void require_student(const Settings& settings, const Tokenizer& tokenizer) const;
   std::unique_ptr<Engine> make_engine(Device& device, int64_t most_examples);
 
   const Job& job_;
-  const Settings settings_;  // the teacher's
+  const std::string name_;  // of what it is, for messages: "teacher" or "guide"
+  const bool embeds_texts_;
+  Settings settings_;  // the teacher's
   ModelFolder folder_;
   ModelDescription model_;
   std::vector<size_t> order_;  // for each label of the job, its place among the teacher's

@@ -76,6 +76,7 @@ std::string identity_of(const Teacher& teacher, const LoadedTable& loaded,
                         const std::vector<uint32_t>& rows, const Settings& settings) {
   std::string text = cat("length ", settings.data.max_seq_length);
   if (teacher.is_of_tokens()) text += " tokens";
+  if (teacher.embeds_texts()) text += cat(" texts ", crc_text(loaded.table->digest()));
   for (const std::vector<Source>& sources : {teacher.sources(), loaded.sources}) {
     for (const Source& source : sources) {
       text += cat(" ", source.checksum.size, ":", crc_text(source.checksum.crc));
@@ -117,6 +118,14 @@ std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledDat
 Settings settings_to_train(Settings settings) {
   settings.embedding.default_prompt.clear();
   return settings;
+}
+
+// The numbers of the rows of a data set in its table, ascending.
+std::vector<uint32_t> rows_of(const Dataset& data) {
+  std::vector<uint32_t> rows;
+  for (int64_t i = 0; i < data.size(); ++i) rows.push_back(data.row(i));
+  std::ranges::sort(rows);
+  return rows;
 }
 
 // Takes the learning rate for the model's width where no flag gives one.
@@ -230,6 +239,11 @@ TrainingInputs read_inputs(const Job& job) {
     teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
     model.config.vector_size = teacher->num_outputs();
   }
+  if (compares_texts(model.config) && model.config.similarity.rule.is_on &&
+      settings.embedding.has_other_guide()) {
+    teacher = std::make_unique<Teacher>(job, settings, settings.embedding.guide, "guide");
+    model.config.similarity.vector_size = teacher->num_outputs();
+  }
   const size_t program = program_bytes(rows);  // without the retrieval set
   std::unique_ptr<RetrievalSet> retrieval = retrieval_of(job, settings, model.config);
   TrainingInputs inputs{.resolved = std::move(resolved),
@@ -262,6 +276,7 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
     throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
                 inputs.rows.train.name, hint(train_));
   }
+  collect_texts();
   const bool has_labels = eval_ && has_any_label(*eval_);
   if (!has_labels && chooses_thresholds(inputs.settings().data)) {
     throw Error(Code::kBadData, "no held-out row has labels, by which a threshold could be chosen",
@@ -272,6 +287,33 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
                   ": no row to evaluate on has a label, so the job evaluates nothing; ",
                   hint(*eval_)));
   eval_.reset();
+  eval_texts_.reset();
+}
+
+void TrainingData::collect_texts() {
+  if (!inputs_.teacher || !inputs_.teacher->embeds_texts()) return;
+  const TrainingRows& rows = inputs_.rows;
+  const auto collect = [&](const LoadedTable& loaded, const Dataset& data,
+                           const EmbeddingOptions& embedding) {
+    return RowTexts(loaded, rows_of(data), row_prompts(embedding, rows.task));
+  };
+  train_texts_.emplace(
+      collect(rows.train, train_, settings_to_train(inputs_.settings()).embedding));
+  if (eval_) {
+    eval_texts_.emplace(
+        collect(rows.eval ? *rows.eval : rows.train, *eval_, inputs_.settings().embedding));
+  }
+}
+
+TextVectors TrainingData::embed_texts(const char* name, RowTexts& texts, Storage& storage,
+                                      const Uri& directory) {
+  Teacher& teacher = *inputs_.teacher;
+  std::vector<uint32_t> asked = all_rows(texts.table());
+  RowTargets targets(texts.texts(), static_cast<size_t>(teacher.num_outputs()), teacher.dtype());
+  std::string identity = identity_of(teacher, texts.table(), asked, inputs_.settings());
+  SavedTargets saved(storage, directory, name, std::move(identity), std::move(asked), targets);
+  teacher.fill(texts.table(), nullptr, saved);
+  return texts.take_vectors(std::move(targets));
 }
 
 // How many vectors the teacher makes of each row of a table: one of each token of the rows that are
@@ -295,6 +337,16 @@ std::vector<uint32_t> TrainingData::vectors_of_rows(const LoadedTable& loaded) {
 void TrainingData::ask_teacher(Storage& storage, const Uri& directory) {
   if (!inputs_.teacher) return;
   Teacher& teacher = *inputs_.teacher;
+  if (teacher.embeds_texts()) {
+    train_vectors_.emplace(embed_texts("train", *train_texts_, storage, directory));
+    train_texts_.reset();
+    train_.set_text_vectors(*train_vectors_);
+    if (!eval_texts_) return;
+    eval_vectors_.emplace(embed_texts("eval", *eval_texts_, storage, directory));
+    eval_texts_.reset();
+    eval_->set_text_vectors(*eval_vectors_);
+    return;
+  }
   const TrainingRows& rows = inputs_.rows;
   const bool learns_vectors = are_vectors(traits(rows.task).labels);
   const auto ask = [&](const char* name, const LoadedTable& loaded, const LabelledData& examples,
@@ -304,7 +356,7 @@ void TrainingData::ask_teacher(Storage& storage, const Uri& directory) {
                        teacher.dtype());
     std::string identity = identity_of(teacher, loaded, asked, inputs_.settings());
     SavedTargets saved(storage, directory, name, std::move(identity), std::move(asked), targets);
-    teacher.fill(loaded, examples, saved);
+    teacher.fill(loaded, &examples, saved);
     return targets;
   };
   std::vector<uint32_t> asked = rows.split.train;
@@ -328,6 +380,10 @@ bool TrainingInputs::pretrains_from_random() const {
 size_t TrainingData::target_bytes() {
   if (!inputs_.teacher) return 0;
   size_t vectors = 0;
+  if (inputs_.teacher->embeds_texts()) {
+    vectors = train_texts_->texts() + (eval_texts_ ? eval_texts_->texts() : 0);
+    return inputs_.teacher->memory_bytes(vectors);
+  }
   const auto add = [&](const LoadedTable& loaded) {
     for (const uint32_t count : vectors_of_rows(loaded)) vectors += count;
   };

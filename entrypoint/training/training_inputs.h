@@ -8,6 +8,7 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "entrypoint/training/job_probes.h"
+#include "entrypoint/training/row_texts.h"
 #include "entrypoint/training/teacher.h"
 #include "trainer/data/dataset.h"
 #include "trainer/inputs/job_record.h"
@@ -25,7 +26,7 @@ struct TrainingInputs {
   TrainingRows rows;
   std::unique_ptr<RetrievalSet> retrieval;  // what --eval-retrieval names; null: nothing
   std::unique_ptr<ModelFolder> generator;   // what --generator names; null: nothing
-  std::unique_ptr<Teacher> teacher;         // null: there is none
+  std::unique_ptr<Teacher> teacher;         // or the guide; null: there is none
   std::unique_ptr<JobProbes> probes;        // null: there are none
   size_t program_bytes;  // the memory of the process without the rows; see program_bytes()
 
@@ -59,19 +60,26 @@ class TrainingData {
   std::optional<Dataset>& eval() { return eval_; }  // nullopt: the job does not evaluate
 
   size_t target_bytes();  // the memory that the teacher's outputs take
-  // Lets the teacher, if there is one, make the labels of all rows. Called before they are packed.
-  // Its outputs are stored in files of `directory`, so that a resumed job does not compute them
+  // Lets the teacher or guide, if there is one, make its outputs for all rows. Called before they
+  // are packed.
+  // They are stored in files of `directory`, so that a resumed job does not compute them
   // again.
   void ask_teacher(Storage& storage, const Uri& directory);
 
  private:
   std::vector<uint32_t> vectors_of_rows(const LoadedTable& loaded);
+  void collect_texts();
+  TextVectors embed_texts(const char* name, RowTexts& texts, Storage& storage,
+                          const Uri& directory);
 
   const TrainingInputs& inputs_;
   const LabelledData train_examples_, eval_examples_;
   Dataset train_;
   std::optional<Dataset> eval_;
   std::optional<RowTargets> train_targets_, eval_targets_;
+  // Where another model embeds the texts of rows: these texts, and then their vectors.
+  std::optional<RowTexts> train_texts_, eval_texts_;
+  std::optional<TextVectors> train_vectors_, eval_vectors_;
 };
 
 }  // namespace berth

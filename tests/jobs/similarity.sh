@@ -187,6 +187,21 @@ expect 0 finished --task similarity --train-data-file triplets.csv --max-steps 2
   --job-dir guided
 expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir guided
 tr -d '\\' <err.txt | says -F -- '--guide self' || fail "eval does not take over the guide: $(cat err.txt)"
+# Another model as the guide: its embeddings of the texts are stored, a kill changes nothing, and an evaluation goes without it.
+guide=(--task similarity --train-data-file triplets.csv --guide cosine/model --guide-margin 0.05 --epochs 4 --batch-size 8 --save-steps 2
+  --passage-prompt "read : ")
+expect 0 finished "${guide[@]}" --job-dir other-guide
+grep -q '"loss"' other-guide/metrics.json || fail "no loss of an evaluation with a guide"
+[ ! -e other-guide/teacher ] || fail "the guide's embeddings stay"
+survives_kills killed-guide "${guide[@]}"
+cmp -s other-guide/model/model.safetensors killed-guide/model/model.safetensors || fail "a killed job with a guide made another model"
+expect 0 finished "${guide[@]}" --embedding-mini-batch-size 3 --job-dir cached-guide
+expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir other-guide
+says -F 'the loss leaves out no false negatives' <err.txt || fail "eval does not say that there is no guide: $(cat err.txt)"
+cp -r other-guide continued-guide
+cp -r cosine/model changed-guide
+expect 5 'guide' "${guide[@]}" --guide changed-guide --epochs 5 --job-dir continued-guide
+expect 2 'there is no guide without' --task similarity --train-data-file triplets.csv --guide-contrasts none --job-dir refused-18
 expect 2 'guide: the flag changes nothing' --task similarity --train-data-file triplets.csv --guide self --similarity-loss triplet --job-dir refused-15
 expect 2 'there is one margin already' --task similarity --train-data-file triplets.csv --guide self --guide-margin 0 --guide-relative-margin 0 \
   --job-dir refused-16

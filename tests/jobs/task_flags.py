@@ -150,6 +150,7 @@ TRIED = {
     "similarity-margin": (["0.9"], ["--similarity-loss", "MEASURED"]),
     "similarity-distance": (["manhattan"], ["--similarity-loss", "MEASURED"]),
     "guide": (["self"], []),
+    "guide-contrasts": (["none"], ["--guide", "self"]),
     "guide-margin": (["0.5"], ["--guide", "self"]),
     "guide-relative-margin": (["0.5"], ["--guide", "self"]),
     "matryoshka-dims": (["16,8"], []),

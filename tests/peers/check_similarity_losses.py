@@ -28,12 +28,25 @@ from sentence_transformers.sentence_transformer.losses import SiameseDistanceMet
 TINY = pathlib.Path(__file__).parents[1] / "testdata/tiny_model"
 ROWS = 200
 BOTH = {"directions": ("query_to_doc", "doc_to_query"), "partition_mode": "per_direction"}
+OTHER = {}  # the model that guides, by its name in the flags
+
+
+def guided(**settings):
+    return lambda model: losses.GISTEmbedLoss(model, OTHER.get("OTHER", model), **({"temperature": 0.05} | settings))
+
+
 # The table, the flags, the loss, and whether the model ends with Normalize.
 CASES = {
     "in_batch_negatives": ("pairs", [], losses.MultipleNegativesRankingLoss, False),
     "negatives": ("three", ["--similarity-scale", 50], lambda model: losses.MultipleNegativesRankingLoss(model, scale=50), False),
     "lists": ("lists", [], losses.MultipleNegativesRankingLoss, True),
     "symmetric": ("triplets", ["--similarity-loss", "symmetric"], lambda model: losses.MultipleNegativesRankingLoss(model, **BOTH), False),
+    "guide": ("pairs", ["--guide", "OTHER"], guided(), False),
+    "guide triplets": ("triplets", ["--guide", "OTHER", "--guide-margin", 0.01, "--guide-contrasts", "none"],
+                       guided(margin=0.01, contrast_anchors=False, contrast_positives=False), False),
+    "guide anchors": ("pairs", ["--guide", "OTHER", "--guide-relative-margin", -0.02, "--guide-contrasts", "anchors", "--similarity-scale", 10],
+                      guided(margin=-0.02, margin_strategy="relative", contrast_positives=False, temperature=0.1), True),
+    "guide positives": ("triplets", ["--guide", "OTHER", "--guide-contrasts", "positives"], guided(contrast_anchors=False), False),
     "cosine": ("scores", [], losses.CosineSimilarityLoss, False),
     "cosent": ("scores", ["--similarity-loss", "cosent"], losses.CoSENTLoss, False),
     "angle": ("scores", ["--similarity-loss", "angle"], losses.AnglELoss, False),
@@ -87,6 +100,13 @@ def main():
         files = {name: write(scratch, name, table) for name, table in tables.items()}
         plain = SentenceTransformer(str(encoder), device="cpu")
         unit = SentenceTransformer(modules=[*plain, modules.Normalize()], device="cpu")
+        torch.manual_seed(5)
+        other = SentenceTransformer(str(encoder), device="cpu")
+        with torch.no_grad():
+            for parameter in other.parameters():
+                parameter += 0.05 * torch.randn_like(parameter)
+        other.save(str(scratch / "other"))
+        OTHER["OTHER"] = other
         for name, (table, flags, loss_of, normalizes) in CASES.items():
             columns = tables[table]
             labels = [column for column in columns if column in ("score", "label")]
@@ -97,9 +117,10 @@ def main():
                 job = scratch / "job"
                 more = ["--matryoshka-dims", "128,64,17", "--matryoshka-weights", "1,0.5,0.3"] if nested else []
                 more += ["--normalize-embeddings"] if normalizes else []
+                more += [scratch / "other" if flag == "OTHER" else flag for flag in flags]
                 ran = subprocess.run([binary, *map(str, ["--task", "similarity", "--train-data-file", files[table], "--mode", "train", "--max-steps", 1,
                                                          "--batch-size", ROWS, "--model", encoder, "--job-dir", job, "--precision", "fp32",
-                                                         "--no-report", *flags, *more])], capture_output=True, text=True)
+                                                         "--no-report", *more])], capture_output=True, text=True)
                 assert ran.returncode == 0, (name, ran.stderr[-2000:])
                 ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
                 shutil.rmtree(job)

@@ -6,7 +6,7 @@ Writes losses.safetensors with:
 - "embeddings": 12 embeddings of 16 numbers. Rows of G texts are 12 / G groups, one behind the other.
 - "scores", "marks": the labels of the 6 pairs, where two scores are equal; marks are 0 or 1.
 - "NAME.loss", "NAME.grad": the loss of each case, and its gradient of all embeddings.
-Writes guided.safetensors with the same of GISTEmbedLoss, for the same embeddings.
+Writes guided.safetensors with the same of GISTEmbedLoss, for the same embeddings, and with "vectors": the embeddings of a guide.
 """
 
 import pathlib
@@ -77,30 +77,45 @@ class Guided(Embeddings):
     tokenizer = PreTrainedTokenizerBase()
     max_seq_length = 8
 
-    def __init__(self):
+    def __init__(self, key="embeddings"):
         super().__init__(False)
+        self.key = key
         self.tokenizer.get_vocab = dict
+
+    def forward(self, features):
+        return {"sentence_embedding": features[self.key]}
 
     def __getitem__(self, place):
         return self
 
 
 def guided_cases():
-    """Name, texts of a row, and the arguments of GISTEmbedLoss, whose guide is the model itself."""
+    """Name, texts of a row, and the arguments of GISTEmbedLoss. The guide is the model itself, or another one where the name ends with "other"."""
     yield "guided_pairs", 2, {}
     yield "guided_triplets", 3, {}
     yield "guided_margin", 3, {"margin": 0.3, "temperature": 0.2}
     yield "guided_negative_margin", 2, {"margin": -0.1}
     yield "guided_relative_margin", 3, {"margin": 0.25, "margin_strategy": "relative"}
+    anchors, positives = {"contrast_anchors": True}, {"contrast_positives": True}
+    yield "guided_anchors", 2, anchors
+    yield "guided_positives", 3, positives
+    yield "guided_both", 3, anchors | positives
+    yield "guided_pairs_other", 2, {}
+    yield "guided_triplets_other", 3, {"margin": 0.1}
+    yield "guided_relative_other", 3, {"margin": 0.05, "margin_strategy": "relative"} | positives
+    yield "guided_both_other", 3, {"margin": 0.1, "temperature": 0.1} | anchors | positives
+    yield "guided_both_pairs_other", 2, {"margin": -0.05} | anchors | positives
 
 
 def record_guided(embeddings):
-    recorded = {}
+    vectors = torch.randn(12, 10) + 0.8 * torch.randn(1, 10)
+    recorded = {"vectors": vectors}
     for name, texts, settings in guided_cases():
         leaf = embeddings.clone().requires_grad_()
         model = Guided()
-        function = losses.GISTEmbedLoss(model, model, **({"temperature": 0.05, "contrast_anchors": False, "contrast_positives": False} | settings))
-        loss = function([{"embeddings": leaf[text::texts]} for text in range(texts)], None)
+        guide = Guided("vectors") if name.endswith("other") else model
+        function = losses.GISTEmbedLoss(model, guide, **({"temperature": 0.05, "contrast_anchors": False, "contrast_positives": False} | settings))
+        loss = function([{"embeddings": leaf[text::texts], "vectors": vectors[text::texts]} for text in range(texts)], None)
         loss.backward()
         recorded[f"{name}.loss"], recorded[f"{name}.grad"] = loss, leaf.grad
         print(f"{name}: {loss.item():.6f}, gradient {leaf.grad.norm():.4f}")

@@ -290,6 +290,9 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
     batch.token_type_ids.insert(batch.token_type_ids.end(), features.token_type_ids.begin(),
                                 features.token_type_ids.end());
     add_sequences(features, static_cast<int32_t>(first), is_group, batch);
+    if (const TextVectors* vectors = data.text_vectors()) {
+      vectors->append_to(data.row(index), batch.text_vectors);
+    }
     if (const Masking* masking = data.masking()) {
       const auto ids = std::span(batch.input_ids).subspan(first);
       labels.mask(*masking, round, index, ids, static_cast<int32_t>(first), features);

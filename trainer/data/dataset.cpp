@@ -71,6 +71,14 @@ void RowTargets::set_bytes(uint32_t row, Bytes bytes) {
   std::ranges::copy(bytes, values_.begin() + static_cast<std::ptrdiff_t>(begin(row)));
 }
 
+void TextVectors::append_to(uint32_t row, std::vector<float>& out) const {
+  for (size_t text = 0; text < group_; ++text) {
+    const uint32_t place = places_[row * group_ + text];
+    assert(place != kNone);
+    vectors_.append_to(place, out);
+  }
+}
+
 namespace {
 
 constexpr size_t kRecentRows = 256;

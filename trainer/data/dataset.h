@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -52,6 +53,26 @@ class RowTargets {
   size_t vector_bytes_;
   std::vector<uint64_t> first_;  // the first vector of each row, and the number of all
   std::vector<std::byte> values_;
+};
+
+// The vectors that another model makes of the texts of each row of a table. Equal texts share one.
+// Reading is thread-safe.
+class TextVectors {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Text t of row r has the vector of row places[r * group + t] of `vectors`. Rows that nobody
+  // reads have kNone.
+  TextVectors(RowTargets vectors, size_t group, std::vector<uint32_t> places)
+      : vectors_(std::move(vectors)), group_(group), places_(std::move(places)) {}
+
+  // Appends the vectors of all texts of the row.
+  void append_to(uint32_t row, std::vector<float>& out) const;
+
+ private:
+  const RowTargets vectors_;
+  const size_t group_;
+  const std::vector<uint32_t> places_;
 };
 
 // The features of one row. Throws what `maker` throws, and kBadData where features have no token.
@@ -140,6 +161,10 @@ class Dataset {
   size_t first_vector(int64_t index);
   float target_weight() const { return target_weight_; }
 
+  // Gives each row the vectors that another model makes of its texts. Borrowed.
+  void set_text_vectors(const TextVectors& vectors) { text_vectors_ = &vectors; }
+  const TextVectors* text_vectors() const { return text_vectors_; }
+
  private:
   std::vector<Features> make(uint32_t row) const;
   std::unique_ptr<RowFeatures> plan(uint32_t row);
@@ -161,6 +186,7 @@ class Dataset {
   const Masking* masking_ = nullptr;
   const RowTargets* targets_ = nullptr;
   float target_weight_ = 1;
+  const TextVectors* text_vectors_ = nullptr;
   // The first feature of each row, and the number of features. Empty where each row has one.
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made

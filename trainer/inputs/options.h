@@ -116,8 +116,12 @@ enum class EmbeddingsFormat { kNpy, kParquet, kJsonl };
 // The type of the numbers that it writes; trainer/loop/vector_code.h says what they mean.
 enum class EmbeddingsType { kFloat32, kInt8, kUint8, kBinary, kUbinary };
 
-// Who says which texts of a batch are false negatives.
-enum class Guide { kNone, kSelf };
+// The values of EmbeddingOptions::guide that are no model: nobody says which texts of a batch are
+// false negatives, or the model that learns.
+inline constexpr std::string_view kNoGuide = "none", kOwnGuide = "self";
+
+// Which texts of the same kind a loss with a guide compares with each other as well.
+enum class GuideContrasts { kNone, kAnchors, kPositives, kBoth };
 
 // How texts become vectors. An empty value means the setting in the model's folder.
 struct EmbeddingOptions {
@@ -127,8 +131,11 @@ struct EmbeddingOptions {
   // Of the loss; empty: its own default. See SimilarityObjective.
   std::optional<double> scale{}, margin{};
   std::optional<EmbeddingDistance> distance{};
-  Guide guide = Guide::kNone;
+  std::string guide{kNoGuide};  // one of the two, or a model, as ModelOptions::model
+  GuideContrasts guide_contrasts = GuideContrasts::kBoth;
   std::optional<double> guide_margin{}, guide_relative_margin{};  // see FalseNegativeRule
+  bool has_guide() const { return guide != kNoGuide; }
+  bool has_other_guide() const { return has_guide() && guide != kOwnGuide; }
   std::string matryoshka_dims{}, matryoshka_weights{};  // joined by commas; empty: there are none
   // What stands before the first text of a row that is compared, and before each other text.
   std::string query_prompt{}, passage_prompt{};

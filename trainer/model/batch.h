@@ -59,6 +59,9 @@ struct PackedBatch {
   // What a teacher makes of each sequence [B,C], where the labels are classes: its logits. Empty:
   // there is no teacher.
   std::vector<float> teacher_logits{};
+  // The vector that another model makes of each sequence [B,V], where examples are texts that are
+  // compared. Empty: the loss needs none.
+  std::vector<float> text_vectors{};
 
   // A factor for the loss of each sequence [B], or of each token [T] where tokens have the labels.
   // Empty: all are 1.

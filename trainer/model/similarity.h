@@ -33,7 +33,8 @@ struct NestedSize {
 
 // Which texts of other rows are likely to belong to a text as well (GISTEmbed, Solatorio 2024,
 // arXiv:2402.16829). Their similarity to it exceeds the similarity of its own second text, less a
-// margin. They are no negatives. The model that learns gives the similarities.
+// margin. They are no negatives. The guide gives the similarities: the model that learns, or
+// another one, whose vectors a batch holds.
 struct FalseNegativeRule {
   bool is_on = false;
   double margin = 0, relative_margin = 0;  // the second is a share of the similarity
@@ -51,6 +52,10 @@ struct SimilarityObjective {
   double margin = 5;                     // by which unlike texts should be farther apart
   EmbeddingDistance distance = EmbeddingDistance::kEuclidean;
   FalseNegativeRule rule{};
+  // Whether the first texts of other rows are negatives of a first text, too. Whether second texts
+  // are negatives of each other.
+  bool contrasts_anchors = false, contrasts_positives = false;
+  int64_t vector_size = 0;  // of the vectors of another model that batches hold; 0: there are none
   // Matryoshka representation learning (Kusupati et al. 2022, arXiv:2205.13147): the loss is the
   // weighted sum over these sizes. Empty: the loss of the whole embeddings.
   std::vector<NestedSize> nested{};

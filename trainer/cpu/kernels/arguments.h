@@ -175,6 +175,7 @@ struct GroupInputs {
   bool has_loss = true;    // false: there are only outputs
   ConstTensor targets{};   // [B]; see the operation
   ConstTensor weights{};   // [B]; null: every example weighs 1
+  ConstTensor vectors{};   // [B*G,V]: what another model makes of the texts; null: nothing
 
   int64_t examples() const { return embeddings.rows() / group; }
 };
@@ -184,7 +185,14 @@ struct GroupInputs {
 struct RankingLoss {
   double scale = 20;
   bool is_symmetric = false;
-  FalseNegativeRule rule{};  // not where it is symmetric
+  // Not where it is symmetric.
+  FalseNegativeRule rule{};
+  bool contrasts_anchors = false, contrasts_positives = false;  // as in SimilarityObjective
+
+  // The columns of the scores of B examples of G texts.
+  int64_t columns(int64_t group, int64_t examples) const {
+    return (group - 1 + int64_t{contrasts_anchors} + int64_t{contrasts_positives}) * examples;
+  }
 };
 
 // What a loss does with the errors of the outputs of one row.

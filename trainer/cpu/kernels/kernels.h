@@ -281,10 +281,11 @@ class Kernels {
   // with all other texts of the batch, times a scale. These are the second texts of all examples,
   // then their third ones, and so on (Henderson et al. 2017, arXiv:1705.00652; called
   // MultipleNegativesRankingLoss). The example's own second text is right. Texts that the loss's
-  // rule names are left out, which makes it GISTEmbedLoss without its other contrasts, where the
-  // model is its own guide. No gradient flows through the rule. outputs [B,2]: the
-  // cosine of the first two texts, and 1 where no text has a larger one with the first, else 0.
-  // scores [B,(G-1)*B] is scratch memory.
+  // rule names are left out, which makes it GISTEmbedLoss. The guide compares its own vectors of
+  // the texts where inputs.vectors are given, else the embeddings. No gradient flows through the
+  // rule. The loss may contrast first texts, and second ones, with each other as well. outputs
+  // [B,2]: the cosine of the first two texts, and 1 if the first text has no larger cosine with a
+  // second text or a negative, else 0. scores [B,loss.columns()] is scratch memory.
   void in_batch_negatives(const GroupInputs& inputs, const RankingLoss& loss, StepState& state,
                           Tensor scores, Tensor outputs, Tensor dembeddings);
   // The other losses of two texts and a number, targets [B]. Where compares_rows(loss), the loss of
@@ -360,8 +361,14 @@ class Kernels {
   // Makes a small product on the calling thread, which is number `thread` of the pool. It is in
   // bf16 if large products are.
   void multiply_alone(const Product& product, int thread);
-  // The backward pass of the cosines of in_batch_negatives(): overwrites dembeddings.
-  void cosines_backward(const GroupInputs& inputs, ConstTensor dcosines, Tensor dembeddings);
+  // The phases of in_batch_negatives() behind its cosines. Scores that the loss leaves out become
+  // minus infinity. Then the gradients take the place of the scores. The backward pass of the
+  // cosines overwrites dembeddings.
+  void leave_out_scores(const GroupInputs& inputs, const RankingLoss& loss, Tensor scores);
+  void ranking_cross_entropy(const GroupInputs& inputs, const RankingLoss& loss, StepState& state,
+                             Tensor scores, Tensor dembeddings);
+  void cosines_backward(const GroupInputs& inputs, const RankingLoss& loss, ConstTensor dcosines,
+                        Tensor dembeddings);
   // The sums of squares of blocks of a gradient, which do not depend on the number of threads.
   std::vector<double> squares_of_blocks(ConstTensor x);
   std::vector<double> squares_of_marked_rows(ConstTensor x, ConstTensor marks);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -379,14 +380,72 @@ void Kernels::triplet_loss(const GroupInputs& inputs, const SimilarityObjective&
 
 namespace {
 
-// The rows of the embeddings that hold an example's first text, and the text of a column of the
-// scores.
-struct GroupPlaces {
-  int64_t group, examples;
-  int64_t anchor(int64_t example) const { return group * example; }
-  int64_t candidate(int64_t column) const {
-    return group * (column % examples) + 1 + column / examples;
+// Which texts the scores compare. The columns are blocks of one for each example. A block compares
+// one text of each example with one text of all examples, such as the first ones with the second
+// ones.
+class ComparedTexts {
+ public:
+  ComparedTexts(int64_t group, int64_t examples, const RankingLoss& loss)
+      : group_(group), examples_(examples) {
+    for (int64_t text = 1; text < group; ++text) blocks_.push_back({0, text});
+    if (loss.contrasts_anchors) blocks_.push_back({0, 0});
+    if (loss.contrasts_positives) blocks_.push_back({1, 1});
   }
+
+  int64_t columns() const { return std::ssize(blocks_) * examples_; }
+  // The columns of first texts with texts of other kinds.
+  int64_t others() const { return (group_ - 1) * examples_; }
+  // The rows of the embeddings whose cosine is the score of `example` in `column`.
+  int64_t asking(int64_t example, int64_t column) const {
+    return group_ * example + block(column).asking;
+  }
+  int64_t candidate(int64_t column) const {
+    return group_ * (column % examples_) + block(column).candidate;
+  }
+
+  // Calls `use` with each score that depends on a row of the embeddings: its example, its column,
+  // and the row that it is compared with.
+  template <typename Use>
+  void for_scores_of(int64_t row, const Use& use) const {
+    const int64_t text = row % group_, own = row / group_;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const int64_t first = static_cast<int64_t>(i) * examples_;
+      for (int64_t e = 0; e < examples_ && blocks_[i].asking == text; ++e) {
+        use(own, first + e, candidate(first + e));
+      }
+      for (int64_t e = 0; e < examples_ && blocks_[i].candidate == text; ++e) {
+        use(e, first + own, asking(e, first + own));
+      }
+    }
+  }
+
+ private:
+  struct Block {
+    int64_t asking, candidate;  // places of texts in their examples
+  };
+  const Block& block(int64_t column) const {
+    return blocks_[static_cast<size_t>(column / examples_)];
+  }
+
+  const int64_t group_, examples_;
+  std::vector<Block> blocks_;
+};
+
+// Cosines of rows.
+class Cosines {
+ public:
+  explicit Cosines(ConstTensor x) : x_(x), lengths_(lengths_of(x, kLeastUnit)) {}
+
+  double length(int64_t row) const { return lengths_[static_cast<size_t>(row)]; }
+  float of(int64_t a, int64_t b) const {
+    const int64_t size = x_.columns();
+    const double product = dot_product(x_.f32() + a * size, x_.f32() + b * size, size);
+    return static_cast<float>(product / (length(a) * length(b)));
+  }
+
+ private:
+  const ConstTensor x_;
+  const std::vector<double> lengths_;
 };
 
 // The logarithm of the sum of exp(scale * score) over `count` scores, `stride` apart, and the
@@ -399,15 +458,18 @@ double log_sum_of(const float* scores, int64_t count, int64_t stride, double sca
   return scale * double{largest} + std::log(sum);
 }
 
-// The cosines of the first text of example `own` become minus infinity where the rule says so. A
-// softmax gives these texts no share and no gradient.
-void leave_out_false_negatives(const FalseNegativeRule& rule, int64_t own,
-                               std::span<float> cosines) {
-  const auto right = static_cast<size_t>(own);
-  const double threshold = rule.threshold(double{cosines[right]});
-  for (size_t c = 0; c < cosines.size(); ++c) {
-    if (c == right || !(double{cosines[c]} > threshold)) continue;
-    cosines[c] = -std::numeric_limits<float>::infinity();
+// The scores of example `own` become minus infinity where the rule says so, and where a text is
+// compared with itself. A softmax gives these texts no share and no gradient. `guide_score` has the
+// guide's cosine for a column.
+template <typename GuideScore>
+void leave_out(const FalseNegativeRule& rule, const ComparedTexts& texts, int64_t own,
+               std::span<float> scores, const GuideScore& guide_score) {
+  const double threshold = rule.is_on ? rule.threshold(guide_score(own)) : 0;
+  for (int64_t c = 0; c < std::ssize(scores); ++c) {
+    if (c == own) continue;
+    const bool is_itself = texts.asking(own, c) == texts.candidate(c);
+    if (!is_itself && !(rule.is_on && guide_score(c) > threshold)) continue;
+    scores[static_cast<size_t>(c)] = -std::numeric_limits<float>::infinity();
   }
 }
 
@@ -418,38 +480,46 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, const RankingLoss& l
                                  Tensor dembeddings) {
   const ProfileScope scope(pool_.profiler(), "in_batch_negatives",
                            bytes_of({inputs.embeddings, dembeddings}));
-  const ConstTensor x = inputs.embeddings;
-  const int64_t examples = inputs.examples(), hidden = x.columns();
-  const int64_t others = (inputs.group - 1) * examples;
-  assert(inputs.group >= 2 && scores.rows() == examples && scores.columns() == others);
-  const std::vector<double> lengths = lengths_of(x, kLeastUnit);
-  const GroupPlaces places{inputs.group, examples};
-  const auto length = [&](int64_t row) { return lengths[static_cast<size_t>(row)]; };
-  // scores [B,(G-1)*B]: the cosines of all first texts with all others.
+  const int64_t examples = inputs.examples();
+  const ComparedTexts texts(inputs.group, examples, loss);
+  const int64_t columns = texts.columns();
+  assert(inputs.group >= 2 && scores.rows() == examples && scores.columns() == columns);
+  const Cosines cosines(inputs.embeddings);
   parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
-      float* const row = scores.f32() + b * others;
-      const int64_t anchor = places.anchor(b);
-      for (int64_t c = 0; c < others; ++c) {
-        const int64_t candidate = places.candidate(c);
-        const double product =
-            dot_product(x.f32() + anchor * hidden, x.f32() + candidate * hidden, hidden);
-        row[c] = static_cast<float>(product / (length(anchor) * length(candidate)));
+      float* const row = scores.f32() + b * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        row[c] = cosines.of(texts.asking(b, c), texts.candidate(c));
       }
       outputs.f32()[2 * b] = row[b];
-      outputs.f32()[2 * b + 1] = row[b] == *std::max_element(row, row + others) ? 1.0f : 0.0f;
+      outputs.f32()[2 * b + 1] = row[b] == *std::max_element(row, row + texts.others()) ? 1 : 0;
     }
   });
   if (!inputs.has_loss) return;
-  if (loss.rule.is_on) {
-    assert(!loss.is_symmetric);
-    parallel(examples, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t b = begin; b < end; ++b) {
-        leave_out_false_negatives(loss.rule, b,
-                                  {scores.f32() + b * others, static_cast<size_t>(others)});
-      }
-    });
-  }
+  leave_out_scores(inputs, loss, scores);
+  ranking_cross_entropy(inputs, loss, state, scores, dembeddings);
+}
+
+void Kernels::leave_out_scores(const GroupInputs& inputs, const RankingLoss& loss, Tensor scores) {
+  const ComparedTexts texts(inputs.group, inputs.examples(), loss);
+  if (!loss.rule.is_on && texts.columns() == texts.others()) return;
+  assert(!loss.is_symmetric);
+  std::optional<Cosines> guide;
+  if (inputs.vectors) guide.emplace(inputs.vectors);
+  parallel(inputs.examples(), 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      float* const row = scores.f32() + b * texts.columns();
+      const auto guide_score = [&](int64_t c) {
+        return double{guide ? guide->of(texts.asking(b, c), texts.candidate(c)) : row[c]};
+      };
+      leave_out(loss.rule, texts, b, {row, static_cast<size_t>(texts.columns())}, guide_score);
+    }
+  });
+}
+
+void Kernels::ranking_cross_entropy(const GroupInputs& inputs, const RankingLoss& loss,
+                                    StepState& state, Tensor scores, Tensor dembeddings) {
+  const int64_t examples = inputs.examples(), others = scores.columns();
   // In the other direction, each second text finds its first one: a softmax down a column.
   std::vector<double> column_sums;
   if (loss.is_symmetric) {
@@ -492,47 +562,36 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, const RankingLoss& l
     }
   });
   losses.add_to(state);
-  if (dembeddings) cosines_backward(inputs, scores, dembeddings);
+  if (dembeddings) cosines_backward(inputs, loss, scores, dembeddings);
 }
 
 // Each row of x gets a sum of unit vectors, less the part of it that lies along the row itself.
-void Kernels::cosines_backward(const GroupInputs& inputs, ConstTensor dcosines,
-                               Tensor dembeddings) {
+void Kernels::cosines_backward(const GroupInputs& inputs, const RankingLoss& loss,
+                               ConstTensor dcosines, Tensor dembeddings) {
   const ConstTensor x = inputs.embeddings;
-  const int64_t examples = inputs.examples(), hidden = x.columns(), group = inputs.group;
-  const int64_t others = (group - 1) * examples;
-  const std::vector<double> lengths = lengths_of(x, kLeastUnit);
-  const GroupPlaces places{group, examples};
-  const auto length = [&](int64_t row) { return lengths[static_cast<size_t>(row)]; };
+  const int64_t hidden = x.columns(), columns = dcosines.columns();
+  const ComparedTexts texts(inputs.group, inputs.examples(), loss);
+  const Cosines cosines(x);
   parallel(x.rows(), 1, [&](int64_t begin, int64_t end, int) {
     std::vector<double> sum(static_cast<size_t>(hidden));
     for (int64_t r = begin; r < end; ++r) {
       std::fill(sum.begin(), sum.end(), 0.0);
-      const auto add = [&](int64_t other, float gradient) {
-        const double factor = double{gradient} / length(other);
+      texts.for_scores_of(r, [&](int64_t example, int64_t column, int64_t other) {
+        const float gradient = dcosines.f32()[example * columns + column];
+        if (gradient == 0) return;
+        const double factor = double{gradient} / cosines.length(other);
         const float* from = x.f32() + other * hidden;
         for (int64_t h = 0; h < hidden; ++h) {
           sum[static_cast<size_t>(h)] += factor * double{from[h]};
         }
-      };
-      const int64_t example = r / group, text = r % group;
-      if (text == 0) {
-        for (int64_t c = 0; c < others; ++c) {
-          add(places.candidate(c), dcosines.f32()[example * others + c]);
-        }
-      } else {
-        const int64_t column = (text - 1) * examples + example;
-        for (int64_t b = 0; b < examples; ++b) {
-          add(places.anchor(b), dcosines.f32()[b * others + column]);
-        }
-      }
+      });
       const float* own = x.f32() + r * hidden;
       double along = 0;
       for (int64_t h = 0; h < hidden; ++h) along += sum[static_cast<size_t>(h)] * double{own[h]};
-      along /= length(r) * length(r);
+      along /= cosines.length(r) * cosines.length(r);
       for (int64_t h = 0; h < hidden; ++h) {
         const double across = sum[static_cast<size_t>(h)] - along * double{own[h]};
-        dembeddings.f32()[r * hidden + h] = static_cast<float>(across / length(r));
+        dembeddings.f32()[r * hidden + h] = static_cast<float>(across / cosines.length(r));
       }
     }
   });

@@ -16,12 +16,34 @@ Tensor as_rows(Tensor memory, int64_t rows, int64_t columns) {
 
 }  // namespace
 
+Tensor allocate_text_vectors(const ModelConfig& config, const BatchLimits& limits, Arena& arena) {
+  const int64_t size = config.similarity.vector_size;
+  return size > 0 ? arena.make(DType::kF32, {limits.sequences, size}) : Tensor();
+}
+
+Tensor upload_text_vectors(const PackedBatch& batch, Tensor room) {
+  if (batch.text_vectors.empty()) return {};
+  const Tensor vectors = room.first(batch.num_sequences());
+  assert(batch.text_vectors.size() == static_cast<size_t>(vectors.elements()));
+  copy_in(vectors, batch.text_vectors.data());
+  return vectors;
+}
+
 GroupLoss::GroupLoss(const ModelConfig& config, Kernels& kernels)
     : config_(config), kernels_(kernels) {}
 
 SimilarityLoss GroupLoss::loss() const {
   return config_.similarity.loss.value_or(ranks() ? SimilarityLoss::kInBatchNegatives
                                                   : SimilarityLoss::kCosine);
+}
+
+RankingLoss GroupLoss::ranking_loss() const {
+  const SimilarityObjective& objective = config_.similarity;
+  return {.scale = objective.scale,
+          .is_symmetric = loss() == SimilarityLoss::kSymmetric,
+          .rule = objective.rule,
+          .contrasts_anchors = objective.contrasts_anchors,
+          .contrasts_positives = objective.contrasts_positives};
 }
 
 bool GroupLoss::is_plain() const {
@@ -43,7 +65,8 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t examples = limits.sequences / config_.texts_per_row;
   outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
   if (ranks()) {
-    scores_ = arena.make(DType::kF32, {examples * (config_.texts_per_row - 1) * examples});
+    const int64_t columns = ranking_loss().columns(config_.texts_per_row, examples);
+    scores_ = arena.make(DType::kF32, {examples * columns});
   }
   if (!is_plain()) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
   if (!takes_parts()) return;
@@ -53,9 +76,9 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   lengths_ = arena.make(DType::kF32, {limits.sequences});
 }
 
-Tensor GroupLoss::scores_for(const GroupInputs& inputs) const {
+Tensor GroupLoss::scores_for(const GroupInputs& inputs, const RankingLoss& ranking) const {
   const int64_t examples = inputs.examples();
-  return as_rows(scores_, examples, (inputs.group - 1) * examples);
+  return as_rows(scores_, examples, ranking.columns(inputs.group, examples));
 }
 
 Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dembeddings) {
@@ -64,13 +87,14 @@ Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dem
                            .group = batch.sequences_per_example,
                            .has_loss = batch.labelled(),
                            .targets = batch.targets,
-                           .weights = batch.weights};
+                           .weights = batch.weights,
+                           .vectors = batch.text_vectors};
   const Tensor outputs = outputs_.first(inputs.examples());
   if (is_plain()) {  // one pass makes both
     if (ranks()) {
-      const SimilarityObjective& objective = config_.similarity;
-      kernels_.in_batch_negatives(inputs, {.scale = objective.scale, .rule = objective.rule},
-                                  step.state, scores_for(inputs), outputs, dembeddings);
+      const RankingLoss ranking = ranking_loss();
+      kernels_.in_batch_negatives(inputs, ranking, step.state, scores_for(inputs, ranking), outputs,
+                                  dembeddings);
     } else {
       kernels_.cosine_squared_error(inputs, step.state, outputs, dembeddings);
     }
@@ -101,7 +125,7 @@ void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
   if (size > 0) inputs = part_of(inputs, size);
   StepState unused;
   if (ranks()) {
-    kernels_.in_batch_negatives(inputs, {}, unused, scores_for(inputs), outputs, {});
+    kernels_.in_batch_negatives(inputs, {}, unused, scores_for(inputs, {}), outputs, {});
   } else {
     kernels_.cosine_squared_error(inputs, unused, outputs, {});
   }
@@ -110,15 +134,14 @@ void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
 void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings) {
   const SimilarityObjective& objective = config_.similarity;
   const Tensor unused = other_outputs_.first(inputs.examples());
-  const bool is_symmetric = loss() == SimilarityLoss::kSymmetric;
+  const RankingLoss ranking = ranking_loss();
   switch (loss()) {
     case SimilarityLoss::kCosine:
       return kernels_.cosine_squared_error(inputs, state, unused, dembeddings);
     case SimilarityLoss::kInBatchNegatives:
     case SimilarityLoss::kSymmetric:
-      return kernels_.in_batch_negatives(
-          inputs, {.scale = objective.scale, .is_symmetric = is_symmetric, .rule = objective.rule},
-          state, scores_for(inputs), unused, dembeddings);
+      return kernels_.in_batch_negatives(inputs, ranking, state, scores_for(inputs, ranking),
+                                         unused, dembeddings);
     case SimilarityLoss::kTriplet:
       return kernels_.triplet_loss(inputs, objective, state, dembeddings);
     default:

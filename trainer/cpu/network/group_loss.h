@@ -5,6 +5,11 @@
 
 namespace berth {
 
+// Room for the vectors that another model makes of the texts of a batch; null where the loss needs
+// none. The second function copies the vectors of `batch` there.
+Tensor allocate_text_vectors(const ModelConfig& config, const BatchLimits& limits, Arena& arena);
+Tensor upload_text_vectors(const PackedBatch& batch, Tensor room);
+
 // The loss of a batch whose examples are texts that are compared, from their embeddings:
 // ModelConfig::similarity says which. Borrows the config and the kernels.
 class GroupLoss {
@@ -26,7 +31,8 @@ class GroupLoss {
   bool takes_parts() const;
   // Whether it is the usual loss of the task, whose kernel makes the outputs, too.
   bool is_plain() const;
-  Tensor scores_for(const GroupInputs& inputs) const;
+  RankingLoss ranking_loss() const;
+  Tensor scores_for(const GroupInputs& inputs, const RankingLoss& ranking) const;
   // Sets `outputs` alone, and adds no loss.
   void compare(GroupInputs inputs, Tensor outputs);
   void add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings);
@@ -37,9 +43,10 @@ class GroupLoss {
   Kernels& kernels_;
   Tensor outputs_;        // [B,C]
   Tensor other_outputs_;  // [B,C], which nobody reads; null where is_plain()
-  Tensor scores_;         // [B*(G-1)*B]; null where the task compares no texts of different rows
-  Tensor part_, dpart_;   // [B*G*H], of the longest part; null where no parts are taken
-  Tensor lengths_;        // [B*G]
+  Tensor scores_;  // [B*columns], as RankingLoss has columns; null where the task compares no texts
+                   // of different rows
+  Tensor part_, dpart_;  // [B*G*H], of the longest part; null where no parts are taken
+  Tensor lengths_;       // [B*G]
 };
 
 }  // namespace berth

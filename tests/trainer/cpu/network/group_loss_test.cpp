@@ -79,14 +79,34 @@ std::vector<LossCase> loss_cases() {
        "marks",
        {.loss = kOnlineContrastive, .margin = 0.5, .distance = kByCosine, .nested = nested}},
   };
-  const std::tuple<std::string, int64_t, double, FalseNegativeRule> guided[] = {
+  struct Guided {
+    std::string name;
+    int64_t texts;
+    double temperature;
+    FalseNegativeRule rule;
+    bool anchors = false, positives = false;
+  };
+  const Guided guided[] = {
       {"guided_pairs", 2, 0.05, {.is_on = true}},
       {"guided_triplets", 3, 0.05, {.is_on = true}},
       {"guided_margin", 3, 0.2, {.is_on = true, .margin = 0.3}},
       {"guided_negative_margin", 2, 0.05, {.is_on = true, .margin = -0.1}},
-      {"guided_relative_margin", 3, 0.05, {.is_on = true, .relative_margin = 0.25}}};
-  for (const auto& [name, texts, temperature, rule] : guided) {
-    cases.push_back({name, texts, "", {.scale = 1 / temperature, .rule = rule}, false, "guided"});
+      {"guided_relative_margin", 3, 0.05, {.is_on = true, .relative_margin = 0.25}},
+      {"guided_anchors", 2, 0.05, {.is_on = true}, true, false},
+      {"guided_positives", 3, 0.05, {.is_on = true}, false, true},
+      {"guided_both", 3, 0.05, {.is_on = true}, true, true},
+      {"guided_pairs_other", 2, 0.05, {.is_on = true}},
+      {"guided_triplets_other", 3, 0.05, {.is_on = true, .margin = 0.1}},
+      {"guided_relative_other", 3, 0.05, {.is_on = true, .relative_margin = 0.05}, false, true},
+      {"guided_both_other", 3, 0.1, {.is_on = true, .margin = 0.1}, true, true},
+      {"guided_both_pairs_other", 2, 0.05, {.is_on = true, .margin = -0.05}, true, true}};
+  for (const Guided& test : guided) {
+    const SimilarityObjective objective{.scale = 1 / test.temperature,
+                                        .rule = test.rule,
+                                        .contrasts_anchors = test.anchors,
+                                        .contrasts_positives = test.positives,
+                                        .vector_size = test.name.ends_with("other") ? 10 : 0};
+    cases.push_back({test.name, test.texts, "", objective, false, "guided"});
   }
   const std::pair<std::string, SimilarityLoss> measuring[] = {{"contrastive_", kContrastive},
                                                               {"online_", kOnlineContrastive}};
@@ -130,6 +150,10 @@ struct LossOfEmbeddings {
     }
     targets = arena.make(DType::kF32, {examples});
     copy_in(targets, labels.data());
+    if (const int64_t size = test.objective.vector_size; size > 0) {
+      batch.text_vectors = arena.make(DType::kF32, {kTexts, size});
+      copy_in(batch.text_vectors, recorded_values<float>(expected, "vectors").data());
+    }
     set_labelled(true);
   }
 
