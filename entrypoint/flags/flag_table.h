@@ -131,7 +131,7 @@ inline bool learn_vectors(const TaskTraits& task) {
   return are_vectors(task.labels) || join_rows(task);
 }
 inline bool have_a_teacher(const TaskTraits& task) {
-  return mix_labels(task) || learn_vectors(task);
+  return mix_labels(task) || learn_vectors(task) || compare(task);
 }
 inline bool mask(const TaskTraits& task) { return task.labels == LabelKind::kMaskedId; }
 inline bool replace_tokens(const TaskTraits& task) { return task.rows == HeadRows::kReplaced; }

@@ -28,8 +28,9 @@ std::vector<Flag> model_flags() {
        {},
        kModel,
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
-       "encoder learns the teacher's output for texts (--distillation-target). Else the teacher "
-       "is a fine-tuned model with the same labels, whose outputs are learnt.",
+       "encoder learns the teacher's output for texts (--distillation-target). With --task "
+       "similarity it learns the teacher's embeddings or scores (--similarity-loss). Else the "
+       "teacher is a fine-tuned model with the same labels, whose outputs are learnt.",
        path_value("PATH", place(&CommandLine::settings, &Settings::distillation,
                                 &DistillationOptions::teacher)),
        FlagRole(kDecides, kInTraining, kTaskIsRefusedLater).heeded_by(tasks_that::have_a_teacher),
@@ -175,6 +176,10 @@ std::vector<Flag> embedding_flags() {
                                      {"cosent", SimilarityLoss::kCosent},
                                      {"angle", SimilarityLoss::kAngle},
                                      {"triplet", SimilarityLoss::kTriplet},
+                                     {"margin_mse", SimilarityLoss::kMarginMse},
+                                     {"distill_kl", SimilarityLoss::kDistillKl},
+                                     {"embedding_mse", SimilarityLoss::kEmbeddingMse},
+                                     {"embedding_cosine", SimilarityLoss::kEmbeddingCosine},
                                      {"contrastive", SimilarityLoss::kContrastive},
                                      {"online_contrastive", SimilarityLoss::kOnlineContrastive}}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
@@ -208,6 +213,15 @@ std::vector<Flag> embedding_flags() {
                                         {"manhattan", EmbeddingDistance::kManhattan}}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
        "euclidean for triplet, else cosine"},
+      {"teacher-scale",
+       {},
+       kModel,
+       "For --similarity-loss distill_kl: the factor of a teacher's scores before their softmax. "
+       "--similarity-scale is the factor of the model's own scores.",
+       optional_real_value(embedding(&EmbeddingOptions::teacher_scale),
+                           {0, 1e6, false, true, "a number above 0"}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_partners),
+       "the one of the model's scores"},
       {"guide",
        {},
        kModel,

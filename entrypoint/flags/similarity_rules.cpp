@@ -39,7 +39,11 @@ void refuse_useless(std::string_view flag, std::string_view losses) {
 void refuse_useless_flags(const EmbeddingOptions& options, std::optional<SimilarityLoss> loss) {
   const bool may_scale = !loss || has_scale(*loss), may_measure = loss && has_margin(*loss);
   if (options.scale && !may_scale) {
-    refuse_useless("--similarity-scale", "in_batch_negatives, symmetric, cosent or angle");
+    refuse_useless("--similarity-scale",
+                   "in_batch_negatives, symmetric, cosent, angle or distill_kl");
+  }
+  if (options.teacher_scale && loss && *loss != SimilarityLoss::kDistillKl) {
+    refuse_useless("--teacher-scale", "distill_kl");
   }
   constexpr std::string_view kMeasuring = "triplet, contrastive or online_contrastive";
   if (options.has_guide() && loss && !has_false_negatives(*loss)) {
@@ -63,6 +67,26 @@ void refuse_weights(const Settings& settings, std::optional<SimilarityLoss> loss
   if (settings.data.weight_column.empty() || !loss || !compares_rows(*loss)) return;
   throw Error(Code::kUsage, "the loss compares the rows of a batch, so no row has a weight",
               "--weight-column", "leave it out, or give --similarity-loss cosine or contrastive");
+}
+
+// Throws kUsage where --teacher and the loss do not fit together.
+void check_teacher(const Settings& settings) {
+  const std::optional<SimilarityLoss>& loss = settings.embedding.loss;
+  const bool has_teacher = !settings.distillation.teacher.empty();
+  if (!loss) {
+    const bool may_nest = !has_teacher || find_task(settings.data.task) != Task::kSimilarity;
+    if (may_nest || settings.embedding.matryoshka_dims.empty()) return;
+  }
+  if (loss && has_teacher && !learns_scores(*loss) && !learns_embeddings(*loss)) {
+    refuse_useless("--teacher", "embedding_mse, embedding_cosine, margin_mse or distill_kl");
+  }
+  if (loss && !has_teacher && learns_embeddings(*loss)) {
+    throw Error(Code::kUsage, "the loss learns a teacher's embeddings, and there is no teacher",
+                "--similarity-loss", "name one with --teacher");
+  }
+  if (settings.embedding.matryoshka_dims.empty() || (loss && !learns_embeddings(*loss))) return;
+  throw Error(Code::kUsage, "a teacher's embeddings have no short form to learn", kSizesFlag,
+              "leave it out, or give --similarity-loss margin_mse or distill_kl");
 }
 
 }  // namespace
@@ -91,18 +115,44 @@ std::vector<NestedSize> nested_sizes(const EmbeddingOptions& options) {
   return nested;
 }
 
-SimilarityObjective similarity_objective(const Settings& settings, Task task) {
-  const EmbeddingOptions& options = settings.embedding;
+namespace {
+
+SimilarityLoss usual_loss(const Settings& settings, Task task) {
+  const bool has_teacher = traits(settings.mode).trains() && !settings.distillation.teacher.empty();
+  if (has_teacher) return SimilarityLoss::kEmbeddingMse;
+  return traits(task).has_label_column ? SimilarityLoss::kCosine
+                                       : SimilarityLoss::kInBatchNegatives;
+}
+
+// The options by which a finished model is scored: with the usual loss of the rows where the loss
+// of the training needs what is not there.
+EmbeddingOptions options_of_loss(const Settings& settings, bool has_scores) {
+  EmbeddingOptions options = settings.embedding;
+  const bool is_finished = traits(settings.mode).runs_finished_model();
+  const bool lacks_teacher = options.loss && (learns_embeddings(*options.loss) ||
+                                              (learns_scores(*options.loss) && !has_scores));
+  if (!is_finished || !lacks_teacher) return options;
+  options.loss.reset();
+  options.scale.reset();
+  options.teacher_scale.reset();
+  return options;
+}
+
+}  // namespace
+
+SimilarityObjective similarity_objective(const Settings& settings, Task task, bool has_scores) {
+  const EmbeddingOptions options = options_of_loss(settings, has_scores);
   const bool has_labels = traits(task).has_label_column;
-  const SimilarityLoss loss = options.loss.value_or(has_labels ? SimilarityLoss::kCosine
-                                                               : SimilarityLoss::kInBatchNegatives);
+  const SimilarityLoss loss = options.loss.value_or(usual_loss(settings, task));
   SimilarityObjective objective{.loss = loss};
   const bool computes_loss =
       traits(settings.mode).reads(kEvalRows) || traits(settings.mode).trains();
   if (computes_loss) refuse_useless_flags(options, loss);
   if (computes_loss && has_labels) refuse_weights(settings, loss);
   const bool is_triplet = loss == SimilarityLoss::kTriplet;
-  objective.scale = options.scale.value_or(objective.scale);
+  const bool is_divergence = loss == SimilarityLoss::kDistillKl;
+  objective.scale = options.scale.value_or(is_divergence ? 1 : objective.scale);
+  objective.teacher_scale = options.teacher_scale.value_or(objective.scale);
   objective.margin = options.margin.value_or(is_triplet ? 5 : 0.5);
   objective.distance = options.distance.value_or(is_triplet ? EmbeddingDistance::kEuclidean
                                                             : EmbeddingDistance::kCosine);
@@ -132,6 +182,7 @@ void check_similarity(const Settings& settings) {
                 "leave it or --prompt out");
   }
   if (!traits(settings.mode).trains()) return;
+  check_teacher(settings);
   refuse_useless_flags(settings.embedding, settings.embedding.loss);
   refuse_weights(settings, settings.embedding.loss);
 }

@@ -10,9 +10,10 @@
 namespace berth {
 
 // The loss of `task`, which compares texts, with the settings that flags ask for and the defaults
-// of sentence-transformers. Throws kUsage where a flag changes nothing in this loss, or has no
-// valid value.
-SimilarityObjective similarity_objective(const Settings& settings, Task task);
+// of sentence-transformers. `has_scores`: the rows have a teacher's scores. A finished model is
+// scored by the usual loss where the loss of its training needs a teacher. Throws kUsage where a
+// flag changes nothing in this loss, or has no valid value.
+SimilarityObjective similarity_objective(const Settings& settings, Task task, bool has_scores);
 
 // The sizes of --matryoshka-dims with their weights, the largest first. Throws kUsage where the
 // flags are malformed.

@@ -189,6 +189,15 @@ void settle_reranking(const LoadedTable& loaded, const Settings& settings, Model
               "rows");
 }
 
+// Says where a finished model is scored by another loss than it was trained by.
+void say_other_loss(const Settings& settings, SimilarityLoss loss) {
+  const std::optional<SimilarityLoss>& trained = settings.embedding.loss;
+  if (settings.mode != Mode::kEval || !trained || *trained == loss) return;
+  log_info(
+      "the loss is the usual one of such rows, because the loss of the training needs a "
+      "teacher, which is asked in a training alone");
+}
+
 }  // namespace
 
 void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
@@ -201,14 +210,21 @@ void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelCon
   }
   if (traits(loaded.task).rows != HeadRows::kGroups) return;
   config.task = loaded.task;
-  config.similarity = similarity_objective(settings, loaded.task);
+  const Example first = loaded.table->read(0);
+  const auto texts = static_cast<int64_t>(first.texts.size());
+  const bool has_scores = !first.text_scores.empty() && texts > 2;
+  config.similarity = similarity_objective(settings, loaded.task, has_scores);
+  say_other_loss(settings, *config.similarity.loss);
   if (settings.mode == Mode::kEval && settings.embedding.has_other_guide()) {
     log_info(cat("the loss leaves out no false negatives, because --guide ",
                  settings.embedding.guide, " is asked in a training alone"));
   }
   require_sizes(config.similarity, config);
-  const auto texts = static_cast<int64_t>(loaded.table->read(0).texts.size());
   config.texts_per_row = std::max(config.texts_per_row, std::max<int64_t>(texts, 2));
+  if (learns_scores(*config.similarity.loss) && texts < 3 && traits(settings.mode).trains()) {
+    throw Error(Code::kBadData, "the loss compares the passages of a row, and the rows have one",
+                loaded.name, "add columns \"negative_1\" and so on");
+  }
   const bool is_triplet = config.similarity.loss == SimilarityLoss::kTriplet;
   if (!is_triplet || texts == 3 || settings.mode == Mode::kPredict) return;
   throw Error(Code::kBadData,

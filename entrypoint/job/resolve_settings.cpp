@@ -169,6 +169,15 @@ std::optional<bool> trains_on_archive(const DataPaths& paths, const DataOptions&
   return paths.at(data.train_data_file).is_archived();
 }
 
+// Whether rows that are compared need the scores of a teacher.
+LabelNeed need_of_scores(const Settings& settings) {
+  const std::optional<SimilarityLoss>& loss = settings.embedding.loss;
+  const bool has_teacher = !settings.distillation.teacher.empty();
+  if (!loss || !learns_scores(*loss) || has_teacher) return LabelNeed::kIgnored;
+  if (traits(settings.mode).trains()) return LabelNeed::kRequired;
+  return settings.mode == Mode::kEval ? LabelNeed::kIfPresent : LabelNeed::kIgnored;
+}
+
 // What the tags of words say, by the name of the task.
 std::string tags_of(const std::string& task) {
   const std::string name = lower_ascii(task);
@@ -184,7 +193,8 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   const GlueTask* glue = find_glue_task(data.task);
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
   const auto& loss = settings.embedding.loss;
-  if (sources.task == Task::kSimilarity && loss && !learns_numbers(*loss)) {
+  const bool takes_any_rows = !loss || learns_embeddings(*loss);
+  if (sources.task == Task::kSimilarity && !takes_any_rows && !learns_numbers(*loss)) {
     sources.task = Task::kInBatchNegatives;
   }
   // A finished model ranks labelled pairs, too, whatever it was trained on.
@@ -238,7 +248,8 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
                                .labels = data.labels,
                                .sentence_column = data.sentence_column,
                                .need = need,
-                               .may_lack_labels = !loss,
+                               .may_lack_labels = takes_any_rows,
+                               .text_scores = need_of_scores(settings),
                                .skip_bad_rows = data.skip_bad_rows,
                                .max_negatives = data.max_negatives,
                                .places = role == std::string_view("train") ? AnswerPlaces::kExact

@@ -191,6 +191,32 @@ std::unique_ptr<RetrievalSet> retrieval_of(const Job& job, const Settings& setti
   return load_retrieval(job.storage, settings, config);
 }
 
+// The model that embeds the texts of rows for the loss: the teacher or the guide. Null: there is
+// none. Throws kUsage where the model's embeddings cannot learn the teacher's, as their sizes
+// differ.
+std::unique_ptr<Teacher> teacher_of_texts(const Job& job, const Settings& settings,
+                                          ModelConfig& config) {
+  SimilarityObjective& objective = config.similarity;
+  const std::string& path = settings.distillation.teacher;
+  std::unique_ptr<Teacher> teacher;
+  if (!path.empty()) {
+    teacher = std::make_unique<Teacher>(job, settings, path, "teacher");
+  } else if (objective.rule.is_on && settings.embedding.has_other_guide()) {
+    teacher = std::make_unique<Teacher>(job, settings, settings.embedding.guide, "guide");
+  } else {
+    return nullptr;
+  }
+  objective.vector_size = teacher->num_outputs();
+  if (!learns_embeddings(*objective.loss) || objective.vector_size == config.hidden_size) {
+    return teacher;
+  }
+  throw Error(Code::kUsage,
+              cat("the teacher's embeddings have ", objective.vector_size,
+                  " numbers, and the model's have ", config.hidden_size),
+              "--teacher",
+              "give a teacher of the model's size, or --similarity-loss margin_mse or distill_kl");
+}
+
 }  // namespace
 
 TrainingInputs read_inputs(const Job& job) {
@@ -235,14 +261,11 @@ TrainingInputs read_inputs(const Job& job) {
   // The networks beside the model.
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
   std::unique_ptr<Teacher> teacher;
-  if (!settings.distillation.teacher.empty()) {
+  if (compares_texts(model.config)) {
+    teacher = teacher_of_texts(job, settings, model.config);
+  } else if (!settings.distillation.teacher.empty()) {
     teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
     model.config.vector_size = teacher->num_outputs();
-  }
-  if (compares_texts(model.config) && model.config.similarity.rule.is_on &&
-      settings.embedding.has_other_guide()) {
-    teacher = std::make_unique<Teacher>(job, settings, settings.embedding.guide, "guide");
-    model.config.similarity.vector_size = teacher->num_outputs();
   }
   const size_t program = program_bytes(rows);  // without the retrieval set
   std::unique_ptr<RetrievalSet> retrieval = retrieval_of(job, settings, model.config);

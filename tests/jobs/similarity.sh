@@ -206,6 +206,32 @@ expect 2 'guide: the flag changes nothing' --task similarity --train-data-file t
 expect 2 'there is one margin already' --task similarity --train-data-file triplets.csv --guide self --guide-margin 0 --guide-relative-margin 0 \
   --job-dir refused-16
 
+# A teacher: its embeddings, with labels and without; its scores, from the rows or from its embeddings. A kill changes nothing.
+teacher=(--task similarity --train-data-file scored.tsv --max-similarity 5 --teacher cosine/model --epochs 4 --batch-size 8 --save-steps 2)
+expect 0 finished "${teacher[@]}" --job-dir taught
+grep -q '"spearman_cosine"' taught/metrics.json || fail "labels do not score a model that has a teacher"
+survives_kills killed-taught "${teacher[@]}"
+cmp -s taught/model/model.safetensors killed-taught/model/model.safetensors || fail "a killed job with a teacher made another model"
+expect 0 finished "${teacher[@]}" --similarity-loss embedding_cosine --train-data-file pairs.tsv --embedding-mini-batch-size 3 --job-dir taught-pairs
+expect 0 finished --mode eval --eval-data-file pairs.tsv --job-dir taught-pairs
+says -F 'the loss is the usual one of such rows' <err.txt || fail "eval does not say that there is no teacher: $(cat err.txt)"
+for i in $(seq 0 23); do
+  printf '{"query": "%s %d", "pos": ["%s"], "neg": ["%s", "%s"], "pos_scores": [0.9], "neg_scores": [0.1, 0.%d]}\n' "${topics[i % 4]}" "$i" \
+    "${topics[i % 4]}" "${topics[(i + 1) % 4]}" "${topics[(i + 2) % 4]}" "$((i % 5))"
+done >passages.jsonl
+for loss in margin_mse distill_kl; do
+  passages=(--task similarity --similarity-loss "$loss" --train-data-file passages.jsonl --batch-size 8 --normalize-embeddings --epochs 2 --save-steps 2)
+  expect 0 finished "${passages[@]}" --job-dir "$loss"
+  says -F "a teacher's scores: column "pos_scores", "neg_scores"" <err.txt || fail "does not say where scores are: $(cat err.txt)"
+  survives_kills "killed-$loss" "${passages[@]}"
+  cmp -s "$loss/model/model.safetensors" "killed-$loss/model/model.safetensors" || fail "a killed job of $loss made another model"
+  expect 0 finished --mode eval --eval-data-file passages.jsonl --job-dir "$loss"
+  says -F 'the usual one' <err.txt && fail "eval does not read the scores"
+  expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir "$loss"
+  says -F 'the loss is the usual one of such rows' <err.txt || fail "eval without scores does not say so"
+  expect 0 finished "${passages[@]}" --train-data-file lists.jsonl --teacher cosine/model --matryoshka-dims 16,8 --job-dir "taught-$loss"
+done
+
 # What is refused.
 expect 2 'similarity-margin: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-margin 1 --job-dir refused-6
 expect 2 'similarity-scale: the flag changes nothing' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-scale 1 \
@@ -220,5 +246,12 @@ expect 3 '--max-similarity' --task similarity --train-data-file scored.tsv --max
 expect 3 'no column has a usual name for labels' --task similarity --train-data-file pairs.tsv --similarity-loss cosine --job-dir refused-2
 expect 3 'to compare with' --task similarity --train-data-file triplets.csv --text-column negative --job-dir refused-3
 expect 2 'only --task similarity' --train-data-file "$sample" --pooling cls --job-dir refused-4
-expect 2 'no distillation' --task similarity --train-data-file pairs.tsv --teacher "$tiny" --job-dir refused-5
+expect 2 'numbers, and the model' --task similarity --train-data-file pairs.tsv --teacher "$tiny" --job-dir refused-5
+expect 2 'teacher: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-loss symmetric --teacher cosine/model --job-dir refused-19
+expect 2 'there is no teacher' --task similarity --train-data-file pairs.tsv --similarity-loss embedding_mse --job-dir refused-20
+expect 2 'no short form' --task similarity --train-data-file pairs.tsv --teacher cosine/model --matryoshka-dims 8 --job-dir refused-21
+expect 2 'teacher-scale: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-loss symmetric --teacher-scale 2 \
+  --job-dir refused-22
+expect 3 "a teacher's scores" --task similarity --train-data-file triplets.csv --similarity-loss margin_mse --job-dir refused-23
+expect 3 'compares the passages of a row' --task similarity --train-data-file pairs.tsv --similarity-loss margin_mse --teacher cosine/model --job-dir refused-24
 finish

@@ -50,6 +50,8 @@ write("anchors.tsv", ["anchor", "positive", "other", "share"], [[text(8), text(6
 write("repeats.tsv", ["anchor", "positive"], [[text(8), WORDS[i % 10]] for i in range(ROWS)])
 write("negatives.tsv", ["anchor", "positive", "negative_1", "negative_2"], [[text(8), text(6), text(5), text(7)] for i in range(ROWS)])
 write("one_negative.tsv", ["anchor", "positive", "negative"], [[text(8), text(6), text(5)] for i in range(ROWS)])
+write("taught.tsv", ["anchor", "positive", "negative_1", "negative_2", "score"],
+      [[text(8), text(6), text(5), text(7), "[1.0, 0.%d, 0.%d]" % (i % 7, i % 5)] for i in range(ROWS)])
 write("marks.tsv", ["sentence1", "sentence2", "label"], [[text(8), text(6), "%d.0" % (i % 2)] for i in range(ROWS)])
 write("passages.tsv", ["query", "passage", "label", "other", "category", "share"],
       [[text(8), text(6), i % 2, text(5), i % 3 / 2, 1 + i % 4] for i in range(ROWS)])
@@ -149,6 +151,7 @@ TRIED = {
     "similarity-scale": (["3"], ["--similarity-loss", "OTHER"]),
     "similarity-margin": (["0.9"], ["--similarity-loss", "MEASURED"]),
     "similarity-distance": (["manhattan"], ["--similarity-loss", "MEASURED"]),
+    "teacher-scale": (["3"], ["--similarity-loss", "distill_kl", "--train-data-file", "taught.tsv"]),
     "guide": (["self"], []),
     "guide-contrasts": (["none"], ["--guide", "self"]),
     "guide-margin": (["0.5"], ["--guide", "self"]),

@@ -47,6 +47,13 @@ CASES = {
     "guide anchors": ("pairs", ["--guide", "OTHER", "--guide-relative-margin", -0.02, "--guide-contrasts", "anchors", "--similarity-scale", 10],
                       guided(margin=-0.02, margin_strategy="relative", contrast_positives=False, temperature=0.1), True),
     "guide positives": ("triplets", ["--guide", "OTHER", "--guide-contrasts", "positives"], guided(contrast_anchors=False), False),
+    "margin_mse": ("margins", ["--similarity-loss", "margin_mse"], losses.MarginMSELoss, False),
+    "margin_mse lists": ("passages", ["--similarity-loss", "margin_mse"], losses.MarginMSELoss, False),
+    "distill_kl": ("passages", ["--similarity-loss", "distill_kl", "--similarity-scale", 0.5, "--teacher-scale", 2],
+                   lambda model: losses.DistillKLDivLoss(model, student_temperature=2.0, teacher_temperature=0.5), True),
+    "teacher margin_mse": ("three", ["--similarity-loss", "margin_mse", "--teacher", "OTHER"], losses.MarginMSELoss, True),
+    "embedding_mse": ("pairs", ["--teacher", "OTHER"], losses.MSELoss, False),
+    "embedding_cosine": ("triplets", ["--similarity-loss", "embedding_cosine", "--teacher", "OTHER"], losses.EmbedDistillLoss, False),
     "cosine": ("scores", [], losses.CosineSimilarityLoss, False),
     "cosent": ("scores", ["--similarity-loss", "cosent"], losses.CoSENTLoss, False),
     "angle": ("scores", ["--similarity-loss", "angle"], losses.AnglELoss, False),
@@ -74,6 +81,8 @@ def make_tables():
     scored = {"sentence1": pairs["anchor"], "sentence2": pairs["positive"]}
     return {"pairs": pairs, "triplets": triplets, "three": pairs | {f"negative_{i}": texts() for i in (1, 2, 3)},
             "lists": triplets | {"negative_2": texts()}, "scores": scored | {"score": [rng.randint(0, 10) / 10 for _ in range(ROWS)]},
+            "margins": triplets | {"score": [rng.uniform(-5, 5) for _ in range(ROWS)]},
+            "passages": triplets | {"negative_2": texts(), "score": [[rng.uniform(-5, 5) for _ in range(3)] for _ in range(ROWS)]},
             "marks": scored | {"label": [float(rng.randint(0, 1)) for _ in range(ROWS)]}}
 
 
@@ -113,7 +122,11 @@ def main():
             model = unit if normalizes else plain
             features = [model.preprocess(list(column)) for key, column in columns.items() if key not in labels]
             targets = torch.tensor(columns[labels[0]]) if labels else None
-            for nested in (False, True):
+            if "--teacher" in flags:
+                targets = torch.stack([torch.tensor(other.encode(column)) for column in columns.values()], dim=1)
+            if "margin_mse" in flags and "--teacher" in flags:
+                targets = torch.nn.functional.cosine_similarity(targets[:, :1], targets[:, 1:], dim=-1)
+            for nested in (False, *[True] * (name not in ("embedding_mse", "embedding_cosine"))):
                 job = scratch / "job"
                 more = ["--matryoshka-dims", "128,64,17", "--matryoshka-weights", "1,0.5,0.3"] if nested else []
                 more += ["--normalize-embeddings"] if normalizes else []

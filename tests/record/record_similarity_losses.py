@@ -6,6 +6,7 @@ Writes losses.safetensors with:
 - "embeddings": 12 embeddings of 16 numbers. Rows of G texts are 12 / G groups, one behind the other.
 - "scores", "marks": the labels of the 6 pairs, where two scores are equal; marks are 0 or 1.
 - "NAME.loss", "NAME.grad": the loss of each case, and its gradient of all embeddings.
+Writes taught.safetensors with the same of losses that learn from a teacher, with its embeddings "vectors", and "scores_G" for rows of G texts.
 Writes guided.safetensors with the same of GISTEmbedLoss, for the same embeddings, and with "vectors": the embeddings of a guide.
 """
 
@@ -122,6 +123,40 @@ def record_guided(embeddings):
     return recorded
 
 
+def taught_cases():
+    """Name, texts of a row, the kind of labels, and the loss of a model."""
+    yield "margin_mse", 3, "scores", losses.MarginMSELoss
+    yield "margin_mse_two", 4, "scores", losses.MarginMSELoss
+    yield "margin_mse_vectors", 4, "cosines", losses.MarginMSELoss
+    yield "distill_kl", 3, "scores", losses.DistillKLDivLoss
+    yield "distill_kl_scale", 4, "scores", lambda model: losses.DistillKLDivLoss(model, temperature=2.0)
+    yield "distill_kl_scales", 4, "scores", lambda model: losses.DistillKLDivLoss(model, student_temperature=4.0, teacher_temperature=0.5)
+    yield "distill_kl_vectors", 3, "cosines", losses.DistillKLDivLoss
+    yield "embedding_mse", 2, "vectors", losses.MSELoss
+    yield "embedding_mse_three", 3, "vectors", losses.MSELoss
+    yield "embedding_cosine", 3, "vectors", losses.EmbedDistillLoss
+    nested = {"matryoshka_dims": [4, 16, 7], "matryoshka_weights": [0.25, 1, 0.5]}
+    yield "nested_margin_mse", 4, "scores", lambda model: losses.MatryoshkaLoss(model, losses.MarginMSELoss(model), **nested)
+    yield "nested_distill_kl", 3, "scores", lambda model: losses.MatryoshkaLoss(model, losses.DistillKLDivLoss(model), **nested)
+
+
+def record_taught(embeddings):
+    vectors, recorded = torch.randn(12, 16) + 0.3 * torch.randn(1, 16), {}
+    recorded["vectors"] = vectors
+    for texts in (3, 4):
+        recorded[f"scores_{texts}"] = 3 * torch.randn(12 // texts, texts - 1)
+    for name, texts, kind, loss_of in taught_cases():
+        leaf = embeddings.clone().requires_grad_()
+        groups = vectors.reshape(-1, texts, 16)
+        cosines = torch.nn.functional.cosine_similarity(groups[:, :1], groups[:, 1:], dim=-1)
+        labels = {"scores": recorded.get(f"scores_{texts}"), "cosines": cosines, "vectors": groups}[kind]
+        loss = loss_of(Embeddings(False))([{"embeddings": leaf[text::texts]} for text in range(texts)], labels)
+        loss.backward()
+        recorded[f"{name}.loss"], recorded[f"{name}.grad"] = loss, leaf.grad
+        print(f"{name}: {loss.item():.6f}, gradient {leaf.grad.norm():.4f}")
+    return recorded
+
+
 def main():
     torch.manual_seed(11)
     embeddings = torch.randn(12, 16) + 0.4 * torch.randn(1, 16)
@@ -139,6 +174,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     small_models.save(folder / "losses.safetensors", recorded)
     small_models.save(folder / "guided.safetensors", record_guided(embeddings))
+    torch.manual_seed(12)
+    small_models.save(folder / "taught.safetensors", record_taught(embeddings))
 
 
 if __name__ == "__main__":

@@ -134,6 +134,7 @@ class LabelPacker {
     const std::vector<int32_t>& classes = features.classes;
     if (kind_ == LabelKind::kPlaceInBatch) {
       classes_.push_back(static_cast<int32_t>(classes_.size()));
+      text_scores_.insert(text_scores_.end(), features.targets.begin(), features.targets.end());
     } else if (kind_ == LabelKind::kSpan) {
       answers_.starts.push_back(first_token + classes[0]);
       answers_.ends.push_back(first_token + classes[1]);
@@ -192,6 +193,7 @@ class LabelPacker {
         batch.labels = std::move(classes_);
     }
     batch.teacher_logits = std::move(teacher_logits_);
+    batch.text_scores = std::move(text_scores_);
     const bool all_alike =
         std::all_of(weights_.begin(), weights_.end(), [](float weight) { return weight == 1; });
     if (!all_alike) batch.weights = std::move(weights_);
@@ -208,7 +210,7 @@ class LabelPacker {
   PackedBatch::Classes classes_;
   PackedBatch::Answers answers_;
   PackedBatch::MaskedTokens masked_;
-  std::vector<float> targets_, weights_, teacher_logits_;
+  std::vector<float> targets_, weights_, teacher_logits_, text_scores_;
 };
 
 // Adds the places of the sequences of `features`, whose tokens begin at `first`. The sequences of a

@@ -33,7 +33,10 @@ struct Example {
   // none). Of a pair of token ids, for next sentence prediction: 1 if the second text is from
   // elsewhere, else 0.
   std::vector<int32_t> labels{};
-  float score = 0;                // the number
+  float score = 0;  // the number
+  // Of the texts of a group but the first one: the scores that a teacher gives them. Empty: there
+  // are none.
+  std::vector<float> text_scores{};
   std::vector<Answer> answers{};  // accepted answers; empty: the question has no answer
 
   float weight = 1;  // a factor of its loss

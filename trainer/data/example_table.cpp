@@ -93,6 +93,8 @@ void put(Out& out, const Example& example, const std::vector<bool>& repeated, Te
     put(out, uint64_t{answer.start});
   }
   put(out, example.weight);
+  put(out, uint64_t{example.text_scores.size()});
+  for (const float score : example.text_scores) put(out, score);
   if (!example.masked.empty()) put(out, example.masked);
 }
 
@@ -183,6 +185,8 @@ Example parse_example(std::string_view bytes, size_t& at, TextPlaces& before) {
     answer.start = static_cast<uint32_t>(take_number(rest));
   }
   example.weight = take_float(rest);
+  example.text_scores.resize(take_number(rest));
+  for (float& score : example.text_scores) score = take_float(rest);
   if (bytes.size() - rest.size() < end) example.masked = take_numbers(rest);
   at = bytes.size() - rest.size();
   return example;
@@ -321,6 +325,7 @@ uint32_t digest_of(const Example& example, uint32_t crc) {
     add(std::vector{answer.start});
   }
   add(std::vector{example.score, example.weight});
+  if (!example.text_scores.empty()) add(example.text_scores);
   return crc;
 }
 

@@ -18,7 +18,7 @@ namespace berth {
 // How a table keeps its examples, one after another:
 //
 //   varint size | id | texts | token ids | token types | labels | score | answers | weight |
-//   masked tokens, if there are any
+//   scores of texts | masked tokens, if there are any
 //
 // `size` counts the bytes behind it. Lists and texts begin with their length as a varint; numbers
 // are varints, except score and weight, which are fp32 in the machine's byte order. The length of

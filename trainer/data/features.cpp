@@ -278,6 +278,8 @@ class TextFeatures final : public FeatureMaker {
         }
         return;
       case LabelKind::kPlaceInBatch:  // the batch has it
+        features.targets = example.text_scores;
+        return;
       case LabelKind::kVector:
         return;  // it is no part of the example: Dataset::set_targets()
       case LabelKind::kChoice:

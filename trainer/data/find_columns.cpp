@@ -496,6 +496,16 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   return found;
 }
 
+std::vector<size_t> find_text_scores(std::span<const Column> columns, const std::string& label) {
+  if (!label.empty()) return {find_named(columns, label, "--label-column")};
+  const auto of_positives = find(columns, "pos_scores"), of_negatives = find(columns, "neg_scores");
+  if (of_positives && of_negatives) return {*of_positives, *of_negatives};
+  constexpr std::string_view kMoreNames[] = {"scores", "margin", "margins"};
+  auto found = find_usual_labels(columns, Task::kSimilarity);
+  if (!found) found = find_any(columns, kMoreNames);
+  return found ? std::vector{*found} : std::vector<size_t>();
+}
+
 std::vector<size_t> numbers_of_negatives(std::span<const Column> columns) {
   std::vector<size_t> found;
   for (size_t i = 0; i < columns.size(); ++i) {

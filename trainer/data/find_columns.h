@@ -75,7 +75,10 @@ struct FoundColumns {
   std::optional<size_t> source{};      // of rows with scores: where a row comes from, by its name
   bool leaves_out_unfinished = false;  // rows without a label were not annotated
   bool keeps_missing_texts = false;    // a missing text is empty, and a sentence may have no words
-  int64_t max_negatives = 0;           // the most texts of a row that are read from them; 0: all
+  // Of a teacher's scores: one column for all texts of a group but the first one, or one for its
+  // positives and one for its negatives. Empty: they are not read.
+  std::vector<size_t> text_scores{};
+  int64_t max_negatives = 0;  // the most texts of a row that are read from them; 0: all
 };
 
 // Finds the columns of a table by the choice and the task. Throws kBadData, listing the table's
@@ -90,6 +93,11 @@ std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 
 // The names of columns that are not used and hold texts, as their names say, in quotes.
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);
+
+// The columns that hold a teacher's scores of the texts of a group (FoundColumns::text_scores):
+// the column `label`, or one that has a usual name for scores, or FlagEmbedding's "pos_scores" and
+// "neg_scores". Empty: there are none. Throws kBadData where there is no column `label`.
+std::vector<size_t> find_text_scores(std::span<const Column> columns, const std::string& label);
 
 // The first column that has a usual name for the labels of `task`.
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task);

@@ -30,8 +30,9 @@ std::optional<std::vector<std::string>> listed_texts(const Column& column, std::
 }
 
 void GroupTexts::complete(Example& example, std::vector<std::string> positives,
-                          std::vector<std::string> negatives) {
+                          std::vector<std::string> negatives, TextScores scores) {
   others_.clear();
+  other_scores_.clear();
   if (positives.empty()) {
     throw Error(Code::kBadData, "the row has no text to compare with: its list is empty", "",
                 "leave such rows out, or let --skip-bad-rows N do it");
@@ -53,6 +54,12 @@ void GroupTexts::complete(Example& example, std::vector<std::string> positives,
   negatives_ = negatives.size();
   example.texts.push_back(std::move(positives.front()));
   std::ranges::move(negatives, std::back_inserter(example.texts));
+  if (!scores.positives.empty()) {
+    example.text_scores = {scores.positives.front()};
+    scores.negatives.resize(negatives.size());
+    std::ranges::copy(scores.negatives, std::back_inserter(example.text_scores));
+    other_scores_.assign(scores.positives.begin() + 1, scores.positives.end());
+  }
   if (positives.size() == 1) return;
   others_.assign(std::move_iterator(positives.begin() + 1), std::move_iterator(positives.end()));
   last_ = example;
@@ -63,6 +70,10 @@ bool GroupTexts::repeat(Example& example) {
   example = last_;
   example.texts[1] = std::move(others_.front());
   others_.pop_front();
+  if (!other_scores_.empty()) {
+    example.text_scores[0] = other_scores_.front();
+    other_scores_.pop_front();
+  }
   ++repeats_;
   return true;
 }

@@ -19,6 +19,11 @@ namespace berth {
 std::optional<std::vector<std::string>> listed_texts(const Column& column, std::string_view cell,
                                                      bool are_texts);
 
+// A teacher's scores of the texts of a row, as many as there are texts; or none.
+struct TextScores {
+  std::vector<float> positives{}, negatives{};
+};
+
 // The groups that the rows of a file make. Every group has the same number of texts: the first one
 // decides. Not thread-safe.
 class GroupTexts {
@@ -32,7 +37,7 @@ class GroupTexts {
   // other one makes another example, which repeat() returns. Throws kBadData where there is no
   // positive, or another number of negatives than in the first row.
   void complete(Example& example, std::vector<std::string> positives,
-                std::vector<std::string> negatives);
+                std::vector<std::string> negatives, TextScores scores = {});
 
   // Sets `example` to the next example of the row that was completed last; false: it has no more.
   bool repeat(Example& example);
@@ -46,6 +51,7 @@ class GroupTexts {
   size_t repeats_ = 0;
   Example last_;                    // of the row
   std::deque<std::string> others_;  // its positives that were not returned yet
+  std::deque<float> other_scores_;  // of them, where there are scores
 };
 
 }  // namespace berth

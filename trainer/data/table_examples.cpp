@@ -325,7 +325,58 @@ class TableExamples final : public ExampleReader {
     for (const auto* texts : {&positives, &std::as_const(negatives)}) {
       empty_ += static_cast<size_t>(std::ranges::count(*texts, ""));
     }
-    groups_.complete(example, positives, std::move(negatives));
+    TextScores scores = text_scores(positives.size(), negatives.size());
+    groups_.complete(example, positives, std::move(negatives), std::move(scores));
+  }
+
+  // The numbers of a cell: a number, or a list of numbers.
+  std::vector<float> numbers(size_t column) const {
+    const std::string cell = plain_text(cells_[column]).value_or("");
+    if (!begins_list(cell)) {
+      const std::optional<double> one = number(column);
+      return one ? std::vector{static_cast<float>(*one)} : std::vector<float>();
+    }
+    std::vector<float> found;
+    for (const std::string& part : parse_text_list(cell).value_or(std::vector<std::string>())) {
+      const std::optional<double> value = parse_real(part);
+      if (!value || !std::isfinite(*value)) {
+        throw Error(Code::kBadData, cat(quoted(part), " is not a number"),
+                    "column " + quoted(name(column)));
+      }
+      found.push_back(static_cast<float>(*value));
+    }
+    return found;
+  }
+
+  // A teacher's scores of the texts of a group. One column may hold the scores of the positive and
+  // the negatives, or how much higher the positive's score is than each negative's.
+  TextScores text_scores(size_t positives, size_t negatives) const {
+    const std::vector<size_t>& columns = columns_.text_scores;
+    if (columns.empty()) return {};
+    const auto refuse = [&](size_t column, size_t count, size_t wanted) {
+      throw Error(Code::kBadData, cat("column ", quoted(name(column)), " has ",
+                                      counted(count, "score"), " for ", counted(wanted, "text")));
+    };
+    std::vector<float> first = numbers(columns.front());
+    if (columns.size() == 2) {
+      std::vector<float> second = numbers(columns[1]);
+      if (first.size() != positives) refuse(columns[0], first.size(), positives);
+      if (second.size() != negatives) refuse(columns[1], second.size(), negatives);
+      return {std::move(first), std::move(second)};
+    }
+    if (positives != 1) {
+      throw Error(Code::kBadData,
+                  cat("column ", quoted(name(columns[0])),
+                      " has the scores of one text that belongs to the first one, and the row has ",
+                      positives),
+                  "", "write a row for each of them");
+    }
+    if (first.size() == negatives && negatives > 0) {
+      for (float& difference : first) difference = -difference;
+      return {{0}, std::move(first)};
+    }
+    if (first.size() != negatives + 1) refuse(columns[0], first.size(), negatives + 1);
+    return {{first[0]}, {first.begin() + 1, first.end()}};
   }
 
   // The tag -100 is of tokens that count for nothing. They are parts of words, not words.

@@ -272,7 +272,9 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                    /*is_warning=*/true}});
   }
   if (!found.others.empty()) {
+    const std::vector<size_t> scores = text_scores_in(columns);
     for (const size_t column : numbers_of_negatives(columns)) {
+      if (std::ranges::find(scores, column) != scores.end()) continue;
       add_findings({{"", cat("column ", quoted(columns[column].name),
                              " is not read: its name says that it holds no texts")}});
     }
@@ -318,6 +320,23 @@ void TableLoader::say_other_labels(std::span<const Column> columns, const FoundC
                        " is not read, so all rows count alike; --weight-column reads it"),
                    /*is_warning=*/true}});
   }
+}
+
+std::vector<size_t> TableLoader::text_scores_in(std::span<const Column> columns) const {
+  const bool are_compared = traits(*rules_.task).labels == LabelKind::kPlaceInBatch;
+  if (rules_.text_scores == LabelNeed::kIgnored || !are_compared) return {};
+  std::vector<size_t> found = find_text_scores(columns, rules_.columns.label);
+  if (!found.empty() || rules_.text_scores == LabelNeed::kIfPresent) return found;
+  throw Error(
+      Code::kBadData, "no column has a usual name for a teacher's scores (score, label, ...)", "",
+      cat("name it with --label-column, or give a teacher by --teacher; ", list_columns(columns)));
+}
+
+void TableLoader::say_text_scores(std::span<const Column> columns, std::span<const size_t> scores) {
+  if (scores.empty()) return;
+  std::vector<std::string> names;
+  for (const size_t column : scores) names.push_back(columns[column].name);
+  add_findings({{"", cat("a teacher's scores: column ", quoted_list(names))}});
 }
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
@@ -537,6 +556,8 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   if (is_first && rows->is_of_texts() && !is_named) say_header(rows->columns()[columns.text]);
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
+  columns.text_scores = text_scores_in(rows->columns());
+  if (is_first) say_text_scores(rows->columns(), columns.text_scores);
   columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();
   if (!tags.empty() && !columns.labels.empty() &&
       find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {

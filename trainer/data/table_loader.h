@@ -124,6 +124,8 @@ struct LoadRules {
   // Whether a task may become another one where the first file has no labels; see
   // TaskTraits::unlabelled.
   bool may_lack_labels = true;
+  // Whether rows of texts that are compared must have a teacher's scores of them.
+  LabelNeed text_scores = LabelNeed::kIgnored;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
   bool keeps_missing_texts = false;         // as empty ones, so that every row keeps its place
   int64_t max_negatives = 0;                // the most negatives of a row that are read; 0: all
@@ -186,6 +188,8 @@ class TableLoader {
  private:
   bool becomes_unlabelled(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
+  std::vector<size_t> text_scores_in(std::span<const Column> columns) const;
+  void say_text_scores(std::span<const Column> columns, std::span<const size_t> scores);
   void say_other_columns(const ColumnChoice& read);
   void say_unlabelled(std::span<const Column> columns);
   void say_header(const Column& column);

@@ -62,6 +62,9 @@ struct PackedBatch {
   // The vector that another model makes of each sequence [B,V], where examples are texts that are
   // compared. Empty: the loss needs none.
   std::vector<float> text_vectors{};
+  // The scores that a teacher gives to the texts of each example but its first one [B,G-1]. Empty:
+  // the loss needs none.
+  std::vector<float> text_scores{};
 
   // A factor for the loss of each sequence [B], or of each token [T] where tokens have the labels.
   // Empty: all are 1.

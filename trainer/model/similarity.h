@@ -19,6 +19,12 @@ enum class SimilarityLoss {
   kInBatchNegatives,  // MultipleNegativesRankingLoss (Henderson et al. 2017, arXiv:1705.00652)
   kSymmetric,         // the same in both directions (Guenther et al. 2023, arXiv:2310.19923)
   kTriplet,           // TripletLoss (Hermans et al. 2017, arXiv:1703.07737)
+  // Of texts without a number, and the scores that a teacher gives to each text but the first one.
+  kMarginMse,  // MarginMSELoss (Hofstaetter et al. 2020, arXiv:2010.02666)
+  kDistillKl,  // DistillKLDivLoss
+  // Of texts with a number or without, which counts for nothing, and a teacher's embeddings.
+  kEmbeddingMse,     // MSELoss (Reimers and Gurevych 2020, arXiv:2004.09813)
+  kEmbeddingCosine,  // EmbedDistillLoss (Kim et al. 2023, arXiv:2301.12005), by the cosine
 };
 
 // How far apart two embeddings are.
@@ -51,6 +57,7 @@ struct SimilarityObjective {
   double scale = 20;                     // of cosines, before a softmax or a sum of exponentials
   double margin = 5;                     // by which unlike texts should be farther apart
   EmbeddingDistance distance = EmbeddingDistance::kEuclidean;
+  double teacher_scale = 1;  // of a teacher's scores, before a softmax
   FalseNegativeRule rule{};
   // Whether the first texts of other rows are negatives of a first text, too. Whether second texts
   // are negatives of each other.
@@ -66,6 +73,13 @@ struct SimilarityObjective {
 constexpr bool learns_numbers(SimilarityLoss loss) {
   return loss < SimilarityLoss::kInBatchNegatives;
 }
+// Whether the loss learns a teacher's scores, and whether it learns a teacher's embeddings.
+constexpr bool learns_scores(SimilarityLoss loss) {
+  return loss == SimilarityLoss::kMarginMse || loss == SimilarityLoss::kDistillKl;
+}
+constexpr bool learns_embeddings(SimilarityLoss loss) {
+  return loss == SimilarityLoss::kEmbeddingMse || loss == SimilarityLoss::kEmbeddingCosine;
+}
 // Whether the number must be 0 or 1.
 constexpr bool learns_marks(SimilarityLoss loss) {
   return loss == SimilarityLoss::kContrastive || loss == SimilarityLoss::kOnlineContrastive;
@@ -73,7 +87,8 @@ constexpr bool learns_marks(SimilarityLoss loss) {
 // Which settings change the loss.
 constexpr bool has_scale(SimilarityLoss loss) {
   return loss == SimilarityLoss::kCosent || loss == SimilarityLoss::kAngle ||
-         loss == SimilarityLoss::kInBatchNegatives || loss == SimilarityLoss::kSymmetric;
+         loss == SimilarityLoss::kInBatchNegatives || loss == SimilarityLoss::kSymmetric ||
+         loss == SimilarityLoss::kDistillKl;
 }
 constexpr bool has_margin(SimilarityLoss loss) {
   return learns_marks(loss) || loss == SimilarityLoss::kTriplet;
@@ -84,7 +99,7 @@ constexpr bool has_false_negatives(SimilarityLoss loss) {
 // Whether rows of a batch are compared, so that no row has a loss, and no weight, of its own.
 constexpr bool compares_rows(SimilarityLoss loss) {
   return loss != SimilarityLoss::kCosine && loss != SimilarityLoss::kContrastive &&
-         loss != SimilarityLoss::kTriplet;
+         loss != SimilarityLoss::kTriplet && !learns_scores(loss) && !learns_embeddings(loss);
 }
 
 }  // namespace berth

@@ -144,6 +144,56 @@ TEST(TextGroups, ListsAreReadAndEachPositiveMakesAnExample) {
   EXPECT_EQ(data.table->source_row(3), 2u);
 }
 
+// The scores that the rows of a table have, for losses that learn from a teacher.
+std::vector<std::vector<float>> scores_of(const std::vector<std::string>& columns,
+                                          std::vector<Row> rows, int64_t max_negatives = 0) {
+  TableLoader loader({.task = Task::kInBatchNegatives,
+                      .text_scores = LabelNeed::kRequired,
+                      .max_negatives = max_negatives});
+  loader.append_rows(std::make_unique<RowsInMemory>(named_columns(columns), std::move(rows)));
+  const auto table = loader.finish();
+  std::vector<std::vector<float>> scores;
+  for (uint32_t row = 0; row < table->rows(); ++row) {
+    scores.push_back(table->read(row).text_scores);
+  }
+  return scores;
+}
+
+TEST(TextGroups, ATeachersScoresAreRead) {
+  const std::vector<std::string> one = {"query", "positive", "negative", "score"};
+  const std::vector<Cell> texts = {cell_of("a"), cell_of("b"), cell_of("c")};
+  // A number is how much higher the positive's score is.
+  EXPECT_THAT(scores_of(one, {{texts[0], texts[1], texts[2], Cell(2.5)}}),
+              ElementsAre(ElementsAre(0, -2.5f)));
+  EXPECT_THAT(scores_of(one, {{texts[0], texts[1], texts[2], cell_of("[3, -1.5]")}}),
+              ElementsAre(ElementsAre(3, -1.5f)));
+  const std::vector<std::string> lists = {"query", "pos", "neg", "pos_scores", "neg_scores"};
+  const Row listed = {cell_of("a"), cell_of(R"(["b", "c"])"), cell_of(R"(["d", "e"])"),
+                      cell_of("[0.9, 0.8]"), cell_of("[0.2, 0.1]")};
+  EXPECT_THAT(scores_of(lists, {listed}),
+              ElementsAre(ElementsAre(0.9f, 0.2f, 0.1f), ElementsAre(0.8f, 0.2f, 0.1f)));
+  EXPECT_THAT(scores_of(lists, {listed}, /*max_negatives=*/1),
+              ElementsAre(ElementsAre(0.9f, 0.2f), ElementsAre(0.8f, 0.2f)));
+}
+
+TEST(TextGroups, OddScoresOfATeacherAreBadRows) {
+  const std::vector<std::string> one = {"query", "positive", "negative", "score"};
+  const auto with = [&](const char* score) {
+    return [&one, score] {
+      scores_of(one, {{cell_of("a"), cell_of("b"), cell_of("c"), cell_of(score)}});
+    };
+  };
+  EXPECT_THAT(with("[1, 2, 3]"), ThrowsCode(Code::kBadData, "has 3 scores for 2 texts"));
+  EXPECT_THAT(with("[1, \"x\"]"), ThrowsCode(Code::kBadData, "is not a number"));
+  EXPECT_THAT(with("high"), ThrowsCode(Code::kBadData, "\"high\""));
+  EXPECT_THAT(with(""), ThrowsCode(Code::kBadData, "has 0 scores"));
+  EXPECT_THAT(
+      ([] {
+        scores_of({"query", "positive", "negative"}, {{cell_of("a"), cell_of("b"), cell_of("c")}});
+      }),
+      ThrowsCode(Code::kBadData, "no column has a usual name for a teacher's scores"));
+}
+
 TEST(TextGroups, AllRowsHaveTheSameNumberOfNegatives) {
   EXPECT_THAT(([] {
                 GroupData({"query", "pos", "neg"}, flag_embedding_rows());

@@ -176,6 +176,7 @@ struct GroupInputs {
   ConstTensor targets{};   // [B]; see the operation
   ConstTensor weights{};   // [B]; null: every example weighs 1
   ConstTensor vectors{};   // [B*G,V]: what another model makes of the texts; null: nothing
+  ConstTensor scores{};    // [B,G-1]: a teacher's scores of all texts but the first one; or null
 
   int64_t examples() const { return embeddings.rows() / group; }
 };

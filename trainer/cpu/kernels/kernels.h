@@ -284,10 +284,20 @@ class Kernels {
   // rule names are left out, which makes it GISTEmbedLoss. The guide compares its own vectors of
   // the texts where inputs.vectors are given, else the embeddings. No gradient flows through the
   // rule. The loss may contrast first texts, and second ones, with each other as well. outputs
-  // [B,2]: the cosine of the first two texts, and 1 if the first text has no larger cosine with a
-  // second text or a negative, else 0. scores [B,loss.columns()] is scratch memory.
+  // [B,2]: the cosine of the first two texts, and whether it is the largest one of the first text
+  // with a second text or a negative (1 or 0). scores [B,loss.columns()] is scratch memory.
   void in_batch_negatives(const GroupInputs& inputs, const RankingLoss& loss, StepState& state,
                           Tensor scores, Tensor outputs, Tensor dembeddings);
+  // A teacher's scores of the other texts of each example are learnt: as differences to the score
+  // of the second text (kMarginMse), or as a softmax (kDistillKl). The model's score is the dot
+  // product of the first text with another one. The teacher's are inputs.scores or, where these
+  // are null, the cosines of inputs.vectors.
+  void text_score_loss(const GroupInputs& inputs, SimilarityLoss loss,
+                       const SimilarityObjective& objective, StepState& state, Tensor dembeddings);
+  // The embeddings learn inputs.vectors: by the squared error, averaged over numbers and texts
+  // (kEmbeddingMse), or by 1 less their cosine (kEmbeddingCosine).
+  void embedding_loss(const GroupInputs& inputs, SimilarityLoss loss, StepState& state,
+                      Tensor dembeddings);
   // The other losses of two texts and a number, targets [B]. Where compares_rows(loss), the loss of
   // the batch counts as the loss of each row, and there are no weights. dembeddings [B*2,H].
   void pair_loss(const GroupInputs& inputs, SimilarityLoss loss,

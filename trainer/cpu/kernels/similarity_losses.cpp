@@ -376,6 +376,139 @@ void Kernels::triplet_loss(const GroupInputs& inputs, const SimilarityObjective&
   losses.add_to(state);
 }
 
+// ---- A teacher --------------------------------------------------------------------------------
+
+namespace {
+
+// The teacher's scores of the texts of example `b` but the first one.
+std::vector<double> teacher_scores(const GroupInputs& inputs, int64_t b) {
+  const int64_t others = inputs.group - 1;
+  std::vector<double> scores;
+  for (int64_t i = 0; i < others && inputs.scores; ++i) {
+    scores.push_back(double{inputs.scores.f32()[b * others + i]});
+  }
+  if (inputs.scores) return scores;
+  const int64_t size = inputs.vectors.columns();
+  const PairMeasure cosine(Measure::kCosine, size, kLeastCosine);
+  const float* const first = inputs.vectors.f32() + b * inputs.group * size;
+  for (int64_t i = 1; i <= others; ++i) scores.push_back(cosine.value(first, first + i * size));
+  return scores;
+}
+
+// The mean squared error of the differences to the first score. Sets the gradients of `scores`.
+double margin_loss(const std::vector<double>& scores, const std::vector<double>& teacher,
+                   std::vector<double>& gradients) {
+  const double count = static_cast<double>(scores.size() - 1);
+  double loss = 0;
+  gradients.assign(scores.size(), 0);
+  for (size_t i = 1; i < scores.size(); ++i) {
+    const double error = (scores[0] - scores[i]) - (teacher[0] - teacher[i]);
+    loss += error * error / count;
+    gradients[0] += 2 * error / count;
+    gradients[i] -= 2 * error / count;
+  }
+  return loss;
+}
+
+// The logarithms of the softmax of scale * scores.
+std::vector<double> scaled_log_softmax(const std::vector<double>& scores, double scale) {
+  double sum = -std::numeric_limits<double>::infinity();
+  for (const double score : scores) sum = log_add(sum, scale * score);
+  std::vector<double> logs;
+  for (const double score : scores) logs.push_back(scale * score - sum);
+  return logs;
+}
+
+// The Kullback-Leibler divergence of the softmax of the scores from the teacher's, divided by the
+// square of the scale. Sets the gradients of `scores`.
+double divergence(const std::vector<double>& scores, const std::vector<double>& teacher,
+                  double scale, double teacher_scale, std::vector<double>& gradients) {
+  const std::vector<double> own = scaled_log_softmax(scores, scale),
+                            wanted = scaled_log_softmax(teacher, teacher_scale);
+  double loss = 0;
+  gradients.assign(scores.size(), 0);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const double share = std::exp(wanted[i]);
+    if (share > 0) loss += share * (wanted[i] - own[i]) / (scale * scale);
+    gradients[i] = (std::exp(own[i]) - share) / scale;
+  }
+  return loss;
+}
+
+}  // namespace
+
+void Kernels::text_score_loss(const GroupInputs& inputs, SimilarityLoss loss,
+                              const SimilarityObjective& objective, StepState& state,
+                              Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "text_score_loss",
+                           bytes_of({inputs.embeddings, dembeddings}));
+  const ConstTensor x = inputs.embeddings;
+  const int64_t examples = inputs.examples(), hidden = x.columns(), group = inputs.group;
+  assert(group > 2 && (inputs.scores || inputs.vectors));
+  ExampleLosses losses(inputs);
+  if (dembeddings) zero(dembeddings);
+  parallel(examples, row_grain(4 * group * hidden), [&](int64_t begin, int64_t end, int) {
+    std::vector<double> scores(static_cast<size_t>(group - 1)), gradients;
+    for (int64_t b = begin; b < end; ++b) {
+      const float* const query = x.f32() + b * group * hidden;
+      for (int64_t i = 1; i < group; ++i) {
+        scores[static_cast<size_t>(i - 1)] = dot_product(query, query + i * hidden, hidden);
+      }
+      const std::vector<double> teacher = teacher_scores(inputs, b);
+      losses.set(b, loss == SimilarityLoss::kMarginMse
+                        ? margin_loss(scores, teacher, gradients)
+                        : divergence(scores, teacher, objective.scale, objective.teacher_scale,
+                                     gradients));
+      if (!dembeddings) continue;
+      float* const dquery = dembeddings.f32() + b * group * hidden;
+      for (int64_t i = 1; i < group; ++i) {
+        const double gradient = losses.weight(b) * gradients[static_cast<size_t>(i - 1)];
+        for (int64_t h = 0; h < hidden; ++h) {
+          dquery[h] += static_cast<float>(gradient * double{query[i * hidden + h]});
+          dquery[i * hidden + h] = static_cast<float>(gradient * double{query[h]});
+        }
+      }
+    }
+  });
+  losses.add_to(state);
+}
+
+void Kernels::embedding_loss(const GroupInputs& inputs, SimilarityLoss loss, StepState& state,
+                             Tensor dembeddings) {
+  const ProfileScope scope(pool_.profiler(), "embedding_loss",
+                           bytes_of({inputs.embeddings, inputs.vectors, dembeddings}));
+  const ConstTensor x = inputs.embeddings, y = inputs.vectors;
+  const int64_t hidden = x.columns(), group = inputs.group;
+  assert(y && y.columns() == hidden);
+  const PairMeasure apart(Measure::kCosineDistance, hidden, kLeastCosine);
+  ExampleLosses losses(inputs);
+  if (dembeddings) zero(dembeddings);
+  parallel(inputs.examples(), row_grain(4 * group * hidden), [&](int64_t begin, int64_t end, int) {
+    std::vector<float> unused(static_cast<size_t>(hidden));
+    for (int64_t b = begin; b < end; ++b) {
+      const double weight = losses.weight(b) / static_cast<double>(group);
+      double sum = 0;
+      for (int64_t r = b * group; r < (b + 1) * group; ++r) {
+        const float *own = x.f32() + r * hidden, *wanted = y.f32() + r * hidden;
+        float* const d = dembeddings ? dembeddings.f32() + r * hidden : nullptr;
+        if (loss == SimilarityLoss::kEmbeddingCosine) {
+          sum += apart.value(own, wanted);
+          if (d != nullptr) apart.add_gradient(own, wanted, weight, d, unused.data());
+          continue;
+        }
+        for (int64_t h = 0; h < hidden; ++h) {
+          const double error = double{own[h]} - double{wanted[h]};
+          sum += error * error / static_cast<double>(hidden);
+          if (d == nullptr) continue;
+          d[h] = static_cast<float>(2 * weight * error / static_cast<double>(hidden));
+        }
+      }
+      losses.set(b, sum / static_cast<double>(group));
+    }
+  });
+  losses.add_to(state);
+}
+
 // ---- A batch ----------------------------------------------------------------------------------
 
 namespace {

@@ -68,7 +68,7 @@ void CachedModel::allocate(Arena& arena, const BatchLimits& limits) {
   labels_ = arena.make(DType::kI32, {limits.sequences});
   targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   weights_ = arena.make(DType::kF32, {limits.sequences});
-  text_vectors_ = allocate_text_vectors(config_, limits, arena);
+  text_targets_.allocate(config_, limits, arena);
   loss_.allocate(arena, limits);
 }
 
@@ -104,7 +104,7 @@ BatchTensors CachedModel::upload_labels(const PackedBatch& batch) const {
     tensors.weights = weights_.first(examples);
     copy_in(tensors.weights, batch.weights.data());
   }
-  tensors.text_vectors = upload_text_vectors(batch, text_vectors_);
+  text_targets_.upload(batch, tensors);
   return tensors;
 }
 

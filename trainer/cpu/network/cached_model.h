@@ -47,7 +47,7 @@ class CachedModel final : public Network {
   BatchLimits part_limits_;
   Tensor embeddings_, dembeddings_;    // [B*G,H]
   Tensor labels_, targets_, weights_;  // of the B examples
-  Tensor text_vectors_;                // [B*G,V]; null where the loss needs none
+  TextTargets text_targets_;
   Tensor logits_;
   // Of the last forward. Each sequence is an example of its own, without a label.
   std::vector<PackedBatch> parts_;

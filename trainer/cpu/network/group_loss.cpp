@@ -16,17 +16,28 @@ Tensor as_rows(Tensor memory, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-Tensor allocate_text_vectors(const ModelConfig& config, const BatchLimits& limits, Arena& arena) {
-  const int64_t size = config.similarity.vector_size;
-  return size > 0 ? arena.make(DType::kF32, {limits.sequences, size}) : Tensor();
+void TextTargets::allocate(const ModelConfig& config, const BatchLimits& limits, Arena& arena) {
+  const SimilarityObjective& objective = config.similarity;
+  if (objective.vector_size > 0) {
+    vectors_ = arena.make(DType::kF32, {limits.sequences, objective.vector_size});
+  }
+  if (objective.loss && learns_scores(*objective.loss)) {
+    scores_ = arena.make(DType::kF32, {limits.sequences});
+  }
 }
 
-Tensor upload_text_vectors(const PackedBatch& batch, Tensor room) {
-  if (batch.text_vectors.empty()) return {};
-  const Tensor vectors = room.first(batch.num_sequences());
-  assert(batch.text_vectors.size() == static_cast<size_t>(vectors.elements()));
-  copy_in(vectors, batch.text_vectors.data());
-  return vectors;
+void TextTargets::upload(const PackedBatch& batch, BatchTensors& tensors) const {
+  if (!batch.text_vectors.empty() && vectors_) {
+    tensors.text_vectors = vectors_.first(batch.num_sequences());
+    assert(batch.text_vectors.size() == static_cast<size_t>(tensors.text_vectors.elements()));
+    copy_in(tensors.text_vectors, batch.text_vectors.data());
+  }
+  if (!batch.text_scores.empty() && scores_) {
+    const int64_t columns = batch.sequences_per_example - 1;
+    tensors.text_scores = as_rows(scores_, batch.num_examples(), columns);
+    assert(batch.text_scores.size() == static_cast<size_t>(tensors.text_scores.elements()));
+    copy_in(tensors.text_scores, batch.text_scores.data());
+  }
 }
 
 GroupLoss::GroupLoss(const ModelConfig& config, Kernels& kernels)
@@ -56,7 +67,8 @@ bool GroupLoss::takes_parts() const {
   const SimilarityObjective& objective = config_.similarity;
   // Cosines are the same for embeddings of any length.
   const bool measures_lengths =
-      has_margin(loss()) && objective.distance != EmbeddingDistance::kCosine;
+      learns_scores(loss()) || loss() == SimilarityLoss::kEmbeddingMse ||
+      (has_margin(loss()) && objective.distance != EmbeddingDistance::kCosine);
   return !objective.nested.empty() || objective.compared_size > 0 ||
          (measures_lengths && config_.normalizes_embeddings);
 }
@@ -88,7 +100,8 @@ Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dem
                            .has_loss = batch.labelled(),
                            .targets = batch.targets,
                            .weights = batch.weights,
-                           .vectors = batch.text_vectors};
+                           .vectors = batch.text_vectors,
+                           .scores = batch.text_scores};
   const Tensor outputs = outputs_.first(inputs.examples());
   if (is_plain()) {  // one pass makes both
     if (ranks()) {
@@ -144,6 +157,12 @@ void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dem
                                          unused, dembeddings);
     case SimilarityLoss::kTriplet:
       return kernels_.triplet_loss(inputs, objective, state, dembeddings);
+    case SimilarityLoss::kMarginMse:
+    case SimilarityLoss::kDistillKl:
+      return kernels_.text_score_loss(inputs, loss(), objective, state, dembeddings);
+    case SimilarityLoss::kEmbeddingMse:
+    case SimilarityLoss::kEmbeddingCosine:
+      return kernels_.embedding_loss(inputs, loss(), state, dembeddings);
     default:
       return kernels_.pair_loss(inputs, loss(), objective, state, dembeddings);
   }

@@ -5,10 +5,17 @@
 
 namespace berth {
 
-// Room for the vectors that another model makes of the texts of a batch; null where the loss needs
-// none. The second function copies the vectors of `batch` there.
-Tensor allocate_text_vectors(const ModelConfig& config, const BatchLimits& limits, Arena& arena);
-Tensor upload_text_vectors(const PackedBatch& batch, Tensor room);
+// Room for what another model says of the texts of a batch: its vectors and its scores. Null where
+// the loss needs none.
+class TextTargets {
+ public:
+  void allocate(const ModelConfig& config, const BatchLimits& limits, Arena& arena);
+  // Copies what `batch` has there.
+  void upload(const PackedBatch& batch, BatchTensors& tensors) const;
+
+ private:
+  Tensor vectors_, scores_;  // [B*G,V], [B*(G-1)]
+};
 
 // The loss of a batch whose examples are texts that are compared, from their embeddings:
 // ModelConfig::similarity says which. Borrows the config and the kernels.

@@ -89,7 +89,7 @@ void Model::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t most_targets = has_targets_of_tokens(config_) ? limits.tokens : limits.sequences;
   targets_ = arena.make(DType::kF32, {most_targets, config_.num_outputs()});
   teacher_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
-  text_vectors_ = allocate_text_vectors(config_, limits, arena);
+  text_targets_.allocate(config_, limits, arena);
   ends_ = arena.make(DType::kI32, {limits.sequences});
   weights_ = arena.make(DType::kF32, {labels_.rows()});
   if (predicts_next_sentences(config_)) {
@@ -154,7 +154,7 @@ void Model::upload_labels(const PackedBatch& batch) {
     copy_in(batch_.teacher, batch.teacher_logits.data());
   }
   if (!batch.weights.empty()) put(batch_.weights, weights_, batch.weights);
-  batch_.text_vectors = upload_text_vectors(batch, text_vectors_);
+  text_targets_.upload(batch, batch_);
 }
 
 void Model::upload_masked(const PackedBatch::MaskedTokens& masked,

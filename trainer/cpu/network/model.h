@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trainer/cpu/network/encoder.h"
+#include "trainer/cpu/network/group_loss.h"
 #include "trainer/cpu/network/heads.h"
 #include "trainer/cpu/network/network.h"
 #include "trainer/model/update.h"
@@ -72,10 +73,11 @@ class Model final : public Network {
   const std::unique_ptr<Head> head_;
   Memory activations_;
   Tensor input_ids_, token_type_ids_, position_ids_, cu_seqlens_, labels_, masked_;
-  Tensor targets_, teacher_, text_vectors_, ends_, weights_;
+  Tensor targets_, teacher_, ends_, weights_;
   Tensor next_sentences_, first_and_masked_, masked_then_first_;  // null without next sentences
   float second_weight_ = 1;  // of a sequence's loss in this update
   Tensor dhidden_;           // [R,H]
+  TextTargets text_targets_;
   BatchTensors batch_;
   Tensor logits_;
 };

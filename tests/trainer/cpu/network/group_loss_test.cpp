@@ -108,6 +108,23 @@ std::vector<LossCase> loss_cases() {
                                         .vector_size = test.name.ends_with("other") ? 10 : 0};
     cases.push_back({test.name, test.texts, "", objective, false, "guided"});
   }
+  // The scores come from rows, or from the teacher's embeddings.
+  const std::tuple<std::string, int64_t, SimilarityObjective> taught[] = {
+      {"margin_mse", 3, {.loss = kMarginMse}},
+      {"margin_mse_two", 4, {.loss = kMarginMse}},
+      {"margin_mse_vectors", 4, {.loss = kMarginMse, .vector_size = kHidden}},
+      {"distill_kl", 3, {.loss = kDistillKl, .scale = 1}},
+      {"distill_kl_scale", 4, {.loss = kDistillKl, .scale = 0.5, .teacher_scale = 0.5}},
+      {"distill_kl_scales", 4, {.loss = kDistillKl, .scale = 0.25, .teacher_scale = 2}},
+      {"distill_kl_vectors", 3, {.loss = kDistillKl, .scale = 1, .vector_size = kHidden}},
+      {"embedding_mse", 2, {.loss = kEmbeddingMse, .vector_size = kHidden}},
+      {"embedding_mse_three", 3, {.loss = kEmbeddingMse, .vector_size = kHidden}},
+      {"embedding_cosine", 3, {.loss = kEmbeddingCosine, .vector_size = kHidden}},
+      {"nested_margin_mse", 4, {.loss = kMarginMse, .nested = nested}},
+      {"nested_distill_kl", 3, {.loss = kDistillKl, .scale = 1, .nested = nested}}};
+  for (const auto& [name, texts, objective] : taught) {
+    cases.push_back({name, texts, "", objective, false, "taught"});
+  }
   const std::pair<std::string, SimilarityLoss> measuring[] = {{"contrastive_", kContrastive},
                                                               {"online_", kOnlineContrastive}};
   for (const auto& [name, loss] : measuring) {
@@ -153,6 +170,10 @@ struct LossOfEmbeddings {
     if (const int64_t size = test.objective.vector_size; size > 0) {
       batch.text_vectors = arena.make(DType::kF32, {kTexts, size});
       copy_in(batch.text_vectors, recorded_values<float>(expected, "vectors").data());
+    } else if (test.objective.loss && learns_scores(*test.objective.loss)) {
+      batch.text_scores = arena.make(DType::kF32, {examples, test.texts - 1});
+      const std::string scores = "scores_" + std::to_string(test.texts);
+      copy_in(batch.text_scores, recorded_values<float>(expected, scores).data());
     }
     set_labelled(true);
   }
