@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/train_sources.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "trainer/model/task.h"
@@ -78,6 +79,21 @@ FlagValue threshold_value() {
           [=](const CommandLine& line) { return at(line); }};
 }
 
+FlagValue sources_value() {
+  const auto at = data_option(&DataOptions::train_sources);
+  return {"FILE,...", false,
+          [=](CommandLine& line, std::string_view given) {
+            std::string all;
+            for (const std::string& part : parted(given, "\n")) {
+              const std::string file = parse_train_source(part).file;
+              all += cat(all.empty() ? "" : "\n", parse_path(file, line.home),
+                         part.substr(file.size()));
+            }
+            at(line) = all;
+          },
+          [=](const CommandLine& line) { return at(line); }};
+}
+
 FlagValue separator_value() {
   const auto at =
       place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::separators);
@@ -125,6 +141,28 @@ std::vector<Flag> file_flags() {
        "a directory names several files, and a folder of Hugging Face's datasets the split train.",
        path_value("FILE", data_option(&DataOptions::train_data_file)),
        FlagRole(kPlace, kInTraining, kNoHparam).needed_as(kNeedsTrainData)},
+      {"train-source",
+       {},
+       kData,
+       "For --task similarity: more rows to train on, beside --train-data-file. The flag may be "
+       "given several times. Each update takes rows of one source. Behind the file may stand "
+       "weight=W, loss=NAME (as --similarity-loss), scale=X, margin=X and max-similarity=X, "
+       "separated by commas.",
+       sources_value(),
+       FlagRole(kDecides, kInTraining, kRepeated | kNoHparam).heeded_by(tasks_that::compare),
+       "none"},
+      {"source-sampling",
+       {"multi-dataset-batch-sampler"},
+       kData,
+       "With --train-source: which source an update takes. proportional reads each source as "
+       "often as its weight says, in random order. round_robin takes them in turn and ends the "
+       "epoch when the smallest source is read.",
+       choice_value<SourceMix>(
+           training_option(&TrainingOptions::source_mix),
+           {{"proportional", SourceMix::kProportional}, {"round_robin", SourceMix::kRoundRobin}}),
+       FlagRole(kDecides, kInTraining)
+           .heeded_by(tasks_that::compare)
+           .only_with("train-source", "second source")},
       {"eval-data-file",
        {"eval-data-path", "validation-file"},
        kData,

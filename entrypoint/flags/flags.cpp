@@ -363,7 +363,11 @@ Typed last_values(const std::vector<std::string>& line, std::vector<std::string>
   Typed values;
   try {
     const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
-    for (const auto& argument : parsed.arguments()) values[argument.key()] = argument.value();
+    for (const auto& argument : parsed.arguments()) {
+      std::string& value = values[argument.key()];
+      const bool adds = !value.empty() && find_flag(argument.key())->role.has(kRepeated);
+      value = adds ? cat(value, "\n", argument.value()) : argument.value();
+    }
     const auto mode = values.find("mode");
     if (mode != values.end() && takes_inputs(mode->second)) {
       further = parsed.unmatched();

@@ -1,4 +1,5 @@
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/similarity_rules.h"
 
 namespace berth {
 namespace {
@@ -156,7 +157,8 @@ std::vector<Flag> embedding_flags() {
        {},
        kModel,
        "For --mode embed: scale each embedding to length 1. With --task similarity the finished "
-       "model does so; the losses compare directions only.",
+       "model does so. Most losses compare directions only; margin_mse, distill_kl and "
+       "embedding_mse compare lengths, too.",
        switch_value(embedding(&EmbeddingOptions::normalizes)),
        FlagRole(kDecides, kEverywhere).heeded_by(tasks_that::compare),
        "as the model's sentence-transformers files say, else false"},
@@ -167,21 +169,12 @@ std::vector<Flag> embedding_flags() {
        "embeddings and the label. cosent and angle rank pairs by their labels. contrastive and "
        "online_contrastive take labels 0 and 1. Without labels, in_batch_negatives lets each text "
        "find its partner among the partners and negatives of all rows of its micro-batch. In "
-       "symmetric, partners must find texts, too. triplet takes rows with one negative. With "
-       "--gradient-accumulation-steps, the micro-batches are smaller and do not see each other.",
+       "symmetric, partners must find texts, too. triplet takes rows with one negative. margin_mse "
+       "and distill_kl learn a teacher's scores, and embedding_mse and embedding_cosine the "
+       "embeddings of --teacher. With --gradient-accumulation-steps, the micro-batches are "
+       "smaller and do not see each other.",
        choice_value<SimilarityLoss>(embedding(&EmbeddingOptions::loss),
-                                    {{"cosine", SimilarityLoss::kCosine},
-                                     {"in_batch_negatives", SimilarityLoss::kInBatchNegatives},
-                                     {"symmetric", SimilarityLoss::kSymmetric},
-                                     {"cosent", SimilarityLoss::kCosent},
-                                     {"angle", SimilarityLoss::kAngle},
-                                     {"triplet", SimilarityLoss::kTriplet},
-                                     {"margin_mse", SimilarityLoss::kMarginMse},
-                                     {"distill_kl", SimilarityLoss::kDistillKl},
-                                     {"embedding_mse", SimilarityLoss::kEmbeddingMse},
-                                     {"embedding_cosine", SimilarityLoss::kEmbeddingCosine},
-                                     {"contrastive", SimilarityLoss::kContrastive},
-                                     {"online_contrastive", SimilarityLoss::kOnlineContrastive}}),
+                                    {similarity_losses().begin(), similarity_losses().end()}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
        "cosine where rows have labels, else in_batch_negatives"},
       {"similarity-scale",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "entrypoint/flags/flag_value.h"
+#include "entrypoint/flags/train_sources.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -90,6 +91,28 @@ void check_teacher(const Settings& settings) {
 }
 
 }  // namespace
+
+std::span<const std::pair<const char*, SimilarityLoss>> similarity_losses() {
+  static constexpr std::pair<const char*, SimilarityLoss> kLosses[] = {
+      {"cosine", SimilarityLoss::kCosine},
+      {"in_batch_negatives", SimilarityLoss::kInBatchNegatives},
+      {"symmetric", SimilarityLoss::kSymmetric},
+      {"cosent", SimilarityLoss::kCosent},
+      {"angle", SimilarityLoss::kAngle},
+      {"triplet", SimilarityLoss::kTriplet},
+      {"margin_mse", SimilarityLoss::kMarginMse},
+      {"distill_kl", SimilarityLoss::kDistillKl},
+      {"embedding_mse", SimilarityLoss::kEmbeddingMse},
+      {"embedding_cosine", SimilarityLoss::kEmbeddingCosine},
+      {"contrastive", SimilarityLoss::kContrastive},
+      {"online_contrastive", SimilarityLoss::kOnlineContrastive}};
+  return kLosses;
+}
+
+std::string_view name_of(SimilarityLoss loss) {
+  return std::ranges::find(similarity_losses(), loss, [](const auto& row) { return row.second; })
+      ->first;
+}
 
 std::vector<NestedSize> nested_sizes(const EmbeddingOptions& options) {
   constexpr IntegerRange kSize{1, int64_t{1} << 20};
@@ -183,6 +206,7 @@ void check_similarity(const Settings& settings) {
   }
   if (!traits(settings.mode).trains()) return;
   check_teacher(settings);
+  check_sources(settings);
   refuse_useless_flags(settings.embedding, settings.embedding.loss);
   refuse_weights(settings, settings.embedding.loss);
 }

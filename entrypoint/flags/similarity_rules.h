@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trainer/inputs/options.h"
@@ -14,6 +17,10 @@ namespace berth {
 // scored by the usual loss where the loss of its training needs a teacher. Throws kUsage where a
 // flag changes nothing in this loss, or has no valid value.
 SimilarityObjective similarity_objective(const Settings& settings, Task task, bool has_scores);
+
+// The values of --similarity-loss, and the name of one.
+std::span<const std::pair<const char*, SimilarityLoss>> similarity_losses();
+std::string_view name_of(SimilarityLoss loss);
 
 // The sizes of --matryoshka-dims with their weights, the largest first. Throws kUsage where the
 // flags are malformed.

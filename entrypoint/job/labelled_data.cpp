@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "entrypoint/job/prompts.h"
+#include "entrypoint/job/source_rows.h"
 #include "entrypoint/report/progress_lines.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -511,6 +512,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   train.rules.token_limits = token_limits(config);
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(paths, train)};
   rows.task = rows.train.task;
+  if (!data.train_sources.empty()) add_source_rows(paths, settings, sources, rows);
   require_use_of_names(sources, rows.task);
   warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
@@ -552,20 +554,21 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   warn_of_shared_texts(rows, keys);
   warn_of_low_scores(rows, data.max_similarity);
   const uint64_t seed = settings.training.seed;
-  rows.split = stratified_split(keys, evaluates && !rows.eval ? data.validation_split : 0);
+  const bool holds_rows_out = evaluates && !rows.eval && rows.sources.empty();
+  rows.split = stratified_split(keys, holds_rows_out ? data.validation_split : 0);
   rows.split.train = stratified_fraction(rows.split.train, keys.strata, data.data_fraction, seed);
   if (data.max_train_samples > 0) {
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);
   }
-  const bool holds_rows_out =
-      traits(settings.mode).evaluates_training() && !rows.eval && data.validation_split > 0;
-  log_findings(rows.train.name, look_at_labels(rows, holds_rows_out));
+  const bool should_hold_out =
+      holds_rows_out && traits(settings.mode).evaluates_training() && data.validation_split > 0;
+  log_findings(rows.train.name, look_at_labels(rows, should_hold_out));
   std::vector<int64_t> counts;  // of the rows of each class, where each row has one
   if (traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled) {
     counts = rows_of_classes(rows.split.train, keys.strata,
                              rows.train.table->labels.classes(rows.labels), rows.labels.size());
   }
-  say_what_was_read(rows, counts);
+  if (rows.sources.empty()) say_what_was_read(rows, counts);
   rows.class_weights =
       asked_weights(settings.training.optimization.class_weights, rows, std::move(counts));
   return rows;

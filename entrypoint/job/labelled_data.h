@@ -63,6 +63,15 @@ class LabelledData {
   const std::unique_ptr<Masking> masking_;  // null where the task masks nothing
 };
 
+// One of several sources of the rows to train on.
+struct RowsOfSource {
+  std::string name{};
+  Task task{};  // of its rows alone
+  RowSource rows{};
+  int64_t texts = 0;  // of a row
+  SimilarityObjective objective{};
+};
+
 // The rows of a training job, cut into those to train on and those to evaluate on.
 struct TrainingRows {
   Task task;
@@ -70,6 +79,7 @@ struct TrainingRows {
   LoadedTable train;
   std::optional<LoadedTable> eval{}, mismatched{};
   Split split{};  // cuts the training table; held_out is used where there is no eval table
+  std::vector<RowsOfSource> sources{};  // of the training table; empty: there is one
   // Of each class or tag, or the positive weights of a set's labels (LossOptions). Empty: 1.
   std::vector<float> class_weights{};
 };

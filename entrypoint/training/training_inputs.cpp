@@ -5,6 +5,7 @@
 
 #include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/similarity_rules.h"
+#include "entrypoint/flags/train_sources.h"
 #include "entrypoint/job/earlier_job.h"
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/model_choice.h"
@@ -164,12 +165,24 @@ void join_all_rows(const Tokenizer& tokenizer, Settings& settings, TrainingRows&
   }
 }
 
+// The objectives of several sources, and behind them the objective of the rows to evaluate on.
+void settle_sources(const TrainingRows& rows, const Settings& settings, ModelConfig& config) {
+  if (rows.sources.empty()) return;
+  for (const RowsOfSource& source : rows.sources) {
+    config.sources.push_back(source.objective);
+    config.texts_per_row = std::max(config.texts_per_row, source.texts);
+  }
+  const Settings usual = TrainSource().settings(settings);
+  config.sources.push_back(similarity_objective(usual, rows.task, /*has_scores=*/false));
+}
+
 // Completes the model with what the rows say of it: the task, the labels, the texts of a row.
 void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_length,
                   Settings& settings, ModelDescription& model) {
   model.config.task = rows.task;
   settle_groups(rows.train, settings, model.config);
   if (rows.eval) settle_groups(*rows.eval, settings, model.config);
+  settle_sources(rows, settings, model.config);
   warn_of_sizes(model.config.similarity, model.config);
   model.config.labels = rows.labels;
   model.config.label_thresholds.clear();  // of what the model was before
@@ -251,7 +264,8 @@ TrainingInputs read_inputs(const Job& job) {
     return load_training_rows(paths, resolved.settings, resolved.sources, model.config);
   });
   if (named != rows.task || is_open) {
-    require_heeded_flags(job.storage, job.command_line, rows.task);
+    const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
+    require_heeded_flags(job.storage, job.command_line, task);
   }
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
@@ -295,6 +309,10 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
   const auto hint = [&](Dataset& data) {
     return hint_for_labels(data, inputs.settings(), *inputs.model.tokenizer);
   };
+  std::vector<RowSource> sources;
+  for (const RowsOfSource& source : inputs.rows.sources) sources.push_back(source.rows);
+  if (eval_) eval_->set_source(static_cast<int32_t>(sources.size()));
+  train_.set_sources(std::move(sources));
   if (!has_any_label(train_)) {
     throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
                 inputs.rows.train.name, hint(train_));

@@ -232,6 +232,35 @@ for loss in margin_mse distill_kl; do
   expect 0 finished "${passages[@]}" --train-data-file lists.jsonl --teacher cosine/model --matryoshka-dims 16,8 --job-dir "taught-$loss"
 done
 
+# Several sources, each with its own loss. A kill changes nothing, and neither does gradient caching.
+mixed=(--task similarity --train-data-file pairs.tsv --train-source scored.tsv,loss=cosent,max-similarity=5 --train-source triplets.csv,weight=2
+  --train-source passages.jsonl,loss=margin_mse --epochs 2 --batch-size 8 --save-steps 3 --matryoshka-dims 32,8)
+expect 0 finished "${mixed[@]}" --eval-data-file triplets.csv --job-dir mixed
+for line in 'source 1: pairs.tsv, 40 rows' 'loss in_batch_negatives' 'source 2: scored.tsv, 40 rows' 'loss cosent' 'source 3: triplets.csv, 24 rows' 'weight 2' \
+  'loss margin_mse'; do
+  says -F "$line" <err.txt || fail "the log lacks \"$line\": $(cat err.txt)"
+done
+grep -q '"accuracy_at_1"' mixed/metrics.json || fail "several sources are not evaluated"
+grep -q '"steps": 38' mixed/metrics.json || fail "an epoch has another number of updates: $(cat mixed/metrics.json)"
+survives_kills killed-mixed "${mixed[@]}" --eval-data-file triplets.csv
+cmp -s mixed/model/model.safetensors killed-mixed/model/model.safetensors || fail "a killed job of several sources made another model"
+expect 0 finished "${mixed[@]}" --source-sampling round_robin --embedding-mini-batch-size 3 --job-dir turns
+grep -q '"steps": 24' turns/metrics.json || fail "round_robin takes another number of updates: $(cat turns/metrics.json)"
+expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --similarity-loss cosine --job-dir mixed
+expect 5 'train-source' "${mixed[@]}" --train-source marks.tsv --epochs 3 --eval-data-file triplets.csv --job-dir mixed
+sources=(--task similarity --train-data-file pairs.tsv --job-dir refused-25)
+expect 2 'there is no file' "${sources[@]}" --train-source ,weight=2
+expect 2 'weight stands there twice' "${sources[@]}" --train-source scored.tsv,weight=2,weight=3
+expect 2 'weight: ' "${sources[@]}" --train-source scored.tsv,weight=0
+expect 2 'loss: ' "${sources[@]}" --train-source scored.tsv,loss=hinge
+expect 2 'there is no second source' "${sources[@]}" --source-sampling round_robin
+expect 2 'one source alone' "${sources[@]}" --train-source scored.tsv --batch-sampler no_duplicates
+expect 2 'one source alone' "${sources[@]}" --train-source scored.tsv --guide cosine/model
+expect 2 'only --task similarity' --train-data-file "$sample" --train-source scored.tsv --job-dir refused-26
+expect 3 'say by max-similarity' "${sources[@]}" --train-source scored.tsv
+expect 3 'does not fit rows of' "${sources[@]}" --train-source pairs.tsv,loss=triplet
+expect 4 'none.tsv' "${sources[@]}" --train-source none.tsv
+
 # What is refused.
 expect 2 'similarity-margin: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-margin 1 --job-dir refused-6
 expect 2 'similarity-scale: the flag changes nothing' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-scale 1 \

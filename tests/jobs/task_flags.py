@@ -152,6 +152,8 @@ TRIED = {
     "similarity-margin": (["0.9"], ["--similarity-loss", "MEASURED"]),
     "similarity-distance": (["manhattan"], ["--similarity-loss", "MEASURED"]),
     "teacher-scale": (["3"], ["--similarity-loss", "distill_kl", "--train-data-file", "taught.tsv"]),
+    "train-source": (["marks.tsv,loss=cosent,weight=2"], []),
+    "source-sampling": (["round_robin"], ["--train-source", "marks.tsv,loss=cosent,weight=3"]),
     "guide": (["self"], []),
     "guide-contrasts": (["none"], ["--guide", "self"]),
     "guide-margin": (["0.5"], ["--guide", "self"]),

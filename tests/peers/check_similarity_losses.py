@@ -144,6 +144,24 @@ def main():
                     theirs = loss([dict(feature) for feature in features], targets).item()
                 print(f"{name:22} {'Matryoshka' if nested else '':10} loss {ours:.6f}, sentence-transformers {theirs:.6f}", flush=True)
                 assert abs(ours - theirs) < 1e-4 * max(1, theirs), name
+        check_sources(binary, scratch, encoder, files, tables, plain)
+
+
+def check_sources(binary, scratch, encoder, files, tables, model):
+    """Two sources take turns, and nothing is learnt: the mean of the losses of two updates is the mean of the two losses of sentence-transformers."""
+    job = scratch / "job"
+    ran = subprocess.run([binary, *map(str, ["--task", "similarity", "--train-data-file", files["pairs"], "--train-source", f"{files['scores']},loss=cosent",
+                                             "--source-sampling", "round_robin", "--mode", "train", "--max-steps", 2, "--batch-size", ROWS, "--model", encoder,
+                                             "--job-dir", job, "--precision", "fp32", "--no-report", "--learning-rate", "1e-30"])], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    ours = json.loads((job / "metrics.json").read_text())["train"]["loss"]
+    theirs = []
+    for table, loss, labels in (("pairs", losses.MultipleNegativesRankingLoss, None), ("scores", losses.CoSENTLoss, "score")):
+        features = [model.preprocess(list(column)) for key, column in tables[table].items() if key != labels]
+        with torch.no_grad():
+            theirs.append(loss(model)(features, torch.tensor(tables[table][labels]) if labels else None).item())
+    print(f"two sources: mean loss {ours:.6f}, sentence-transformers {sum(theirs) / 2:.6f} of {theirs}")
+    assert abs(ours - sum(theirs) / 2) < 1e-4 * max(1, sum(theirs) / 2)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,14 @@ Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed, DistinctTexts*
   assert(rows > 0 && block_rows > 0);
 }
 
+Sampler::Sampler(SourceOrder sources)
+    : rows_(0),
+      block_rows_(0),
+      blocks_(sources.updates()),
+      seed_(0),
+      distinct_(nullptr),
+      sources_(std::move(sources)) {}
+
 void Sampler::order_blocks(int64_t epoch) {
   if (blocks_epoch_ == epoch) return;
   permute(blocks_, seed_, epoch, kBlocksStream, order_of_blocks_);
@@ -64,11 +72,16 @@ bool Sampler::holds(const DataCursor& cursor) {
   if (cursor.epoch < 0 || cursor.block < 0 || cursor.block >= blocks_ || cursor.index < 0) {
     return false;
   }
+  if (sources_) return cursor.index < std::ssize(sources_->rows(cursor.epoch, cursor.block));
   order_blocks(cursor.epoch);
   return cursor.index < size_of(order_of_blocks_[static_cast<size_t>(cursor.block)]);
 }
 
 double Sampler::epochs_until(const DataCursor& cursor) {
+  if (sources_) {
+    return static_cast<double>(cursor.epoch) +
+           static_cast<double>(cursor.block) / static_cast<double>(blocks_);
+  }
   order_blocks(cursor.epoch);
   int64_t rows = cursor.block * block_rows_ + cursor.index;
   for (int64_t passed = 0; passed < cursor.block; ++passed) {
@@ -79,16 +92,17 @@ double Sampler::epochs_until(const DataCursor& cursor) {
 }
 
 int64_t Sampler::next(DataCursor& cursor) {
-  order_blocks(cursor.epoch);
-  const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
-  const int64_t size = size_of(block);
-  if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
-    permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
-    if (distinct_ != nullptr) distinct_->arrange(block * block_rows_, order_of_rows_);
-    rows_epoch_ = cursor.epoch;
-    rows_block_ = block;
+  int64_t row = 0, size = 0;
+  if (sources_) {
+    const std::span<const int64_t> rows = sources_->rows(cursor.epoch, cursor.block);
+    row = rows[static_cast<size_t>(cursor.index)];
+    size = std::ssize(rows);
+  } else {
+    order_blocks(cursor.epoch);
+    const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
+    size = size_of(block);
+    row = row_of(block, size, cursor);
   }
-  const int64_t row = block * block_rows_ + order_of_rows_[static_cast<size_t>(cursor.index)];
   if (++cursor.index == size) {
     cursor.index = 0;
     if (++cursor.block == blocks_) {
@@ -97,6 +111,16 @@ int64_t Sampler::next(DataCursor& cursor) {
     }
   }
   return row;
+}
+
+int64_t Sampler::row_of(int64_t block, int64_t size, const DataCursor& cursor) {
+  if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
+    permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
+    if (distinct_ != nullptr) distinct_->arrange(block * block_rows_, order_of_rows_);
+    rows_epoch_ = cursor.epoch;
+    rows_block_ = block;
+  }
+  return block * block_rows_ + order_of_rows_[static_cast<size_t>(cursor.index)];
 }
 
 namespace {
@@ -278,6 +302,7 @@ size_t tokens_of(Dataset& data, std::span<const int64_t> indices) {
 PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingRound& round) {
   data.begin(round);
   PackedBatch batch;
+  if (!indices.empty()) batch.source = data.source_of(indices.front());
   const LabelKind kind = traits(data.task()).labels;
   const bool is_group = traits(data.task()).inputs == InputKind::kTextGroup;
   LabelPacker labels(kind);
@@ -333,7 +358,11 @@ Batcher::Batcher(const BatchOptions& options, Dataset& data)
       distinct_(options.keeps_texts_apart ? std::make_optional<DistinctTexts>(
                                                 data, options.batch_size, options.token_budget)
                                           : std::nullopt),
-      sampler_(data.size(), data.block_size(), options.seed, distinct_ ? &*distinct_ : nullptr) {
+      sampler_(data.sources().empty()
+                   ? Sampler(data.size(), data.block_size(), options.seed,
+                             distinct_ ? &*distinct_ : nullptr)
+                   : Sampler(SourceOrder(data.sources(), options.source_mix, options.batch_size,
+                                         options.drop_remainder, options.seed))) {
   find_skipped();
 }
 
@@ -380,6 +409,8 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
       if (distinct_) distinct_->begin_batch();
     } else if (distinct_ && (selection.end.block != block || !distinct_->may_join(index))) {
       break;
+    } else if (sampler_.has_sources() && selection.end.block != block) {
+      break;
     }
     if (options_.token_budget > 0) {
       data_.begin(MaskingRound::of_epoch(epoch));
@@ -407,7 +438,7 @@ bool Batcher::is_remainder(const Selection& selection) const {
 
 Batcher::Selection Batcher::select(DataCursor cursor) {
   Selection selection = collect(cursor);
-  if (!options_.drop_remainder) return selection;
+  if (!options_.drop_remainder || sampler_.has_sources()) return selection;
   const bool is_first = cursor.epoch < selection.epoch || cursor == DataCursor{cursor.epoch};
   if (!is_first && is_remainder(selection)) {  // the data before it may all be skipped
     selection = collect({.epoch = selection.epoch + 1});

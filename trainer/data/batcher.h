@@ -13,6 +13,7 @@
 
 #include "trainer/data/dataset.h"
 #include "trainer/data/distinct_texts.h"
+#include "trainer/data/source_order.h"
 #include "trainer/model/batch.h"
 
 namespace berth {
@@ -37,10 +38,15 @@ class Sampler {
  public:
   // `distinct`, which may be null, then reorders the rows of each block. Borrowed.
   Sampler(int64_t rows, int64_t block_rows, uint64_t seed, DistinctTexts* distinct = nullptr);
+  // The order of several sources: each update is a block.
+  explicit Sampler(SourceOrder sources);
 
   // Returns the row at `cursor` and moves the cursor to the next one. Behind the last row of an
   // epoch is the first of the next epoch.
   int64_t next(DataCursor& cursor);
+
+  // Whether each update is a block, which has rows of one source.
+  bool has_sources() const { return sources_.has_value(); }
 
   // Whether the data have a row at `cursor`. The other functions need one that they have.
   bool holds(const DataCursor& cursor);
@@ -51,12 +57,14 @@ class Sampler {
  private:
   void order_blocks(int64_t epoch);
   int64_t size_of(int64_t block) const;
+  int64_t row_of(int64_t block, int64_t size, const DataCursor& cursor);
 
   int64_t rows_, block_rows_, blocks_;
   uint64_t seed_;
   DistinctTexts* distinct_;
   int64_t blocks_epoch_ = -1, rows_epoch_ = -1, rows_block_ = -1;
   std::vector<uint32_t> order_of_blocks_, order_of_rows_;
+  std::optional<SourceOrder> sources_{};
 };
 
 // Lays the examples `indices` of `data` end to end, in that order. The batch has labels where the
@@ -95,6 +103,7 @@ struct BatchOptions {
   // Leaves out the last update of an epoch where it has fewer examples than batch_size and fewer
   // tokens than the budget. The only update of an epoch is kept.
   bool drop_remainder = false;
+  SourceMix source_mix = SourceMix::kProportional;  // where the data set has several sources
   // Whether an update holds each text once; see DistinctTexts. It is of one block then.
   bool keeps_texts_apart = false;
   // In the order of the data. The examples are left out of later epochs, too.

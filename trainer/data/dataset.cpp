@@ -204,6 +204,16 @@ std::vector<std::string> Dataset::label_names(int64_t index) const {
   return names;
 }
 
+int32_t Dataset::source_of(int64_t index) const {
+  int32_t source = source_;
+  for (int64_t end = 0; const RowSource& each : sources_) {
+    end += each.rows;
+    if (index < end) break;
+    ++source;
+  }
+  return source;
+}
+
 int64_t Dataset::block_size() const { return table_.spilled() ? std::min(kBlock, size()) : size(); }
 
 int64_t Dataset::row_index(int64_t index) const {

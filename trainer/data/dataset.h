@@ -15,6 +15,7 @@
 #include "trainer/data/features.h"
 #include "trainer/data/masking.h"
 #include "trainer/data/sentence_pairs.h"
+#include "trainer/data/source_order.h"
 #include "trainer/model/task.h"
 
 namespace berth {
@@ -161,6 +162,13 @@ class Dataset {
   size_t first_vector(int64_t index);
   float target_weight() const { return target_weight_; }
 
+  // Says that the rows come from several sources, one behind the other. Each row has one feature.
+  void set_sources(std::vector<RowSource> sources) { sources_ = std::move(sources); }
+  const std::vector<RowSource>& sources() const { return sources_; }  // empty: there is one
+  // All rows are from the source of this number, which has another order than these rows.
+  void set_source(int32_t number) { source_ = number; }
+  int32_t source_of(int64_t index) const;  // the number of a source
+
   // Gives each row the vectors that another model makes of its texts. Borrowed.
   void set_text_vectors(const TextVectors& vectors) { text_vectors_ = &vectors; }
   const TextVectors* text_vectors() const { return text_vectors_; }
@@ -187,6 +195,8 @@ class Dataset {
   const RowTargets* targets_ = nullptr;
   float target_weight_ = 1;
   const TextVectors* text_vectors_ = nullptr;
+  std::vector<RowSource> sources_;
+  int32_t source_ = 0;
   // The first feature of each row, and the number of features. Empty where each row has one.
   std::vector<uint32_t> first_feature_;
   std::vector<Features> kept_;     // of a table in memory; without tokens until they are made

@@ -9,6 +9,7 @@
 #include "storage/base/dtype.h"
 #include "storage/formats/text_form.h"
 #include "trainer/data/label_form.h"
+#include "trainer/data/source_order.h"
 #include "trainer/inputs/mode.h"
 #include "trainer/inputs/schedule.h"
 #include "trainer/model/functions.h"
@@ -32,6 +33,8 @@ struct DataOptions {
   std::string task{};      // a task or a GLUE task; empty: inferred from the data
   std::string data_dir{};  // the folder of a GLUE task's files
   std::string train_data_file{}, eval_data_file{}, predict_data_file{};
+  // Sources beside train_data_file, each on a line, as train_sources.h says.
+  std::string train_sources{};
   std::string eval_retrieval{};        // a retrieval set; see load_retrieval_set()
   std::string eval_retrieval_split{};  // of its judgements; empty: the usual one of the mode
   std::string input_meta_data_path{};  // the JSON beside run_classifier.py's TFRecords
@@ -224,6 +227,7 @@ struct TrainingOptions {
   bool recompute = false;       // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
   BatchSampler sampler = BatchSampler::kRandom;
+  SourceMix source_mix = SourceMix::kProportional;  // where DataOptions::train_sources names some
   uint64_t seed = 42;
   int64_t seeds = 1;         // number of runs, with this seed and the following ones
   int64_t save_steps = 500;  // 0: only at the end

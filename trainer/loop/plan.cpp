@@ -57,12 +57,14 @@ BatchOptions batch_options(const TrainingOptions& options, std::vector<SkippedDa
           .ranks = options.place.parts(),
           .seed = options.seed,
           .drop_remainder = options.drop_remainder,
+          .source_mix = options.source_mix,
           .keeps_texts_apart = keeps_texts_apart(options),
           .skipped = std::move(skipped)};
 }
 
 Plan make_plan(const TrainingOptions& options, Dataset& train_data) {
-  const bool counts = options.token_budget > 0 || keeps_texts_apart(options);
+  const bool counts =
+      options.token_budget > 0 || keeps_texts_apart(options) || !train_data.sources().empty();
   Plan plan =
       counts ? plan_by_counting(options, train_data) : plan_by_examples(options, train_data.size());
   plan.total_steps = std::max<int64_t>(plan.total_steps, 1);

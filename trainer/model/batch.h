@@ -16,6 +16,9 @@ struct PackedBatch {
   // row. Then each example has labels, weights and logits, and B counts the examples.
   int32_t sequences_per_example = 1;
 
+  // Which of several sources the examples are from, from 0; see ModelConfig::sources.
+  int32_t source = 0;
+
   // The labels, by the task's LabelKind.
   // The class of each sequence, or the right choice of each group [B]; for LabelKind::kPlaceInBatch
   // 0, 1, ..., B-1.

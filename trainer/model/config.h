@@ -112,9 +112,11 @@ struct ModelConfig {
   // scales: whoever writes embeddings does.
   Pooling pooling = Pooling::kMean;
   bool normalizes_embeddings = false;
-  int64_t texts_per_row = 1;         // the sequences of a row of data, for InputKind::kTextGroup
-  SimilarityObjective similarity{};  // for HeadRows::kGroups
-  RerankingObjective reranking{};    // for LossKind::kReranking
+  int64_t texts_per_row = 1;  // the sequences of a row of data, for InputKind::kTextGroup
+  SimilarityObjective similarity{};
+  // The objectives of several sources of rows, by PackedBatch::source. Empty: there is one source.
+  std::vector<SimilarityObjective> sources{};  // for HeadRows::kGroups
+  RerankingObjective reranking{};              // for LossKind::kReranking
 
   // For HeadRows::kReplaced, and chosen by the caller: the generator that learns beside the model.
   std::optional<GeneratorSizes> generator{};

@@ -176,6 +176,36 @@ TEST(TextGroups, ATeachersScoresAreRead) {
               ElementsAre(ElementsAre(0.9f, 0.2f), ElementsAre(0.8f, 0.2f)));
 }
 
+// Each update has rows of one source, and says which. A resumed job takes the same updates.
+TEST(TextGroups, UpdatesTakeRowsOfOneSource) {
+  std::vector<Row> rows;
+  for (int i = 0; i < 7; ++i) {
+    rows.push_back({cell_of(std::string(1, static_cast<char>('a' + i))), cell_of("b")});
+  }
+  GroupData data({"anchor", "positive"}, std::move(rows));
+  data.data->set_sources({{.rows = 4}, {.rows = 3}});
+  const BatchOptions options{.batch_size = 2, .micro_batches = 2};
+  Batcher batcher(options, *data.data);
+  EXPECT_EQ(batcher.count(0).updates, 4);
+  std::vector<UpdateBatch> updates;
+  for (DataCursor cursor; updates.size() < 8; cursor = updates.back().after) {
+    updates.push_back(batcher.next(cursor));
+  }
+  std::vector<int64_t> of_sources(2);
+  for (const UpdateBatch& update : updates) {
+    for (const PackedBatch& batch : update.micro_batches) {
+      EXPECT_EQ(batch.source, update.micro_batches.front().source);
+      of_sources[static_cast<size_t>(batch.source)] += batch.num_examples();
+    }
+    Batcher resumed(options, *data.data);
+    const UpdateBatch again = resumed.next(update.begin);
+    EXPECT_EQ(again.after, update.after);
+    ASSERT_EQ(again.micro_batches.size(), update.micro_batches.size());
+    EXPECT_EQ(again.micro_batches[0].input_ids, update.micro_batches[0].input_ids);
+  }
+  EXPECT_THAT(of_sources, ElementsAre(8, 6));
+}
+
 TEST(TextGroups, OddScoresOfATeacherAreBadRows) {
   const std::vector<std::string> one = {"query", "positive", "negative", "score"};
   const auto with = [&](const char* score) {

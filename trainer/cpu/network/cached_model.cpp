@@ -92,7 +92,8 @@ BatchTensors CachedModel::upload_labels(const PackedBatch& batch) const {
   const int64_t examples = batch.num_examples();
   BatchTensors tensors{.num_tokens = batch.num_tokens(),
                        .num_sequences = batch.num_sequences(),
-                       .sequences_per_example = batch.sequences_per_example};
+                       .sequences_per_example = batch.sequences_per_example,
+                       .source = batch.source};
   if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch.labels)) {
     tensors.labels = labels_.first(examples);
     copy_in(tensors.labels, classes->data());

@@ -30,6 +30,7 @@ struct BatchTensors {
   int64_t num_tokens = 0, num_sequences = 0, num_masked = 0;
   int64_t sequences_per_example = 1;  // where it is not 1, labels and weights are of examples
   int64_t longest = 0;                // tokens of the longest sequence
+  int32_t source = 0;                 // as in PackedBatch
 
   EmbeddingIds embedding_ids() const {
     return {.words = input_ids, .positions = position_ids, .types = token_type_ids};

@@ -21,7 +21,8 @@ void TextTargets::allocate(const ModelConfig& config, const BatchLimits& limits,
   if (objective.vector_size > 0) {
     vectors_ = arena.make(DType::kF32, {limits.sequences, objective.vector_size});
   }
-  if (objective.loss && learns_scores(*objective.loss)) {
+  // The rows of several sources bring their labels as scores.
+  if (!config.sources.empty() || (objective.loss && learns_scores(*objective.loss))) {
     scores_ = arena.make(DType::kF32, {limits.sequences});
   }
 }
@@ -44,12 +45,12 @@ GroupLoss::GroupLoss(const ModelConfig& config, Kernels& kernels)
     : config_(config), kernels_(kernels) {}
 
 SimilarityLoss GroupLoss::loss() const {
-  return config_.similarity.loss.value_or(ranks() ? SimilarityLoss::kInBatchNegatives
-                                                  : SimilarityLoss::kCosine);
+  return objective().loss.value_or(ranks() ? SimilarityLoss::kInBatchNegatives
+                                           : SimilarityLoss::kCosine);
 }
 
 RankingLoss GroupLoss::ranking_loss() const {
-  const SimilarityObjective& objective = config_.similarity;
+  const SimilarityObjective& objective = this->objective();
   return {.scale = objective.scale,
           .is_symmetric = loss() == SimilarityLoss::kSymmetric,
           .rule = objective.rule,
@@ -64,7 +65,7 @@ bool GroupLoss::is_plain() const {
 }
 
 bool GroupLoss::takes_parts() const {
-  const SimilarityObjective& objective = config_.similarity;
+  const SimilarityObjective& objective = this->objective();
   // Cosines are the same for embeddings of any length.
   const bool measures_lengths =
       learns_scores(loss()) || loss() == SimilarityLoss::kEmbeddingMse ||
@@ -76,12 +77,18 @@ bool GroupLoss::takes_parts() const {
 void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t examples = limits.sequences / config_.texts_per_row;
   outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
-  if (ranks()) {
-    const int64_t columns = ranking_loss().columns(config_.texts_per_row, examples);
-    scores_ = arena.make(DType::kF32, {examples * columns});
+  // What any of the sources needs.
+  int64_t columns = 0;
+  bool are_plain = true, takes_any_parts = false;
+  for (source_ = 0; source_ < std::max<int32_t>(1, std::ssize(config_.sources)); ++source_) {
+    columns = std::max(columns, ranking_loss().columns(config_.texts_per_row, examples));
+    are_plain = are_plain && is_plain();
+    takes_any_parts = takes_any_parts || takes_parts();
   }
-  if (!is_plain()) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
-  if (!takes_parts()) return;
+  source_ = 0;
+  if (ranks()) scores_ = arena.make(DType::kF32, {examples * columns});
+  if (!are_plain) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
+  if (!takes_any_parts) return;
   for (Tensor* tensor : {&part_, &dpart_}) {
     *tensor = arena.make(DType::kF32, {limits.sequences * config_.hidden_size});
   }
@@ -95,13 +102,17 @@ Tensor GroupLoss::scores_for(const GroupInputs& inputs, const RankingLoss& ranki
 
 Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dembeddings) {
   const BatchTensors& batch = step.batch;
-  const GroupInputs inputs{.embeddings = embeddings,
-                           .group = batch.sequences_per_example,
-                           .has_loss = batch.labelled(),
-                           .targets = batch.targets,
-                           .weights = batch.weights,
-                           .vectors = batch.text_vectors,
-                           .scores = batch.text_scores};
+  source_ = batch.source;
+  GroupInputs inputs{.embeddings = embeddings,
+                     .group = batch.sequences_per_example,
+                     .has_loss = batch.labelled(),
+                     .targets = batch.targets,
+                     .weights = batch.weights,
+                     .vectors = batch.text_vectors,
+                     .scores = batch.text_scores};
+  if (!config_.sources.empty() && learns_numbers(loss())) {  // its labels are one score a row
+    inputs.targets = batch.text_scores;
+  }
   const Tensor outputs = outputs_.first(inputs.examples());
   if (is_plain()) {  // one pass makes both
     if (ranks()) {
@@ -134,7 +145,7 @@ GroupInputs GroupLoss::part_of(const GroupInputs& inputs, int64_t size) const {
 
 void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
   inputs.has_loss = false;
-  const int64_t size = config_.similarity.compared_size;
+  const int64_t size = objective().compared_size;
   if (size > 0) inputs = part_of(inputs, size);
   StepState unused;
   if (ranks()) {
@@ -145,12 +156,13 @@ void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
 }
 
 void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings) {
-  const SimilarityObjective& objective = config_.similarity;
+  const SimilarityObjective& objective = this->objective();
   const Tensor unused = other_outputs_.first(inputs.examples());
   const RankingLoss ranking = ranking_loss();
   switch (loss()) {
     case SimilarityLoss::kCosine:
-      return kernels_.cosine_squared_error(inputs, state, unused, dembeddings);
+      return kernels_.cosine_squared_error(inputs, state, as_rows(unused, inputs.examples(), 1),
+                                           dembeddings);
     case SimilarityLoss::kInBatchNegatives:
     case SimilarityLoss::kSymmetric:
       return kernels_.in_batch_negatives(inputs, ranking, state, scores_for(inputs, ranking),
@@ -171,9 +183,9 @@ void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dem
 // The weighted sum of the losses of all sizes. The examples count once.
 void GroupLoss::add_losses_of_parts(const GroupInputs& inputs, StepState& state,
                                     Tensor dembeddings) {
-  std::vector<NestedSize> sizes = config_.similarity.nested;
+  std::vector<NestedSize> sizes = objective().nested;
   if (sizes.empty()) {
-    const int64_t compared = config_.similarity.compared_size;
+    const int64_t compared = objective().compared_size;
     sizes = {{.size = compared > 0 ? compared : config_.hidden_size}};
   }
   if (dembeddings) kernels_.zero(dembeddings);

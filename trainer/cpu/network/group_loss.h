@@ -32,6 +32,11 @@ class GroupLoss {
   Tensor compute(const StepContext& step, Tensor embeddings, Tensor dembeddings);
 
  private:
+  // Of the source of the batch that is computed.
+  const SimilarityObjective& objective() const {
+    return config_.sources.empty() ? config_.similarity
+                                   : config_.sources[static_cast<size_t>(source_)];
+  }
   bool ranks() const { return traits(config_.task).loss == LossKind::kInBatchNegatives; }
   SimilarityLoss loss() const;
   // Whether the loss needs embeddings of length 1, or parts of them.
@@ -48,6 +53,7 @@ class GroupLoss {
 
   const ModelConfig& config_;
   Kernels& kernels_;
+  int32_t source_ = 0;
   Tensor outputs_;        // [B,C]
   Tensor other_outputs_;  // [B,C], which nobody reads; null where is_plain()
   Tensor scores_;  // [B*columns], as RankingLoss has columns; null where the task compares no texts

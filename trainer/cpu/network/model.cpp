@@ -117,7 +117,8 @@ void Model::upload(const PackedBatch& batch) {
             .num_tokens = tokens,
             .num_sequences = sequences,
             .sequences_per_example = batch.sequences_per_example,
-            .longest = longest_sequence(batch)};
+            .longest = longest_sequence(batch),
+            .source = batch.source};
   copy_in(batch_.input_ids, batch.input_ids.data());
   copy_in(batch_.token_type_ids, batch.token_type_ids.data());
   copy_in(batch_.position_ids, table_positions(batch, config_).data());

@@ -284,6 +284,38 @@ TEST(GroupLoss, LeavesOutFalseNegatives) {
   EXPECT_EQ(none.values(none.outputs), plain.values(plain.outputs));
 }
 
+// The rows of a source have the loss of a job that has this source alone.
+TEST(GroupLoss, EachSourceHasItsObjective) {
+  using enum SimilarityLoss;
+  const LossCase ranking{"pairs", 2, "", {.loss = kInBatchNegatives}},
+      cosent{"cosent", 2, "scores", {.loss = kCosent}}, cosine{"cosine", 2, "scores", {}},
+      triplet{"triplet", 3, "", {.loss = kTriplet}};
+  LossOfEmbeddings mixed({"triplets", 3, "", {}}, Precision::kFp32);
+  mixed.config.sources = {
+      ranking.objective, cosent.objective, {.loss = kCosine}, triplet.objective};
+  mixed.loss = std::make_unique<GroupLoss>(mixed.config, *mixed.kernels);
+  Memory memory(1 << 20);
+  Arena arena(memory);
+  mixed.loss->allocate(arena, {.tokens = 2 * kTexts, .sequences = 2 * kTexts});
+  int32_t source = 0;
+  for (const LossCase& test : {ranking, cosent, cosine, triplet}) {
+    LossOfEmbeddings alone(test, Precision::kFp32);
+    const double expected = alone.compute(/*training=*/true);
+    const int64_t examples = kTexts / test.texts;
+    std::vector<float> zeros(static_cast<size_t>(examples));
+    Memory labels_memory(1 << 12);
+    Arena labels(labels_memory);
+    mixed.batch.labels = labels.make(DType::kF32, {examples});
+    mixed.batch.targets = {};
+    mixed.batch.text_scores = test.labels.empty() ? Tensor() : alone.targets;
+    mixed.batch.sequences_per_example = test.texts;
+    mixed.batch.source = source++;
+    copy_in(mixed.embeddings, alone.values(alone.embeddings).data());
+    EXPECT_EQ(mixed.compute(/*training=*/true), expected) << test.name;
+    EXPECT_EQ(mixed.values(mixed.gradients), alone.values(alone.gradients)) << test.name;
+  }
+}
+
 // The loss of a part is the loss of a model whose embeddings are that part.
 TEST(GroupLoss, ComparesTheFirstNumbersAlone) {
   const LossCase whole{"cosine", 2, "scores", {.nested = {{4, 1}}, .compared_size = 4}};

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace berth {
+
+// One of several sources of rows, which lie one behind the other in a data set.
+struct RowSource {
+  int64_t rows = 0;
+  double weight = 1;  // how often an epoch reads it, if the mix is proportional
+};
+
+// How updates alternate between sources, as the MultiDatasetBatchSamplers of sentence-transformers.
+enum class SourceMix {
+  kProportional,  // an epoch reads each source as often as its weight says, in random order
+  kRoundRobin,    // in turn, until one source is read
+};
+
+// The order of rows from several sources. Each update takes rows of one source. A source is
+// shuffled anew whenever it was read. An epoch has the same number of updates as every other one.
+// The order depends on the arguments alone. So an epoch, an update and a row in it identify a
+// place. Not thread-safe.
+class SourceOrder {
+ public:
+  // Each source has rows. With `drop_remainder`, the last rows of a source that fill no update are
+  // left out, unless they are all of it.
+  SourceOrder(std::vector<RowSource> sources, SourceMix mix, int64_t batch_size,
+              bool drop_remainder, uint64_t seed);
+
+  int64_t updates() const { return static_cast<int64_t>(schedule_.size()); }  // of an epoch
+  // The rows of an update, as places in the data set. Valid until the next call.
+  std::span<const int64_t> rows(int64_t epoch, int64_t update);
+
+ private:
+  struct Source {
+    int64_t first = 0, rows = 0;  // places in the data set
+    int64_t chunks = 0;           // updates that read all of it
+    int64_t per_epoch = 0;        // updates of an epoch
+    int64_t pass = -1;            // that `order` is of
+    std::vector<uint32_t> order{};
+  };
+  // An update of the epoch: its source, and how many updates of this source come before it.
+  struct Turn {
+    uint32_t source = 0;
+    int64_t before = 0;
+  };
+  void schedule(int64_t epoch);
+
+  const int64_t batch_size_;
+  const SourceMix mix_;
+  const uint64_t seed_;
+  std::vector<Source> sources_;
+  std::vector<Turn> schedule_;  // of the epoch `epoch_`
+  int64_t epoch_ = -1;
+  std::vector<int64_t> rows_;
+};
+
+}  // namespace berth
