@@ -385,7 +385,8 @@ PredictionRules prediction_rules(const DataOptions& data, const ModelConfig& con
                       .may_be_none = data.has_unanswerable,
                       .null_threshold = data.null_score_diff_threshold},
           .thresholds = label_thresholds(data, config),
-          .correlates_classes = glue != nullptr && glue->metric == "matthews_correlation"};
+          .correlates_classes = glue != nullptr && glue->metric == "matthews_correlation",
+          .shorter_sizes = shorter_sizes(config.similarity, config.hidden_size)};
 }
 
 LabelledData::LabelledData(const LoadedTable& loaded, Task task,

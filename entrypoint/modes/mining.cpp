@@ -14,6 +14,7 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/modes/modes.h"
+#include "entrypoint/report/progress_lines.h"
 #include "entrypoint/report/standard_streams.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
@@ -227,20 +228,56 @@ void rescore(const Job& job, const RetrievalSet& set, FoundPassages& found) {
   }
 }
 
-// What the search found, scored by the cross-encoder where there is one. Completes the rules.
+// Where the vectors of a job are kept until its rows are written. nullopt: the rows go to standard
+// output, or several workers compute them.
+std::optional<Uri> place_of_vectors(const Job& job, const Settings& settings) {
+  const std::string& file = job.command_line.tool.predictions_file;
+  if (job.ranks != nullptr || file == "-") return std::nullopt;
+  if (!settings.output.job_dir.empty()) return JobDirectory(settings.output).mining();
+  if (file.empty()) return std::nullopt;
+  return Uri::parse(file + ".mining");
+}
+
+// A text that differs where the vectors of the texts would.
+std::string identity_of(FinishedModel& finished, const RetrievalSet& set,
+                        const RetrievalReading& reading) {
+  std::string text = cat(
+      to_config_json(finished.config()), " pooling ", static_cast<int>(finished.config().pooling),
+      " ", tokenizer_checksum(finished.tokenizer()), " length ", reading.max_seq_length,
+      " batches ", reading.limits.tokens, ":", reading.limits.sequences, " ",
+      finished.engine_info().description, " prompts ", quoted(reading.prompts.query),
+      quoted(reading.prompts.passage));
+  for (const std::vector<Source>& sources : {finished.files(), set.sources()}) {
+    for (const Source& source : sources) {
+      text += cat(" ", source.checksum.size, ":", crc_text(source.checksum.crc));
+    }
+  }
+  return text;
+}
+
+// What the search found, scored by the cross-encoder where there is one. Completes the rules. Fills
+// `saved` where vectors are kept.
 FoundPassages find_passages(Job& job, FinishedModel& finished, const RetrievalSet& set,
-                            MiningRules& rules) {
+                            MiningRules& rules, std::optional<SavedVectors>& saved) {
   size_t positives = 0;
   for (const RetrievalQuery& query : set.queries()) {
     positives = std::max(positives, query.judgements.size());
   }
   const bool rescores = !finished.settings().mining.reranker.empty();
   if (rules.last == 0) rules.last = rules.usual_last(static_cast<int64_t>(positives), rescores);
-  const FinishedModel::Search search = finished.search(set);
+  FinishedModel::Search search = finished.search(set);
+  if (const auto place = place_of_vectors(job, finished.settings())) {
+    saved.emplace(job.storage, *place, identity_of(finished, set, search.reading));
+    search.reading.saved = &*saved;
+  }
   auto found =
       search_passages(search.engine, set, search.reading,
                       static_cast<size_t>(rules.last) + positives, job.output, job.stop, job.ranks);
   if (!found) throw_stopped();
+  if (saved && saved->loaded() > 0) {
+    log_info(
+        cat("the vectors of ", counted(saved->loaded(), "text"), " are taken from an earlier run"));
+  }
   if (rescores) rescore(job, set, *found);
   return std::move(*found);
 }
@@ -333,7 +370,8 @@ void run_mining(Job& job) {
   const Settings& settings = finished.settings();
   const LoadedTable pairs = load_pairs(DataPaths(job.storage), finished.sources().predict);
   const std::unique_ptr<RetrievalSet> set = make_set(job.storage, settings, pairs);
-  const FoundPassages found = find_passages(job, finished, *set, rules);
+  std::optional<SavedVectors> saved;
+  const FoundPassages found = find_passages(job, finished, *set, rules, saved);
   const Mined mined(*set, found, rules);
   if (mined.pairs() == 0) {
     throw Error(Code::kBadData, cat("no pair has negatives: ", mined.summary()), pairs.name,
@@ -348,6 +386,7 @@ void run_mining(Job& job) {
     const Uri place = file.empty() ? JobDirectory(settings.output).mined() : Uri::parse(file);
     store_object(job.storage, place,
                  [&](ByteSink& sink) { mined.write(pairs.columns, place.to_string(), sink); });
+    if (saved) saved->remove();
     job.progress.set_results({.predictions = place.to_string()});
   }
   job.output.on(JobFinished{});

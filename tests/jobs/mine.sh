@@ -87,6 +87,32 @@ wait $! 2>/dev/null
 expect 0 finished "${mine[@]}" --mine-corpus corpus --predictions-file killed.jsonl
 check killed.jsonl 24 3
 
+# A job that goes on computes no vector again, and writes the same rows.
+python3 -c '
+import json
+for i in range(9000):
+    print(json.dumps({"text": f"the ball was kicked {i} times and the train left {i % 7} stations behind"}))' >many.jsonl
+many=("${mine[@]}" --mine-corpus many.jsonl --mine-range 5-60 --threads 1)
+expect 0 finished "${many[@]}" --job-dir many
+[ ! -e many/mining ] || fail "vectors stay behind the rows"
+hold went-on mining/passages-2048.safetensors mined.jsonl "${many[@]}"
+kill -KILL $pid
+wait $pid 2>/dev/null
+ls went-on/mining >there.txt
+touch -d '2001-01-01' went-on/mining/*
+cp -r went-on/mining kept
+expect 0 finished "${many[@]}" --job-dir went-on
+says -F 'are taken from an earlier run' <err.txt || fail "does not say that vectors were there: $(cat err.txt)"
+cmp -s many/mined.jsonl went-on/mined.jsonl || fail "a killed job finds other negatives"
+[ ! -e went-on/mining ] || fail "vectors of a killed job stay behind the rows"
+cp -r kept mined-2.jsonl.mining
+expect 0 finished "${many[@]}" --predictions-file mined-2.jsonl
+says -F 'are taken from an earlier run' <err.txt || fail "does not look beside the file for vectors"
+cmp -s many/mined.jsonl mined-2.jsonl || fail "another place has other negatives"
+cp -r kept mined-3.jsonl.mining
+expect 0 finished "${many[@]}" --max-seq-length 9 --predictions-file mined-3.jsonl
+says -F 'are taken from an earlier run' <err.txt && fail "takes the vectors of other settings"
+
 # What is refused.
 expect 2 "the name says no format" "${mine[@]}" --predictions-file mined.xlsx
 expect 2 "the range has 2 passages, and 3 negatives are needed" "${mine[@]}" --mine-range 3-5

@@ -74,7 +74,18 @@ for loss in "symmetric pairs.tsv" "triplet triplets.csv" "cosent scored.tsv" "an
     --batch-size 8 --validation-split 0.3 --job-dir "loss-$name"
   trained=$(sed -n '/"eval"/,$s/ *"loss": //p' "loss-$name/metrics.json")
   [ -n "$trained" ] || fail "$name has no loss of an evaluation"
+  [ "$file" != scored.tsv ] && [ "$file" != marks.tsv ] || grep -q '"spearman_cosine_dim_8"' "loss-$name/metrics.json" || fail "$name has no metric by size"
 done
+
+# The metric of a size is the metric of a model that compares embeddings of this size.
+expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --job-dir loss-cosent
+number() { tr ',{' '\n\n' <out.txt | tr -d '"' " | sed -n "s/^$1://p" | sed -n 1p; }
+by_size=$(number spearman_cosine_dim_8)
+[ -n "$by_size" ] || fail "eval has no metric by size: $(cat out.txt)"
+expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --job-dir loss-cosent --truncate-dim 8
+[ "$(number spearman_cosine)" = "$by_size" ] || fail "another metric of size 8: $(number spearman_cosine), $by_size"
+grep -q dim_16 out.txt && fail "--truncate-dim shows other sizes"
+expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir loss-cosent --predictions-file sizes.tsv
 
 # Rows as FlagEmbedding has them: lists of texts, of which the first two negatives are read. A kill changes nothing.
 for i in $(seq 0 23); do

@@ -56,6 +56,7 @@ std::string_view suffix_of(EmbeddingsFormat format);
 //     evaluation.json     written by --mode eval, where there are many classes
 //     predictions.tsv     written by --mode predict
 //     mined.jsonl         written by --mode mine
+//     mining/             its vectors, until that file is written
 //     embeddings.npy      written by --mode embed, or .parquet or .jsonl
 //     embeddings/         the same as several files, with --embeddings-file-rows
 //     test_results.tsv    the same in the tutorial's format, if flags ask for it
@@ -83,6 +84,7 @@ class JobDirectory {
   Uri rendezvous() const { return root_ / "rendezvous.json"; }
   Uri profile() const { return root_ / "profile.pftrace"; }
   Uri mined() const { return root_ / "mined.jsonl"; }
+  Uri mining() const { return root_ / "mining"; }
   Uri report() const { return root_ / "report.html"; }
   Uri metrics() const { return root_ / "metrics.json"; }
   Uri evaluation() const { return root_ / "evaluation.json"; }

@@ -84,6 +84,23 @@ class Embedder {
     return vectors;
   }
 
+  // The same, or what an earlier job has saved of these texts by this name.
+  template <typename Did>
+  std::vector<float> embed_once(const std::string& name, const TokenizedTexts& texts,
+                                const Did& did) {
+    SavedVectors* const saved = reading_.saved;
+    if (saved == nullptr || texts.empty()) return embed(texts, did);
+    if (auto found = saved->load(name, texts.size())) {
+      width_ = found->size() / texts.size();
+      did(texts.size());
+      return std::move(*found);
+    }
+    std::vector<float> vectors = embed(texts, did);
+    const bool are_good = std::ranges::all_of(vectors, [](float x) { return std::isfinite(x); });
+    if (!stop_ && are_good) saved->save(name, texts.size(), vectors);
+    return vectors;
+  }
+
   size_t width() const { return width_; }  // of the last embedding
 
  private:
@@ -285,7 +302,8 @@ class Retrieval {
     for (const RetrievalQuery& query : set_.queries()) {
       texts.push_back(embedder_.tokens(reading_.prompts.query, query.text));
     }
-    std::vector<float> vectors = embedder_.embed(texts, [this](size_t done) { tell(done); });
+    std::vector<float> vectors =
+        embedder_.embed_once("queries", texts, [this](size_t done) { tell(done); });
     if (stop_) return vectors;
     require_finite_vectors(vectors, embedder_.width(), [this](size_t query) {
       return cat(set_.name(), ": query ", quoted(set_.queries()[query].id));
@@ -313,8 +331,9 @@ class Retrieval {
       // While the engine computes, another thread reads and tokenizes the next block.
       std::future<TokenizedTexts> next =
           std::async(std::launch::async, [&] { return read_block(begin + step); });
-      const std::vector<float> vectors = embedder_.embed(
-          now, [&](size_t done) { tell(set_.queries().size() + round + done * ranks()); });
+      const std::vector<float> vectors = embedder_.embed_once(
+          cat("passages-", begin), now,
+          [&](size_t done) { tell(set_.queries().size() + round + done * ranks()); });
       next.wait();
       if (is_stopped()) return false;
       if (!vectors.empty()) {

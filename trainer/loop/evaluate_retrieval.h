@@ -12,6 +12,7 @@
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/retrieval_set.h"
+#include "trainer/loop/saved_vectors.h"
 #include "trainer/model/batch.h"
 #include "trainer/text/tokenizer.h"
 
@@ -29,6 +30,9 @@ struct RetrievalReading {
   int threads = 1;       // of the search
   // The first numbers of the embeddings that are compared, scaled to length 1; 0: all of them.
   int64_t compared_size = 0;
+  // Where the vectors are kept for a search that begins again; null: nowhere. Not with several
+  // ranks.
+  SavedVectors* saved = nullptr;
   // Further searches compare these first numbers, each smaller than the embeddings. Their nDCG is
   // ndcg_at_10_dim_SIZE.
   std::vector<int64_t> nested_sizes{};

@@ -69,6 +69,17 @@ struct SimilarityObjective {
   int64_t compared_size = 0;  // outputs are cosines of these first numbers; 0: of all
 };
 
+// The sizes of an objective that are shorter than embeddings of this size, the largest first; none
+// where outputs are of one size.
+inline std::vector<int64_t> shorter_sizes(const SimilarityObjective& objective, int64_t size) {
+  std::vector<int64_t> sizes;
+  if (objective.compared_size > 0) return sizes;
+  for (const NestedSize& nested : objective.nested) {
+    if (nested.size < size) sizes.push_back(nested.size);
+  }
+  return sizes;
+}
+
 // Whether the loss learns from a number for each pair of texts.
 constexpr bool learns_numbers(SimilarityLoss loss) {
   return loss < SimilarityLoss::kInBatchNegatives;

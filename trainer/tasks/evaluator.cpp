@@ -663,23 +663,35 @@ std::unique_ptr<Evaluator> make_replaced_evaluator(Dataset& data, const Labels&,
 
 namespace {
 
-// As EmbeddingSimilarityEvaluator of sentence-transformers, with its names.
+// As EmbeddingSimilarityEvaluator of sentence-transformers, with its names. Shorter embeddings have
+// metrics of their own, as spearman_cosine_dim_256.
 class SimilarityEvaluator final : public Evaluator {
  public:
-  explicit SimilarityEvaluator(Dataset& data) : data_(data) {}
+  SimilarityEvaluator(Dataset& data, const std::vector<int64_t>& shorter_sizes)
+      : data_(data), sizes_(shorter_sizes), metrics_(1 + shorter_sizes.size()) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    metrics_.add(static_cast<double>(logits[0]),
-                 static_cast<double>(data_.features(index).targets.at(0)));
+    const auto target = static_cast<double>(data_.features(index).targets.at(0));
+    for (size_t i = 0; i < std::min(metrics_.size(), logits.size()); ++i) {
+      metrics_[i].add(static_cast<double>(logits[i]), target);
+    }
+    columns_ = logits.size();
   }
   TaskScores finish() override {
-    return {.metrics = {{"pearson_cosine", metrics_.pearson()},
-                        {"spearman_cosine", metrics_.spearman()}}};
+    TaskScores scores;
+    for (size_t i = 0; i < std::min(metrics_.size(), std::max<size_t>(1, columns_)); ++i) {
+      const std::string behind = i == 0 ? "" : cat("_dim_", sizes_[i - 1]);
+      scores.metrics["pearson_cosine" + behind] = metrics_[i].pearson();
+      scores.metrics["spearman_cosine" + behind] = metrics_[i].spearman();
+    }
+    return scores;
   }
 
  private:
   Dataset& data_;
-  RegressionMetrics metrics_;
+  const std::vector<int64_t> sizes_;
+  std::vector<RegressionMetrics> metrics_;  // of whole embeddings, and of each shorter size
+  size_t columns_ = 0;                      // of the logits
 };
 
 class PartnerEvaluator final : public Evaluator {
@@ -701,8 +713,8 @@ class PartnerEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels&,
-                                                     const PredictionRules&) {
-  return std::make_unique<SimilarityEvaluator>(data);
+                                                     const PredictionRules& rules) {
+  return std::make_unique<SimilarityEvaluator>(data, rules.shorter_sizes);
 }
 
 std::unique_ptr<Evaluator> make_partner_evaluator(Dataset&, const Labels&, const PredictionRules&) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "trainer/metrics/label_thresholds.h"
 #include "trainer/tasks/answer_picker.h"
 
@@ -11,6 +14,8 @@ struct PredictionRules {
   LabelThresholds thresholds{};  // of sets of labels
   // Whether matthews_correlation is a metric of more than two classes, too.
   bool correlates_classes = false;
+  // The sizes of shorter embeddings whose cosines stand behind the first one.
+  std::vector<int64_t> shorter_sizes{};
 };
 
 }  // namespace berth

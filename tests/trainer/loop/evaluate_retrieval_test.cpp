@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "storage/base/text.h"
 #include "storage/local_storage.h"
@@ -35,6 +38,7 @@ class CountingEngine final : public Engine {
   }
   UpdateOutcome collect_update() override { return {}; }
   std::vector<float> infer(const PackedBatch& batch, LossSum&) override {
+    texts += batch.num_sequences();
     most_tokens = std::max(most_tokens, batch.num_tokens());
     most_texts = std::max(most_texts, batch.num_sequences());
     std::vector<float> counts(static_cast<size_t>(29 * batch.num_sequences()));
@@ -49,7 +53,7 @@ class CountingEngine final : public Engine {
     return counts;
   }
 
-  int64_t most_tokens = 0, most_texts = 0;
+  int64_t most_tokens = 0, most_texts = 0, texts = 0;
   bool is_broken = false;
 
  private:
@@ -136,6 +140,47 @@ TEST_F(EvaluateRetrievalTest, SeveralRanksFindTheSame) {
     });
     EXPECT_EQ(equal, size);
   }
+}
+
+TEST_F(EvaluateRetrievalTest, SavedVectorsAreNotComputedAgain) {
+  std::string corpus = "_id,text\n";
+  for (int i = 0; i < 5000; ++i)
+    corpus += cat("d", i, ",", std::string(static_cast<size_t>(1 + i % 9), 'a'), "b\n");
+  write_text(scratch_ / "corpus.csv", corpus);
+  load();
+  RetrievalReading kept = reading();
+  const auto found = [&](const std::string& identity, int64_t& computed) {
+    SavedVectors saved(*storage_, Uri::parse(scratch_ / "vectors"), identity);
+    kept.saved = &saved;
+    engine_.texts = 0;
+    const auto result = search_passages(engine_, *set_, kept, 3, observer_, stop_);
+    computed = engine_.texts;
+    std::vector<std::pair<uint32_t, float>> all;
+    for (const std::vector<FoundDocument>& ranking : result->rankings) {
+      for (const FoundDocument& each : ranking) all.emplace_back(each.document, each.score);
+    }
+    return all;
+  };
+  int64_t computed = 0;
+  const auto first = found("model", computed);
+  EXPECT_EQ(computed, 3 + 5000);
+  EXPECT_EQ(found("model", computed), first);
+  EXPECT_EQ(computed, 0);
+  // A file that is absent or damaged is made again, and the files of another model are.
+  fs::remove(scratch_ / "vectors/passages-2048.safetensors");
+  EXPECT_EQ(found("model", computed), first);
+  EXPECT_EQ(computed, 2048);
+  {
+    std::fstream file(scratch_ / "vectors/queries.safetensors", std::ios::in | std::ios::out);
+    file.seekp(-2, std::ios::end);
+    file.put('x');
+  }
+  EXPECT_EQ(found("model", computed), first);
+  EXPECT_EQ(computed, 3);
+  EXPECT_EQ(found("other", computed), first);
+  EXPECT_EQ(computed, 3 + 5000);
+  SavedVectors(*storage_, Uri::parse(scratch_ / "vectors"), "model").remove();
+  EXPECT_FALSE(fs::exists(scratch_ / "vectors"));
 }
 
 TEST_F(EvaluateRetrievalTest, StopIsHeeded) {

@@ -76,7 +76,8 @@ bool GroupLoss::takes_parts() const {
 
 void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t examples = limits.sequences / config_.texts_per_row;
-  outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
+  const int64_t shown = std::ssize(shown_sizes());
+  outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs() + shown});
   // What any of the sources needs.
   int64_t columns = 0;
   bool are_plain = true, takes_any_parts = false;
@@ -113,7 +114,9 @@ Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dem
   if (!config_.sources.empty() && learns_numbers(loss())) {  // its labels are one score a row
     inputs.targets = batch.text_scores;
   }
-  const Tensor outputs = outputs_.first(inputs.examples());
+  const bool is_scored = !step.training && inputs.has_loss;
+  const int64_t shown = is_scored ? std::ssize(shown_sizes()) : 0;
+  const Tensor outputs = as_rows(outputs_, inputs.examples(), config_.num_outputs() + shown);
   if (is_plain()) {  // one pass makes both
     if (ranks()) {
       const RankingLoss ranking = ranking_loss();
@@ -144,6 +147,7 @@ GroupInputs GroupLoss::part_of(const GroupInputs& inputs, int64_t size) const {
 }
 
 void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
+  if (outputs.columns() > config_.num_outputs()) return compare_sizes(inputs, outputs);
   inputs.has_loss = false;
   const int64_t size = objective().compared_size;
   if (size > 0) inputs = part_of(inputs, size);
@@ -153,6 +157,25 @@ void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
   } else {
     kernels_.cosine_squared_error(inputs, unused, outputs, {});
   }
+}
+
+std::vector<int64_t> GroupLoss::shown_sizes() const {
+  return ranks() ? std::vector<int64_t>() : shorter_sizes(config_.similarity, config_.hidden_size);
+}
+
+// The cosines of the whole embeddings and of the shorter ones, a column for each.
+void GroupLoss::compare_sizes(GroupInputs inputs, Tensor outputs) {
+  inputs.has_loss = false;
+  const int64_t examples = inputs.examples(), columns = outputs.columns();
+  const Tensor cosines = as_rows(other_outputs_, examples, 1);
+  StepState unused;
+  const auto fill = [&](const GroupInputs& part, int64_t column) {
+    kernels_.cosine_squared_error(part, unused, cosines, {});
+    for (int64_t b = 0; b < examples; ++b) outputs.f32()[b * columns + column] = cosines.f32()[b];
+  };
+  fill(inputs, 0);
+  int64_t column = 0;
+  for (const int64_t size : shown_sizes()) fill(part_of(inputs, size), ++column);
 }
 
 void GroupLoss::add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings) {

@@ -27,8 +27,9 @@ class GroupLoss {
 
   // embeddings [B*G,H]. Adds the loss of a labelled batch to the state, and overwrites dembeddings
   // [B*G,H], which is null in evaluation. Returns values beside the loss, as Head::forward does:
-  // [B,1] the cosine of the two texts, or [B,2] as Kernels::in_batch_negatives() says. In training
-  // they mean nothing where the loss does not need them.
+  // [B,1] the cosine of the two texts, or [B,2] as Kernels::in_batch_negatives() says. Behind the
+  // former stand the cosines of shorter embeddings, for each of shorter_sizes(), where a labelled
+  // batch is evaluated. In training the values mean nothing where the loss does not need them.
   Tensor compute(const StepContext& step, Tensor embeddings, Tensor dembeddings);
 
  private:
@@ -47,6 +48,9 @@ class GroupLoss {
   Tensor scores_for(const GroupInputs& inputs, const RankingLoss& ranking) const;
   // Sets `outputs` alone, and adds no loss.
   void compare(GroupInputs inputs, Tensor outputs);
+  void compare_sizes(GroupInputs inputs, Tensor outputs);
+  // The sizes whose cosines stand in the outputs of a labelled evaluation.
+  std::vector<int64_t> shown_sizes() const;
   void add_loss(const GroupInputs& inputs, StepState& state, Tensor dembeddings);
   void add_losses_of_parts(const GroupInputs& inputs, StepState& state, Tensor dembeddings);
   GroupInputs part_of(const GroupInputs& inputs, int64_t size) const;
