@@ -181,11 +181,12 @@ std::vector<Flag> embedding_flags() {
        {},
        kModel,
        "For --similarity-loss in_batch_negatives, symmetric, cosent and angle: the factor of "
-       "cosines, which is 1 divided by the temperature.",
+       "cosines, which is 1 divided by the temperature. For distill_kl: the factor of the model's "
+       "scores.",
        optional_real_value(embedding(&EmbeddingOptions::scale),
                            {0, 1e6, false, true, "a number above 0"}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
-       "20"},
+       "1 for distill_kl, else 20"},
       {"similarity-margin",
        {},
        kModel,

@@ -12,9 +12,9 @@
 namespace berth {
 namespace {
 
-constexpr const char* kFlag = "--train-source";
-constexpr std::array<std::string_view, 5> kKeys = {"weight", "loss", "scale", "margin",
-                                                   "max-similarity"};
+constexpr const char* kSourceFlag = "--train-source";
+constexpr std::array<std::string_view, 5> kSourceKeys = {"weight", "loss", "scale", "margin",
+                                                         "max-similarity"};
 
 // Takes ",key=value" from the end of the text; false: there is none of a known key.
 bool take_setting(std::string_view& text, std::string_view& key, std::string_view& value) {
@@ -24,13 +24,13 @@ bool take_setting(std::string_view& text, std::string_view& key, std::string_vie
   const size_t equals = last.find('=');
   if (equals == last.npos) return false;
   key = last.substr(0, equals);
-  if (std::ranges::find(kKeys, key) == kKeys.end()) return false;
+  if (std::ranges::find(kSourceKeys, key) == kSourceKeys.end()) return false;
   value = last.substr(equals + 1);
   text = text.substr(0, comma);
   return true;
 }
 
-void set(TrainSource& source, std::string_view key, std::string_view value) {
+void set_option(TrainSource& source, std::string_view key, std::string_view value) {
   constexpr RealRange kPositive{0, 1e6, false, true, "a number above 0"};
   if (key == "weight") source.weight = parse_real(value, kPositive);
   if (key == "scale") source.scale = parse_real(value, kPositive);
@@ -42,7 +42,7 @@ void set(TrainSource& source, std::string_view key, std::string_view value) {
   source.loss = similarity_losses()[parse_choice(value, names)].second;
 }
 
-[[noreturn]] void refuse(const char* flag, const char* problem, const char* hint) {
+[[noreturn]] void refuse_source(const char* flag, const char* problem, const char* hint) {
   throw Error(Code::kUsage, problem, flag, hint);
 }
 
@@ -74,7 +74,7 @@ TrainSource parse_train_source(std::string_view text) {
     }
     seen.push_back(key);
     try {
-      set(source, key, value);
+      set_option(source, key, value);
     } catch (const Error& error) {
       throw Error(Code::kUsage, cat(key, ": ", error.problem()));
     }
@@ -99,25 +99,25 @@ void check_sources(const Settings& settings) {
   if (settings.data.train_sources.empty()) return;
   const std::optional<Task> task = find_task(settings.data.task);
   if (task != Task::kSimilarity) {
-    refuse(kFlag, "only --task similarity trains on several sources",
-           "give that task, or leave this flag out");
+    refuse_source(kSourceFlag, "only --task similarity trains on several sources",
+                  "give that task, or leave this flag out");
   }
   if (settings.training.token_budget > 0) {
-    refuse("--token-budget", "updates of several sources have a number of rows",
-           "give --batch-size");
+    refuse_source("--token-budget", "updates of several sources have a number of rows",
+                  "give --batch-size");
   }
   if (settings.training.sampler == BatchSampler::kNoDuplicates) {
-    refuse("--batch-sampler", "equal texts are kept apart in one source alone",
-           "leave it out, or train on one source");
+    refuse_source("--batch-sampler", "equal texts are kept apart in one source alone",
+                  "leave it out, or train on one source");
   }
   if (!settings.distillation.teacher.empty() || settings.embedding.has_other_guide()) {
-    refuse(settings.distillation.teacher.empty() ? "--guide" : "--teacher",
-           "another model embeds the texts of one source alone",
-           "leave it out, or train on one source");
+    refuse_source(settings.distillation.teacher.empty() ? "--guide" : "--teacher",
+                  "another model embeds the texts of one source alone",
+                  "leave it out, or train on one source");
   }
   if (settings.data.data_fraction < 1 || settings.data.max_train_samples > 0) {
-    refuse(settings.data.data_fraction < 1 ? "--data-fraction" : "--max-train-samples",
-           "each source counts by its weight", "give a weight in --train-source");
+    refuse_source(settings.data.data_fraction < 1 ? "--data-fraction" : "--max-train-samples",
+                  "each source counts by its weight", "give a weight in --train-source");
   }
 }
 

@@ -16,11 +16,15 @@ size_t table_bytes(const TrainingRows& rows) {
   return size_bytes;
 }
 
-// The vectors of tokens that a teacher made, in fp32, in packed batches: the batches that wait for
-// training, the one in training and the one that is being packed. Or a batch of an evaluation and
-// its logits.
+// The vectors of tokens or texts that a teacher made, in fp32, in packed batches: the batches that
+// wait for training, the one in training and the one that is being packed. Or a batch of an
+// evaluation and its logits.
 size_t packed_vectors(const Settings& settings, const ModelConfig& config,
                       const BatchLimits& limits) {
+  if (const int64_t size = config.similarity.vector_size; size > 0) {
+    const int64_t texts = config.texts_per_row * settings.training.batch_size;
+    return (Prefetcher::kDepth + 2) * static_cast<size_t>(texts * size) * sizeof(float);
+  }
   if (traits(config.task).labels != LabelKind::kVectorPerToken) return 0;
   const int64_t tokens =
       static_cast<int64_t>(Prefetcher::kDepth + 2) * update_tokens(settings) + 2 * limits.tokens;

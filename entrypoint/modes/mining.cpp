@@ -239,8 +239,8 @@ std::optional<Uri> place_of_vectors(const Job& job, const Settings& settings) {
 }
 
 // A text that differs where the vectors of the texts would.
-std::string identity_of(FinishedModel& finished, const RetrievalSet& set,
-                        const RetrievalReading& reading) {
+std::string identity_of_vectors(FinishedModel& finished, const RetrievalSet& set,
+                                const RetrievalReading& reading) {
   std::string text = cat(
       to_config_json(finished.config()), " pooling ", static_cast<int>(finished.config().pooling),
       " ", tokenizer_checksum(finished.tokenizer()), " length ", reading.max_seq_length,
@@ -267,7 +267,7 @@ FoundPassages find_passages(Job& job, FinishedModel& finished, const RetrievalSe
   if (rules.last == 0) rules.last = rules.usual_last(static_cast<int64_t>(positives), rescores);
   FinishedModel::Search search = finished.search(set);
   if (const auto place = place_of_vectors(job, finished.settings())) {
-    saved.emplace(job.storage, *place, identity_of(finished, set, search.reading));
+    saved.emplace(job.storage, *place, identity_of_vectors(finished, set, search.reading));
     search.reading.saved = &*saved;
   }
   auto found =

@@ -162,7 +162,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   log_info("memory: " + memory_text(plan.memory, plan.limits));
   plan.updates = make_plan(settings.training, data.train());
   say_repeats(settings.training, data.train().size(), plan.updates.first_epoch);
-  plan.block_rows = data.train().block_size();
+  plan.rows = ordered_rows(data.train());
   plan.disk = plan_disk(job, inputs, data, plan.updates, plan.data.most_examples);
   if (!plan.disk.needs.empty()) log_info("disk: " + disk_text(plan.disk));
   plan.report = make_report(job, inputs, data, plan.updates, device);

@@ -29,7 +29,7 @@ struct TrainingPlan {
   MemoryEstimate memory{};             // what the whole job takes
   DiskBudget disk{};                   // what it writes
   Plan updates{};                      // how many updates, over how many epochs
-  int64_t block_rows = 0;              // of the rows to train on (Sampler)
+  OrderedRows rows{};                  // to train on
   JobReport report{};                  // the same for observers and for --dry-run
   TokenLengths lengths{};              // of the texts, or of the sequences that they become
 };

@@ -251,7 +251,7 @@ TrainingRun::TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs
 // Restores the engine from the newest checkpoint and returns its state. Without a checkpoint,
 // returns the state of a new job.
 TrainingState TrainingRun::restore() {
-  Sampler sampler(plan_.report.train_examples, plan_.block_rows, plan_.options.seed);
+  Sampler sampler = make_sampler(plan_.rows, batch_options(plan_.options, {}));
   std::optional<TrainingState> state = checkpoints_.restore(
       *engine_, [&](const TrainingState& found) { return has_places(found, sampler); });
   if (!state) return {};

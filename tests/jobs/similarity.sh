@@ -79,7 +79,7 @@ done
 
 # The metric of a size is the metric of a model that compares embeddings of this size.
 expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --job-dir loss-cosent
-number() { tr ',{' '\n\n' <out.txt | tr -d '"' " | sed -n "s/^$1://p" | sed -n 1p; }
+number() { tr ',{' '\n\n' <out.txt | tr -d '" ' | sed -n "s/^$1://p" | sed -n 1p; }
 by_size=$(number spearman_cosine_dim_8)
 [ -n "$by_size" ] || fail "eval has no metric by size: $(cat out.txt)"
 expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --job-dir loss-cosent --truncate-dim 8
@@ -223,7 +223,8 @@ expect 0 finished "${teacher[@]}" --job-dir taught
 grep -q '"spearman_cosine"' taught/metrics.json || fail "labels do not score a model that has a teacher"
 survives_kills killed-taught "${teacher[@]}"
 cmp -s taught/model/model.safetensors killed-taught/model/model.safetensors || fail "a killed job with a teacher made another model"
-expect 0 finished "${teacher[@]}" --similarity-loss embedding_cosine --train-data-file pairs.tsv --embedding-mini-batch-size 3 --job-dir taught-pairs
+expect 0 finished --task similarity --train-data-file pairs.tsv --teacher cosine/model --similarity-loss embedding_cosine --embedding-mini-batch-size 3 \
+  --epochs 2 --job-dir taught-pairs
 expect 0 finished --mode eval --eval-data-file pairs.tsv --job-dir taught-pairs
 says -F 'the loss is the usual one of such rows' <err.txt || fail "eval does not say that there is no teacher: $(cat err.txt)"
 for i in $(seq 0 23); do
@@ -233,7 +234,7 @@ done >passages.jsonl
 for loss in margin_mse distill_kl; do
   passages=(--task similarity --similarity-loss "$loss" --train-data-file passages.jsonl --batch-size 8 --normalize-embeddings --epochs 2 --save-steps 2)
   expect 0 finished "${passages[@]}" --job-dir "$loss"
-  says -F "a teacher's scores: column "pos_scores", "neg_scores"" <err.txt || fail "does not say where scores are: $(cat err.txt)"
+  says -F "a teacher's scores: column" <err.txt || fail "does not say where scores are: $(cat err.txt)"
   survives_kills "killed-$loss" "${passages[@]}"
   cmp -s "$loss/model/model.safetensors" "killed-$loss/model/model.safetensors" || fail "a killed job of $loss made another model"
   expect 0 finished --mode eval --eval-data-file passages.jsonl --job-dir "$loss"
@@ -286,7 +287,6 @@ expect 3 '--max-similarity' --task similarity --train-data-file scored.tsv --max
 expect 3 'no column has a usual name for labels' --task similarity --train-data-file pairs.tsv --similarity-loss cosine --job-dir refused-2
 expect 3 'to compare with' --task similarity --train-data-file triplets.csv --text-column negative --job-dir refused-3
 expect 2 'only --task similarity' --train-data-file "$sample" --pooling cls --job-dir refused-4
-expect 2 'numbers, and the model' --task similarity --train-data-file pairs.tsv --teacher "$tiny" --job-dir refused-5
 expect 2 'teacher: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-loss symmetric --teacher cosine/model --job-dir refused-19
 expect 2 'there is no teacher' --task similarity --train-data-file pairs.tsv --similarity-loss embedding_mse --job-dir refused-20
 expect 2 'no short form' --task similarity --train-data-file pairs.tsv --teacher cosine/model --matryoshka-dims 8 --job-dir refused-21

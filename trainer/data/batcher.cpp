@@ -352,17 +352,24 @@ Features masked_features(Dataset& data, int64_t index, const MaskingRound& round
   return features;
 }
 
+OrderedRows ordered_rows(const Dataset& data) {
+  return {.rows = data.size(), .block_rows = data.block_size(), .sources = data.sources()};
+}
+
+Sampler make_sampler(const OrderedRows& rows, const BatchOptions& options,
+                     DistinctTexts* distinct) {
+  if (rows.sources.empty()) return {rows.rows, rows.block_rows, options.seed, distinct};
+  return Sampler(SourceOrder(rows.sources, options.source_mix, options.batch_size,
+                             options.drop_remainder, options.seed));
+}
+
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
     : options_(options),
       data_(data),
       distinct_(options.keeps_texts_apart ? std::make_optional<DistinctTexts>(
                                                 data, options.batch_size, options.token_budget)
                                           : std::nullopt),
-      sampler_(data.sources().empty()
-                   ? Sampler(data.size(), data.block_size(), options.seed,
-                             distinct_ ? &*distinct_ : nullptr)
-                   : Sampler(SourceOrder(data.sources(), options.source_mix, options.batch_size,
-                                         options.drop_remainder, options.seed))) {
+      sampler_(make_sampler(ordered_rows(data), options, distinct_ ? &*distinct_ : nullptr)) {
   find_skipped();
 }
 

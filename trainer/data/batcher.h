@@ -110,6 +110,17 @@ struct BatchOptions {
   std::vector<SkippedData> skipped{};
 };
 
+// What a Sampler needs to know of a data set.
+struct OrderedRows {
+  int64_t rows = 0, block_rows = 0;
+  std::vector<RowSource> sources{};  // empty: there is one
+};
+OrderedRows ordered_rows(const Dataset& data);
+
+// The order of the rows of updates with these options. `distinct` may be null; it is borrowed.
+Sampler make_sampler(const OrderedRows& rows, const BatchOptions& options,
+                     DistinctTexts* distinct = nullptr);
+
 // Cuts a data set into updates and shuffles it anew every epoch. An update depends on its cursor
 // and the options alone, so a resumed job makes the same ones. Used by one thread at a time.
 class Batcher {

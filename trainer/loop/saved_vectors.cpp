@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kVectors = "vectors";
 
-std::string text_of(const std::map<std::string, std::string>& metadata, const char* key) {
+std::string metadata_text(const std::map<std::string, std::string>& metadata, const char* key) {
   const auto found = metadata.find(key);
   return found == metadata.end() ? std::string() : found->second;
 }
@@ -30,8 +30,8 @@ std::optional<std::vector<float>> SavedVectors::load(const std::string& name, si
     const NamedTensor* const tensor = reader.find(kVectors);
     if (tensor == nullptr || tensor->dtype != DType::kF32 || tensor->shape.size() != 2 ||
         tensor->shape[0] != static_cast<int64_t>(texts) || tensor->shape[1] < 1 ||
-        text_of(reader.metadata(), "identity") != identity_ ||
-        text_of(reader.metadata(), "crc32c") != crc_text(parallel_crc32c(tensor->data, 0))) {
+        metadata_text(reader.metadata(), "identity") != identity_ ||
+        metadata_text(reader.metadata(), "crc32c") != crc_text(parallel_crc32c(tensor->data, 0))) {
       return std::nullopt;
     }
     std::vector<float> vectors(tensor->data.size() / sizeof(float));

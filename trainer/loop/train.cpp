@@ -116,7 +116,7 @@ class Training {
         schedule_(schedule_options(parts.options.optimization, plan.total_steps)),
         best_rule_(parts.options, parts.metrics),
         probe_rule_(parts.probe_options, parts.options, plan),
-        sampler_(parts.train_data.size(), parts.train_data.block_size(), parts.options.seed),
+        sampler_(make_sampler(ordered_rows(parts.train_data), batch_options(parts.options, {}))),
         updates_(parts.engine, parts.flops),
         result_{.state = std::move(state), .evaluation = {}},
         saves_(parts.options, parts.checkpoints, parts.engine, parts.observer, result_.state,

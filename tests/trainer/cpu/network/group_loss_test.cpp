@@ -253,10 +253,16 @@ TEST_P(GroupLosses, ARowWithoutALabelHasOutputsAndNoLoss) {
   LossOfEmbeddings of(test, precision);
   of.compute(false);
   const std::vector<float> labelled = of.values(of.outputs);
+  const auto columns = static_cast<size_t>(of.outputs.columns());
   of.set_labelled(false);
   of.compute(false);
   EXPECT_EQ(of.state.examples, 0);
-  EXPECT_EQ(of.values(of.outputs), labelled);
+  const std::vector<float> unlabelled = of.values(of.outputs);
+  const auto own = static_cast<size_t>(of.outputs.columns());
+  EXPECT_EQ(own, test.labels.empty() ? 2u : 1u);
+  for (size_t i = 0; i < unlabelled.size(); ++i) {  // labelled rows may have shorter sizes behind
+    EXPECT_EQ(unlabelled[i], labelled[i / own * columns + i % own]) << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GroupLosses,
@@ -282,6 +288,28 @@ TEST(GroupLoss, LeavesOutFalseNegatives) {
   plain.compute(false);
   none.compute(false);
   EXPECT_EQ(none.values(none.outputs), plain.values(plain.outputs));
+}
+
+// Labels score the cosines of each size, from one pass.
+TEST(GroupLoss, ComparesEachSizeOfLabelledRows) {
+  const std::vector<NestedSize> sizes = {{kHidden, 1}, {7, 0.5}, {4, 0.25}};
+  LossOfEmbeddings nested(
+      {"cosent", 2, "scores", {.loss = SimilarityLoss::kCosent, .nested = sizes}},
+      Precision::kFp32);
+  nested.compute(/*training=*/false);
+  ASSERT_EQ(nested.outputs.columns(), 3);
+  const std::vector<float> all = nested.values(nested.outputs);
+  for (size_t column = 0; column < sizes.size(); ++column) {
+    const int64_t size = sizes[column].size;
+    LossOfEmbeddings part({"cosine", 2, "scores", {.nested = {{size, 1}}, .compared_size = size}},
+                          Precision::kFp32);
+    part.compute(/*training=*/false);
+    const std::vector<float> alone = part.values(part.outputs);
+    ASSERT_EQ(alone.size(), all.size() / 3);
+    for (size_t b = 0; b < alone.size(); ++b) EXPECT_NEAR(all[3 * b + column], alone[b], 1e-6);
+  }
+  nested.compute(/*training=*/true);
+  EXPECT_EQ(nested.outputs.columns(), 1);
 }
 
 // The rows of a source have the loss of a job that has this source alone.
