@@ -145,6 +145,7 @@ std::vector<size_t> indices(const FoundColumns& found) {
   }
   if (found.answerable) columns.push_back(found.answerable->column);
   columns.insert(columns.end(), found.others.begin(), found.others.end());
+  columns.insert(columns.end(), found.text_scores.begin(), found.text_scores.end());
   return columns;
 }
 
