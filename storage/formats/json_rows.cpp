@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "storage/base/error.h"
@@ -47,6 +48,41 @@ bool is_beyond_64_bits(std::string_view digits) {
   return digits.find_first_of(".eE") == std::string_view::npos;
 }
 
+// The keys of the objects that are open, from the outermost to the innermost.
+class OpenKeys {
+ public:
+  void open() {
+    if (depth_++ == levels_.size()) levels_.emplace_back();
+    levels_[depth_ - 1].few.clear();
+    levels_[depth_ - 1].many.clear();
+  }
+  void close() { --depth_; }
+  void reset() { depth_ = 0; }
+
+  // Throws kBadData where the innermost object has the key already.
+  void add(const std::string& key) {
+    Level& level = levels_[depth_ - 1];
+    constexpr size_t kFew = 32;
+    const bool is_many = level.few.size() == kFew;
+    const bool is_known = std::ranges::find(level.few, key) != level.few.end() ||
+                          (is_many && !level.many.insert(key).second);
+    if (is_known) {
+      throw Error(Code::kBadData, cat("has the key ", quoted(key), " twice in one object"), "",
+                  "give each key once: Python takes the last value, and other programs the first");
+    }
+    if (!is_many) level.few.push_back(key);
+  }
+
+ private:
+  struct Level {
+    std::vector<std::string> few{};
+    std::unordered_set<std::string> many{};
+  };
+
+  std::vector<Level> levels_;  // kept where they are closed
+  size_t depth_ = 0;
+};
+
 // Receives the parser's events, and builds the tree.
 class TreeEvents {
  public:
@@ -65,11 +101,18 @@ class TreeEvents {
   bool string(std::string& text) { return add(std::move(text)); }
   bool binary(Json::binary_t&) { return true; }  // never happens in JSON text
 
-  bool start_object(size_t) { return open(JsonTree::Kind::kObject); }
+  bool start_object(size_t) {
+    keys_.open();
+    return open(JsonTree::Kind::kObject);
+  }
   bool start_array(size_t) { return open(JsonTree::Kind::kArray); }
-  bool end_object() { return close(); }
+  bool end_object() {
+    keys_.close();
+    return close();
+  }
   bool end_array() { return close(); }
   bool key(std::string& name) {
+    keys_.add(name);
     open_.back()->keys.push_back(std::move(name));
     return true;
   }
@@ -102,6 +145,7 @@ class TreeEvents {
   }
 
   JsonTree& root_;
+  OpenKeys keys_;
   std::vector<JsonTree*>
       open_;  // from the outermost to the innermost; none of them moves while open
 };
@@ -179,6 +223,36 @@ JsonTree parse_json_tree(std::string_view text) {
 
 namespace {
 
+// Receives the parser's events, and looks at the keys alone.
+class KeyEvents {
+ public:
+  bool null() { return true; }
+  bool boolean(bool) { return true; }
+  bool number_integer(int64_t) { return true; }
+  bool number_unsigned(uint64_t) { return true; }
+  bool number_float(double, const std::string&) { return true; }
+  bool string(std::string&) { return true; }
+  bool binary(Json::binary_t&) { return true; }
+  bool start_object(size_t) { return keys_.open(), true; }
+  bool end_object() { return keys_.close(), true; }
+  bool start_array(size_t) { return true; }
+  bool end_array() { return true; }
+  bool key(std::string& name) { return keys_.add(name), true; }
+  bool parse_error(size_t, const std::string&, const Json::exception&) { return false; }
+
+ private:
+  OpenKeys keys_;
+};
+
+}  // namespace
+
+void refuse_repeated_keys(std::string_view text) {
+  KeyEvents events;
+  Json::sax_parse(text.begin(), text.end(), &events);
+}
+
+namespace {
+
 // Receives the parser's events for one object and fills a row. Values of the outer object become
 // cells; deeper values become JSON text. Because no tree is built, nothing recurses and memory is
 // bounded by the length of the text.
@@ -186,8 +260,13 @@ class ObjectEvents {
  public:
   // If `learn`, a key that is not a column yet becomes one.
   ObjectEvents(std::vector<Column>& columns, std::unordered_map<std::string, size_t>& index,
-               Row& row, bool learn, std::set<std::string>& late_keys)
-      : columns_(columns), index_(index), row_(row), learn_(learn), late_keys_(late_keys) {}
+               Row& row, bool learn, std::set<std::string>& late_keys, OpenKeys& keys)
+      : columns_(columns),
+        index_(index),
+        row_(row),
+        learn_(learn),
+        late_keys_(late_keys),
+        keys_(keys) {}
 
   bool null() { return value("null", std::monostate()); }
   bool boolean(bool truth) { return value(truth ? "true" : "false", truth); }
@@ -205,12 +284,19 @@ class ObjectEvents {
   }
   bool binary(Json::binary_t&) { return true; }  // never happens in JSON text
 
-  bool start_object(size_t) { return open('{'); }
+  bool start_object(size_t) {
+    keys_.open();
+    return open('{');
+  }
   bool start_array(size_t) { return open('['); }
-  bool end_object() { return close('}'); }
+  bool end_object() {
+    keys_.close();
+    return close('}');
+  }
   bool end_array() { return close(']'); }
 
   bool key(std::string& name) {
+    keys_.add(name);
     if (depth_ > 1) {
       separate();
       nested_ += to_text(Json(name)) + ":";
@@ -285,6 +371,7 @@ class ObjectEvents {
   Row& row_;
   const bool learn_;
   std::set<std::string>& late_keys_;  // that are no columns, because the first object lacks them
+  OpenKeys& keys_;
   size_t depth_ = 0, column_ = 0;
   std::string nested_;  // JSON text of the nested value parsed so far
   bool first_ = true;   // nested_ ends with a bracket or colon: no comma yet
@@ -384,7 +471,8 @@ class JsonObjectsReader final : public RowReader {
     std::string_view text;
     if (!texts_->next(text)) return false;
     row.assign(columns_.size(), {});
-    ObjectEvents events(columns_, index_, row, learn, late_keys_);
+    keys_.reset();
+    ObjectEvents events(columns_, index_, row, learn, late_keys_, keys_);
     try {
       text = as_object(plain_json(text, storage_), object_);
       Json::sax_parse(text.begin(), text.end(), &events);
@@ -408,6 +496,7 @@ class JsonObjectsReader final : public RowReader {
   std::vector<Column> columns_;
   std::unordered_map<std::string, size_t> index_;
   std::set<std::string> late_keys_;
+  OpenKeys keys_;  // of the text that is parsed
   Row first_;
   bool has_first_ = false;
   std::string storage_, object_;

@@ -34,8 +34,8 @@ std::unique_ptr<RowReader> make_json_objects_reader(std::unique_ptr<JsonTexts> t
 // and kCorrupt where the array does not end. Positions are "element 7", counted from 1.
 std::unique_ptr<JsonTexts> make_array_elements(std::unique_ptr<ByteSource> source);
 
-// A JSON value whose objects have their keys in the order of the text, also equal keys. Parsing
-// takes linear time; OrderedJson's takes quadratic time in the number of an object's keys.
+// A JSON value whose objects have their keys in the order of the text. Parsing takes linear time;
+// OrderedJson's takes quadratic time in the number of an object's keys.
 struct JsonTree {
   enum class Kind { kScalar, kObject, kArray };
 
@@ -57,8 +57,13 @@ struct JsonTree {
 // null, "inf" and "-inf", like other missing values and numbers of Python.
 std::string_view plain_json(std::string_view text, std::string& storage);
 
-// Throws kBadData, naming the byte, where `text` is no JSON or nests deeper than 256 levels.
+// Throws kBadData, naming the byte, where `text` is no JSON or nests deeper than 256 levels. Throws
+// it, naming the key, where an object has a key twice.
 JsonTree parse_json_tree(std::string_view text);
+
+// Throws kBadData, naming the key, where an object in `text` has a key twice: Python takes the last
+// value, and other programs take the first one or refuse the text. Stops where `text` is no JSON.
+void refuse_repeated_keys(std::string_view text);
 
 // Turns ["text", {"entities": [...]}], a pair as spaCy 2 is trained with, into the object {"text":
 // "text", "entities": [...]}. Returns false, and leaves the value as it is, where it is no such

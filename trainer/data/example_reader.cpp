@@ -12,6 +12,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/json_rows.h"
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/example_table.h"
@@ -413,6 +414,7 @@ class Articles {
     }
     const std::string_view line = take_line();
     if (line.empty()) return false;
+    refuse_repeated_keys(as_text(bytes));
     where_ = cat("line ", line_);
     Json value = parse_json(line);
     if (value.is_discarded()) throw Error(Code::kBadData, "is not JSON", where_);
@@ -431,6 +433,11 @@ class Articles {
   std::string_view take_line() {
     while (!left_.empty()) {
       const size_t end = std::min(left_.find('\n'), left_.size());
+    try {
+      refuse_repeated_keys(line);
+    } catch (const Error& error) {
+      throw error.at(where_);
+    }
       const std::string_view line = left_.substr(0, end);
       left_.remove_prefix(std::min(end + 1, left_.size()));
       ++line_;

@@ -442,6 +442,12 @@ void refuse_unreadable(std::span<const Column> columns, const FoundColumns& foun
 
 void refuse_twice(std::span<const Column> columns, const FoundColumns& found) {
   const std::vector<size_t> used = used_columns(found);
+  for (const size_t i : used) {
+    const auto is_alike = [&](const Column& other) { return other.name == columns[i].name; };
+    if (std::ranges::count_if(columns, is_alike) == 1) continue;
+    throw Error(Code::kBadData, cat("two columns are named ", quoted(columns[i].name)), "",
+                "give each column a name of its own");
+  }
   const auto twice = std::adjacent_find(used.begin(), used.end());
   if (twice == used.end()) return;
   throw Error(Code::kUsage, "column " + quoted(columns[*twice].name) + " would be used twice", "",

@@ -98,11 +98,12 @@ TEST(JsonReader, WhiteSpaceAndAByteOrderMarkChangeNothing) {
   expect_table("\n{\n \"a\": {\"k\": \"x\", \"l\": \"y\"},\n \"b\": {\"k\": 1, \"l\": 2}\n}\n");
 }
 
-TEST(JsonReader, TheLastOfEqualKeysWins) {
-  const auto reader =
-      make_json_reader(source_of(R"({"data":[{"a":1,"a":"x","b":1},{"b":2,"a":"y"}]})"));
-  EXPECT_THAT(read_rows(*reader),
-              ElementsAre(ElementsAre(text("x"), kOne), ElementsAre(text("y"), kTwo)));
+TEST(JsonReader, AKeyThatOccursTwiceIsBadDataWithItsRow) {
+  EXPECT_THAT(
+      [] { read_rows(*make_json_reader(source_of(R"({"data":[{"a":1},{"a":2,"a":"x"}]})"))); },
+      ThrowsCode(Code::kBadData, "row 1: has the key \"a\" twice in one object"));
+  EXPECT_THAT([] { read_rows(*make_json_reader(source_of(R"([{"a":1},{"a":2,"a":2}])"))); },
+              ThrowsCode(Code::kBadData, "element 2: has the key \"a\" twice"));
 }
 
 TEST(JsonReader, ASentenceAloneIsOneRow) {

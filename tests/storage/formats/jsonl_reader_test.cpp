@@ -44,9 +44,19 @@ TEST(JsonlReader, KeysThatTheFirstObjectLacksAreNamed) {
   EXPECT_TRUE(reader->findings()[0].text.starts_with("the first object lacks \"b\", \"c\", so"));
 }
 
-TEST(JsonlReader, TheLastOfEqualKeysWins) {
-  EXPECT_THAT(jsonl_rows("{\"a\":1,\"a\":\"x\"}\n{\"a\":2,\"a\":3}\n"),
-              ElementsAre(ElementsAre(text("x")), ElementsAre(Cell(int64_t{3}))));
+TEST(JsonlReader, AKeyThatOccursTwiceIsBadDataWithItsLine) {
+  EXPECT_THAT([] { jsonl_rows("{\"a\":1}\n{\"a\":2,\"a\":3}\n"); },
+              ThrowsCode(Code::kBadData, "line 2: has the key \"a\" twice in one object"));
+  EXPECT_THAT([] { jsonl_rows(R"({"a":1,"b":2,"b":2})"); },
+              ThrowsCode(Code::kBadData, "has the key \"b\" twice"));
+  EXPECT_THAT([] { jsonl_rows(R"({"a":[{"k":1},{"k":1,"k":2}]})"); },
+              ThrowsCode(Code::kBadData, "has the key \"k\" twice"));
+  EXPECT_EQ(jsonl_rows(R"({"a":[{"k":1},{"k":{"k":1}}],"k":2})").size(), 1u);
+  std::string many = "{";
+  for (int i = 0; i < 100; ++i) many += "\"key " + std::to_string(i) + "\":1,";
+  EXPECT_EQ(jsonl_rows(many + "\"z\":1}").size(), 1u);
+  EXPECT_THAT([&] { jsonl_rows(many + "\"key 99\":1}"); },
+              ThrowsCode(Code::kBadData, "has the key \"key 99\" twice"));
 }
 
 TEST(JsonlReader, AColumnThatHoldsAListIsNested) {
