@@ -1,7 +1,9 @@
 #include "storage/formats/delimited_reader.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -24,6 +26,12 @@ std::string_view text_of(const Cell& cell) {
 // Why a row may have more or fewer fields than the header. Empty: it cannot be known.
 std::string why_not_as_many(const Row& row, size_t names) {
   const auto any = [&](const auto& says) { return std::ranges::any_of(row, says); };
+  const auto has_escape = [](const Cell& cell) {
+    return text_of(cell).find("\x1B$") != std::string_view::npos;
+  };
+  if (any(has_escape)) {
+    return "the file seems to be in ISO-2022-JP: iconv -f ISO-2022-JP -t UTF-8 converts it";
+  }
   const auto begins_quote = [](const Cell& cell) { return text_of(cell).starts_with('"'); };
   if (row.size() < names) {
     const bool has_delimiter =
@@ -153,11 +161,110 @@ char delimiter_of(std::string_view header) {
   return kUsual[static_cast<size_t>(std::ranges::max_element(counts) - counts)];
 }
 
+bool is_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Looks for records whose quoted field holds rows rather than lines of a text. Each line of such a
+// record has as many fields as the header. In one column, all of them have values that other
+// records have, too, or numbers where others have numbers. Columns of texts say nothing.
+class HeldRows {
+ public:
+  void add(const Row& fields) {
+    if (columns_.empty()) columns_.resize(fields.size());
+    ++records_;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const std::string_view text = text_of(fields[i]);
+      Column& column = columns_[i];
+      if (text.empty()) continue;
+      column.are_numbers = column.are_numbers && is_number(text);
+      if (column.values.size() > kMostValues || column.values.contains(text)) continue;
+      column.values.emplace(text);
+    }
+  }
+
+  // A record from line `opened` to line `closed`, whose field `held` has several lines.
+  void add(const Row& fields, size_t held, char delimiter, uint64_t opened, uint64_t closed) {
+    constexpr size_t kMostRecords = 8, kLongText = size_t{1} << 16;
+    const std::string& text = std::get<std::string>(fields[held]);
+    if (found_.size() == kMostRecords || text.size() > kLongText) return;
+    Record record{.opened = opened, .closed = closed};
+    const auto append = [&](std::vector<std::string>& line, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) line.emplace_back(text_of(fields[i]));
+    };
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      std::vector<std::string>& line = record.lines.emplace_back();
+      if (begin == 0) append(line, 0, held);
+      for (size_t from = begin; from <= end;) {
+        const size_t to = std::min(text.find(delimiter, from), end);
+        line.emplace_back(trimmed(std::string_view(text).substr(from, to - from)));
+        from = to + 1;
+      }
+      if (end == text.size()) append(line, held + 1, fields.size());
+      if (line.size() != fields.size()) return;
+      begin = end + 1;
+    }
+    found_.push_back(std::move(record));
+  }
+
+  std::optional<Finding> finding() const {
+    for (const Record& record : found_) {
+      for (size_t i = 0; i < columns_.size(); ++i) {
+        const Column& column = columns_[i];
+        const size_t count = column.values.size();
+        const bool recur = count <= kMostValues && records_ >= 2 * count;
+        const bool are_known = std::ranges::all_of(record.lines, [&](const auto& line) {
+          return (recur && column.values.contains(line[i])) ||
+                 (column.are_numbers && is_number(line[i]));
+        });
+        if (are_known) return said(record.opened, record.closed);
+      }
+    }
+    return std::nullopt;
+  }
+
+  static Finding said(uint64_t opened, uint64_t closed) {
+    return {"",
+            cat("the quote that opens on line ", opened, " closes on line ", closed,
+                ", and its lines look like rows, which are read as one text; double a quote that "
+                "is text, or pass --quoting none"),
+            /*is_warning=*/true};
+  }
+
+ private:
+  static constexpr size_t kMostValues = 64;
+
+  struct Column {
+    std::set<std::string, std::less<>> values{};  // one more than kMostValues is too many
+    bool are_numbers = true;
+  };
+
+  struct Record {
+    uint64_t opened, closed;
+    std::vector<std::vector<std::string>> lines{};
+  };
+
+  size_t records_ = 0;
+  std::vector<Column> columns_;
+  std::vector<Record> found_;
+};
+
 class CsvReader final : public DelimitedReader {
  public:
   CsvReader(std::unique_ptr<ByteSource> source, char delimiter, bool quotes)
       : DelimitedReader(std::move(source)), quotes_(quotes), delimiter_(delimiter) {
     read_header();
+  }
+
+  std::vector<Finding> findings() const override {
+    std::vector<Finding> found = DelimitedReader::findings();
+    if (const auto held = has_said_rows_ ? std::nullopt : held_rows_.finding()) {
+      found.push_back(*held);
+    }
+    return found;
   }
 
  private:
@@ -167,18 +274,24 @@ class CsvReader final : public DelimitedReader {
 
   void split(std::string_view line, Row& fields) override {
     if (delimiter_ == 0) delimiter_ = delimiter_of_header(line);
-    size_t at = 0;
+    const uint64_t began = lines_.number();
+    size_t at = 0, held = 0, of_lines = 0;  // the last field of several lines, and how many are
     while (true) {
       if (quotes_ && at < line.size() && line[at] == '"') {
+        const uint64_t opened = lines_.number();
         fields.emplace_back(quoted_field(line, at));
+        if (lines_.number() > opened) held = fields.size() - 1, ++of_lines;
       } else {
         const size_t end = std::min(line.find(delimiter_, at), line.size());
         append_field(line.substr(at, end - at), fields);
         at = end;
       }
-      if (at == line.size()) return;
+      if (at == line.size()) break;
       ++at;  // the delimiter
     }
+    if (!quotes_ || fields.size() != columns().size()) return;
+    held_rows_.add(fields);
+    if (of_lines == 1) held_rows_.add(fields, held, delimiter_, began, lines_.number());
   }
 
   // Goes on to the next line where Excel's "sep=;" says it.
@@ -256,16 +369,13 @@ class CsvReader final : public DelimitedReader {
   void look_for_rows(uint64_t opened, size_t lines, size_t rows) {
     constexpr size_t kFewLines = 3;
     if (lines < kFewLines || rows < lines || std::exchange(has_said_rows_, true)) return;
-    add_finding({"",
-                 cat("the quote that opens on line ", opened, " closes on line ", lines_.number(),
-                     ", and the lines between look like rows, which are read as one text; double "
-                     "a quote that is text, or pass --quoting none"),
-                 /*is_warning=*/true});
+    add_finding(HeldRows::said(opened, lines_.number()));
   }
 
   const bool quotes_;
   char delimiter_;  // 0: unknown until the header is read
   bool has_said_rows_ = false;
+  HeldRows held_rows_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ class DelimitedReader : public RowReader {
   bool next(Row& row) final;
   std::string position() const final { return line_position(record_line_); }
   bool is_of_texts() const final { return true; }
-  std::vector<Finding> findings() const final;
+  std::vector<Finding> findings() const override;
   void add_finding(Finding finding) { findings_.push_back(std::move(finding)); }
 
  protected:

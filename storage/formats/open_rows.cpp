@@ -118,7 +118,36 @@ void refuse_spreadsheet(std::string_view file_name) {
   }
 }
 
-[[noreturn]] void refuse_name() {
+[[noreturn]] void refuse_name(std::string_view file_name) {
+  // What the names of other formats end in, and how to read such a file elsewhere.
+  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+      {".orc", "convert it: pandas.read_orc(...).to_parquet(...)"},
+      {".avro", "convert it to Parquet, as with fastavro and pandas"},
+      {".dta", "convert it: pandas.read_stata(...).to_parquet(...)"},
+      {".sav", "convert it: pandas.read_spss(...).to_parquet(...)"},
+      {".sas7bdat", "convert it: pandas.read_sas(...).to_parquet(...)"},
+      {".rds", "write it as CSV: write.csv(readRDS(...), row.names = FALSE) of R"},
+      {".h5", "convert it: pandas.read_hdf(...).to_parquet(...)"},
+      {".hdf5", "convert it: pandas.read_hdf(...).to_parquet(...)"},
+      {".db", "export the table: pandas.read_sql(...).to_parquet(...)"},
+      {".sqlite", "export the table: pandas.read_sql(...).to_parquet(...)"},
+      {".xml", "convert it: pandas.read_xml(...).to_csv(...)"},
+      {".html", "convert its table: pandas.read_html(...)[0].to_csv(...)"},
+      {".yaml", "write it as JSON: a list of objects, or one object a line"},
+      {".yml", "write it as JSON: a list of objects, or one object a line"},
+      {".psv", "call it .csv; the delimiter '|' is found by the header"},
+      {".joblib", "write the table with to_pickle() or to_parquet() of pandas"},
+      {".manifest", "call it .jsonl if it has an object in each line"},
+      {".7z", "unpack it; .zip, .tar and .tar.gz are read as they are"},
+      {".rar", "unpack it; .zip, .tar and .tar.gz are read as they are"},
+      {".part", "the download of the file has not ended: fetch it again"},
+      {".crdownload", "the download of the file has not ended: fetch it again"}};
+  const std::string name = lower_ascii(file_name);
+  for (const auto& [suffix, hint] : kOthers) {
+    if (!name.ends_with(suffix)) continue;
+    throw Error(Code::kBadData, cat("is a ", suffix, " file, which berth does not read"), "",
+                std::string(hint));
+  }
   throw Error(Code::kBadData, "is not a table, judging by its name", "",
               "a table ends in .csv, .tsv, .jsonl, .ndjson, .json, .conll, .parquet, .arrow, "
               ".feather, .npz, .npy, .pickle or .pkl, and plain text in .txt");
@@ -126,7 +155,9 @@ void refuse_spreadsheet(std::string_view file_name) {
 
 std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
                                       std::string_view file_name, RowLayout layout, TextForm form) {
-  if (layout == RowLayout::kByName && format_of(file_name) == TableFormat::kNone) refuse_name();
+  if (layout == RowLayout::kByName && format_of(file_name) == TableFormat::kNone) {
+    refuse_name(file_name);
+  }
   if (form.encoding != TextEncoding::kUtf8 && holds_text(file_name)) {
     source = as_utf8(std::move(source), form.encoding);
   }
@@ -162,7 +193,7 @@ std::unique_ptr<RowReader> open_table(std::unique_ptr<ByteSource> source,
     case TableFormat::kNone:
       break;
   }
-  refuse_name();
+  refuse_name(file_name);
 }
 
 }  // namespace

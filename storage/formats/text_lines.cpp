@@ -1,6 +1,7 @@
 #include "storage/formats/text_lines.h"
 
 #include <cstring>
+#include <utility>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -94,6 +95,33 @@ std::string_view TextLines::take(const char* newline, size_t limit) {
   return line;
 }
 
+namespace {
+
+// What the first bytes of a file say that it is. Empty: it may be text.
+std::string_view binary_format(std::string_view line) {
+  using std::string_view_literals::operator""sv;
+  constexpr std::pair<std::string_view, std::string_view> kFormats[] = {
+      {"PAR1"sv, "a Parquet file"sv},
+      {"ARROW1\0\0"sv, "an Arrow file"sv},
+      {"\x93NUMPY"sv, "an array of NumPy"sv},
+      {"SQLite format 3\0"sv, "a database of SQLite"sv},
+      {"\xD0\xCF\x11\xE0"sv, "an old spreadsheet or document of Office"sv},
+      {"\x89HDF"sv, "an HDF5 file"sv},
+      {"%PDF-"sv, "a PDF document"sv},
+      {"{\\rtf"sv, "a document in RTF"sv},
+      {"\x80\x02"sv, "a pickle"sv},
+      {"\x80\x03"sv, "a pickle"sv},
+      {"\x80\x04\x95"sv, "a pickle"sv},
+      {"\x80\x05\x95"sv, "a pickle"sv},
+      {"Obj\x01"sv, "an Avro file"sv}};
+  for (const auto& [beginning, name] : kFormats) {
+    if (line.starts_with(beginning)) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
 bool TextLines::next(std::string_view& line) {
   if (is_first_) find_line_end();
   const size_t limit = long_lines_ == LongLines::kCut ? kPieceBytes : kLimitBytes;
@@ -112,6 +140,10 @@ bool TextLines::next(std::string_view& line) {
     throw Error(Code::kBadData, "is a zip archive or a spreadsheet, not text", "",
                 "a zip archive is called .zip; pandas.read_excel(...).to_csv(...) converts a "
                 "spreadsheet");
+  }
+  if (const std::string_view binary = number == 1 ? binary_format(line) : ""; !binary.empty()) {
+    throw Error(Code::kBadData, cat("is ", binary, ", not text"), "",
+                "give the file the name that its format has, or convert it to CSV or Parquet");
   }
   if (number == 1 && line.starts_with("\x1F\x8B")) {
     throw Error(Code::kBadData, "is compressed by gzip inside", "",

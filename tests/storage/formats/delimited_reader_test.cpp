@@ -67,6 +67,40 @@ TEST(CsvReader, AQuotedFieldOfLinesThatLookLikeRowsIsNamed) {
   EXPECT_EQ(said_of("text,label\n\"a\nb,x\nc\",y\n"), "");
 }
 
+TEST(CsvReader, AQuotedFieldOfFewRowsIsNamedByTheValuesOfTheirColumns) {
+  const std::string rows = "a,x\nb,y\nc,x\nd,y\ne,x\n";
+  const auto says = testing::HasSubstr(
+      "the quote that opens on line 7 closes on line 8, and its "
+      "lines look like rows");
+  EXPECT_THAT(said_of("text,label\n" + rows + "\"so it began,x\nthe end\",y\n"), says);
+  EXPECT_THAT(said_of("text,label\r\na,x\r\nb,y\r\nc,x\r\nd,y\r\ne,x\r\n\"so,x\r\nit\",y\r\n"),
+              says);
+  EXPECT_THAT(said_of("label,text\nx,a\ny,b\nx,c\ny,d\nx,e\ny,\"so\nx,it\"\n"), says);
+  EXPECT_THAT(said_of("text,score\na,0.1\nb,0.2\nc,0.3\nd,0.4\ne,0.5\n\"so,0.6\nit\",0.7\n"), says);
+  EXPECT_THAT(said_of("text,label\n" + rows + "\"so,x\nit,y\nwas\",y\n"),
+              testing::HasSubstr("closes on line 9"));
+  EXPECT_EQ(said_of("text,label\n" + rows + "\"so, it\nwas\",y\n"), "");
+  EXPECT_EQ(said_of("text,label\n" + rows + "\"so,\"\"x\"\"\nit, x\",y\n"), "");
+}
+
+TEST(CsvReader, FieldsOfISO2022AreNamed) {
+  EXPECT_THAT([] { rows_of("a,b\n\x1B$B:#,F|,8l\x1B(B,x\n"); },
+              ThrowsCode(Code::kBadData, "seems to be in ISO-2022-JP"));
+}
+
+TEST(CsvReader, FilesOfOtherFormatsAreNamed) {
+  const std::pair<std::string, const char*> files[] = {
+      {"PAR1\x15\x04", "is a Parquet file, not text"},
+      {std::string("ARROW1\0\0", 8), "is an Arrow file"},
+      {"SQLite format 3" + std::string(1, '\0'), "is a database of SQLite"},
+      {"\x80\x04\x95", "is a pickle"},
+      {"%PDF-1.7", "is a PDF document"},
+      {"\xD0\xCF\x11\xE0", "is an old spreadsheet"}};
+  for (const auto& [beginning, said] : files) {
+    EXPECT_THAT([&] { rows_of(beginning + "\n\xFF"); }, ThrowsCode(Code::kBadData, said));
+  }
+}
+
 TEST(CsvReader, EmptyIsMissingUnlessQuoted) {
   EXPECT_THAT(rows_of("a,b,c\n,\"\",\n"), ElementsAre(ElementsAre(kMissing, text(""), kMissing)));
 }

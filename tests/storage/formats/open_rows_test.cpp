@@ -133,6 +133,15 @@ TEST(OpenRows, ASpreadsheetIsRefusedWithWhatConvertsIt) {
               ThrowsCode(Code::kBadData, "spreadsheet"));
 }
 
+TEST(OpenRows, FilesOfOtherProgramsAreRefusedWithWhatConvertsThem) {
+  EXPECT_THAT([] { open_rows(source_of("ORC"), "x.ORC"); },
+              ThrowsCode(Code::kBadData, "pandas.read_orc(...).to_parquet(...)"));
+  EXPECT_THAT([] { open_rows(source_of("a"), "x.csv.part"); },
+              ThrowsCode(Code::kBadData, "the download of the file has not ended"));
+  EXPECT_THAT([] { open_rows(source_of("a"), "x.doc"); },
+              ThrowsCode(Code::kBadData, "is not a table, judging by its name"));
+}
+
 TEST(OpenRows, TextThatIsNotUtf8PointsToTheFlag) {
   EXPECT_THAT([] { read_rows(*open_rows(source_of("a\n\xE9\n"), "x.csv")); },
               ThrowsCode(Code::kBadData, "--encoding latin-1"));
