@@ -280,6 +280,12 @@ class ConllFinder {
                 kNameTags);
   }
 
+  // Whether entities have tags in another column than this one. Chunks are no entities.
+  bool has_other_entities(size_t tag) const {
+    return std::ranges::any_of(
+        tags_, [&](size_t other) { return other != tag && !looks_[other].is_chunk; });
+  }
+
   size_t other_tag(size_t word, std::string_view wanted) const {
     std::vector<size_t> others, outside, with_outside;
     for (size_t i = 0; i < fields_; ++i) {
@@ -471,13 +477,14 @@ void say_columns(bool is_choice, bool is_plain, ConllLayout& layout) {
   if (!is_choice) return;
   std::string text = cat("of ", layout.fields, " columns, the word is column ", layout.word + 1);
   if (layout.tag) text += cat(" and the tag column ", *layout.tag + 1);
+  if (layout.has_other_tags) text += "; another column has tags of entities, too";
   text += "; --text-column and --label-column choose others by their numbers";
   std::string rule;
   if (!is_plain) {
     rule = cat("columns ", layout.word + 1, " and ", layout.tag.value_or(layout.fields - 1) + 1,
                " of CoNLL");
   }
-  layout.findings.push_back({rule, text});
+  layout.findings.push_back({rule, text, /*is_warning=*/layout.has_other_tags});
 }
 
 }  // namespace
@@ -548,7 +555,10 @@ ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const 
     }
     const bool is_worse = usual_tag && finder.is_worse_tag(*usual_tag);
     if (!tag && usual_tag != layout.word && !is_worse) tag = usual_tag;
-    if (!tag) tag = finder.iob_tag(layout.word, form.tags);
+    if (!tag) {
+      tag = finder.iob_tag(layout.word, form.tags);
+      layout.has_other_tags = tag && !layout.counts && finder.has_other_entities(*tag);
+    }
     if (!tag) tag = finder.other_tag(layout.word, form.tags);
     if (tag == layout.word) tag.reset();  // a flag names this column as the word
   }

@@ -83,6 +83,7 @@ struct ConllLayout {
   bool counts = false;                                  // the first column counts the words
   std::string word_name = "tokens", tag_name = "tags";  // of the table's columns
   std::optional<uint64_t> header{};                     // the number of the line that names columns
+  bool has_other_tags = false;  // whether another column has tags of entities, too
   std::vector<Finding> findings{};
   std::set<std::string, std::less<>> tags{};  // some that occur
 

@@ -314,8 +314,19 @@ class PickleReader final : public RowReader {
   }
 
   std::vector<Finding> findings() const override {
-    if (!reads_index_) return {};
-    return {{"named index of pandas", "the index of the table is read as a column"}};
+    std::vector<Finding> found;
+    if (reads_index_) {
+      found.push_back({"named index of pandas", "the index of the table is read as a column"});
+    }
+    const Bytes rest = pickle_.graph.pickle().subspan(pickle_.size_bytes);
+    if (std::ranges::any_of(rest, [](std::byte byte) { return byte != std::byte{0}; })) {
+      found.push_back({"",
+                       cat(human_bytes(rest.size()),
+                           " stand after the end of the pickle and are not read, as where several "
+                           "objects were dumped into one file; pickle one table"),
+                       /*is_warning=*/true});
+    }
+    return found;
   }
 
   bool next(Row& row) override {

@@ -70,6 +70,21 @@ TEST(ConllColumns, PhrasesAreNoEntitiesWhereBothAreTagged) {
   EXPECT_THAT(tagged("a B-X B-Y p\nb O O q\n", {.tags = "2"}), ElementsAre("a/B-X b/O"));
 }
 
+TEST(ConllColumns, ASecondColumnOfEntitiesIsNamed) {
+  const auto said = [](std::string_view text) {
+    const auto reader =
+        make_conll_reader(std::make_unique<MemorySource>(as_bytes(text)), WordTags::kIfPresent, {});
+    for (Row row; reader->next(row);) {
+    }
+    return reader->findings();
+  };
+  const auto found = said("ida B-PER B-ORG\nsings O O\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].is_warning);
+  EXPECT_THAT(found[0].text, HasSubstr("another column has tags of entities, too"));
+  EXPECT_FALSE(said("ida NNP B-NP B-PER\nsings VBZ B-VP O\n").at(0).is_warning);
+}
+
 TEST(ConllColumns, NerNeedsTagsOfEntities) {
   const char* conllu =
       "1\tmara\tmara\tNNP\tNNP\t_\t2\tdep\t_\t_\n2\tso\tso\tRB\tRB\t_\t0\troot\t_\t_\n";

@@ -28,6 +28,19 @@ TEST(PickleTable, TwoColumnsOfOneNameAreBadData) {
       ThrowsCode(Code::kBadData, "two columns are named \"text\""));
 }
 
+TEST(PickleTable, BytesBehindThePickleAreNamed) {
+  const std::string pickle = "\x80\x04" + column(objects(unicode("x"), 1)) + ".";
+  const auto found_in = [](const std::string& file) {
+    return read_pickle(as_bytes(file))->findings();
+  };
+  EXPECT_TRUE(found_in(pickle).empty());
+  EXPECT_TRUE(found_in(pickle + std::string(5, '\0')).empty());
+  const auto found = found_in(pickle + pickle);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].is_warning);
+  EXPECT_THAT(found[0].text, testing::HasSubstr("stand after the end of the pickle"));
+}
+
 TEST(PickleTable, NamedLevelsOfTheIndexAreColumnsAsInParquet) {
   const auto index = [](const std::string& cls, const std::string& fields) {
     return reduce(global("pandas.core.indexes.base", "_new_Index"), tuple(cls, fields));
