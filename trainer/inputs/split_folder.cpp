@@ -18,7 +18,11 @@ namespace {
 
 using Splits = std::map<std::string, std::vector<Uri>>;
 
-constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json";
+std::vector<std::string> tables_among(const std::vector<std::string>& names);
+std::string listed(const std::vector<std::string>& names);
+
+constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json",
+                           kReadme = "README.md";
 
 std::vector<std::string> wanted_splits(const std::string& role) {
   if (role == "train") return {"train"};
@@ -132,6 +136,107 @@ Uri below(const Uri& uri, std::string_view place) {
   return place.empty() ? uri : uri / place.substr(0, place.size() - 1);
 }
 
+// What the head of a README.md of `datasets` says of the files, between two lines "---", under
+// "configs": the configurations, and the patterns of their files with the splits.
+struct DataCard {
+  struct Files {
+    std::string split, pattern;  // the split is empty where none is named
+  };
+  std::vector<std::string> configurations{};
+  std::vector<Files> files{};
+};
+
+// The value behind "KEY:" in a line of YAML, without quotes. nullopt: the line has another key.
+std::optional<std::string> yaml_value(std::string_view line, std::string_view key) {
+  line = trimmed(line);
+  if (line.starts_with("- ")) line = trimmed(line.substr(2));
+  if (!line.starts_with(key) || !line.substr(key.size()).starts_with(':')) return std::nullopt;
+  std::string_view value = trimmed(line.substr(key.size() + 1));
+  if (value.size() > 1 && value.front() == value.back() && (value[0] == '"' || value[0] == '\'')) {
+    value = value.substr(1, value.size() - 2);
+  }
+  return std::string(value);
+}
+
+DataCard parse_data_card(std::string_view text) {
+  DataCard card;
+  std::string split;
+  bool is_in_head = false, is_in_configs = false, lists_paths = false;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (trimmed(line) == "---") {
+      if (is_in_head) break;
+      is_in_head = true;
+      continue;
+    }
+    if (!is_in_head) break;
+    const bool is_nested = line.starts_with(' ') || line.starts_with('-');
+    if (!is_nested) is_in_configs = yaml_value(line, "configs").has_value();
+    if (!is_nested || !is_in_configs) continue;
+    if (const auto name = yaml_value(line, "config_name")) {
+      card.configurations.push_back(*name);
+      split.clear();
+      lists_paths = false;
+    } else if (const auto value = yaml_value(line, "split")) {
+      split = *value;
+      lists_paths = false;
+    } else if (auto path = yaml_value(line, "path"), data = yaml_value(line, "data_files");
+               path || data) {
+      const std::string& pattern = path ? *path : *data;
+      lists_paths = pattern.empty();
+      if (!lists_paths) card.files.push_back({split, pattern});
+    } else if (lists_paths && trimmed(line).starts_with("- ") && line.find(':') == line.npos) {
+      const std::string item = cat("x:", trimmed(line).substr(2));
+      card.files.push_back({split, yaml_value(item, "x").value_or("")});
+    } else {
+      lists_paths = false;
+    }
+  }
+  return card;
+}
+
+// Compares `tables` with what the README.md in `folder` says of them. Throws kBadData if they are
+// several data sets, or if one belongs to none. Throws it, too, if a table is another split than
+// its name says. `place` is the place of the README.md among `tables`.
+void check_data_card(Storage& storage, const Uri& folder, const std::string& place,
+                     const std::vector<std::string>& tables) {
+  const Uri file = folder / kReadme;
+  const DataCard card = parse_data_card(read_text(storage, file).value_or(""));
+  if (card.configurations.size() > 1) {
+    throw Error(
+        Code::kBadData,
+        cat("describes several data sets in one folder (", listed(card.configurations), ")"),
+        file.to_string(), "name the files of one, or its folder; a pattern names several files");
+  }
+  const auto is_elsewhere = [](const DataCard::Files& files) {
+    return files.pattern.find("://") != files.pattern.npos;
+  };
+  if (card.files.empty() || std::ranges::any_of(card.files, is_elsewhere)) return;
+  for (const std::string& table : tables) {
+    if (!table.starts_with(place)) continue;
+    const std::string name = table.substr(place.size());
+    const auto has_table = [&](const DataCard::Files& files) {
+      const bool is_here = files.pattern.starts_with("./");
+      return Glob(std::string_view(files.pattern).substr(is_here ? 2 : 0)).matches(name);
+    };
+    const auto said = std::ranges::find_if(card.files, has_table);
+    if (said == card.files.end()) {
+      throw Error(Code::kBadData,
+                  cat("says of which files the data set is made, and ", name, " is none of them"),
+                  file.to_string(), "name the files themselves; a pattern names several");
+    }
+    const std::string meaning = named_split(name);
+    const std::string split = said->split.empty() ? "" : named_split(said->split);
+    if (split.empty() || split == meaning || (meaning.empty() && split == "train")) continue;
+    throw Error(Code::kBadData,
+                cat("says that ", name, " is the split ", said->split, ", which its name does not"),
+                file.to_string(),
+                "name the files of each split with --train-data-file and --eval-data-file");
+  }
+}
+
 }  // namespace
 
 std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
@@ -143,6 +248,9 @@ std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
     const Uri folder = below(uri, *place);
     std::vector<Uri> files = saved_files(storage, folder);
     if (!files.empty()) return SplitFolder{{{"all", std::move(files)}}};
+  }
+  if (const auto place = place_of(kReadme, names)) {
+    check_data_card(storage, below(uri, *place), *place, tables_among(names));
   }
   return hub_splits(names, uri);
 }
@@ -199,6 +307,55 @@ const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& 
 
 namespace {
 
+// Words of other languages for splits, without what means "data" or "set".
+constexpr std::pair<std::string_view, std::string_view> kForeignNames[] = {
+    {"entrenamiento", "train"},
+    {"entrainement", "train"},
+    {"entraînement", "train"},
+    {"apprentissage", "train"},
+    {"trainings", "train"},
+    {"addestramento", "train"},
+    {"treino", "train"},
+    {"treinamento", "train"},
+    {"trening", "train"},
+    {"treningowy", "train"},
+    {"egitim", "train"},
+    {"eğitim", "train"},
+    {"обучение", "train"},
+    {"обучающая", "train"},
+    {"训练", "train"},
+    {"訓練", "train"},
+    {"学習", "train"},
+    {"학습", "train"},
+    {"훈련", "train"},
+    {"validacion", "validation"},
+    {"validación", "validation"},
+    {"validierung", "validation"},
+    {"validierungs", "validation"},
+    {"validazione", "validation"},
+    {"validacao", "validation"},
+    {"validação", "validation"},
+    {"walidacja", "validation"},
+    {"dogrulama", "validation"},
+    {"doğrulama", "validation"},
+    {"валидация", "validation"},
+    {"验证", "validation"},
+    {"驗證", "validation"},
+    {"検証", "validation"},
+    {"검증", "validation"},
+    {"prueba", "test"},
+    {"pruebas", "test"},
+    {"teste", "test"},
+    {"testowy", "test"},
+    {"тест", "test"},
+    {"тестовая", "test"},
+    {"测试", "test"},
+    {"測試", "test"},
+    {"テスト", "test"},
+    {"評価", "test"},
+    {"테스트", "test"},
+    {"평가", "test"}};
+
 // The split that a part of a name says: "Test2", "trainset" and "val" do.
 std::string split_of_part(std::string part) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"train", "train"},
@@ -216,12 +373,17 @@ std::string split_of_part(std::string part) {
                                                                       {"holdout", "test"},
                                                                       {"heldout", "test"}};
   part.erase(part.find_last_not_of("0123456789") + 1);
-  for (const std::string_view end : {"data", "set"}) {
+  for (const std::string_view end :
+       {"data", "set", "daten", "数据", "データ", "데이터", "集", "セット", "세트"}) {
     if (part.ends_with(end)) part.erase(part.size() - end.size());
   }
-  const auto* const found =
-      std::ranges::find(kNames, part, &std::pair<std::string_view, std::string_view>::first);
-  return found == std::end(kNames) ? "" : std::string(found->second);
+  constexpr auto kFirst = &std::pair<std::string_view, std::string_view>::first;
+  if (const auto* const found = std::ranges::find(kNames, part, kFirst);
+      found != std::end(kNames)) {
+    return std::string(found->second);
+  }
+  const auto* const foreign = std::ranges::find(kForeignNames, part, kFirst);
+  return foreign == std::end(kForeignNames) ? "" : std::string(foreign->second);
 }
 
 // The split that one part of a path says, such as "news_train.csv" or "split=train". "?": several.

@@ -168,6 +168,49 @@ TEST_F(SplitFolderTest, SeveralDataSetsAreRefused) {
   EXPECT_THAT(files("glue/cola", "train"), ElementsAre("glue/cola/train-00000-of-00001.csv"));
 }
 
+TEST_F(SplitFolderTest, NamesOfSplitsMayBeOfOtherLanguages) {
+  const std::pair<std::string, std::string> splits[] = {{"entrenamiento", "prueba"},
+                                                        {"trainingsdaten", "testdaten"},
+                                                        {"entrainement", "validation"},
+                                                        {"训练集", "测试集"},
+                                                        {"学習データ", "テストデータ"}};
+  for (const auto& [train, test] : splits) {
+    const std::string folder = train + "/";
+    put(folder + "x/" + train + ".csv");
+    put(folder + "x/" + test + ".csv");
+    EXPECT_THAT(files(folder + "x", "train"), ElementsAre(folder + "x/" + train + ".csv"));
+    EXPECT_THAT(files(folder + "x", "eval"), ElementsAre(folder + "x/" + test + ".csv"));
+  }
+}
+
+TEST_F(SplitFolderTest, ADataCardSaysWhichFilesADataSetHas) {
+  const auto card = [](const std::string& configs) {
+    return "---\nlicense: mit\nconfigs:\n" + configs + "task_categories:\n- x\n---\n# Rows\n";
+  };
+  put("two/a/rows.csv");
+  put("two/b/rows.csv");
+  put("two/README.md", card("- config_name: a\n  data_files: a/*\n- config_name: b\n"
+                            "  data_files: b/*\n"));
+  EXPECT_THAT([&] { find("two"); },
+              ThrowsCode(Code::kBadData, "describes several data sets in one folder (a, b)"));
+  EXPECT_THAT(files("two/a", "train"), ElementsAre("two/a/rows.csv"));
+  put("one/good.csv");
+  put("one/old.csv");
+  const std::string good = "- config_name: default\n  data_files:\n  - split: train\n    path: ";
+  put("one/README.md", card(good + "good.csv\n"));
+  EXPECT_THAT([&] { find("one"); }, ThrowsCode(Code::kBadData, "and old.csv is none of them"));
+  put("one/README.md", card(good + "\n    - \"good.csv\"\n    - 'ol*.csv'\n"));
+  EXPECT_THAT(files("one", "train"), ElementsAre("one/good.csv", "one/old.csv"));
+  put("one/README.md", "# Rows\nconfigs:\n- config_name: a\n- config_name: b\n");
+  EXPECT_THAT(files("one", "train"), ElementsAre("one/good.csv", "one/old.csv"));
+  put("hub/data/train-00000-of-00001.csv");
+  put("hub/data/test-00000-of-00001.csv");
+  put("hub/README.md", card(good + "data/train-*\n  - split: test\n    path: data/test-*\n"));
+  EXPECT_THAT(files("hub", "train"), ElementsAre("hub/data/train-00000-of-00001.csv"));
+  put("hub/README.md", card(good + "data/test-*\n  - split: test\n    path: data/train-*\n"));
+  EXPECT_THAT([&] { find("hub"); }, ThrowsCode(Code::kBadData, "is the split "));
+}
+
 TEST_F(SplitFolderTest, AnAbsentSplitIsAnErrorThatNamesTheOthers) {
   put("hub/test-00000-of-00001.csv");
   put("hub/validation-00000-of-00001.csv");
