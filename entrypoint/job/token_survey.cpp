@@ -7,6 +7,7 @@
 #include "entrypoint/report/progress_lines.h"
 #include "storage/base/text.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/joined_documents.h"
 #include "trainer/data/masking.h"
 #include "trainer/model/task.h"
 
@@ -62,11 +63,17 @@ TokenSurvey survey_tokens(const LoadedTable& loaded, Task task,
   std::vector<TokenRole> roles;  // none where rows hold token ids and there is no vocabulary
   if (tokenizer.vocab_size() > 0) roles = token_roles(tokenizer);
   const std::optional<int32_t> unknown = unknown_id(tokenizer);
+  const bool are_records =
+      !roles.empty() && !holds_texts(*loaded.table) && traits(task).labels != LabelKind::kMaskedId;
   for (int64_t i = 0; i < data.size(); ++i) {
     const Features& features = data.features(i);
     std::vector<int32_t> ends = features.ends;
     if (ends.empty()) ends.push_back(static_cast<int32_t>(features.input_ids.size()));
     int32_t begin = 0;
+    if (are_records && !features.input_ids.empty()) {
+      const auto first = static_cast<size_t>(features.input_ids.front());
+      found.headless += first < roles.size() && roles[first] != TokenRole::kSpecial;
+    }
     for (const int32_t end : ends) {
       found.lengths.lengths.push_back(static_cast<double>(end - begin));
       int64_t tokens = 0, unknown_tokens = 0;
@@ -116,6 +123,11 @@ std::string unknown_texts(const TokenSurvey& survey) {
   const double unknown = static_cast<double>(survey.unknown_tokens) / tokens;
   constexpr const char* kCheck =
       ": check that the tokenizer belongs to the model and to this language";
+  if (survey.headless * 2 > static_cast<int64_t>(texts)) {
+    return cat(part_of_texts(survey.headless, survey.lengths),
+               " do not begin with a token such as [CLS]: check that the records were made with "
+               "this model's vocabulary");
+  }
   if (survey.unknown_texts > share_of(kFewUnknownTexts, texts)) {
     return cat(part_of_texts(survey.unknown_texts, survey.lengths),
                " hold nothing that the vocabulary can write ([UNK])", kCheck);

@@ -21,6 +21,7 @@ struct TokenSurvey {
   bool are_cut = true;        // longer texts are cut; else they become several sequences
   int64_t unknown_texts = 0;  // of nothing but the token for unknown characters
   int64_t tokens = 0, unknown_tokens = 0;  // without special tokens
+  int64_t headless = 0;                    // records of token ids that begin with no special token
 };
 
 // Looks at `rows` of the table. Throws what making features throws.
@@ -32,7 +33,7 @@ TokenSurvey survey_tokens(const LoadedTable& loaded, Task task,
 // where at most 5 % are. The model has `positions`.
 std::string cut_texts(const TokenSurvey& survey, int64_t positions);
 // One sentence where more than 5 % of the texts, or a fifth of all tokens, are unknown to the
-// vocabulary. Else empty.
+// vocabulary. Also where half of the records begin with no token such as [CLS]. Else empty.
 std::string unknown_texts(const TokenSurvey& survey);
 
 // Warns by these sentences of the table of this name; empty ones say nothing.

@@ -157,6 +157,12 @@ class RecordReader final : public ExampleReader {
   bool labelled() const override { return labelled_; }
   Task task() const { return task_; }
   bool is_empty() const { return !has_first_; }  // may be called before the first next()
+  std::vector<Finding> findings() const override {
+    if (!has_other_names_) return {};
+    return {{"attention_mask of records",
+             "attention_mask and token_type_ids of the records are read as input_mask and "
+             "segment_ids"}};
+  }
 
  private:
   // Reads the next record that is a real example.
@@ -174,10 +180,18 @@ class RecordReader final : public ExampleReader {
   }
 
   // Reads the tokens that the mask keeps, and returns the mask.
-  Numbers read_tokens(const RecordFeatures& features, Example& example) const {
+  Numbers read_tokens(const RecordFeatures& features, Example& example) {
     const Numbers ids = integers(find(features, {"input_ids", "input_word_ids"}));
-    Numbers mask = integers(find(features, {"input_mask"}));
-    Numbers types = integers(find(features, {"segment_ids", "input_type_ids"}));
+    const TfFeature* const given = find(features, {"input_mask", "attention_mask"});
+    Numbers mask = integers(given);
+    Numbers types = integers(find(features, {"segment_ids", "input_type_ids", "token_type_ids"}));
+    has_other_names_ |= given != nullptr && given->name == "attention_mask";
+    if (mask.empty() && ids.size() > 2 && ids.back() == ids[ids.size() - 2]) {
+      throw Error(Code::kBadData,
+                  cat("ends in the token ", ids.back(),
+                      " several times, as where it is filled up, and there is no input_mask"),
+                  "", "write an input_mask, with a 1 for each token of the text");
+    }
     if (mask.empty()) mask.assign(ids.size(), 1);
     if (types.empty()) types.assign(ids.size(), 0);
     if (mask.size() != ids.size() || types.size() != ids.size()) {
@@ -313,7 +327,8 @@ class RecordReader final : public ExampleReader {
   const TokenLimits limits_;
   RecordFeatures first_;
   bool has_first_ = false, labelled_ = false;
-  bool is_masked_ = false;  // tokens are masked already
+  bool has_other_names_ = false;  // as transformers calls them
+  bool is_masked_ = false;        // tokens are masked already
   Task task_ = kDefaultTask;
 };
 
@@ -399,6 +414,7 @@ class Articles {
       line_ = 0;
       return;
     }
+    refuse_repeated_keys(as_text(bytes));
     file_ = with_articles(std::move(file));
     data_ = &list(file_, "data", "");
   }
@@ -414,10 +430,14 @@ class Articles {
     }
     const std::string_view line = take_line();
     if (line.empty()) return false;
-    refuse_repeated_keys(as_text(bytes));
     where_ = cat("line ", line_);
     Json value = parse_json(line);
     if (value.is_discarded()) throw Error(Code::kBadData, "is not JSON", where_);
+    try {
+      refuse_repeated_keys(line);
+    } catch (const Error& error) {
+      throw error.at(where_);
+    }
     value = as_article(std::move(value));
     list(value, "paragraphs", where_);
     line_article_ = std::move(value);
@@ -433,11 +453,6 @@ class Articles {
   std::string_view take_line() {
     while (!left_.empty()) {
       const size_t end = std::min(left_.find('\n'), left_.size());
-    try {
-      refuse_repeated_keys(line);
-    } catch (const Error& error) {
-      throw error.at(where_);
-    }
       const std::string_view line = left_.substr(0, end);
       left_.remove_prefix(std::min(end + 1, left_.size()));
       ++line_;

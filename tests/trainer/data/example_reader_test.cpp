@@ -203,6 +203,21 @@ TEST_F(TokenRows, LeaveOutRowsThatOnlyFillABatch) {
   EXPECT_EQ(rows[0].token_ids, (std::vector<int32_t>{5, 6}));
 }
 
+TEST_F(TokenRows, MayHaveTheNamesOfTransformers) {
+  add({{"input_ids", {5, 6, 0, 0}},
+       {"attention_mask", {1, 1, 0, 0}},
+       {"token_type_ids", {0, 1, 0, 0}}});
+  const std::vector<Example> rows = read();
+  EXPECT_THAT(rows.at(0).token_ids, ElementsAre(5, 6));
+  EXPECT_THAT(rows.at(0).token_types, ElementsAre(0, 1));
+}
+
+TEST_F(TokenRows, AreNotFilledUpWithoutAMask) {
+  add({{"input_ids", {5, 6, 0, 0}}});
+  EXPECT_THAT([&] { read(Task::kSequenceClassification); },
+              ThrowsCode(Code::kBadData, "ends in the token 0 several times"));
+}
+
 TEST_F(TokenRows, NameAMalformedRecord) {
   add({{"input_ids", {5, 6}}, {"input_mask", {1}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); },
