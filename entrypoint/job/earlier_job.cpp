@@ -108,7 +108,10 @@ void EarlierJob::take_reading(const JsonObject& reading) {
   if (!column("text").empty()) {
     columns_ = {.text = column("text"), .text_pair = column("text_pair"), .label = column("label")};
   }
-  // An earlier version has recorded them in the rule "columns 2 and 3 of CoNLL" alone.
+  const JsonObject scores = reading.within("scores");
+  const auto largest = scores.number("largest"), upper_third = scores.number("upper_third");
+  if (largest && upper_third) scores_ = {.largest = *largest, .upper_third = *upper_third};
+  // An earlier version has recorded the columns in the rule "columns 2 and 3 of CoNLL" alone.
   for (const Json& rule : reading.values("rules")) {
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
     if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty()) {

@@ -12,6 +12,7 @@
 #include "storage/storage.h"
 #include "trainer/data/find_columns.h"
 #include "trainer/data/label_form.h"
+#include "trainer/data/odd_rows.h"
 #include "trainer/inputs/job_directory.h"
 #include "trainer/inputs/job_record.h"
 #include "trainer/inputs/load_data.h"
@@ -46,6 +47,8 @@ class EarlierJob {
   const std::string& tags() const { return tags_; }
   // The columns of another table that it was trained on. nullopt: none are known.
   const std::optional<ColumnChoice::Trained>& columns() const { return columns_; }
+  // Of the scores that it was trained on. nullopt: it has none, or they are not known.
+  const std::optional<ScoreRange>& scores() const { return scores_; }
   LoraOptions lora() const;  // describes the adapters in its checkpoints
   Task task() const;
   // The generator of the job, if it had one. A generator in `options` has priority.
@@ -79,6 +82,7 @@ class EarlierJob {
   std::optional<LabelForm> label_form_;
   std::string task_, words_, tags_;
   std::optional<ColumnChoice::Trained> columns_;
+  std::optional<ScoreRange> scores_;
   int64_t vector_size_ = 0;
   bool has_own_decoder_ = false;
 };

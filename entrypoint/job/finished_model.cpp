@@ -164,6 +164,12 @@ LoadedTable FinishedModel::load(DataRequest request) {
   if (resolved_.labels_are_unrecorded && request.rules.need == LabelNeed::kRequired) {
     require_no_new_rule(loaded);
   }
+  if (resolved_.scores && request.rules.need == LabelNeed::kRequired) {
+    const std::string scales =
+        other_scale(loaded.name, loaded.scale, "the rows that the job was trained on",
+                    ScoreScale(*resolved_.scores));
+    if (!scales.empty()) log_warning(scales);
+  }
   settle_groups(loaded, settings(), model_.config);
   if (job_.ranks != nullptr) require_same_inputs(*job_.ranks, loaded, model_, settings().data);
   return loaded;

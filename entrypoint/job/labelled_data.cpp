@@ -142,8 +142,12 @@ void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
   }
   const auto entities = static_cast<size_t>(std::ranges::count_if(rows.labels, is_entity_tag));
   const bool has_outside = std::ranges::find(rows.labels, "O") != rows.labels.end();
-  const bool are_bare =
-      labels > 1 && (has_outside ? entities == 0 : entities > 0 && entities < labels);
+  const auto is_mark = [](const std::string& tag) {
+    return tag == "_" || tag == "-" || tag == "*";
+  };
+  const bool are_bare = labels > 1 && (has_outside ? entities == 0
+                                                   : (entities > 0 && entities < labels) ||
+                                                         std::ranges::any_of(rows.labels, is_mark));
   if (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag)) {
     found.push_back(
         warning("entities are counted by tags such as B-PER, I-PER and O; some tags "
@@ -165,6 +169,11 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
     found.push_back(
         warning("True and 1, or False and 0, are different labels here; write all of "
                 "them in one way"));
+  }
+  if (kind == LabelKind::kSet && rows.labels.size() == 1) {
+    found.push_back(warning(cat("the only label is ", quoted(rows.labels.front()),
+                                ", so there is nothing to tell apart but whether a row has it; "
+                                "--label-column names another column")));
   }
   if (rows.eval && rows.eval->table->digest() == rows.train.table->digest()) {
     found.push_back(
@@ -547,8 +556,10 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
     rows.mismatched = load_beside(sources.mismatched);
   }
   if (rows.eval) {
+    const bool is_of_one = rows.eval->name == rows.train.name;
     const std::string scales =
-        other_scale(rows.eval->name, rows.eval->scale, rows.train.name, rows.train.scale);
+        other_scale(is_of_one ? "the rows to evaluate on" : rows.eval->name, rows.eval->scale,
+                    is_of_one ? "the rows to train on" : rows.train.name, rows.train.scale);
     if (!scales.empty()) log_warning(scales);
   }
   const RowKeys keys = rows.train.table->take_keys();

@@ -447,7 +447,8 @@ ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
           .sources = std::move(sources),
           .is_of_job = earlier.has_value(),
           .labels_are_unrecorded = earlier && !earlier->label_form() &&
-                                   has_label_forms(earlier->task()) && !tells_labels(asked)};
+                                   has_label_forms(earlier->task()) && !tells_labels(asked),
+          .scores = earlier ? earlier->scores() : std::nullopt};
 }
 
 Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {

@@ -56,6 +56,7 @@ struct ResolvedJob {
   bool is_of_job = false;  // the model, and the way of reading rows, come from an earlier job
   // An earlier version of the program began that job, and no flag says how its labels are written.
   bool labels_are_unrecorded = false;
+  std::optional<ScoreRange> scores{};  // of the earlier job, if known
 };
 
 // Completes what the flags and the platform ask for, in this order:

@@ -580,9 +580,10 @@ bool is_refusal(const Cell& cell) {
 namespace {
 
 bool is_split_column(std::string_view name) {
-  constexpr std::string_view kNames[] = {"split",     "subset",     "fold",
-                                         "partition", "is_test",    "is_valid",
-                                         "is_train",  "train_test", "dataset_split"};
+  constexpr std::string_view kNames[] = {
+      "split",       "subset",        "fold",       "partition",     "is_test",
+      "is_valid",    "is_train",      "train_test", "dataset_split", "kfold",
+      "is_training", "is_validation", "is_dev",     "in_test_set",   "is_holdout"};
   return std::ranges::find(kNames, lower_ascii(name)) != std::end(kNames);
 }
 
@@ -617,6 +618,35 @@ std::vector<Finding> look_for_splits(std::span<const Column> columns, std::span<
                      cat("column ", quoted(columns[i].name),
                          " is not read, so rows of all splits are alike; write each split into a "
                          "file of its own, such as train.csv and validation.csv"),
+                     /*is_warning=*/true});
+  }
+  return found;
+}
+
+std::vector<Finding> look_for_refusals(std::span<const Column> columns, std::span<const Row> rows,
+                                       std::span<const size_t> used) {
+  constexpr std::string_view kNames[] = {"status",        "state",    "review",
+                                         "review_status", "decision", "annotation_status",
+                                         "qa_status",     "verdict"};
+  constexpr std::string_view kRefusals[] = {"rejected", "reject",  "discarded", "ignored",
+                                            "skipped",  "invalid", "deleted",   "removed"};
+  std::vector<Finding> found;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool is_named =
+        std::ranges::find(kNames, lower_ascii(columns[i].name)) != std::end(kNames);
+    if (!is_named || std::ranges::find(used, i) != used.end()) continue;
+    const auto is_refused = [&](const Row& row) {
+      const auto* text = std::get_if<std::string>(&row[i]);
+      return text != nullptr &&
+             std::ranges::find(kRefusals, lower_ascii(trimmed(*text))) != std::end(kRefusals);
+    };
+    const auto refused = std::ranges::count_if(rows, is_refused);
+    if (refused == 0) continue;
+    found.push_back({"",
+                     cat("column ", quoted(columns[i].name), " says of ", refused, " of the first ",
+                         counted(rows.size(), "row"),
+                         " that they were rejected or the like, and is not read; take such rows "
+                         "out"),
                      /*is_warning=*/true});
   }
   return found;

@@ -122,5 +122,9 @@ bool is_refusal(const Cell& cell);
 // "is_valid", or because all `rows` have "train", "dev" and the like there. `rows` may be empty.
 std::vector<Finding> look_for_splits(std::span<const Column> columns, std::span<const Row> rows,
                                      std::span<const size_t> used);
+// Warns of columns outside of `used`, such as "status", that say of some `rows` that they were
+// rejected.
+std::vector<Finding> look_for_refusals(std::span<const Column> columns, std::span<const Row> rows,
+                                       std::span<const size_t> used);
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 #include "trainer/data/odd_labels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 
@@ -42,6 +43,9 @@ Finding label_warning(std::string text) { return {"", std::move(text), /*is_warn
 }  // namespace
 
 void MissingScores::add(double score) {
+  const double size = std::abs(score);
+  second_ = std::max(second_, std::min(size, largest_));
+  largest_ = std::max(largest_, size);
   constexpr double kMissingMarks[] = {-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999};
   if (std::ranges::find(kMissingMarks, score) != std::end(kMissingMarks)) {
     ++found_[score];
@@ -68,6 +72,17 @@ std::vector<Finding> MissingScores::findings() const {
                               ", and all others are from ", least_, " to ", most_,
                               "; if it marks a missing score, leave such rows out"))};
   }
+  if (found_.empty() && most_ > least_ && most_ - least_ < 1e-5 * largest_) {
+    return {label_warning(cat("the scores are from ", least_, " to ", most_,
+                              " and so large that fp32 hardly tells them apart, as ids or times; "
+                              "--label-column names another column, or subtract their mean"))};
+  }
+  if (second_ > 0 && largest_ > 100 * second_) {
+    return {label_warning(cat("one score has the size ", largest_, ", and all others are at most ",
+                              second_,
+                              ", so that row alone makes the loss; correct it, or leave "
+                              "the row out"))};
+  }
   return {};
 }
 
@@ -79,6 +94,7 @@ void ClassesOfTexts::look_for_copies(std::span<const std::string> texts, std::st
   const uint64_t name = std::hash<std::string_view>()(label);
   if (trimmed(texts[0]).empty()) return;
   const auto [known, is_new] = labels_.emplace(key, name);
+  copies_ += !is_new && known->second == name;
   if (is_new || known->second == name) return;
   if (contradicting_++ == 0) contradiction_ = texts[0].substr(0, kExampleBytes);
 }
@@ -108,9 +124,33 @@ void ClassesOfTexts::add(std::span<const std::string> texts, std::string_view la
   if (naming_++ == 0) named_ = texts[0].substr(0, kExampleBytes);
 }
 
+void ClassesOfTexts::look_for_misspelt(std::vector<Finding>& found) const {
+  constexpr size_t kShort = 5, kFewRows = 2, kManyRows = 20;
+  const auto has_digit = [](const std::string& name) {
+    return name.find_first_of("0123456789") != name.npos;
+  };
+  if (counts_.size() > kFewLabels) return;
+  for (const auto& [rare, rows] : counts_) {
+    if (rows > kFewRows || rare.size() < kShort || has_digit(rare)) continue;
+    for (const auto& [usual, more] : counts_) {
+      if (more < kManyRows || edit_distance(rare, usual) != 1) continue;
+      found.push_back(label_warning(
+          cat("the label ", quoted(rare), " has ", counted(rows, "row"), ", and ", quoted(usual),
+              ", which differs in one letter, has ", more, "; correct it if it is misspelt")));
+      return;
+    }
+  }
+}
+
 std::vector<Finding> ClassesOfTexts::findings() const {
   std::vector<Finding> found;
   if (rows_ < kFewLabelled) return found;
+  look_for_misspelt(found);
+  if (copies_ * 2 >= rows_) {
+    found.push_back(label_warning(cat(copies_, " of the first ", rows_,
+                                      " rows have the text and the label of an earlier row, and "
+                                      "count again; drop_duplicates() of pandas takes them out")));
+  }
   if (contradicting_ * 20 > rows_) {
     found.push_back(label_warning(cat(
         contradicting_, " of the first ", rows_,

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "storage/base/text.h"
 #include "storage/formats/utf8.h"
 #include "trainer/data/cell_text.h"
+#include "trainer/data/misread_text.h"
+#include "trainer/data/odd_texts.h"
 #include "trainer/text/normalization_steps.h"
 #include "trainer/text/unicode.h"
 
@@ -31,10 +35,25 @@ std::string without_entities(std::string_view name) {
 // Variation selectors, of which one makes a sign an emoji.
 bool is_selector(char32_t c) { return (c >= 0xFE00 && c <= 0xFE0F); }
 
-// The name without what a reader overlooks: case, kinds of blanks, characters that are not seen,
-// hyphens and low lines between words, and a dot at the end.
+// Characters that look like one of ASCII, as programs for texts write them.
+std::string with_plain_marks(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
+      {"\u2010", "-"},  {"\u2011", "-"},  {"\u2012", "-"}, {"\u2013", "-"}, {"\u2014", "-"},
+      {"\u2212", "-"},  {"\u2018", "'"},  {"\u2019", "'"}, {"\u02BC", "'"}, {"\u201C", "\""},
+      {"\u201D", "\""}, {"\u00DF", "ss"}, {"\u1E9E", "ss"}};
+  for (const auto& [mark, plain] : kMarks) {
+    for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += plain.size()) {
+      text.replace(at, mark.size(), plain);
+    }
+  }
+  return text;
+}
+
+// The name without what a reader overlooks: case, kinds of blanks, quotes and dashes, and
+// characters that are not seen. Hyphens and low lines between words are blanks. A dot at the end is
+// left out.
 std::string overlooked(std::string_view text) {
-  std::string name = without_entities(trimmed(text));
+  std::string name = with_plain_marks(without_entities(trimmed(text)));
   for (size_t i = 1; i + 1 < name.size(); ++i) {
     if (name[i] == '_' || name[i] == '-') name[i] = ' ';
   }
@@ -51,7 +70,10 @@ std::string overlooked(std::string_view text) {
     if (has_blank && !plain.empty()) plain += ' ';
     has_blank = false;
     const Characters lower = lower_case(character.c);
-    for (size_t i = 0; i < lower.count; ++i) append_utf8(lower.items[i], plain);
+    constexpr char32_t kDot = 0x307;  // which a Turkish capital I leaves
+    for (size_t i = 0; i < lower.count; ++i) {
+      if (lower.items[i] != kDot) append_utf8(lower.items[i], plain);
+    }
   });
   return plain;
 }
@@ -94,10 +116,14 @@ bool is_excel_day(std::string_view name) {
   return (is_number(before) && is_month(after)) || (is_month(before) && is_number(after));
 }
 
-bool has_control(std::string_view text);
-
-// Whether it is a value as Python shows it: "tensor(1)", "np.int64(1)", "array(['a'])".
+// Whether it is a value as Python shows it: "tensor(1)", "np.int64(1)", "array(['a'])", "b'a'",
+// "<Label.POS: 1>".
 bool is_of_python(std::string_view name) {
+  const bool is_member = name.starts_with('<') && name.ends_with('>') &&
+                         name.find('.') != name.npos && name.find(": ") != name.npos;
+  const bool is_bytes = name.size() > 2 && name[0] == 'b' && name[1] == name.back() &&
+                        (name[1] == '\'' || name[1] == '"');
+  if (is_member || is_bytes) return true;
   const size_t open = name.find('(');
   if (open == name.npos || !name.ends_with(')')) return false;
   const std::string_view function = name.substr(0, open);
@@ -114,13 +140,40 @@ bool is_rating(std::string_view name) {
   const size_t blank = rest.find(' ');
   if (blank == rest.npos || !parse_real(rest.substr(0, blank))) return false;
   const std::string_view words = rest.substr(blank + 1);
-  return words == "star" || words == "stars" || words.starts_with("out of ");
+  return words == "star" || words == "stars" || words.starts_with("out of ") ||
+         words.starts_with("of ");
 }
 
 bool means_none(std::string_view name) {
   const std::string plain = lower_ascii(name);
   return plain == "none" || plain == "nothing" || plain == "no label" || plain == "n/a";
 }
+
+// Whether it is a word by which programs say that there is no value.
+bool says_missing(std::string_view name) {
+  constexpr std::string_view kWords[] = {"missing", "nil",      "undefined",    "null",
+                                         "(null)",  "<null>",   "(blank)",      "(empty)",
+                                         "(none)",  "#missing", "not available"};
+  return std::ranges::find(kWords, lower_ascii(name)) != std::end(kWords) ||
+         (means_missing(name) && name != "NA" && name != "None");  // in a file with types
+}
+
+bool is_truth(std::string_view name) {
+  const std::string plain = lower_ascii(name);
+  return plain == "true" || plain == "false";
+}
+
+bool is_formula(std::string_view name) {
+  return name.starts_with('=') && name.find('(') != name.npos && name.ends_with(')');
+}
+
+// Whether it is rather a text: ten words or more.
+bool is_sentence(std::string_view name) {
+  constexpr size_t kManyWords = 10;
+  return parted(name, " ").size() >= kManyWords;
+}
+
+bool has_line_end(std::string_view name) { return name.find_first_of("\n\r\t") != name.npos; }
 
 bool is_of_marks(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
@@ -141,33 +194,6 @@ bool is_share(std::string_view name) {
   const size_t bar = name.find('/');
   return bar != name.npos && parse_number(name.substr(0, bar)) &&
          parse_number(name.substr(bar + 1));
-}
-
-// Takes as many digits as `least` to `most` from the beginning. Returns whether it found them.
-bool take_digits(std::string_view& text, size_t least, size_t most) {
-  const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
-  if (count < least || count > most) return false;
-  text.remove_prefix(count);
-  return true;
-}
-
-// Whether it is a day, or a time of a day: "2024-01-31", "31.1.2024 12:30", "1/31/24",
-// "2024-01-31T12:30:00Z".
-bool is_date(std::string_view text) {
-  const bool begins_with_year = text.find_first_not_of("0123456789") == 4;
-  if (!take_digits(text, begins_with_year ? 4 : 1, begins_with_year ? 4 : 2) || text.empty()) {
-    return false;
-  }
-  const char mark = text.front();
-  if (mark != '-' && mark != '/' && mark != '.') return false;
-  text.remove_prefix(1);
-  if (!take_digits(text, 1, 2) || !text.starts_with(mark)) return false;
-  text.remove_prefix(1);
-  if (!take_digits(text, begins_with_year ? 1 : 2, begins_with_year ? 2 : 4)) return false;
-  if (text.empty()) return true;
-  const bool has_time = text.front() == ' ' || text.front() == 'T';
-  return has_time && text.find_first_not_of("0123456789:.,+-Zz TAPMapm") == text.npos &&
-         text.find(':') != text.npos;
 }
 
 Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
@@ -201,6 +227,49 @@ void look_for_equal_names(const std::vector<std::string>& names, std::vector<Fin
   }
 }
 
+// A word and its abbreviation.
+void look_for_abbreviations(const std::vector<std::string>& names, std::vector<Finding>& found) {
+  constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
+      {"y", "yes"},        {"n", "no"},         {"t", "true"},      {"f", "false"},
+      {"pos", "positive"}, {"neg", "negative"}, {"neu", "neutral"}, {"unk", "unknown"}};
+  const auto is_there = [&](std::string_view word) {
+    return std::ranges::any_of(names,
+                               [&](const std::string& name) { return lower_ascii(name) == word; });
+  };
+  for (const auto& [part, word] : kPairs) {
+    if (!is_there(part) || !is_there(word)) continue;
+    found.push_back(warning(cat("labels ", quoted(part), " and ", quoted(word),
+                                " may mean the same, and each is a label of its own; write them in "
+                                "one way")));
+    return;
+  }
+}
+
+// A number that programs write for a missing one, beside the numbers of classes from 0 or 1 on.
+void look_for_mark(const std::vector<std::string>& names, std::vector<Finding>& found) {
+  constexpr double kMarks[] = {-1, -9, -99, -100, -999, -9999, 99, 999, 9999, 99999};
+  std::set<double> numbers;
+  const std::string* mark = nullptr;
+  for (const std::string& name : names) {
+    const std::optional<double> number = parse_real(name);
+    if (!number) return;
+    if (std::ranges::find(kMarks, *number) == std::end(kMarks)) {
+      numbers.insert(*number);
+    } else if (std::exchange(mark, &name) != nullptr) {
+      return;
+    }
+  }
+  if (mark == nullptr || numbers.size() < 2 || *numbers.begin() < 0 || *numbers.begin() > 1) return;
+  const double range = *numbers.rbegin() - *numbers.begin();
+  const bool are_in_order = range + 1 == static_cast<double>(numbers.size());
+  // -1 beside 0 and 1 may be the third answer. 99 beside 0 to 98 is one of many.
+  const bool may_count = (*mark == "-1" && numbers.size() < 3) || numbers.size() > 20;
+  if (!are_in_order || may_count) return;
+  found.push_back(
+      warning(cat("the label ", quoted(*mark), " is a class beside ", *numbers.begin(), " to ",
+                  *numbers.rbegin(), "; if it marks a missing label, leave its rows out")));
+}
+
 // What a program has left in a name.
 void look_into_names(const std::vector<std::string>& names, LabelKind kind,
                      std::vector<Finding>& found) {
@@ -212,14 +281,30 @@ void look_into_names(const std::vector<std::string>& names, LabelKind kind,
       " has Latin letters beside Greek or Cyrillic ones in a word; one that looks alike makes "
       "another label");
   say(has_control, " has a control character, which is a part of its name");
+  say(has_line_end, " has a line break or a tab, which is a part of its name");
+  say(has_entity,
+      " has an entity of HTML, which is a part of its name; html.unescape of Python decodes it");
+  say(is_mojibake,
+      " looks like UTF-8 that was read in another encoding and written again; ftfy.fix_text of "
+      "Python repairs it");
   if (kind == LabelKind::kTagPerWord) return;
+  say(says_missing,
+      " is a label as others are; if it stands for a missing value, leave its rows out");
+  say(is_formula,
+      " is a formula of a spreadsheet, and the whole text is the name of a class; export its "
+      "value");
   say(is_json,
       " is JSON or a dict, and the whole text is the name of a class; write its value into a "
       "column of its own");
   say(is_excel_day,
       " looks like a date into which a spreadsheet has turned a name or a range such as 3-5; "
       "export such a column as text");
-  if (kind != LabelKind::kSet) return;
+  if (kind != LabelKind::kSet) {
+    // In the first rows, it would have made sets of all labels.
+    say([](std::string_view name) { return name.find('|') != name.npos && name.size() > 1; },
+        " is one class, although '|' separates labels; --task multi_label reads several");
+    return;
+  }
   say([](std::string_view name) { return name.empty(); },
       " is empty; take it out of the lists of labels");
   say(means_none,
@@ -235,6 +320,10 @@ void look_at_all_names(const std::vector<std::string>& names, std::vector<Findin
   say(is_of_python,
       " are values as Python shows them, and the whole text is the name of a class; write them by "
       ".item() or str()");
+  say(is_sentence,
+      " are whole sentences; --label-column and --text-column name the labels and the texts");
+  say([](std::string_view name) { return name.starts_with("__label__") && name.size() > 9; },
+      " have the mark of fastText in their names; remove __label__ where names are shown");
   say(is_rating, " are names of classes; --task regression learns numbers, written as 4");
   say(is_share, " are names of classes; --task regression learns numbers, written as 0.8");
   if (std::ranges::all_of(names, is_date)) {
@@ -260,6 +349,18 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
     return found;
   }
   look_at_all_names(names, found);
+  look_for_abbreviations(names, found);
+  if (kind == LabelKind::kClass) look_for_mark(names, found);
+  // Checkers of facts use both true and false beside other verdicts.
+  const auto truth = std::ranges::find_if(names, is_truth),
+             other = std::ranges::find_if_not(
+                 names, [](const std::string&name) { return is_truth(name) || is_number(name); });
+  if (std::ranges::count_if(names, is_truth) == 1 && other != names.end()) {
+    found.push_back(
+        warning(cat("the label ", quoted(*truth), " stands beside names such as ", quoted(*other),
+                    "; a program may have read a name, such as NO, as "
+                    "true or false")));
+  }
   // Many classes may be codes, some of which have letters.
   constexpr size_t kFew = 20;
   const auto number = std::ranges::find_if(names, is_number),
@@ -276,207 +377,6 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
                                 "for a missing value, leave its rows out")));
   }
   return found;
-}
-
-namespace {
-
-// More texts show nothing more.
-constexpr size_t kMostTexts = 10'000;
-
-// Whether the text has one of HTML's entities: "&amp;", "&#39;".
-bool has_entity(std::string_view text) {
-  for (size_t at = text.find('&'); at != text.npos; at = text.find('&', at + 1)) {
-    const std::string_view rest = text.substr(at + 1, 6);
-    for (const std::string_view name : {"amp;", "lt;", "gt;", "quot;", "nbsp;", "apos;"}) {
-      if (rest.starts_with(name)) return true;
-    }
-    const size_t end = rest.find(';');
-    const bool is_number = rest.starts_with('#') && end != rest.npos && end > 1;
-    if (is_number && parse_number(rest.substr(1, end - 1))) return true;
-  }
-  return false;
-}
-
-// UTF-8 that was read as windows-1252 or Latin-1 and written again: A with a tilde before a
-// character from U+0080 to U+00BF, or the beginning of a typographic quote.
-bool has_mojibake(std::string_view text) {
-  if (text.find("\xC3\xA2\xE2\x82\xAC") != text.npos) return true;
-  for (size_t at = text.find('\xC3'); at != text.npos; at = text.find('\xC3', at + 1)) {
-    const std::string_view rest = text.substr(at);
-    const bool begins = rest.starts_with("\xC3\x83") || rest.starts_with("\xC3\x82");
-    if (begins && rest.size() > 3 && rest[2] == '\xC2') return true;
-  }
-  return false;
-}
-
-// Whether a tag of HTML begins here: "<br", "</p>".
-bool begins_tag(std::string_view rest) {
-  rest.remove_prefix(rest.starts_with("</") ? 2 : 1);
-  constexpr std::string_view kNames[] = {"br",   "p",    "div", "span", "li", "ul",  "strong",
-                                         "body", "html", "td",  "tr",   "h1", "doc", "script"};
-  return std::ranges::any_of(kNames, [&](std::string_view name) {
-    constexpr std::string_view kEnds = " />\n";
-    return rest.size() > name.size() && lower_ascii(rest.substr(0, name.size())) == name &&
-           kEnds.find(rest[name.size()]) != kEnds.npos;
-  });
-}
-
-bool has_tag(std::string_view text) {
-  for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
-    if (begins_tag(text.substr(at))) return true;
-  }
-  return false;
-}
-
-// Whether the text has the end of a line as a backslash and a letter, or as Excel's "_x000D_".
-// Behind it no small letter stands, because "\new" may be a name.
-bool has_written_line_end(std::string_view text) {
-  for (const std::string_view end : {"\\r\\n", "_x000D_", "_x000a_"}) {
-    if (text.find(end) != text.npos) return true;
-  }
-  for (size_t at = text.find("\\n"); at != text.npos; at = text.find("\\n", at + 1)) {
-    const char after = at + 2 < text.size() ? text[at + 2] : ' ';
-    if (after < 'a' || after > 'z') return true;
-  }
-  return false;
-}
-
-bool has_control(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) {
-    constexpr std::string_view kUsual = "\t\n\v\f\r";
-    return static_cast<unsigned char>(c) < 0x20 && kUsual.find(c) == kUsual.npos;
-  });
-}
-
-// Whether the text stands between the tokens that a tokenizer adds, or another program has left a
-// mark of its own vocabulary in it.
-bool has_special_tokens(std::string_view text) {
-  const auto begins = [&](std::string_view mark) { return text.starts_with(mark); };
-  const auto ends = [&](std::string_view mark) { return text.ends_with(mark); };
-  return begins("[CLS]") || begins("<s>") || ends("[SEP]") || ends("</s>") || ends("[PAD]") ||
-         ends("<|endoftext|>") || text.find("<unk>") != text.npos;
-}
-
-// Whether a program put an apostrophe before the text, so that no spreadsheet computes it.
-bool is_guarded(std::string_view text) {
-  constexpr std::string_view kComputed = "=+-@";
-  return text.size() > 2 && text[0] == '\'' && kComputed.find(text[1]) != kComputed.npos;
-}
-
-// Whether it is the name of a file: "texts/12.txt".
-bool is_file_name(std::string_view text) {
-  constexpr std::string_view kEnds[] = {".txt", ".json", ".html", ".xml", ".pdf",
-                                        ".wav", ".mp3",  ".png",  ".jpg", ".csv"};
-  return text.find(' ') == text.npos &&
-         std::ranges::any_of(kEnds, [&](std::string_view end) { return text.ends_with(end); });
-}
-
-// Whether it is base64, or has its blanks as "%20".
-bool is_encoded(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  constexpr size_t kShort = 16;
-  if (text.find(' ') != text.npos) return false;
-  if (text.find("%20") != text.npos) return true;
-  const size_t end = std::min(text.find_first_not_of(kDigits), text.size());
-  // Words have few capital letters.
-  const auto capitals = std::ranges::count_if(text, [](char c) { return c >= 'A' && c <= 'Z'; });
-  return text.size() >= kShort && text.size() % 4 == 0 && capitals > 2 &&
-         text.find_first_not_of('=', end) == text.npos && text.size() - end <= 2;
-}
-
-// Whether it is a list of numbers, such as the ids of tokens.
-bool is_number_list(std::string_view text) {
-  constexpr std::string_view kOfNumbers = "0123456789,.-+eE[] \n";
-  return text.starts_with('[') && text.ends_with(']') &&
-         text.find_first_not_of(kOfNumbers) == text.npos &&
-         text.find_first_of("0123456789") != text.npos;
-}
-
-// Whether the text has an escape of JSON or Python: "\u00e9".
-bool has_escape(std::string_view text) {
-  for (size_t at = text.find("\\u"); at != text.npos; at = text.find("\\u", at + 1)) {
-    const std::string_view digits = text.substr(at + 2, 4);
-    if (digits.size() == 4 && digits.find_first_not_of("0123456789abcdefABCDEF") == digits.npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool is_enclosed(std::string_view text, std::string_view quotes) {
-  return text.size() > 1 && text.front() == text.back() && quotes.find(text[0]) != quotes.npos;
-}
-
-}  // namespace
-
-void OddTexts::count(Kind kind, std::string_view text) {
-  if (found_[kind].count++ == 0) found_[kind].example = text.substr(0, 200);
-}
-
-void OddTexts::add(std::string_view text) {
-  if (texts_ == kMostTexts) return;
-  ++texts_;
-  if (has_entity(text)) count(kEntities, text);
-  if (has_mojibake(text)) count(kMojibake, text);
-  if (text.find("\xEF\xBF\xBD") != text.npos) count(kReplaced, text);
-  if (has_escape(text) || has_written_line_end(text)) count(kEscapes, text);
-  if (has_tag(text)) count(kTags, text);
-  if (has_control(text)) count(kControls, text);
-  const std::string_view inner = trimmed(text);
-  if (has_special_tokens(inner)) count(kSpecialTokens, inner);
-  if (is_guarded(inner)) count(kGuards, inner);
-  const bool is_bytes = inner.starts_with('b') && is_enclosed(inner.substr(1), "'\"");
-  if (is_bytes) count(kBytes, inner);
-  if (parse_real(inner)) count(kNumbers, inner);
-  if (is_date(inner)) count(kDates, inner);
-  if (is_file_name(inner)) count(kFileNames, inner);
-  if (is_encoded(inner)) count(kEncoded, inner);
-  if (is_number_list(inner)) count(kIds, inner);
-  if (!are_texts_) return;
-  const std::string_view formula = inner.substr(inner.starts_with('='));
-  if (is_enclosed(formula, "'\"")) count(kQuotes, inner);
-  if (means_missing(inner)) count(kMissingWords, inner);
-}
-
-std::vector<Finding> OddTexts::findings(const std::string& column) const {
-  constexpr std::array<std::string_view, kKinds> kWhat = {
-      "have entities of HTML, which are read as they stand; html.unescape of Python decodes them",
-      "have tags of HTML, which are read as they stand; BeautifulSoup(text).get_text() of Python "
-      "takes them out",
-      "look like UTF-8 that was read in another encoding and written again; ftfy.fix_text of "
-      "Python repairs them",
-      "have U+FFFD, which a program writes in place of what it could not decode; read the file "
-      "again in its own encoding",
-      "have escapes such as \\u00e9 or \\n, which are read as they stand",
-      "have control characters, such as U+0000, which BERT's tokenizer drops and others read",
-      "have tokens such as [CLS], [SEP], </s> or <unk>; the tokenizer adds such tokens itself, so "
-      "take them out",
-      "begin with an apostrophe, which keeps spreadsheets from computing a cell, and it is read, "
-      "too",
-      "are written as bytes of Python, b'...', and the mark is read, too; decode() makes them "
-      "texts",
-      "are enclosed in quotes that are read, too; a quote encloses a field only if it is \" and "
-      "stands directly behind the delimiter",
-      "are numbers; --text-column names the column of texts",
-      "are dates or times; --text-column names the column of texts",
-      "are names of files, and the files themselves are not read; write their texts into the table",
-      "are encoded, as by base64 or in an address; decode them first",
-      "are lists of numbers, such as the ids of tokens; give the texts themselves",
-      "are words that programs write for missing values, and are read as texts"};
-  std::vector<Finding> findings;
-  for (size_t kind = 0; kind < kKinds; ++kind) {
-    const Found& found = found_[kind];
-    // All texts of a file are written by one program, but some texts speak of HTML.
-    const bool is_of_all = kind >= kBytes && kind < kMissingWords;
-    const bool are_many = is_of_all ? found.count == texts_ : found.count * 20 > texts_;
-    if (found.count == 0 || !are_many || (is_of_all && texts_ < 3)) continue;
-    findings.push_back({"",
-                        cat(found.count, " of the first ", texts_, " texts of column ",
-                            quoted(column), ", such as ", quoted(found.example), ", ", kWhat[kind]),
-                        /*is_warning=*/true});
-  }
-  return findings;
 }
 
 namespace {
@@ -554,6 +454,26 @@ constexpr size_t kFewScores = 10, kMostSources = 20;
 int quarter_octave(double size) { return static_cast<int>(std::floor(4 * std::log2(size))); }
 
 }  // namespace
+
+ScoreScale::ScoreScale(const ScoreRange& range) {
+  for (size_t i = 0; i < kFewScores; ++i) {
+    add(i == 0 ? range.largest : range.upper_third);
+    add(0);
+    add(0);
+  }
+}
+
+std::optional<ScoreRange> ScoreScale::range() const {
+  if (count_ < kFewScores) return std::nullopt;
+  ScoreRange range{.largest = largest_};
+  size_t above = 0;
+  for (auto at = counts_.rbegin(); at != counts_.rend() && above * 3 < count_; ++at) {
+    above += at->second;
+    // The middle of the quarter, so that rounding does not move it to another one.
+    if (above * 3 >= count_) range.upper_third = std::exp2((at->first + 0.5) / 4);
+  }
+  return range;
+}
 
 void ScoreScale::add(double score) {
   ++count_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -17,55 +16,23 @@ namespace berth {
 // are probably not labels, such as "?" and "'a'". They are labels nevertheless.
 std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelKind kind);
 
-// Looks at texts for what a program has left in them by mistake. They are read as they stand.
-class OddTexts {
- public:
-  // `are_texts`: of a file without types (RowReader::is_of_texts).
-  explicit OddTexts(bool are_texts) : are_texts_(are_texts) {}
-
-  void add(std::string_view text);
-  // A warning for each kind that many texts have. `column` is their name.
-  std::vector<Finding> findings(const std::string& column) const;
-
- private:
-  enum Kind {
-    kEntities,
-    kTags,
-    kMojibake,
-    kReplaced,
-    kEscapes,
-    kControls,
-    kSpecialTokens,
-    kGuards,
-    kBytes,
-    kQuotes,
-    kNumbers,
-    kDates,
-    kFileNames,
-    kEncoded,
-    kIds,
-    kMissingWords,
-    kKinds
-  };
-
-  struct Found {
-    size_t count = 0;
-    std::string example{};
-  };
-
-  void count(Kind kind, std::string_view text);
-
-  const bool are_texts_;
-  size_t texts_ = 0;
-  std::array<Found, kKinds> found_{};
+// What of the scores of a job counts for the scale of other ones.
+struct ScoreRange {
+  double largest = 0;
+  double upper_third = 0;  // a third of the scores are this large, or larger
 };
 
 // How large the scores of some rows are, without their signs.
 class ScoreScale {
  public:
+  ScoreScale() = default;
+  // Scores of this range, for is_below().
+  explicit ScoreScale(const ScoreRange& range);
   void add(double score);
   void add(const ScoreScale& other);
   double largest() const { return largest_; }
+  // nullopt: fewer than ten rows show no scale.
+  std::optional<ScoreRange> range() const;
 
   // Whether these scores seem to be of another, smaller scale than `other`, as 0 to 1 beside 0 to
   // 5: the largest one is at most a third of the largest one there, and at least a third of the

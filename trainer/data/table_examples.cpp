@@ -15,6 +15,7 @@
 #include "trainer/data/label_reader.h"
 #include "trainer/data/odd_labels.h"
 #include "trainer/data/odd_rows.h"
+#include "trainer/data/odd_texts.h"
 #include "trainer/data/text_list.h"
 
 namespace berth {
@@ -121,8 +122,30 @@ class TableExamples final : public ExampleReader {
     }
   }
 
-  // Warnings of rows that seem to be something else than what they are read as.
-  void add_odd_rows(std::vector<Finding>& found) const {
+  // Of multiple choice: where the right choices, by their places, show another way to count.
+  void add_choices(std::vector<Finding>& found) const {
+    constexpr size_t kManyRows = 20;
+    const auto warn = [&](std::string text) {
+      found.push_back({"", std::move(text), /*is_warning=*/true});
+    };
+    if (equal_choices_ > 0) {
+      warn(cat(counted(equal_choices_, "row"), equal_choices_ == 1 ? " has" : " have",
+               " a choice twice, so only one of two equal choices counts as right"));
+    }
+    if (right_choices_ < kManyRows || choices_per_row_ > kManyRows / 4) return;
+    if (first_choices_ == 0) {
+      warn(
+          "no row's right choice is the first one; where the numbers of choices begin with 1, "
+          "subtract 1");
+    } else if (first_choices_ == right_choices_) {
+      warn(
+          "the right choice is the first one in all rows, which teaches a place and no texts; "
+          "shuffle the choices of each row");
+    }
+  }
+
+  // Warnings of words that are no words of a sentence.
+  void add_odd_words(std::vector<Finding>& found) const {
     constexpr size_t kFewWords = 10;
     if (!prefix_.empty() && words_ >= kFewWords) {
       found.push_back({"",
@@ -139,6 +162,27 @@ class TableExamples final : public ExampleReader {
                "give the words as they were before"),
            /*is_warning=*/true});
     }
+    constexpr size_t kFewAdded = 3;
+    if (added_words_ >= kFewAdded && added_words_ * 50 > words_) {
+      found.push_back({"",
+                       cat(added_words_, " of ", counted(words_, "word"),
+                           " are tokens such as [CLS] or [PAD], which the tokenizer adds itself; "
+                           "take them and their tags out"),
+                       /*is_warning=*/true});
+    }
+    if (empty_words_ >= kFewAdded && empty_words_ * 50 > words_) {
+      found.push_back({"",
+                       cat(empty_words_, " of ", counted(words_, "word"),
+                           " are empty, as where sentences were filled up to one length; their "
+                           "tags are not learnt"),
+                       /*is_warning=*/true});
+    }
+  }
+
+  // Warnings of rows that seem to be something else than what they are read as.
+  void add_odd_rows(std::vector<Finding>& found) const {
+    add_odd_words(found);
+    add_choices(found);
     add_nested(nested_texts_, columns_.text, found);
     if (columns_.text_pair) add_nested(nested_seconds_, *columns_.text_pair, found);
     std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
@@ -154,6 +198,12 @@ class TableExamples final : public ExampleReader {
                        cat(counted(empty_, "text"), empty_ == 1 ? " is" : " are",
                            empty_ == 1 ? " empty, and is read as it stands"
                                        : " empty, and are read as they stand"),
+                       /*is_warning=*/true});
+    }
+    if (of_other_types_ > 0 && of_text_ > 2 * of_other_types_) {
+      found.push_back({"",
+                       cat(counted(of_other_types_, "text"), of_other_types_ == 1 ? " is" : " are",
+                           " a number, or true or false, by type, and the others are texts"),
                        /*is_warning=*/true});
     }
     if (equal_pairs_ * 2 > pairs_ && columns_.text_pair) {
@@ -237,6 +287,8 @@ class TableExamples final : public ExampleReader {
     const bool needs_text = inputs == InputKind::kTexts || inputs == InputKind::kQuestion;
     empty_ += needs_text && trimmed(cell).empty();
     const bool is_second = column == columns_.text_pair;
+    const bool is_text = std::holds_alternative<std::string>(cells_[column]);
+    ++(is_text ? of_text_ : of_other_types_);
     if (column == columns_.text) odd_texts_.add(cell);
     if (is_second) odd_seconds_.add(cell);
     if (are_texts && (is_second || column == columns_.text)) {
@@ -252,6 +304,9 @@ class TableExamples final : public ExampleReader {
   // WikiANN's files have the language before each word, as in "en:Berlin".
   void look_at_word(std::string_view word) {
     // The marks of WordPiece, SentencePiece and byte-level BPE.
+    empty_words_ += trimmed(word).empty();
+    constexpr std::string_view kAdded[] = {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"};
+    added_words_ += std::ranges::find(kAdded, word) != std::end(kAdded);
     pieces_ += word.size() > 2 &&
                (word.starts_with("##") || word.starts_with("\u2581") || word.starts_with("\u0120"));
     const std::string_view prefix = word.substr(0, word.find(':') + 1);
@@ -417,6 +472,10 @@ class TableExamples final : public ExampleReader {
                   "--skip-bad-rows N");
     }
     choices_per_row_ = count;
+    std::vector<std::string> sorted = choices.texts;
+    std::ranges::sort(sorted);
+    const auto twice = std::ranges::adjacent_find(sorted);
+    equal_choices_ += twice != sorted.end() && !twice->empty();
     const std::optional<size_t> lead = columns_.text_pair;
     const std::string lead_text = lead && !is_absent(*lead) ? whole_text(*lead) : std::string();
     for (std::string& choice : choices.texts) {
@@ -451,6 +510,8 @@ class TableExamples final : public ExampleReader {
         }
         example.labels = {
             number_of_choice(cells_[column], example.texts.size() - 1, choice_names_)};
+        ++right_choices_;
+        first_choices_ += example.labels.front() == 0;
         return true;
       case LabelKind::kTagPerWord: {
         const std::vector<std::string> tags = label_list(column, " \t");
@@ -589,8 +650,9 @@ class TableExamples final : public ExampleReader {
   GroupTexts groups_;
   size_t refused_ = 0, unfinished_ = 0;  // rows that annotators left out
   Row cells_;
-  size_t pairs_ = 0, equal_pairs_ = 0;      // of two texts
-  size_t empty_ = 0, equal_negatives_ = 0;  // texts of which a row says nothing, or too much
+  size_t of_text_ = 0, of_other_types_ = 0;  // texts, by the types of their cells
+  size_t pairs_ = 0, equal_pairs_ = 0;       // of two texts
+  size_t empty_ = 0, equal_negatives_ = 0;   // texts of which a row says nothing, or too much
   bool has_begun_ = false;
   bool has_trimmed_ = false;  // whether an answer had blanks around it
   bool has_long_numbers_ =
@@ -600,13 +662,14 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   Nested nested_texts_, nested_seconds_;
   OddTexts odd_texts_, odd_seconds_;
-  size_t choices_per_row_ = 0;             // 0 before the first row
-  std::vector<std::string> choice_names_;  // of the row last read
+  size_t choices_per_row_ = 0;                                        // 0 before the first row
+  size_t right_choices_ = 0, first_choices_ = 0, equal_choices_ = 0;  // rows
+  std::vector<std::string> choice_names_;                             // of the row last read
   TotalRow total_;
   ClassesOfTexts classes_;
   MissingScores missing_scores_;
   SourceScales scales_;
-  size_t words_ = 0, pieces_ = 0;
+  size_t words_ = 0, pieces_ = 0, empty_words_ = 0, added_words_ = 0;
   std::string prefix_;  // of all words: "en:"; empty: they have none
 };
 

@@ -59,6 +59,50 @@ void FileRows::add(const Example& example, bool has_score) {
 
 namespace {
 
+constexpr size_t kFirstIds = 1000;
+
+}  // namespace
+
+void EqualIds::add(std::string_view id) {
+  missing_ += id.empty();
+  if (id.empty()) return;
+  hashes_.push_back(std::hash<std::string_view>()(id));
+  if (first_.size() < kFirstIds) first_.emplace_back(id);
+}
+
+std::vector<Finding> EqualIds::findings() {
+  std::ranges::sort(hashes_);
+  const size_t rows = hashes_.size();
+  std::string example;
+  for (const std::string& id : first_) {
+    const size_t hash = std::hash<std::string_view>()(id);
+    const auto [begin, end] = std::equal_range(hashes_.begin(), hashes_.end(), hash);
+    if (end - begin < 2) continue;
+    example = cat(", such as ", quoted(id));
+    break;
+  }
+  hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
+  const size_t equal = rows - hashes_.size();
+  std::vector<Finding> found;
+  if (missing_ > 0 && rows > 0) {
+    found.push_back({"",
+                     cat(counted(missing_, "row"), missing_ == 1 ? " has" : " have",
+                         " no id, and the number of the row, from 0, stands in its place"),
+                     /*is_warning=*/true});
+  }
+  if (equal == 0) return found;
+  found.push_back(
+      {"",
+       cat(counted(equal, "row"), equal == 1 ? " has" : " have", " the id of an earlier row",
+           example,
+           ", so the id does not tell which row a result belongs to; results have the order "
+           "of the rows, and --id-column names another column"),
+       /*is_warning=*/true});
+  return found;
+}
+
+namespace {
+
 // Whether a cell holds several labels. A damaged list counts too, because reading it then reports
 // what is wrong.
 bool holds_several(const Cell& cell) {
@@ -457,8 +501,13 @@ void TableLoader::append(ExampleReader& reader) {
     require_masked_alike(example);
     table_->append(example);
     if (reader.is_repeated()) table_->repeat_source_row();
+    // Several passages have the id of a query.
+    const bool is_of_queries = lower_ascii(rules_.columns.id) == "qid";
+    if (rules_.need == LabelNeed::kIgnored && !reader.is_repeated() && !is_of_queries) {
+      ids_.add(example.id);
+    }
     file_rows_.add(example, table_->labelled && traits(*rules_.task).labels == LabelKind::kNumber);
-    has_phrase_ = has_phrase_ || example.texts.size() > 1;
+    has_phrase_ = has_phrase_ || example.texts.size() > 1 || !example.token_ids.empty();
     const bool is_question = traits(*rules_.task).labels == LabelKind::kSpan;
     table_->unanswerable += is_question && table_->labelled && example.answers.empty();
     if (rules_.keeps_keys) {
@@ -575,6 +624,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   }
   if (is_first && peeked && rules_.need != LabelNeed::kIgnored) {
     add_findings(look_for_splits(peeked->columns(), peeked->peeked(), indices(columns)));
+    add_findings(look_for_refusals(peeked->columns(), peeked->peeked(), indices(columns)));
   }
   if (rules_.need == LabelNeed::kIfPresent && !columns.labels.empty() && !peeked) {
     peeked = std::make_unique<PeekedRows>(std::move(source));
@@ -626,6 +676,7 @@ void TableLoader::append_squad(std::unique_ptr<ByteSource> source) {
 
 std::unique_ptr<ExampleTable> TableLoader::finish() {
   const bool is_of_words = rules_.task && traits(*rules_.task).inputs == InputKind::kWords;
+  add_findings(ids_.findings());
   for (const Finding& found : findings_) {
     if (table_->rows() > 0 || !found.rule.starts_with(kLeftOut)) continue;
     throw Error(Code::kBadData, cat("all rows were ", found.rule));

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,8 +85,8 @@ class FileRows {
   void add(const Example& example, bool has_score);
 
   const ScoreScale& scale() const { return scale_; }  // of this file
-  // Whether nine of ten rows, of ten or more, are also rows of the files before.
-  bool are_repeated() const { return rows_ >= 10 && repeated_ * 10 >= rows_ * 9; }
+  // Whether half of the rows, of ten or more, are also rows of the files before.
+  bool are_repeated() const { return rows_ >= 10 && repeated_ * 2 >= rows_; }
   size_t repeated() const { return repeated_; }
 
  private:
@@ -96,6 +98,20 @@ class FileRows {
   // the table has one file.
   std::vector<uint32_t> own_;
   std::vector<bool> before_;
+};
+
+// Watches the ids of rows for equal and missing ones. Holds 8 bytes for each row. Not thread-safe.
+class EqualIds {
+ public:
+  void add(std::string_view id);  // empty: the row has none
+  // Warnings where rows have the id of an earlier row, and where some have none. Called at most
+  // once.
+  std::vector<Finding> findings();
+
+ private:
+  size_t missing_ = 0;
+  std::vector<uint64_t> hashes_;
+  std::deque<std::string> first_;  // the ids of the first rows, for an example
 };
 
 // A table whose first rows were looked at.
@@ -215,6 +231,7 @@ class TableLoader {
   int64_t skipped_ = 0;
   std::string first_skipped_;
   FileRows file_rows_;
+  EqualIds ids_;  // of rows without labels, of which each gets a prediction or a vector
   bool has_begun_ = false;
   std::vector<Finding> findings_;
 };

@@ -146,6 +146,7 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
                        .text_pair = loaded.columns.text_pair,
                        .label = loaded.columns.label};
   }
+  if (is_first) reading.scores = loaded.scale.range();
   std::string& rows = record.reading.rows;
   rows += cat(rows.empty() ? "" : " ", crc_text(loaded.table->digest()));
 }
@@ -173,6 +174,10 @@ std::string to_json(const JobRecord& record) {
     object["reading"]["columns"] = {{"words", reading.words}, {"tags", reading.tags}};
   } else if (const auto& [text, pair, label] = reading.columns; !text.empty()) {
     object["reading"]["columns"] = {{"text", text}, {"text_pair", pair}, {"label", label}};
+  }
+  if (const auto& scores = reading.scores) {
+    object["reading"]["scores"] = {{"largest", scores->largest},
+                                   {"upper_third", scores->upper_third}};
   }
   return to_text(object, 2) + "\n";
 }

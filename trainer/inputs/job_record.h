@@ -20,6 +20,7 @@ struct RecordedReading {
   // The numbers of CoNLL's columns of words and tags; empty: the first and the last one.
   std::string words{}, tags{};
   ColumnChoice::Trained columns{};       // of other tables to train on; empty: they have no columns
+  std::optional<ScoreRange> scores{};    // of the rows to train on; empty: there are few or none
   std::vector<std::string> tokenizer{};  // the rules of the tokenizer (load_tokenizer())
 };
 

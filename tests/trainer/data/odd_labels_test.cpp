@@ -47,6 +47,27 @@ TEST(ClassesOfTexts, EqualTextsWithOtherLabelsAreCounted) {
   EXPECT_EQ(says(rows), "");
 }
 
+TEST(ClassesOfTexts, CopiesOfRowsAreCounted) {
+  Labelled rows = usual_rows();
+  rows.insert(rows.end(), rows.begin(), rows.begin() + 30);
+  EXPECT_THAT(says(rows), HasSubstr("30 of the first 60 rows have the text and the label of an "
+                                    "earlier row"));
+}
+
+TEST(ClassesOfTexts, AMisspeltLabelIsNamed) {
+  Labelled rows;
+  for (int i = 0; i < 60; ++i) {
+    rows.emplace_back("a text with number " + std::to_string(i), i % 2 == 0 ? "joyful" : "gloomy");
+  }
+  rows[4].second = "joyfull";
+  EXPECT_THAT(says(rows), HasSubstr("the label \"joyfull\" has 1 row, and \"joyful\", which "
+                                    "differs in one letter, has 29"));
+  rows[4].second = "lively";
+  EXPECT_EQ(says(rows), "");
+  rows[4].second = "joyful2";
+  EXPECT_EQ(says(rows), "");
+}
+
 TEST(ClassesOfTexts, TextsThatNameTheirLabelAreNamed) {
   Labelled rows = usual_rows();
   for (auto& [text, label] : rows) text = (label == "good" ? "GOOD: " : "[bad] ") + text;
@@ -102,6 +123,11 @@ TEST(MissingScores, NumbersThatMarkThemAreNamed) {
   EXPECT_EQ(said_of({999}, 20, 100, 100), "");   // near to others
   EXPECT_EQ(said_of({-1, -1}, 20, 1, 0), "");    // two classes
   EXPECT_EQ(said_of({-999}, 10, 0, 0.25), "");   // few rows show nothing
+  EXPECT_THAT(said_of({}, 20, 1e9, 1), HasSubstr("fp32 hardly tells them apart"));
+  EXPECT_EQ(said_of({}, 20, 1990, 1), "");  // years
+  EXPECT_THAT(said_of({1e9}, 20, 0, 0.25), HasSubstr("one score has the size 1e+09, and all others "
+                                                     "are at most 4.75"));
+  EXPECT_EQ(said_of({1e9, 1e9}, 20, 0, 0.25), "");
 }
 
 }  // namespace

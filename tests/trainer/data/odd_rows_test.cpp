@@ -8,77 +8,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string says_of(const std::vector<std::string>& texts, bool are_texts = true) {
-  OddTexts odd(are_texts);
-  for (const std::string& text : texts) odd.add(text);
-  std::string all;
-  for (const Finding& found : odd.findings("text")) all += found.text + "\n";
-  return all;
-}
-
-TEST(OddTexts, AreNamedByWhatAProgramHasLeftInThem) {
-  EXPECT_THAT(
-      says_of({"Tom &amp; Ida", "fine"}),
-      HasSubstr("1 of the first 2 texts of column \"text\", such as \"Tom &amp; Ida\", have "
-                "entities of HTML"));
-  EXPECT_THAT(says_of({"it&#39;s"}), HasSubstr("entities of HTML"));
-  EXPECT_THAT(says_of({"caf\xC3\x83\xC2\xA9"}), HasSubstr("read in another encoding"));
-  EXPECT_THAT(says_of({"\xC3\xA2\xE2\x82\xAC\xC5\x93so"}), HasSubstr("read in another encoding"));
-  EXPECT_THAT(says_of({"caf\xEF\xBF\xBD"}), HasSubstr("U+FFFD"));
-  EXPECT_THAT(says_of({"caf\\u00e9"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says_of({"b'a'", "b\"b\"", "b'c'"}), HasSubstr("bytes of Python"));
-  EXPECT_THAT(says_of({"'a'", "'b'", " \"c\""}),
-              HasSubstr("enclosed in quotes that are read, too"));
-  EXPECT_THAT(says_of({"=\"a\"", "=\"b\"", "=\"c\""}), HasSubstr("enclosed in quotes"));
-  EXPECT_THAT(says_of({"1", "2.5", "3"}, /*are_texts=*/false), HasSubstr("--text-column names"));
-  EXPECT_THAT(says_of({"None", "a"}), HasSubstr("missing values"));
-  EXPECT_THAT(says_of({"2024-01-31", "1/2/24", "31.1.2024 12:30"}),
-              HasSubstr("are dates or times"));
-  EXPECT_THAT(says_of({"2024-01-31T12:30:00.5Z", "2024/1/31", "2024-01-31 00:00:00"},
-                      /*are_texts=*/false),
-              HasSubstr("are dates or times"));
-}
-
-TEST(OddTexts, WithMarksOfOtherProgramsAreNamed) {
-  EXPECT_THAT(says_of({"so<br />it was", "fine"}), HasSubstr("have tags of HTML"));
-  EXPECT_THAT(says_of({"<P>so</p>"}, /*are_texts=*/false), HasSubstr("have tags of HTML"));
-  EXPECT_THAT(says_of({"so\\r\\nit was"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says_of({"so\\n"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says_of({"so_x000D_"}), HasSubstr("have escapes"));
-  EXPECT_THAT(says_of({std::string("so\0", 3)}), HasSubstr("have control characters"));
-  EXPECT_THAT(says_of({"[CLS] so it was [SEP]"}), HasSubstr("have tokens such as [CLS]"));
-  EXPECT_THAT(says_of({"so it was</s>"}), HasSubstr("have tokens such as [CLS]"));
-  EXPECT_THAT(says_of({"the <unk> was"}), HasSubstr("have tokens such as [CLS]"));
-  EXPECT_THAT(says_of({"'@ida so", "'=1+2"}), HasSubstr("begin with an apostrophe"));
-  EXPECT_THAT(says_of({"#REF!", "a"}), HasSubstr("missing values"));
-  EXPECT_THAT(says_of({"\\N", "a"}), HasSubstr("missing values"));
-  EXPECT_EQ(says_of({"1 < 2", "a <bride>", "<b", "C:\\new", "one [SEP] two", "a\tb\f", "'tis so"}),
-            "");
-}
-
-TEST(OddTexts, ThatOnlyPointToTextsAreNamed) {
-  EXPECT_THAT(says_of({"texts/1.txt", "texts/2.txt", "3.txt"}), HasSubstr("are names of files"));
-  EXPECT_THAT(says_of({"dGhlIGFscGhhIGlz", "dGhlIGFscGhh1A==", "dGhlIGFscGhhIGlzIGE1"}),
-              HasSubstr("are encoded"));
-  EXPECT_THAT(says_of({"so%20it", "it%20was", "a%20b"}), HasSubstr("are encoded"));
-  EXPECT_THAT(says_of({"[101, 2, 102]", "[101 3 102]", "[1]"}), HasSubstr("are lists of numbers"));
-  EXPECT_EQ(says_of({"texts/1.txt", "texts/2.txt", "a text"}), "");
-  EXPECT_EQ(says_of({"internationalize", "responsibilities", "misunderstanding"}), "");
-  EXPECT_EQ(says_of({"[so]", "[it]", "[]"}), "");
-}
-
-TEST(OddTexts, AreFewOrNone) {
-  EXPECT_EQ(says_of({"R&D", "a & b;", "&#x;", "S\xC3\xA3o", "\xC3\x82ge", "\\under", "\\u00"}), "");
-  EXPECT_EQ(says_of({"'a'", "b", "'c'"}), "");
-  EXPECT_EQ(says_of({"2024-01-31", "2024-01-32", "a day"}), "");
-  EXPECT_EQ(says_of({"1-2", "3-4-5-6", "1/2", "2024-", "12:30", "2024-01-31 it rained"}), "");
-  EXPECT_EQ(says_of({"'a'", "'b'", "'c'", "None"}, /*are_texts=*/false), "");
-  std::vector<std::string> many(30, "plain");
-  many.push_back("&amp;");
-  EXPECT_EQ(says_of(many), "");
-  EXPECT_EQ(says_of({}), "");
-}
-
 TEST(Labels, ThatAreDatesAreNamed) {
   const auto found = look_at_names({"2024-01-31", "2024-02-29"}, LabelKind::kClass);
   ASSERT_EQ(found.size(), 1u);
@@ -99,6 +28,43 @@ TEST(Labels, ThatAreOneNumberOrNoneAreNamed) {
   EXPECT_THAT(said_of({"", "a"}, LabelKind::kSet), HasSubstr("the label \"\" is empty"));
   EXPECT_THAT(said_of({"None", "a"}, LabelKind::kSet), HasSubstr("\"None\" is a label as others"));
   EXPECT_EQ(said_of({"None", "a"}), "");
+  EXPECT_THAT(said_of({"0", "1", "2", "-1"}),
+              HasSubstr("the label \"-1\" is a class beside 0 to 2"));
+  EXPECT_THAT(said_of({"0", "1", "99"}), HasSubstr("the label \"99\" is a class beside 0 to 1"));
+  EXPECT_EQ(said_of({"0", "1", "-1"}), "");
+  EXPECT_EQ(said_of({"50", "99"}), "");
+}
+
+TEST(Labels, ThatLookAlikeAreNamed) {
+  const auto alike = HasSubstr("differ only in case, blanks");
+  EXPECT_THAT(said_of({"non-toxic", "non\u2013toxic"}), alike);
+  EXPECT_THAT(said_of({"don't", "don\u2019t"}), alike);
+  EXPECT_THAT(said_of({"Stra\u00DFe", "STRASSE"}), alike);
+  EXPECT_THAT(said_of({"\u0130yi", "iyi"}), alike);
+  EXPECT_THAT(said_of({"Y", "N", "yes"}), HasSubstr("labels \"y\" and \"yes\" may mean the same"));
+  EXPECT_EQ(said_of({"Y", "N"}), "");
+}
+
+TEST(Labels, ThatAreNoNamesAreNamed) {
+  EXPECT_THAT(said_of({"missing", "a"}), HasSubstr("stands for a missing value"));
+  EXPECT_THAT(said_of({"(blank)", "a"}), HasSubstr("stands for a missing value"));
+  EXPECT_THAT(said_of({"null", "a"}), HasSubstr("stands for a missing value"));
+  EXPECT_THAT(said_of({"=IF(A2>3,\"a\",\"b\")", "a"}), HasSubstr("is a formula"));
+  EXPECT_THAT(said_of({"R&amp;D", "HR"}), HasSubstr("has an entity of HTML"));
+  EXPECT_THAT(said_of({"caf\u00C3\u00A9", "tea"}), HasSubstr("read in another encoding"));
+  EXPECT_THAT(said_of({"a\nb", "c"}), HasSubstr("has a line break or a tab"));
+  EXPECT_THAT(said_of({"a|b", "a"}), HasSubstr("although '|' separates labels"));
+  EXPECT_THAT(said_of({"false", "SE", "DK"}), HasSubstr("stands beside names such as \"SE\""));
+  EXPECT_THAT(said_of({"__label__a", "__label__b"}), HasSubstr("the mark of fastText"));
+  EXPECT_THAT(said_of({"b'a'", "b'b'"}), HasSubstr("values as Python shows them"));
+  EXPECT_THAT(said_of({"<Label.POS: 1>", "<Label.NEG: 0>"}), HasSubstr("as Python shows them"));
+  EXPECT_THAT(said_of({"so it was and so it will be for ever",
+                       "he sang all the songs that he knew "
+                       "by heart that day"}),
+              HasSubstr("are whole sentences"));
+  EXPECT_EQ(said_of({"True", "False"}), "");
+  EXPECT_EQ(said_of({"true", "false", "half-true"}), "");
+  EXPECT_THAT(said_of({"|", "a", "b"}), testing::Not(HasSubstr("separates labels")));
 }
 
 TEST(Labels, ThatAProgramHasChangedAreNamed) {
@@ -108,6 +74,7 @@ TEST(Labels, ThatAProgramHasChangedAreNamed) {
   EXPECT_THAT(said_of({"tensor(0)", "tensor(1)"}), HasSubstr("values as Python shows them"));
   EXPECT_THAT(said_of({"np.int64(0)", "np.int64(1)"}), HasSubstr("values as Python shows them"));
   EXPECT_THAT(said_of({"4.0 out of 5 stars", "1 star"}), HasSubstr("--task regression"));
+  EXPECT_THAT(said_of({"0 of 5", "4 of 5"}), HasSubstr("--task regression"));
   EXPECT_THAT(said_of({"\xE2\x98\x85", "\xE2\x98\x85\xE2\x98\x86"}),
               HasSubstr("--task regression"));
   EXPECT_THAT(said_of({std::string("a\0", 2), "b"}), HasSubstr("has a control character"));

@@ -412,6 +412,63 @@ TEST(OddExamples, PartsOfWordsAreNamed) {
               testing::Not(HasSubstr("parts that a tokenizer")));
 }
 
+TEST(OddExamples, RowsThatAReviewRejectedAreNamed) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}, {"Status", {}}};
+  const auto said = [&](const char* status) {
+    TableLoader loader({});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        columns, std::vector<Row>{{text_cell("a"), text_cell("x"), text_cell("Accepted")},
+                                  {text_cell("b"), text_cell("y"), text_cell(status)}}));
+    loader.finish();
+    std::string all;
+    for (const Finding& found : loader.findings()) all += found.text;
+    return all;
+  };
+  EXPECT_THAT(said("Rejected"),
+              testing::HasSubstr("column \"Status\" says of 1 of the first 2 rows"));
+  EXPECT_EQ(said("Pending"), "");
+}
+
+TEST(OddExamples, WordsThatATokenizerAddsAndEmptyOnesAreNamed) {
+  using testing::HasSubstr;
+  const std::vector<Column> columns = {{"tokens", {}}, {"ner_tags", {}}};
+  const auto said = [&](const char* words, const char* tags) {
+    return said_of_rows(Task::kTokenClassification, columns, {{text_cell(words), text_cell(tags)}});
+  };
+  EXPECT_THAT(said("[CLS] Ida sings [SEP] [PAD]", "O B-PER O O O"),
+              HasSubstr("3 of 5 words are tokens such as [CLS] or [PAD]"));
+  EXPECT_THAT(said(R"(["Ida", "", "", " "])", R"(["B-PER", "O", "O", "O"])"),
+              HasSubstr("3 of 4 words are empty"));
+  EXPECT_THAT(said("Ida sings here", "B-PER O O"), testing::Not(HasSubstr("words are")));
+}
+
+TEST(OddExamples, RightChoicesThatShowAnotherCountAreNamed) {
+  using testing::HasSubstr;
+  const auto said = [](const std::vector<int64_t>& labels, const char* choices) {
+    std::vector<Row> rows;
+    for (int i = 0; i < 24; ++i) {
+      rows.push_back({text_cell("q"), text_cell(choices),
+                      Cell(labels[static_cast<size_t>(i) % labels.size()])});
+    }
+    return said_of_rows(Task::kMultipleChoice, {{"question", {}}, {"choices", {}}, {"label", {}}},
+                        rows);
+  };
+  const char* const kThree = R"(["a", "b", "c"])";
+  EXPECT_THAT(said({1, 2}, kThree), HasSubstr("no row's right choice is the first one"));
+  EXPECT_THAT(said({0}, kThree), HasSubstr("the right choice is the first one in all rows"));
+  EXPECT_EQ(said({0, 1, 2}, kThree), "");
+  EXPECT_THAT(said({0, 1}, R"(["a", "a"])"), HasSubstr("24 rows have a choice twice"));
+}
+
+TEST(OddExamples, TextsOfOtherTypesAreNamed) {
+  const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+  const Row text = {text_cell("a"), text_cell("x")}, other = {text_cell("b"), text_cell("y")};
+  EXPECT_THAT(said_of_rows(Task::kSequenceClassification, columns,
+                           {text, other, text, {Cell(int64_t{7}), text_cell("x")}}),
+              testing::HasSubstr("1 text is a number, or true or false, by type"));
+  EXPECT_EQ(said_of_rows(Task::kSequenceClassification, columns, {text, other}), "");
+}
+
 TEST(OddExamples, TextsThatAreDictionariesAreNamed) {
   EXPECT_THAT(said_of_rows(Task::kSequenceClassification, {{"text", {}}, {"label", {}}},
                            {{text_cell("{'en': 'a'}"), text_cell("x")},

@@ -11,6 +11,8 @@
 namespace berth {
 namespace {
 
+using testing::HasSubstr;
+
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -71,6 +73,41 @@ TEST(ScoreScale, AddsThoseOfOtherFiles) {
   both.add(scale_of(0, 0.25, 21));
   EXPECT_EQ(both.largest(), 5);
   EXPECT_TRUE(scale_of(0, 0.05, 21).is_below(both));
+}
+
+TEST(ScoreScale, ARangeOfScoresIsAsWideAsTheScores) {
+  const ScoreScale ones = scale_of(0, 0.05, 21), fives = scale_of(0, 0.25, 21);
+  EXPECT_TRUE(ScoreScale(ones.range().value()).is_below(fives));
+  EXPECT_TRUE(ones.is_below(ScoreScale(fives.range().value())));
+  EXPECT_FALSE(fives.is_below(ScoreScale(fives.range().value())));
+  EXPECT_EQ(fives.range()->largest, 5);
+  ScoreScale most_below = scale_of(0, 0.01, 100);
+  most_below.add(50);
+  EXPECT_FALSE(ones.is_below(ScoreScale(most_below.range().value())));
+  EXPECT_FALSE(scale_of(0, 0.25, 4).range()) << "few rows show nothing";
+}
+
+TEST(EqualIds, AreCounted) {
+  const auto said = [](const std::vector<const char*>& ids, LabelNeed need, const char* column) {
+    TableLoader loader({.task = Task::kSequenceClassification, .need = need});
+    std::vector<Row> rows;
+    for (const char* id : ids) rows.push_back({id, "a text", "x"});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        std::vector<Column>{{column, {}}, {"text", {}}, {"label", {}}}, std::move(rows)));
+    loader.finish();
+    std::string all;
+    for (const Finding& found : loader.findings()) all += found.text;
+    return all;
+  };
+  const std::vector<const char*> twice = {"1", "2", "1", "3", "1"};
+  EXPECT_THAT(said(twice, LabelNeed::kIgnored, "id"),
+              HasSubstr("2 rows have the id of an earlier row, such as \"1\""));
+  EXPECT_EQ(said({"1", "2", "3"}, LabelNeed::kIgnored, "id"), "");
+  EXPECT_THAT(said({"7", "", "8"}, LabelNeed::kIgnored, "id"),
+              HasSubstr("1 row has no id, and the number of the row, from 0, stands in its place"));
+  EXPECT_EQ(said({"", ""}, LabelNeed::kIgnored, "id"), "");
+  EXPECT_EQ(said(twice, LabelNeed::kIgnored, "qid"), "") << "passages of a query";
+  EXPECT_EQ(said(twice, LabelNeed::kRequired, "id"), "") << "rows to train on";
 }
 
 TEST(FileRows, RowsOfTheFilesBeforeAreCounted) {

@@ -186,6 +186,10 @@ TEST(JobRecord, HoldsHowLabelsAreWritten) {
   EXPECT_EQ(label_form_of(parse_json(to_json(written))["reading"]["labels"]),
             written.reading.labels);
   EXPECT_EQ(label_form_of(Json(5)), std::nullopt);
+  EXPECT_FALSE(json["reading"].contains("scores"));
+  written.reading.scores = ScoreRange{.largest = 5, .upper_third = 3.5};
+  EXPECT_EQ(parse_json(to_json(written))["reading"]["scores"],
+            (Json{{"largest", 5.0}, {"upper_third", 3.5}}));
 }
 
 // Rules of reading that an earlier version did not have.

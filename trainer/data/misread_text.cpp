@@ -1,0 +1,156 @@
+#include "trainer/data/misread_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "storage/formats/utf8.h"
+
+namespace berth {
+namespace {
+
+// The characters of windows-1252 for the bytes 0x80 to 0x9F; 0: there is none.
+constexpr char32_t kHighCharacters[32] = {
+    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+
+// The character at `at`, which must begin valid UTF-8. Moves `at` behind it.
+char32_t next_character(std::string_view text, size_t& at) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(at);
+  const size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  char32_t character = length == 1 ? first : first & (0xFFu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) character = character << 6 | (byte(at + i) & 0x3F);
+  at += length;
+  return character;
+}
+
+// The byte that a character is in windows-1252, or else in Latin-1; -1: in neither.
+int byte_of(char32_t character) {
+  if (character < 0x100) return static_cast<int>(character);
+  const auto* const high = std::ranges::find(kHighCharacters, character);
+  return high == std::end(kHighCharacters) ? -1 : static_cast<int>(0x80 + (high - kHighCharacters));
+}
+
+bool is_decoded_twice(std::string_view text) {
+  std::string bytes;
+  bool has_high = false;
+  for (size_t at = 0; at < text.size();) {
+    const int byte = byte_of(next_character(text, at));
+    if (byte < 0) return false;
+    has_high = has_high || byte >= 0x80;
+    bytes += static_cast<char>(byte);
+  }
+  return has_high && !find_invalid_utf8(bytes);
+}
+
+// Whether most letters are letters of Latin-1 beyond ASCII, as where Cyrillic of windows-1251 was
+// read as Latin-1. No language has that many of them.
+bool is_of_high_letters(std::string_view text) {
+  constexpr size_t kFew = 6;
+  size_t high = 0, ascii = 0;
+  for (size_t at = 0; at < text.size();) {
+    const char32_t c = next_character(text, at), lower = c | 0x20;
+    ascii += lower >= 'a' && lower <= 'z';
+    high += c >= 0xC0 && c <= 0xFF && c != 0xD7 && c != 0xF7;
+  }
+  return high >= kFew && high * 10 >= (high + ascii) * 7;
+}
+
+// Whether it has the first of two bytes of UTF-8 as code page 437 and Mac OS Roman show it: a
+// corner of a frame, or the sign of a root, before a character beyond ASCII that does not belong to
+// it.
+bool has_old_mojibake(std::string_view text) {
+  constexpr size_t kBytes = 3;  // of each of the signs
+  for (const std::string_view mark : {"\xE2\x94\x9C", "\xE2\x94\xAC", "\xE2\x88\x9A"}) {
+    for (size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
+      const std::string_view next = text.substr(at + kBytes);
+      const bool is_beyond_ascii = !next.empty() && static_cast<unsigned char>(next[0]) >= 0x80;
+      const bool is_frame = next.starts_with("\xE2\x94") || next.starts_with("\xE2\x95");
+      const bool is_greek = next.starts_with('\xCE') || next.starts_with('\xCF');
+      if (is_beyond_ascii && !is_frame && !is_greek) return true;
+    }
+  }
+  return false;
+}
+
+int base64_value(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+// Whether it is base64 of UTF-16 whose characters are all beyond ASCII.
+bool is_utf7_run(std::string_view run) {
+  if (run.size() < 3 || run.find_first_not_of("0123456789") == run.npos) return false;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : run) {
+    bits = bits << 6 | static_cast<uint32_t>(base64_value(c));
+    count += 6;
+    if (count < 16) continue;
+    count -= 16;
+    const uint32_t unit = bits >> count & 0xFFFF;
+    // Letters, marks and surrogate pairs; private characters and controls stand in no text.
+    if (unit < 0xA0 || (unit >= 0xE000 && unit < 0xF900)) return false;
+  }
+  return count < 6 && (bits & ((1u << count) - 1)) == 0;
+}
+
+}  // namespace
+
+bool is_mojibake(std::string_view text) {
+  const bool is_ascii =
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (is_ascii || find_invalid_utf8(text)) return false;
+  if (text.find("\xC3\xA2\xE2\x82\xAC") != text.npos) return true;
+  for (size_t at = text.find('\xC3'); at != text.npos; at = text.find('\xC3', at + 1)) {
+    const std::string_view rest = text.substr(at);
+    const bool begins = rest.starts_with("\xC3\x83") || rest.starts_with("\xC3\x82");
+    if (begins && rest.size() > 3 && rest[2] == '\xC2') return true;
+  }
+  return is_decoded_twice(text) || is_of_high_letters(text) || has_old_mojibake(text);
+}
+
+bool begins_iso_2022(std::string_view text) {
+  // ISO-2022-KR has its escape once, at the beginning of the file.
+  const size_t shift = text.find('\x0E');
+  if (shift != text.npos && text.find('\x0F', shift) != text.npos) return true;
+  for (size_t at = text.find('\x1B'); at != text.npos; at = text.find('\x1B', at + 1)) {
+    const std::string_view rest = text.substr(at + 1, 3);
+    if (rest.starts_with("$B") || rest.starts_with("$@") || rest.starts_with("$A") ||
+        rest.starts_with("$(") || rest.starts_with("$)")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool has_hz(std::string_view text) {
+  for (size_t at = text.find("~{"); at != text.npos; at = text.find("~{", at + 1)) {
+    const std::string_view rest = text.substr(at + 2);
+    size_t i = 0;
+    const auto is_in = [&](size_t place, char last) {
+      return place < rest.size() && rest[place] >= '!' && rest[place] <= last;
+    };
+    while (is_in(i, 'w') && is_in(i + 1, '~')) i += 2;
+    if (i > 0 && rest.substr(i).starts_with("~}")) return true;
+  }
+  return false;
+}
+
+bool has_utf7(std::string_view text) {
+  for (size_t at = text.find('+'); at != text.npos; at = text.find('+', at + 1)) {
+    size_t end = at + 1;
+    while (end < text.size() && base64_value(text[end]) >= 0) ++end;
+    if (is_utf7_run(text.substr(at + 1, end - at - 1))) return true;
+    at = end > at + 1 ? end - 1 : at;
+  }
+  return false;
+}
+
+}  // namespace berth
