@@ -139,17 +139,37 @@ reads '8 of the 8 texts to evaluate on are also texts to train on' shared --trai
 reads '12 of the first 24 rows have the text of an earlier row and another label' twice --train-data-file twice.csv
 { cat whole.csv; printf '"so it began,0\n'; for i in 1 2 3; do echo "another $i,1"; done; printf 'the end",0\n'; } >swallowed.csv
 reads 'the quote that opens on line 42 closes on line 46' swallowed --train-data-file swallowed.csv
+{ cat whole.csv; printf '"so it began,0\nthe end",1\n'; } >one_swallowed.csv
+reads 'the quote that opens on line 42 closes on line 43, and its lines look like rows' one-swallowed --train-data-file one_swallowed.csv
 mkdir -p lake/_delta_log && cp whole.csv lake/part-0.csv && echo '{}' >lake/_delta_log/00000000000000000000.json
 expect 3 'is a table of Delta Lake' --train-data-file lake --max-steps 1 --job-dir lake_job
 
 { echo sentence1,sentence2,score; for i in $(seq 12); do echo "one $i,two $i,0.$((i % 9))"; done; } >low.csv
 reads 'the largest score is 0.8, and --max-similarity 5' low --task similarity --max-similarity 5 --train-data-file low.csv
 
+# Scores of another scale than the job has learnt.
+{ echo text,score; for i in $(seq 0 20); do echo "text $i,$((i / 4)).$((i % 4 * 25))"; done; } >fives.csv
+{ echo text,score; for i in $(seq 10 20); do echo "text $i,0.$i"; done; } >ones.csv
+expect 0 finished --train-data-file fives.csv --max-steps 1 --batch-size 4 --job-dir fives
+expect 0 'the scores of ones.csv go up to 0.2, and the scores of the rows that the job was trained on up to 5' \
+  --mode eval --eval-data-file ones.csv --job-dir fives
+expect 0 finished --mode eval --eval-data-file fives.csv --job-dir fives
+grep -q 'different scales' err.txt && fail "the job's own scale"
+
 # Ids keep all their digits.
 printf '{"id": 18446744073709551615, "text": "a"}\n{"id": 18446744073709551614, "text": "b"}\n{"id": 1234567.0, "text": "c"}\n' >ids.jsonl
 expect 0 finished --mode predict --predict-data-file ids.jsonl --job-dir shared
 [ "$(cut -f1 shared/predictions.tsv | tr '\n' ' ')" = 'id 18446744073709551615 18446744073709551614 1234567 ' ] ||
   fail "ids: $(cut -f1 shared/predictions.tsv)"
+
+printf 'id,text\n7,a\n8,b\n7,c\n' >equal_ids.csv
+expect 0 '1 row has the id of an earlier row, such as "7"' --mode predict --predict-data-file equal_ids.csv --job-dir shared
+printf '{"data": [{"paragraphs": [{"context": "Ida", "context": "Bo", "qas": []}]}]}' >two_contexts.json
+expect 3 'has the key "context" twice in one object' --train-data-file two_contexts.json --max-steps 1 --job-dir refused
+for _ in $(seq 12); do printf 'Ida\tPER\nsings\t_\n\n'; done >marks.conll
+reads 'some tags here are written otherwise' marks --train-data-file marks.conll --task ner
+for i in $(seq 24); do printf '{"text": "text %s", "labels": ["only"]}\n' "$i"; done >only.jsonl
+reads 'the only label is "only"' only --train-data-file only.jsonl
 
 # Blanks around an answer are no part of it. An older job, which learnt such rows as if they had no answer, ends.
 for i in $(seq 12); do
