@@ -8,7 +8,7 @@ namespace {
 using reference::AttentionShape;
 using reference::Vector;
 
-constexpr int32_t kRows = 7;  // of the table
+constexpr int32_t kTableRows = 7;  // of the table
 
 // A row for each distance up to 1, and one for longer ones, on each side.
 std::vector<int32_t> rows_of_distances(int32_t longest) {
@@ -48,18 +48,18 @@ class PositionBiasAttention : public KernelsTest {
     begin(shape.inputs, shape.first_token);
     const int64_t tokens = shape.tokens(), hidden = shape.hidden(), heads = shape.heads;
     const std::vector<int32_t> rows = rows_of_distances(longest);
-    const Vector qkv = random(tokens * 3 * hidden), table = random(kRows * heads);
-    const Vector dout = random(tokens * hidden), dbefore = random(kRows * heads);
+    const Vector qkv = random(tokens * 3 * hidden), table = random(kTableRows * heads);
+    const Vector dout = random(tokens * hidden), dbefore = random(kTableRows * heads);
     const AttentionInputs inputs{.qkv = tensor({tokens, 3 * hidden}, qkv),
                                  .cu_seqlens = ids(shape.cu_seqlens),
                                  .num_heads = static_cast<int>(heads),
-                                 .bias = {tensor({kRows, heads}, table), ids(rows)},
+                                 .bias = {tensor({kTableRows, heads}, table), ids(rows)},
                                  .dropout = shape.dropout};
     const Tensor out = garbage({tokens, hidden}), log_sum_exp = garbage({tokens, heads});
     kernels().attention_forward(inputs, *state_, out, log_sum_exp);
     expect_near(out, reference::biased_attention(shape, qkv, table, rows), 1e-5, "out");
 
-    const Tensor dqkv = garbage({tokens, 3 * hidden}), dbias = tensor({kRows, heads}, dbefore);
+    const Tensor dqkv = garbage({tokens, 3 * hidden}), dbias = tensor({kTableRows, heads}, dbefore);
     kernels().attention_backward(tensor({tokens, hidden}, dout), inputs, *state_, out, log_sum_exp,
                                  {.dqkv = dqkv, .dbias = dbias});
     const auto of_qkv = [&](const Vector& x) {
