@@ -21,14 +21,15 @@ constexpr std::string_view kSpecials[] = {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[
                                           "[EOS]", "<s>",   "</s>",  "<pad>", "<unk>",  "<mask>",
                                           "<cls>", "<sep>", "<eop>", "<eod>", "<bos>",  "<eos>"};
 constexpr std::string_view kUnknowns[] = {"[UNK]", "<unk>"};
-constexpr std::string_view kMarks[] = {"##", "Ġ", "▁"};
-constexpr size_t kWordPiece = 0, kByteLevel = 1, kNoMark = std::size(kMarks);
+constexpr std::string_view kPieceMarks[] = {"##", "Ġ", "▁"};
+constexpr size_t kWordPiece = 0, kByteLevel = 1, kNoMark = std::size(kPieceMarks);
 
-// The place in kMarks of the mark that most tokens begin with.
+// The place in kPieceMarks of the mark that most tokens begin with.
 size_t usual_mark(const std::vector<std::string>& tokens) {
-  std::array<int64_t, std::size(kMarks)> counts{};
+  std::array<int64_t, std::size(kPieceMarks)> counts{};
   for (const std::string& token : tokens) {
-    for (size_t mark = 0; mark < kNoMark; ++mark) counts[mark] += token.starts_with(kMarks[mark]);
+    for (size_t mark = 0; mark < kNoMark; ++mark)
+      counts[mark] += token.starts_with(kPieceMarks[mark]);
   }
   const auto most = std::ranges::max_element(counts);
   return *most > 0 ? static_cast<size_t>(most - counts.begin()) : kNoMark;
@@ -36,8 +37,8 @@ size_t usual_mark(const std::vector<std::string>& tokens) {
 
 bool continues_word(std::string_view token, size_t mark) {
   if (mark == kNoMark) return false;
-  const bool has_mark = token.starts_with(kMarks[mark]);
-  return mark == kWordPiece ? has_mark && token.size() > kMarks[mark].size() : !has_mark;
+  const bool has_mark = token.starts_with(kPieceMarks[mark]);
+  return mark == kWordPiece ? has_mark && token.size() > kPieceMarks[mark].size() : !has_mark;
 }
 
 struct Block {
@@ -71,7 +72,8 @@ bool may_be_unspaced(std::string_view cut) {
 // The role of a piece by the first character that it holds, if that is of a script without spaces
 // or is cut. nullopt: its mark tells.
 std::optional<TokenRole> role_in_unspaced(std::string_view token, size_t mark) {
-  if (mark != kNoMark && token.starts_with(kMarks[mark])) token.remove_prefix(kMarks[mark].size());
+  if (mark != kNoMark && token.starts_with(kPieceMarks[mark]))
+    token.remove_prefix(kPieceMarks[mark].size());
   std::string bytes(token);
   if (mark == kByteLevel && !spelled_bytes(token, bytes)) bytes = token;
   if (bytes.empty()) return std::nullopt;
