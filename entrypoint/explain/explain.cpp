@@ -341,6 +341,10 @@ class Explainer {
                   "scores the answers, which another script does for these predictions");
   }
 
+  // A second run, which predicts. It takes the model, and how to read rows, from the job. It
+  // repeats these flags because no job records them. That is a choice of this command, so no role
+  // of a flag says it: other flags have the same role, and their defaults serve a prediction
+  // better.
   OwnCommand prediction() const {
     OwnCommand predicts;
     predicts.set("mode", "predict");

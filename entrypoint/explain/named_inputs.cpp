@@ -176,8 +176,8 @@ void note_unread_files(std::string_view script, const TypedCommand& typed, const
       script.starts_with("run_glue") && find_glue_task(own.value("task").value_or("")) != nullptr;
   const std::string data_set = typed.typed_name("dataset_name");
   if (script.empty() || (!is_task && data_set.empty())) return;
-  for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
-    const std::string name = typed.typed_name(flag);
+  for (const Flag& flag : flag_table()) {
+    const std::string name = flag.role.names_rows() ? typed.typed_name(flag.name) : "";
     if (name.empty()) continue;
     accept_data_set(typed, remarks);
     remarks.refuse(is_task ? typed.typed_name("task") : data_set,
@@ -210,11 +210,11 @@ void name_early_files(bool predicts_afterwards, OwnCommand& own, Remarks& remark
 // more.
 void name_files_in_folder(OwnCommand& own) {
   const std::string folder = take_folder(own);
-  for (const char* flag : {"train-data-file", "eval-data-file", "predict-data-file"}) {
-    const std::optional<std::string> name = own.value(flag);
-    const bool is_whole = name && (name->starts_with('/') || name->starts_with('$') ||
-                                   name->find("://") != std::string::npos);
-    if (name && !is_whole) own.set(flag, folder + *name);
+  const std::vector<OwnCommand::Setting> settings = own.settings();
+  for (const auto& [flag, name] : settings) {
+    const bool is_whole =
+        name.starts_with('/') || name.starts_with('$') || name.find("://") != std::string::npos;
+    if (flag->role.names_rows() && !is_whole) own.set(flag->name, folder + name);
   }
 }
 

@@ -283,7 +283,7 @@ std::vector<Flag> row_flags() {
        kData,
        "The column that holds the text, the words or the question; in CoNLL its number, from 1.",
        text_value("NAME", data_option(&DataOptions::text_column)),
-       {kDecides, kEverywhere, kAsTrained},
+       {kDecides, kEverywhere, kAsTrained | kNamesColumn},
        "found by name: text, sentence, ..."},
       {"sentence-column",
        {},
@@ -298,7 +298,7 @@ std::vector<Flag> row_flags() {
        kData,
        "The column that holds the second text of a pair, or the context of a question.",
        text_value("NAME", data_option(&DataOptions::text_pair_column)),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::read_pairs),
+       FlagRole(kDecides, kEverywhere, kAsTrained | kNamesColumn).heeded_by(tasks_that::read_pairs),
        "found by name: sentence2, ..."},
       {"label-column",
        {"label-column-name"},
@@ -307,7 +307,8 @@ std::vector<Flag> row_flags() {
        "multi_label it is a column of "
        "lists (or of labels joined by |), or the names of the 0/1 columns, joined by commas.",
        text_value("NAME", data_option(&DataOptions::label_column)),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::may_have_labels),
+       FlagRole(kDecides, kEverywhere, kAsTrained | kNamesColumn)
+           .heeded_by(tasks_that::may_have_labels),
        "found by name: label, target, ..."},
       {"label-separator",
        {},
@@ -315,7 +316,7 @@ std::vector<Flag> row_flags() {
        "What stands between the labels of one text, for multi_label: one or more characters, or "
        "comma, semicolon, tab, pipe or newline.",
        separator_value(),
-       {kDecides, kEverywhere, kAsTrained},
+       {kDecides, kEverywhere, kAsTrained | kSaysLabelForm},
        "| or a comma; ; or / or line breaks where they make few labels"},
       {"label-lists",
        {},
@@ -327,7 +328,7 @@ std::vector<Flag> row_flags() {
            {{"auto", LabelLists::kAuto},
             {"names", LabelLists::kNames},
             {"multi-hot", LabelLists::kMultiHot}}),
-       {kDecides, kEverywhere, kAsTrained}},
+       {kDecides, kEverywhere, kAsTrained | kSaysLabelForm}},
       {"weight-column",
        {},
        kData,
@@ -434,7 +435,12 @@ std::vector<Flag> question_flags() {
        "evaluate on choose it: auto has the largest f1_micro there, per_label the largest F1 of "
        "each label. The finished model keeps it.",
        threshold_value(),
-       FlagRole(kDecides, kInTraining | kInEval | kInPredict).heeded_by(tasks_that::have_sets),
+       FlagRole(kDecides, kInTraining | kInEval | kInPredict)
+           .heeded_by(tasks_that::have_sets)
+           .about_evaluations_where([](const Settings& settings) {
+             const auto& threshold = settings.data.label_threshold;
+             return threshold == kBestThreshold || threshold == kBestThresholds;
+           }),
        "the model's own in eval and predict, else 0.5"},
   };
 }

@@ -1,6 +1,8 @@
 #include "entrypoint/flags/flag_rules.h"
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -401,20 +403,16 @@ void check_evaluations(const Settings& settings) {
                         data.validation_split > 0 || !data.eval_retrieval.empty();
   const ModeTraits& mode = traits(settings.mode);
   if (!mode.trains() || (mode.evaluates_training() && has_rows)) return;
-  const auto needs_evaluations = [&](bool asked, const char* flag) {
-    if (!asked) return;
+  for (const Flag& flag : flag_table()) {
+    const SettingsRule asks = flag.role.needs_evaluations;
+    if (asks == nullptr || !asks(settings)) continue;
     if (has_rows) {
-      throw Error(Code::kUsage, "--mode train never evaluates", flag, "use --mode train_and_eval");
+      throw Error(Code::kUsage, "--mode train never evaluates", "--" + flag.name,
+                  "use --mode train_and_eval");
     }
-    throw Error(Code::kUsage, "there are no rows to evaluate on", flag,
+    throw Error(Code::kUsage, "there are no rows to evaluate on", "--" + flag.name,
                 "give --eval-data-file, or a --validation-split above 0");
-  };
-  needs_evaluations(settings.training.early_stopping_patience > 0, "--early-stopping-patience");
-  needs_evaluations(settings.training.load_best_model_at_end, "--load-best-model-at-end");
-  needs_evaluations(!settings.output.hypertune_metric.empty(), "--hypertune-metric");
-  needs_evaluations(
-      data.label_threshold == kBestThreshold || data.label_threshold == kBestThresholds,
-      "--label-threshold");
+  }
 }
 
 // Throws kUsage if a flag changes nothing without another one, which is at its default.
@@ -577,23 +575,25 @@ void check_joining(const DataOptions& data) {
               "--attend-across-documents", "leave one of the two out");
 }
 
-void check_columns(const DataOptions& data) {
-  const auto differ = [](const std::string& a, const char* flag_a, const std::string& b,
-                         const char* flag_b) {
-    if (!a.empty() && a == b) {
-      throw Error(Code::kUsage, cat(flag_a, " and ", flag_b, " both name column ", quoted(a)));
-    }
-  };
-  differ(data.text_column, "--text-column", data.label_column, "--label-column");
-  differ(data.text_column, "--text-column", data.text_pair_column, "--text-pair-column");
-  differ(data.text_pair_column, "--text-pair-column", data.label_column, "--label-column");
+// Throws kUsage if two flags name the same column for different parts of a row.
+void check_columns(const CommandLine& command_line) {
+  std::map<std::string, std::string> columns;  // with the flags that name them
+  for (const Flag& flag : flag_table()) {
+    if (!flag.role.has(kNamesColumn)) continue;
+    const std::string column = flag.value.get(command_line);
+    if (column.empty()) continue;
+    const auto [earlier, is_new] = columns.emplace(column, flag.name);
+    if (is_new) continue;
+    throw Error(Code::kUsage, cat("--", earlier->second, " and --", flag.name, " both name column ",
+                                  quoted(column)));
+  }
 }
 
 }  // namespace
 
 void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
-  check_columns(settings.data);
+  check_columns(command_line);
   check_joining(settings.data);
   check_places(command_line);
   check_evaluations(settings);

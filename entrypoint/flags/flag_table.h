@@ -30,6 +30,12 @@ inline constexpr unsigned kWrittenTo = 1u << 13;
 inline constexpr unsigned kRepeated = 1u << 14;
 // Later code refuses a task that does not heed the flag, because its error can say more.
 inline constexpr unsigned kTaskIsRefusedLater = 1u << 12;
+// The value names a column, and no other flag with this mark may name the same column.
+inline constexpr unsigned kNamesColumn = 1u << 15;
+// The value says how labels are written. It outranks what a job found out about its own labels.
+inline constexpr unsigned kSaysLabelForm = 1u << 16;
+// --mode prepare has no use for the flag where it writes shards of tokens.
+inline constexpr unsigned kNotForTokens = 1u << 17;
 
 using TaskRule = bool (*)(const TaskTraits&);
 using SettingsRule = bool (*)(const Settings&);
@@ -41,40 +47,28 @@ struct FlagRole {
       : effect(effect_of_value), modes(used_in), marks(with_marks) {}
 
   // Only these tasks heed it in a training. By default all tasks do.
-  FlagRole heeded_by(TaskRule rule) const {
-    FlagRole role = *this;
-    role.tasks = rule;
-    return role;
-  }
+  FlagRole heeded_by(TaskRule rule) const { return with(&FlagRole::tasks, rule); }
   // The flag changes nothing without the flag `name`, which asks for `what`: "there is no <what>".
   // The check of the command line refuses it alone, unless a mode that trains nothing uses it.
   FlagRole only_with(const char* name, const char* what) const {
-    FlagRole role = *this;
-    role.companion = name;
-    role.thing = what;
-    return role;
+    return with(&FlagRole::companion, name).with(&FlagRole::thing, what);
   }
   // A mode whose row has this need (mode.h) cannot do without the flag.
-  FlagRole needed_as(unsigned what) const {
-    FlagRole role = *this;
-    role.need = what;
-    return role;
-  }
+  FlagRole needed_as(unsigned what) const { return with(&FlagRole::need, what); }
   // The value decides (Effect::kDecides) where `rule` holds.
-  FlagRole decides_where(SettingsRule rule) const {
-    FlagRole role = *this;
-    role.decides = rule;
-    return role;
+  FlagRole decides_where(SettingsRule rule) const { return with(&FlagRole::decides, rule); }
+  // Where `rule` holds, the flag asks for something that a job without evaluations does not have.
+  FlagRole about_evaluations_where(SettingsRule rule) const {
+    return with(&FlagRole::needs_evaluations, rule);
   }
   // A mode uses it too where `rule` holds.
-  FlagRole used_where(SettingsRule rule) const {
-    FlagRole role = *this;
-    role.uses = rule;
-    return role;
-  }
+  FlagRole used_where(SettingsRule rule) const { return with(&FlagRole::uses, rule); }
 
   bool has(unsigned mark) const { return (marks & mark) != 0; }
   bool is_recorded() const { return effect != Effect::kUnrecorded; }
+  bool names_rows() const {
+    return (need & (kNeedsTrainData | kNeedsEvalData | kNeedsPredictData)) != 0;
+  }
   bool is_used(const Settings& settings) const {
     return (modes & set_of({settings.mode})) != 0 || (uses != nullptr && uses(settings));
   }
@@ -87,9 +81,17 @@ struct FlagRole {
   ModeSet modes;
   unsigned marks;
   TaskRule tasks = nullptr;
-  SettingsRule decides = nullptr, uses = nullptr;
+  SettingsRule decides = nullptr, uses = nullptr, needs_evaluations = nullptr;
   const char *companion = nullptr, *thing = nullptr;
   unsigned need = 0;
+
+ private:
+  template <typename Value>
+  FlagRole with(Value FlagRole::*member, Value value) const {
+    FlagRole role = *this;
+    role.*member = value;
+    return role;
+  }
 };
 
 // The tasks that a flag may be for.
@@ -98,8 +100,7 @@ namespace tasks_that {
 inline bool have_classes(const TaskTraits& task) { return task.has_classes; }
 inline bool have_one_class(const TaskTraits& task) { return task.labels == LabelKind::kClass; }
 inline bool have_cross_entropy(const TaskTraits& task) {
-  return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
-         task.labels == LabelKind::kMaskedId || task.labels == LabelKind::kChoice;
+  return task.loss == LossKind::kCrossEntropy || task.labels == LabelKind::kMaskedId;
 }
 inline bool choose_classes(const TaskTraits& task) {
   return task.labels == LabelKind::kClass || task.labels == LabelKind::kTagPerWord ||
@@ -166,7 +167,7 @@ std::string_view heading(FlagGroup group);
 // `-` wherever a user types one.
 struct Flag {
   std::string name;
-  std::vector<std::string> aliases;  // other programs' spellings with the same meaning
+  std::vector<std::string> aliases = {};  // other programs' spellings with the same meaning
   FlagGroup group;
   std::string help;  // one or more sentences
   FlagValue value;

@@ -47,13 +47,11 @@ std::vector<Flag> output_flags() {
        .default_text = "JOB_DIR/predictions.tsv or JOB_DIR/embeddings.npy; without --job-dir, "
                        "standard output"},
       {.name = "predictions-with-text",
-       .aliases = {},
        .group = kOutput,
        .help = "For --mode predict: add the texts of the row, or the word, to each line.",
        .value = switch_value(place(&CommandLine::tool, &ToolOptions::predictions_with_text)),
        .role = {kUnrecorded, kInPredict, kRefusedElsewhere}},
       {.name = "predictions-safe-for-spreadsheets",
-       .aliases = {},
        .group = kOutput,
        .help = "For --mode predict: put an apostrophe before a text that begins with =, +, - or @, "
                "so that a spreadsheet does not compute it.",
@@ -81,7 +79,6 @@ std::vector<Flag> output_flags() {
        integer_value(training_option(&TrainingOptions::logging_steps), {1, kAnyCount}),
        {kFree, kInTraining}},
       {.name = "row-preview",
-       .aliases = {},
        .group = kOutput,
        .help = "Show three rows as the model takes them at the start of the log, in --dry-run and "
                "in the report: their texts, tokens and labels, and what is cut. With "
@@ -90,14 +87,12 @@ std::vector<Flag> output_flags() {
        .role = {kUnrecorded, kInTraining},
        .default_text = "true"},
       {.name = "log-histograms",
-       .aliases = {},
        .group = kOutput,
        .help = "Write a histogram of each parameter that trains to the TensorBoard summaries, at "
                "each evaluation.",
        .value = switch_value(place(&CommandLine::log_histograms)),
        .role = {kUnrecorded, kInTraining}},
       {.name = "log-format",
-       .aliases = {},
        .group = kOutput,
        .help = "The format of progress and messages on standard error. auto means text with a "
                "progress bar on a terminal, and one JSON object a line elsewhere.",
@@ -105,7 +100,6 @@ std::vector<Flag> output_flags() {
                                           {{"auto", "auto"}, {"text", "text"}, {"json", "json"}}),
        .role = {kUnrecorded, kEverywhere}},
       {.name = "log-level",
-       .aliases = {},
        .group = kOutput,
        .help = "The least severe messages to show.",
        .value =
@@ -130,7 +124,6 @@ std::vector<Flag> storage_flags() {
   using enum FlagGroup;
   return {
       {.name = "cache-dir",
-       .aliases = {},
        .group = kStorage,
        .help =
            "Cache files from gs:// and https:// in this directory, by version and checksum. A "
@@ -140,7 +133,6 @@ std::vector<Flag> storage_flags() {
        .role = {kUnrecorded, kEverywhere},
        .default_text = "no cache"},
       {.name = "anonymous",
-       .aliases = {},
        .group = kStorage,
        .help = "Read public gs:// objects without credentials, instead of with Application Default "
                "Credentials.",
@@ -155,7 +147,6 @@ std::vector<Flag> storage_flags() {
        .role = {kUnrecorded, kEverywhere},
        .default_text = "the bucket's own"},
       {.name = "parallel-uploads",
-       .aliases = {},
        .group = kStorage,
        .help =
            "Upload large gs:// objects as parts of 8 MiB, which storage then joins and deletes. "
@@ -163,7 +154,6 @@ std::vector<Flag> storage_flags() {
        .value = switch_value(storage(&StorageOptions::transfer, &TransferOptions::joins_parts)),
        .role = {kUnrecorded, kEverywhere}},
       {.name = "storage-endpoint",
-       .aliases = {},
        .group = kStorage,
        .help = "Another address of Google Cloud Storage; credentials are sent to it. An emulator "
                "is named by STORAGE_EMULATOR_HOST instead.",
@@ -171,13 +161,11 @@ std::vector<Flag> storage_flags() {
        .role = {kUnrecorded, kEverywhere},
        .default_text = "Google's"},
       {.name = "storage-retry-deadline",
-       .aliases = {},
        .group = kStorage,
        .help = "Give up a transfer after this many seconds without any progress.",
        .value = real_value(storage(&StorageOptions::retry, &RetryOptions::deadline_s), kSeconds),
        .role = {kUnrecorded, kEverywhere}},
       {.name = "storage-stall-timeout",
-       .aliases = {},
        .group = kStorage,
        .help = "Drop a connection and try again after this many seconds of silence.",
        .value = real_value(storage(&StorageOptions::http, &HttpClientOptions::stall_timeout_s),
@@ -223,7 +211,6 @@ std::vector<Flag> tool_flags() {
   using enum FlagGroup;
   return {
       {.name = "input",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode inspect: the model, checkpoint, data or event file to look into. For "
                "--mode fetch: the file, pattern, folder or archive to copy to --export-dir. For "
@@ -234,38 +221,32 @@ std::vector<Flag> tool_flags() {
        .value = path_value("FILE", tool(&ToolOptions::input)),
        .role = {kUnrecorded, kInNone}},
       {.name = "text",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode tokenize: the text to tokenize, instead of --input.",
        .value = given_text(),
        .role = {kUnrecorded, kInNone}},
       {.name = "add-special-tokens",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode tokenize: add the special tokens, such as [CLS] and [SEP].",
        .value = switch_value(tool(&ToolOptions::add_special_tokens)),
        .role = {kUnrecorded, kInNone}},
       {.name = "json",
-       .aliases = {},
        .group = kTools,
        .help =
            "For --mode inspect: print one JSON object for each file instead of lines for people.",
        .value = switch_value(tool(&ToolOptions::json)),
        .role = {kUnrecorded, kInNone}},
       {.name = "report-file",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode report: the page to write, local or gs://, or - for standard output.",
        .value = path_value("FILE", tool(&ToolOptions::report_file)),
        .role = {kUnrecorded, kInNone}},
       {.name = "max-age",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode heartbeat: how many seconds a training may give no sign of life.",
        .value = integer_value(tool(&ToolOptions::max_age_s), {1, 1'000'000}),
        .role = {kUnrecorded, kInNone}},
       {.name = "record-format",
-       .aliases = {},
        .group = kTools,
        .help =
            "For --mode prepare: the format of the files in --export-dir. tfrecord is for training, "
@@ -277,21 +258,18 @@ std::vector<Flag> tool_flags() {
            {{"tfrecord", RecordFormat::kTfRecord}, {"jsonl", RecordFormat::kJsonl}}),
        .role = {kUnrecorded, kInNone}},
       {.name = "num-shards",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode prepare: how many files to write for each data set.",
        .value = integer_value(tool(&ToolOptions::prepared, &PreparedFileOptions::num_shards),
                               {1, 99'999}),
-       .role = {kUnrecorded, kInNone}},
+       .role = {kUnrecorded, kInNone, kNotForTokens}},
       {.name = "compress",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode prepare: the compression of the files.",
        .value = choice_value<bool>(tool(&ToolOptions::prepared, &PreparedFileOptions::gzip),
                                    {{"none", false}, {"gzip", true}}),
-       .role = {kUnrecorded, kInNone}},
+       .role = {kUnrecorded, kInNone, kNotForTokens}},
       {.name = "tokenizer-type",
-       .aliases = {},
        .group = kTools,
        .help = "For --mode train_tokenizer: the algorithm. wordpiece makes a tokenizer like "
                "BERT's, bpe a byte-level one like RoBERTa's, and unigram one like XLM-RoBERTa's.",
@@ -302,7 +280,6 @@ std::vector<Flag> tool_flags() {
             {"unigram", TokenizerType::kUnigram}}),
        .role = {kUnrecorded, kInNone}},
       {.name = "vocab-size",
-       .aliases = {},
        .group = kTools,
        .help =
            "For --mode train_tokenizer: how many pieces the vocabulary may have, special tokens "
@@ -312,7 +289,6 @@ std::vector<Flag> tool_flags() {
        .role = {kUnrecorded, kInNone},
        .default_text = "as the original: 30522 for wordpiece, 50265 for bpe, 32000 for unigram"},
       {.name = "min-frequency",
-       .aliases = {},
        .group = kTools,
        .help =
            "For --mode train_tokenizer: how often two pieces must occur side by side before they "
@@ -321,7 +297,6 @@ std::vector<Flag> tool_flags() {
            tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::min_frequency), {0, kAnyCount}),
        .role = {kUnrecorded, kInNone}},
       {.name = "export-format",
-       .aliases = {},
        .group = kTools,
        .help =
            "The format of the exported model. In training, onnx adds model.onnx to the model, for "
@@ -330,7 +305,6 @@ std::vector<Flag> tool_flags() {
        .value = export_format(),
        .role = {kDecides, kInTraining}},
       {.name = "export-dtype",
-       .aliases = {},
        .group = kTools,
        .help = "The type of the numbers in model.safetensors and model.onnx; an ONNX model "
                "computes in float32 whatever their type is. The default is float32; --mode "

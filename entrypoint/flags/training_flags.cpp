@@ -445,20 +445,26 @@ std::vector<Flag> evaluation_flags() {
        "The metric to report to hyperparameter tuning after each evaluation. It is written to the "
        "file CLOUD_ML_HP_METRIC_FILE, or to /tmp/hypertune/output.metrics.",
        text_value("NAME", output_option(&OutputOptions::hypertune_metric)),
-       {kFree, kInTraining},
+       FlagRole(kFree, kInTraining).about_evaluations_where([](const Settings& settings) {
+         return !settings.output.hypertune_metric.empty();
+       }),
        "CLOUD_ML_HP_METRIC_TAG if it names one, else --metric-for-best-model"},
       {"early-stopping-patience",
        {},
        kSaving,
        "Stop after this many evaluations in a row that are no improvement. 0 means never.",
        integer_value(training_option(&TrainingOptions::early_stopping_patience), {0, kAnyCount}),
-       {kDecides, kInTraining}},
+       FlagRole(kDecides, kInTraining).about_evaluations_where([](const Settings& settings) {
+         return settings.training.early_stopping_patience > 0;
+       })},
       {"load-best-model-at-end",
        {},
        kSaving,
        "Export the model of the best checkpoint, not of the last one.",
        switch_value(training_option(&TrainingOptions::load_best_model_at_end)),
-       {kDecides, kInTraining}},
+       FlagRole(kDecides, kInTraining).about_evaluations_where([](const Settings& settings) {
+         return settings.training.load_best_model_at_end;
+       })},
   };
 }
 

@@ -322,8 +322,10 @@ bool is_taken_over(const FlagRole& role, const EarlierJob& earlier, Mode mode) {
   return role.has(kAsScored) || (earlier.task() == Task::kInBatchNegatives && role.has(kAsBatched));
 }
 
-bool tells_labels(const CommandLine& command_line) {
-  return command_line.gives("label-separator") || command_line.gives("label-lists");
+bool says_label_form(const CommandLine& command_line) {
+  return std::ranges::any_of(flag_table(), [&](const Flag& flag) {
+    return flag.role.has(kSaysLabelForm) && command_line.gives(flag.name);
+  });
 }
 
 // Copies from `earlier` the flags of is_taken_over(), unless they were given.
@@ -338,7 +340,7 @@ void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
     taken += cat(taken.empty() ? "" : " ", "--", flag.name, " ", value);
   }
   // What a flag says of labels outranks what the job found out about its own.
-  const bool is_told = tells_labels(command_line);
+  const bool is_told = says_label_form(command_line);
   const std::optional<Task> asked = find_task(command_line.settings.data.task);
   const bool is_same = !command_line.gives("task") || asked == earlier.task();
   if (earlier.label_form() && !is_told && is_same) {
@@ -447,7 +449,7 @@ ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
           .sources = std::move(sources),
           .is_of_job = earlier.has_value(),
           .labels_are_unrecorded = earlier && !earlier->label_form() &&
-                                   has_label_forms(earlier->task()) && !tells_labels(asked),
+                                   has_label_forms(earlier->task()) && !says_label_form(asked),
           .scores = earlier ? earlier->scores() : std::nullopt};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/preflight.h"
 #include "entrypoint/modes/preparation.h"
@@ -364,13 +365,14 @@ class KeptTokens final : public KeptDocuments {
 void check_format(const CommandLine& command_line, bool writes_tokens) {
   if (command_line.gives("record-format") &&
       command_line.tool.prepared.format != RecordFormat::kJsonl) {
-    throw Error(Code::kUsage, "what a model is pre-trained on is not written as TFRecords",
+    throw Error(Code::kUsage, "texts for pre-training are not written as TFRecords",
                 "--record-format", "use jsonl, or leave the flag out");
   }
-  for (const char* flag : {"num-shards", "compress"}) {
-    if (!writes_tokens || !command_line.gives(flag)) continue;
+  for (const Flag& flag : flag_table()) {
+    const bool is_useless = writes_tokens && flag.role.has(kNotForTokens);
+    if (!is_useless || !command_line.gives(flag.name)) continue;
     throw Error(Code::kUsage, "shards of tokens are cut by --shard-size and are not compressed",
-                cat("--", flag), "leave it out, or write texts with --record-format jsonl");
+                cat("--", flag.name), "leave it out, or write texts with --record-format jsonl");
   }
   if (!writes_tokens && command_line.gives("shard-size")) {
     throw Error(Code::kUsage, "only shards of tokens have a size", "--shard-size",
