@@ -53,40 +53,32 @@ std::string mode_of_word(std::string_view word) {
 
 namespace {
 
-// What heads the column of a task.
-struct TaskColumn {
-  Task task;
-  std::string_view name;
-};
-constexpr TaskColumn kColumns[] = {
-    {Task::kSequenceClassification, "`sequence_classification`"},
-    {Task::kRegression, "`regression`"},
-    {Task::kMultiLabel, "`multi_label`"},
-    {Task::kTokenClassification, "`token_classification`"},
-    {Task::kQuestionAnswering, "`question_answering`"},
-    {Task::kSimilarity, "`similarity`"},
-    {Task::kInBatchNegatives, "the same without labels"},
-    {Task::kReranking, "`reranking`"},
-    {Task::kListReranking, "`reranking` without labels"},
-    {Task::kMultipleChoice, "`multiple_choice`"},
-    {Task::kMaskedLm, "`masked_lm`"},
-    {Task::kEmbeddingDistillation, "the same with `--teacher`"},
-    {Task::kReplacedTokenDetection, "`replaced_token_detection`"},
-    {Task::kNextSentence, "`mlm_nsp`"},
-};
+// The tasks that a job can train, in the order of their table. Tasks that users ask for in the same
+// way are one.
+std::vector<Task> trained_tasks() {
+  std::vector<Task> tasks;
+  for (const TaskTraits& row : task_table()) {
+    if (!row.is_offered && row.asked_as.empty()) continue;
+    const bool is_new = tasks.empty() || asked_name(tasks.back()) != asked_name(row.task);
+    if (is_new) tasks.push_back(row.task);
+  }
+  return tasks;
+}
 
-// How the user names the task.
-std::string asked_name(Task task) {
-  if (task == Task::kInBatchNegatives) return "similarity without labels";
-  if (task == Task::kListReranking) return "reranking without labels";
-  if (are_vectors(traits(task).labels)) return "masked_lm with --teacher";
-  return std::string(task_name(task));
+// How users ask for the task, as Markdown: "`similarity` without labels".
+std::string marked_name(Task task) {
+  std::string text;
+  for (const std::string& word : parted(asked_name(task), " ")) {
+    const bool is_typed = text.empty() || word.starts_with("--");
+    text += cat(text.empty() ? "" : " ", is_typed ? cat("`", word, "`") : word);
+  }
+  return text;
 }
 
 std::string tasks_that_heed(const Flag& flag) {
   std::vector<Task> heeding;
-  for (const TaskColumn& column : kColumns) {
-    if (flag.role.is_heeded_by(column.task)) heeding.push_back(column.task);
+  for (const Task task : trained_tasks()) {
+    if (flag.role.is_heeded_by(task)) heeding.push_back(task);
   }
   std::string names;
   for (size_t i = 0; i < heeding.size(); ++i) {
@@ -99,15 +91,16 @@ std::string tasks_that_heed(const Flag& flag) {
 
 std::string task_flags_markdown() {
   std::string header = "| flag |", line = "\n| --- |", rows;
-  for (const TaskColumn& column : kColumns) {
-    header += cat(" ", column.name, " |");
+  const std::vector<Task> tasks = trained_tasks();
+  for (const Task task : tasks) {
+    header += cat(" ", marked_name(task), " |");
     line += " --- |";
   }
   for (const Flag& flag : flag_table()) {
     if (flag.role.tasks == nullptr) continue;
     rows += cat("\n| `--", flag.name, "` |");
-    for (const TaskColumn& column : kColumns) {
-      rows += flag.role.is_heeded_by(column.task) ? " does |" : " refused |";
+    for (const Task task : tasks) {
+      rows += flag.role.is_heeded_by(task) ? " does |" : " refused |";
     }
   }
   return header + line + rows + "\n";

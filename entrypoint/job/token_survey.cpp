@@ -237,13 +237,12 @@ class LabelText {
       case LabelKind::kVector:
       case LabelKind::kVectorPerToken:
         return "what the teacher makes of it";
-      case LabelKind::kChoice:
-        return cat("choice ", example.labels.at(0));
       case LabelKind::kPlaceInBatch:
         if (ranks_passages(train_.task())) return "the second text answers the first one";
         return "the second text belongs to the first one";
+      default:  // the number of a text of the row, which has a name in predictions.tsv
+        return cat(traits(train_.task()).other_texts, example.labels.at(0));
     }
-    return "";
   }
 
   // Whether the second text of a pair follows the first one; empty where the row is no pair.

@@ -282,12 +282,12 @@ class TextFeatures final : public FeatureMaker {
         return;
       case LabelKind::kVector:
         return;  // it is no part of the example: Dataset::set_targets()
-      case LabelKind::kChoice:
-        features.classes = {example.labels.at(0)};
-        return;
-      default:
-        features.classes = {class_of(options_, example.labels.at(0))};
+      default: {
+        // Where a task has no classes, the label is the number of a text of the row.
+        const int32_t entry = example.labels.at(0);
+        features.classes = {traits(options_.task).has_classes ? class_of(options_, entry) : entry};
         features.weight *= class_weight(options_, features.classes[0]);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 #include "trainer/model/task.h"
 
 #include <algorithm>
+#include <array>
 
 #include "storage/base/text.h"
 
@@ -52,13 +53,12 @@ constexpr Names kRightChoices = {
 constexpr std::string_view kOfSequences = "ForSequenceClassification";
 constexpr std::string_view kEncoderAlone = "Model";
 
-// A field without a value here has the default of TaskTraits.
-constexpr TaskTraits kTable[] = {
+// A field without a value here has the default of TaskTraits. Without names of columns, a task has
+// kTexts and kClasses.
+constexpr TaskTraits kRows[] = {
     {.task = Task::kSequenceClassification,
      .names = {"sequence_classification", "classification", "text_classification",
                "single_label_classification", "bert_classification"},
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = kOfSequences,
      .problem_type = "single_label_classification",
      .peft_type = "SEQ_CLS",
@@ -73,7 +73,6 @@ constexpr TaskTraits kTable[] = {
      .has_classes = false,
      .outputs = 1,
      .output_name = "score",
-     .text_columns = kTexts,
      .label_columns = kScores,
      .class_suffix = kOfSequences,
      .problem_type = "regression",
@@ -86,8 +85,6 @@ constexpr TaskTraits kTable[] = {
      .names = {"multi_label", "multi_label_classification", "multilabel"},
      .labels = LabelKind::kSet,
      .loss = LossKind::kBinaryCrossEntropy,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = kOfSequences,
      .problem_type = "multi_label_classification",
      .peft_type = "SEQ_CLS",
@@ -117,6 +114,8 @@ constexpr TaskTraits kTable[] = {
      .loss = LossKind::kSpanCrossEntropy,
      .has_classes = false,
      .outputs = 2,
+     .first_text = "question",
+     .other_texts = "context",
      .text_columns = kQuestions,
      .label_columns = kAnswers,
      .class_suffix = "ForQuestionAnswering",
@@ -132,8 +131,6 @@ constexpr TaskTraits kTable[] = {
      .rows = HeadRows::kMasked,
      .has_label_column = false,
      .has_classes = false,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = "ForMaskedLM",
      .card_title = "Masked language model",
      .card_subject = "A masked language model",
@@ -147,8 +144,6 @@ constexpr TaskTraits kTable[] = {
      .has_label_column = false,
      .has_classes = false,
      .outputs = 1,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = "ForPreTraining",
      .class_prefix = "Electra",
      .card_title = "Detector of replaced tokens",
@@ -161,8 +156,6 @@ constexpr TaskTraits kTable[] = {
      .has_label_column = false,
      .has_classes = false,
      .outputs = 2,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = "ForPreTraining",
      .class_prefix = "Bert",
      .card_title = "Pre-trained encoder",
@@ -171,12 +164,11 @@ constexpr TaskTraits kTable[] = {
     {.task = Task::kEmbeddingDistillation,
      .names = {"embedding_distillation"},
      .is_offered = false,
+     .asked_as = "masked_lm with --teacher",
      .labels = LabelKind::kVector,
      .loss = LossKind::kSquaredError,
      .has_label_column = false,
      .has_classes = false,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = kEncoderAlone,
      .card_title = "Distilled encoder",
      .card_subject = "An encoder that was distilled from the text embeddings of another",
@@ -184,14 +176,13 @@ constexpr TaskTraits kTable[] = {
     {.task = Task::kHiddenStateDistillation,
      .names = {"hidden_state_distillation"},
      .is_offered = false,
+     .asked_as = "masked_lm with --teacher",
      .inputs = InputKind::kDocument,
      .labels = LabelKind::kVectorPerToken,
      .rows = HeadRows::kTokens,
      .loss = LossKind::kMeanSquaredError,
      .has_label_column = false,
      .has_classes = false,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = kEncoderAlone,
      .token_head = "teacher_states",
      .card_title = "Distilled encoder",
@@ -205,8 +196,6 @@ constexpr TaskTraits kTable[] = {
      .rows = HeadRows::kPooled,
      .has_label_column = false,
      .has_classes = false,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = kEncoderAlone,
      .card_title = "Text encoder",
      .card_subject = "An encoder of texts",
@@ -219,8 +208,6 @@ constexpr TaskTraits kTable[] = {
      .rows = HeadRows::kStates,
      .has_label_column = false,
      .has_classes = false,
-     .text_columns = kTexts,
-     .label_columns = kClasses,
      .class_suffix = kEncoderAlone,
      .card_title = "Text encoder",
      .card_subject = "An encoder of texts",
@@ -242,6 +229,7 @@ constexpr TaskTraits kTable[] = {
     {.task = Task::kInBatchNegatives,
      .names = {"in_batch_negatives"},
      .is_offered = false,
+     .asked_as = "similarity without labels",
      .inputs = InputKind::kTextGroup,
      .labels = LabelKind::kPlaceInBatch,
      .rows = HeadRows::kGroups,
@@ -274,6 +262,7 @@ constexpr TaskTraits kTable[] = {
     {.task = Task::kListReranking,
      .names = {"list_reranking"},
      .is_offered = false,
+     .asked_as = "reranking without labels",
      .inputs = InputKind::kTextGroup,
      .labels = LabelKind::kPlaceInBatch,
      .loss = LossKind::kReranking,
@@ -295,6 +284,7 @@ constexpr TaskTraits kTable[] = {
      .labels = LabelKind::kChoice,
      .has_classes = false,
      .outputs = 1,
+     .other_texts = "choice_",
      .text_columns = kContexts,
      .label_columns = kRightChoices,
      .class_suffix = "ForMultipleChoice",
@@ -302,6 +292,15 @@ constexpr TaskTraits kTable[] = {
      .card_subject = "A model that chooses one of several texts",
      .pipeline_tag = "multiple-choice"},
 };
+
+constexpr std::array kTable = [] {
+  std::array rows = std::to_array(kRows);
+  for (TaskTraits& row : rows) {
+    if (row.text_columns.empty()) row.text_columns = kTexts;
+    if (row.label_columns.empty()) row.label_columns = kClasses;
+  }
+  return rows;
+}();
 
 constexpr bool is_in_order() {
   for (size_t i = 0; i < std::size(kTable); ++i) {
@@ -337,6 +336,11 @@ bool pairs_with_first(Task task) {
 }
 
 std::string_view task_name(Task task) { return traits(task).names[0]; }
+
+std::string_view asked_name(Task task) {
+  const TaskTraits& row = traits(task);
+  return row.asked_as.empty() ? row.names[0] : row.asked_as;
+}
 
 bool is_named(Task task, std::string_view name) {
   if (name.empty()) return false;  // unused places of the table are empty, too

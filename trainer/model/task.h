@@ -95,6 +95,9 @@ struct TaskTraits {
   std::array<std::string_view, 5> names{};
   // Whether --task takes them: a job can train the task.
   bool is_offered = true;
+  // How users ask for a task that is not offered, because the rows or another flag choose it.
+  // Empty: it is offered, or no job can train it.
+  std::string_view asked_as{};
 
   InputKind inputs = InputKind::kTexts;
   LabelKind labels = LabelKind::kClass;
@@ -114,6 +117,10 @@ struct TaskTraits {
   // If the outputs are not classes: the name of the only output in config.json's id2label. Empty:
   // outputs have no names.
   std::string_view output_name{};
+
+  // What predictions.tsv calls the first text of a row, and the others. A name that ends with '_'
+  // gets the number of the text, from 0.
+  std::string_view first_text = "text", other_texts = "text_pair";
 
   // The names that a table's columns of texts and of labels usually have, in order of preference.
   std::span<const std::string_view> text_columns{}, label_columns{};
@@ -162,6 +169,8 @@ bool pairs_with_first(Task task);
 
 // The task's own name.
 std::string_view task_name(Task task);
+// How users ask for the task: its own name, or TaskTraits::asked_as.
+std::string_view asked_name(Task task);
 // Whether `name` is among the names of `task`. Case is ignored, and '-' is read as '_'.
 bool is_named(Task task, std::string_view name);
 // The offered task that has `name` among its names.

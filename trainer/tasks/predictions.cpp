@@ -310,15 +310,15 @@ namespace {
 
 // The names of the columns, for rows that have `texts` texts.
 std::string column_names(Task task, size_t texts) {
-  if (traits(task).labels == LabelKind::kChoice) {
-    std::string names = "\ttext";
-    for (size_t i = 0; i + 1 < texts; ++i) names += cat("\tchoice_", i);
-    return names;
+  const TaskTraits& row = traits(task);
+  std::string names = cat("\t", row.first_text);
+  if (row.inputs == InputKind::kWords) return names;
+  const bool are_numbered = row.other_texts.ends_with('_');
+  for (size_t i = 1; i < texts; ++i) {
+    names += cat("\t", row.other_texts);
+    if (are_numbered) names += std::to_string(i - 1);
   }
-  const InputKind inputs = traits(task).inputs;
-  if (inputs == InputKind::kWords) return "\ttext";
-  if (inputs == InputKind::kQuestion) return "\tquestion\tcontext";
-  return texts == 2 ? "\ttext\ttext_pair" : "\ttext";
+  return names;
 }
 
 class TextColumns final : public PredictionLines {
