@@ -1,11 +1,9 @@
 // The JSON files of a job directory and of a model's folder. berth writes them and reads them back,
 // and others may have written to them in between.
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/gathering/gathering.h"
@@ -26,7 +24,6 @@
 #include "trainer/inputs/sentence_files.h"
 #include "trainer/loop/checkpoint_folder.h"
 #include "trainer/model/config.h"
-#include "trainer/weights/adapters.h"
 
 namespace berth {
 namespace {
@@ -146,7 +143,7 @@ void heartbeat(Bytes input) {
 
 void mlflow_record(Bytes input) { recorded_run(as_text(input), "http://127.0.0.1:5000"); }
 
-// 0: config.json, 1: adapter_config.json, 2: input_meta_data.json; from 3 on, the files of
+// 0: config.json, 1: input_meta_data.json; from 2 on, the files of
 // sentence-transformers.
 void read_model_file(uint8_t kind, Bytes input) {
   const std::string json(as_text(input));
@@ -155,8 +152,6 @@ void read_model_file(uint8_t kind, Bytes input) {
     const std::string written = to_config_json(parse_config(to_config_json(parse_config(json))));
     require(to_config_json(parse_config(written)) == written);
   } else if (kind == 1) {
-    parse_adapter_config({}, json);
-  } else if (kind == 2) {
     ObjectsInMemory storage({{"meta", json}});
     CommandLine line = asked();
     line.settings.data.input_meta_data_path = "meta";

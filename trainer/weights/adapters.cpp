@@ -7,11 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/formats/converted_tensors.h"
-#include "trainer/model/config_keys.h"
 #include "trainer/model/part_names.h"
 #include "trainer/weights/write_tensors.h"
 
@@ -21,11 +18,6 @@ namespace {
 constexpr std::string_view kPrefix = "base_model.model.";
 
 bool is_in_file(const ParameterSpec& spec) { return spec.is_adapter || spec.is_head; }
-
-bool is_of_numbers(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 ||
-         dtype == DType::kF64;
-}
 
 // All modules with a weight, any of which PEFT might take as a target.
 std::vector<std::string> weighted_modules(const ModelConfig& config) {
@@ -101,51 +93,6 @@ OrderedJson task_type(Task task) {
   return type.empty() ? OrderedJson() : OrderedJson(type);
 }
 
-// Refuses variants of LoRA and adapters on other parts, because the model would silently be a
-// different one.
-void check_supported(const ConfigReader& read, const Json& object) {
-  const std::string type = read.text("peft_type", "");
-  if (type != "LORA") refuse_key("peft_type", "is " + quoted(type) + "; only LORA is supported");
-  if (read.text("bias", "none") != "none") refuse_key("bias", "is not none");
-  for (const char* key : {"use_rslora", "use_dora", "fan_in_fan_out"}) {
-    if (read.flag(key, false)) refuse_key(key, "is true, which is not supported");
-  }
-  for (const char* key : {"layers_to_transform", "rank_pattern", "alpha_pattern"}) {
-    const auto found = object.find(key);
-    if (found != object.end() && !found->is_null() && !found->empty()) {
-      refuse_key(key, "is set: berth adapts every layer alike");
-    }
-  }
-}
-
-// LoraOptions::target_modules for a list of names. The list may name only dense layers of encoder
-// layers.
-std::string named_targets(const ModelConfig& config, const Json& object) {
-  const auto found = object.find("target_modules");
-  std::string list;
-  if (found == object.end() || !found->is_array() || found->empty()) {
-    refuse_key("target_modules", "is not a list of names");
-  }
-  for (const Json& name : *found) {
-    if (!name.is_string()) refuse_key("target_modules", "holds something other than names");
-    list += (list.empty() ? "" : ",") + name.get<std::string>();
-  }
-  std::set<std::string> adapted;
-  try {
-    adapted = adapted_modules(config, {.rank = 1, .target_modules = list});
-  } catch (const Error& error) {
-    refuse_key("target_modules", error.problem());
-  }
-  for (const std::string& module : weighted_modules(config)) {
-    for (const Json& name : *found) {
-      if (adapted.count(module) == 0 && is_target_module(module, name.get<std::string>())) {
-        refuse_key("target_modules", cat("means ", module, ", too, which berth does not adapt"));
-      }
-    }
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions& lora,
@@ -166,56 +113,10 @@ std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions&
   return to_text(object, 2) + "\n";
 }
 
-LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view json_text) {
-  const Json object = parse_json(json_text);
-  if (!object.is_object()) throw Error(Code::kCorrupt, "is not a JSON object");
-  const ConfigReader read(object);
-  check_supported(read, object);
-  LoraOptions lora;
-  lora.target_modules = named_targets(config, object);
-  lora.rank = read.integer("r", 1, 1 << 16);
-  lora.alpha = read.number("lora_alpha", 1e-6, 1e6).value_or(8);  // PEFT's default
-  lora.dropout = read.number("lora_dropout", 0, 0.99).value_or(0);
-  return lora;
-}
-
 void save_adapter(const ParameterTensors& values, DType dtype, ByteSink& sink) {
   std::vector<SavedTensor> tensors = saved_tensors(values, kPrefix);
   std::erase_if(tensors, [](const SavedTensor& tensor) { return !is_in_file(tensor.spec()); });
   write_tensors(sink, tensors, dtype, {{"format", "pt"}});
-}
-
-LoadReport load_adapter(const TensorReader& file, ParameterTensors& values) {
-  LoadReport report;
-  std::set<std::string> known;
-  // Every adapter must be there. A head may be missing, and is new then.
-  for (size_t i = 0; i < values.specs().size(); ++i) {
-    const ParameterSpec& spec = values.specs()[i];
-    if (!is_in_file(spec)) continue;
-    const std::string name = cat(kPrefix, spec.name);
-    known.insert(name);
-    const NamedTensor* const found = file.find(name);
-    if (found == nullptr) {
-      if (spec.is_adapter) throw Error(Code::kBadData, "has no tensor " + quoted(name));
-      report.missing.push_back(i);
-    } else if (found->shape != spec.shape || !is_of_numbers(found->dtype)) {
-      throw Error(Code::kBadData, "has a shape or a type that this model cannot use",
-                  "tensor " + quoted(name));
-    } else {
-      NamedTensor source = *found;
-      std::vector<std::byte> memory;
-      source.data = file.read(*found, memory);
-      values.write(i, 0, std::as_bytes(std::span<const float>(floats_of(source))));
-    }
-  }
-  // And nothing else may be there.
-  for (const NamedTensor& tensor : file.tensors()) {
-    if (known.count(tensor.name) == 0) {
-      throw Error(Code::kBadData,
-                  cat("has a tensor ", quoted(tensor.name), ", which the model does not have"));
-    }
-  }
-  return report;
 }
 
 namespace {

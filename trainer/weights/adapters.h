@@ -8,12 +8,11 @@
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/parameter_tensors.h"
-#include "trainer/weights/pretrained.h"
 
 namespace berth {
 
-// The two files of the folder in which Hugging Face's PEFT and berth store a LoRA adapter. The
-// adapter is used with the model on which it was trained.
+// The two files of the folder in which Hugging Face's PEFT and berth store a LoRA adapter. PEFT
+// uses it with the model on which it was trained. berth writes such folders and reads none.
 inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
 inline constexpr const char* kAdapterModelFile = "adapter_model.safetensors";
 
@@ -22,19 +21,9 @@ inline constexpr const char* kAdapterModelFile = "adapter_model.safetensors";
 std::string to_adapter_config_json(const ModelConfig& config, const LoraOptions& lora,
                                    std::string_view base_model);
 
-// Parses adapter_config.json. Throws kUsage, naming the key, if it asks for anything but LoRA of
-// the dense layers of encoder layers in the form that berth supports. Throws kCorrupt if it is not
-// JSON.
-LoraOptions parse_adapter_config(const ModelConfig& config, std::string_view json_text);
-
 // Writes adapter_model.safetensors: the adapters and the head. Their names begin with
 // "base_model.model.". Does not close the sink.
 void save_adapter(const ParameterTensors& values, DType dtype, ByteSink& sink);
-
-// Copies the adapters and the head from such a file into parameters with adapters. Parameters of
-// the head that the file lacks stay unchanged and are reported. Throws kBadData if adapters are
-// missing, shapes differ, or the file has other tensors.
-LoadReport load_adapter(const TensorReader& file, ParameterTensors& values);
 
 // Fills `merged`, whose table is the config's without adapters, from `adapted`, whose table has
 // them. Every adapted matrix becomes W + alpha / rank * B A; all other values are copied.

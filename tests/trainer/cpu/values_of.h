@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "trainer/cpu/parameters.h"
@@ -43,9 +44,17 @@ inline void save_adapter(const Parameters& parameters, DType dtype, ByteSink& si
   save_adapter(CpuTensors(parameters), dtype, sink);
 }
 
-inline LoadReport load_adapter(const TensorReader& file, Parameters& parameters) {
+// Copies the adapters and the head from a file of PEFT. Throws std::runtime_error if one is not
+// there, or has another size.
+inline void load_adapter(const TensorReader& file, Parameters& parameters) {
   CpuTensors values(parameters);
-  return load_adapter(file, values);
+  for (size_t i = 0; i < parameters.specs().size(); ++i) {
+    const ParameterSpec& spec = parameters.specs()[i];
+    if (!spec.is_adapter && !spec.is_head) continue;
+    const NamedTensor* const found = file.find("base_model.model." + spec.name);
+    if (found == nullptr || found->shape != spec.shape) throw std::runtime_error(spec.name);
+    values.write(i, 0, found->data);
+  }
 }
 
 }  // namespace berth

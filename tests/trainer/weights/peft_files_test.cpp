@@ -1,17 +1,14 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
-#include "tests/support/throws_code.h"
+#include "tests/support/adapter_options.h"
 #include "tests/support/tiny_config.h"
 #include "trainer/weights/adapters.h"
 
 namespace berth {
 namespace {
-
-using testing::HasSubstr;
 
 const LoraOptions kLora{.rank = 4, .alpha = 8, .dropout = 0.1};
 
@@ -20,9 +17,6 @@ OrderedJson adapter_config(Task task = Task::kSequenceClassification) {
   config.task = task;
   return parse_ordered_json(to_adapter_config_json(config, kLora, "bert-base-uncased"));
 }
-LoraOptions parse_adapter(const OrderedJson& object) {
-  return parse_adapter_config(tiny_config(), to_text(object));
-}
 
 TEST(AdapterConfig, AgreesWithPeft) {
   const OrderedJson object = adapter_config();
@@ -30,6 +24,7 @@ TEST(AdapterConfig, AgreesWithPeft) {
   EXPECT_EQ(object["task_type"], "SEQ_CLS");
   EXPECT_EQ(object["r"], 4);
   EXPECT_EQ(object["lora_alpha"], 8);
+  EXPECT_EQ(object["lora_dropout"], 0.1);
   EXPECT_EQ(object["base_model_name_or_path"], "bert-base-uncased");
   EXPECT_EQ(object["target_modules"], OrderedJson::array({"query", "value"}));
   EXPECT_EQ(object["modules_to_save"], OrderedJson::array({"pooler", "classifier"}));
@@ -44,26 +39,13 @@ TEST(AdapterConfig, NamesTheTask) {
   EXPECT_EQ(adapter_config(Task::kMaskedLm)["task_type"], nullptr);
 }
 
-TEST(AdapterConfig, SurvivesWritingAndReading) {
-  const LoraOptions again = parse_adapter(adapter_config());
-  EXPECT_EQ(again.rank, 4);
-  EXPECT_EQ(again.alpha, 8);
-  EXPECT_EQ(again.dropout, 0.1);
-}
-
-TEST(AdapterConfig, TargetsMayBeWholeNames) {
-  OrderedJson object = adapter_config();
-  object["target_modules"] = OrderedJson::array({"attention.self.value", "attention.self.query"});
-  EXPECT_NO_THROW(parse_adapter(object));
-}
-
 OrderedJson written_targets(const std::string& targets, Task task = Task::kSequenceClassification) {
   ModelConfig config = tiny_config();
   config.task = task;
   LoraOptions lora = kLora;
   lora.target_modules = targets;
   const std::string json = to_adapter_config_json(config, lora, "");
-  const LoraOptions again = parse_adapter_config(config, json);
+  const LoraOptions again = adapter_options(json);
   EXPECT_EQ(lora_targets(config, again, 1), lora_targets(config, lora, 1)) << targets;
   return parse_ordered_json(json)["target_modules"];
 }
@@ -83,34 +65,6 @@ TEST(AdapterConfig, NamesTheAdaptedMatrices) {
   // Without a pooler, every matrix named "dense" is adapted.
   EXPECT_EQ(written_targets("all-linear", Task::kTokenClassification),
             OrderedJson::array({"query", "key", "value", "dense"}));
-}
-
-TEST(AdapterConfig, OtherKindsOfAdaptersAreRefused) {
-  const std::pair<const char*, OrderedJson> refused[] = {
-      {"peft_type", "IA3"},
-      {"peft_type", nullptr},
-      {"r", 0},
-      {"lora_alpha", "8"},
-      {"lora_dropout", 1.0},
-      {"bias", "all"},
-      {"use_rslora", true},
-      {"use_dora", true},
-      {"fan_in_fan_out", true},
-      {"layers_to_transform", OrderedJson::array({0})},
-      {"rank_pattern", {{"query", 8}}},
-      {"target_modules", OrderedJson::array()},
-      {"target_modules", OrderedJson::array({"query", "word_embeddings"})},
-      {"target_modules",
-       OrderedJson::array({"query", "dense"})},  // PEFT would adapt the pooler, too
-      {"target_modules", OrderedJson::array({"query", 1})},
-      {"target_modules", "all-linear"}};
-  for (const auto& [key, value] : refused) {
-    OrderedJson object = adapter_config();
-    object[key] = value;
-    EXPECT_THAT([&] { parse_adapter(object); }, ThrowsCode(Code::kUsage, key))
-        << key << " " << value;
-  }
-  EXPECT_THAT([] { parse_adapter_config(tiny_config(), "[]"); }, ThrowsCode(Code::kCorrupt));
 }
 
 }  // namespace
