@@ -1,8 +1,7 @@
-#include "entrypoint/explain/other_programs.h"
-
 #include <algorithm>
 #include <string_view>
 
+#include "entrypoint/explain/program_parts.h"
 #include "storage/base/text.h"
 
 namespace berth {

@@ -1,10 +1,9 @@
-#include "entrypoint/explain/program_code.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
+#include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
 #include "storage/base/text.h"
 

@@ -1,9 +1,8 @@
-#include "entrypoint/explain/program_metrics.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 
+#include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
 #include "storage/base/text.h"
 

@@ -1,5 +1,3 @@
-#include "entrypoint/explain/program_rows.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -7,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
 #include "storage/base/text.h"
 

@@ -4,17 +4,11 @@
 #include <array>
 #include <set>
 
-#include "entrypoint/explain/fit_call.h"
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/named_inputs.h"
-#include "entrypoint/explain/other_programs.h"
-#include "entrypoint/explain/program_code.h"
-#include "entrypoint/explain/program_metrics.h"
-#include "entrypoint/explain/program_rows.h"
+#include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/python_reader.h"
-#include "entrypoint/explain/sentence_losses.h"
 #include "entrypoint/explain/sentence_modules.h"
-#include "entrypoint/explain/token_tags.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"

@@ -1,10 +1,9 @@
-#include "entrypoint/explain/sentence_losses.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
+#include "entrypoint/explain/program_parts.h"
 #include "storage/base/text.h"
 
 namespace berth {

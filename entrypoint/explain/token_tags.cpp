@@ -1,5 +1,3 @@
-#include "entrypoint/explain/token_tags.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -7,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "entrypoint/explain/program_parts.h"
 #include "storage/base/text.h"
 
 namespace berth {

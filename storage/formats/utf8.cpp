@@ -67,59 +67,33 @@ BERTH_SSSE3 inline __m128i look_up(const uint8_t (&table)[16], __m128i index) {
   return _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)), index);
 }
 
+// clang-format off
 constexpr uint8_t kAny = kTooShort | kTooLong | kTwoContinued;
 // By the high and the low half of the first byte.
-constexpr uint8_t kHigh1[16] = {kTooLong,
-                                kTooLong,
-                                kTooLong,
-                                kTooLong,
-                                kTooLong,
-                                kTooLong,
-                                kTooLong,
-                                kTooLong,
-                                kTwoContinued,
-                                kTwoContinued,
-                                kTwoContinued,
-                                kTwoContinued,
-                                kTooShort | kOverlong2,
-                                kTooShort,
-                                kTooShort | kOverlong3 | kSurrogate,
-                                kTooShort | kTooLarge | kOverlong4};
+constexpr uint8_t kHigh1[16] = {
+    kTooLong, kTooLong, kTooLong, kTooLong,
+    kTooLong, kTooLong, kTooLong, kTooLong,
+    kTwoContinued, kTwoContinued, kTwoContinued, kTwoContinued,
+    kTooShort | kOverlong2, kTooShort,
+    kTooShort | kOverlong3 | kSurrogate, kTooShort | kTooLarge | kOverlong4,
+};
 constexpr uint8_t kLarge = kAny | kTooLarge | kOverlong4;  // low bits of F5 to FF
-constexpr uint8_t kLow1[16] = {kAny | kOverlong3 | kOverlong2 | kOverlong4,
-                               kAny | kOverlong2,
-                               kAny,
-                               kAny,
-                               kAny | kTooLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge,
-                               kLarge | kSurrogate,
-                               kLarge,
-                               kLarge};
+constexpr uint8_t kLow1[16] = {
+    kAny | kOverlong3 | kOverlong2 | kOverlong4, kAny | kOverlong2, kAny, kAny,
+    kAny | kTooLarge, kLarge, kLarge, kLarge,
+    kLarge, kLarge, kLarge, kLarge,
+    kLarge, kLarge | kSurrogate, kLarge, kLarge,
+};
 // By the high half of the second byte.
 constexpr uint8_t kContinuation = kTooLong | kOverlong2 | kTwoContinued;
-constexpr uint8_t kHigh2[16] = {kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kContinuation | kOverlong3 | kOverlong4,
-                                kContinuation | kOverlong3 | kTooLarge,
-                                kContinuation | kSurrogate | kTooLarge,
-                                kContinuation | kSurrogate | kTooLarge,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort,
-                                kTooShort};
+constexpr uint8_t kHigh2[16] = {
+    kTooShort, kTooShort, kTooShort, kTooShort,
+    kTooShort, kTooShort, kTooShort, kTooShort,
+    kContinuation | kOverlong3 | kOverlong4, kContinuation | kOverlong3 | kTooLarge,
+    kContinuation | kSurrogate | kTooLarge, kContinuation | kSurrogate | kTooLarge,
+    kTooShort, kTooShort, kTooShort, kTooShort,
+};
+// clang-format on
 
 // The errors of two bytes, of which `before` holds the first and `bytes` the second.
 BERTH_SSSE3 inline __m128i pair_errors(__m128i before, __m128i bytes) {

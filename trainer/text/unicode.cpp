@@ -6,7 +6,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "trainer/text/newer_characters.h"
 #include "trainer/text/unicode_tables.h"
 
 namespace berth {

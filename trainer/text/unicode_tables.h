@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The measured behavior of `tokenizers` 0.23 for each code point. unicode_tables.cpp is generated.
+// The measured behavior of `tokenizers` 0.23 for each code point. unicode_tables.cpp and
+// newer_characters.cpp are generated.
 namespace berth {
 
 struct CharacterRange {
@@ -20,5 +21,26 @@ struct LowerCase {
 };
 extern const LowerCase kLowerCases[];  // ascending
 extern const size_t kLowerCaseCount;
+
+// The code points that `tokenizers` and our utf8proc classify differently, because they know
+// different versions of Unicode. All tables are ascending and disjoint.
+struct CodePointRange {
+  char32_t first, last;
+};
+
+extern const CodePointRange kNewerLetters[],
+    kNewerNumbers[];  // \p{L} and \p{N} in its regular expressions
+extern const size_t kNewerLettersCount, kNewerNumbersCount;
+extern const CodePointRange kNewestNumbers[];  // numeric for its Digits pre-tokenizer
+extern const size_t kNewestNumbersCount;
+extern const CodePointRange kNewerWords[];  // \w for its Whitespace pre-tokenizer
+extern const size_t kNewerWordsCount;
+extern const CodePointRange
+    kMarksOfNormalization[];  // StripAccents drops them; not marks in utf8proc
+extern const size_t kMarksOfNormalizationCount;
+extern const CodePointRange kLaterMarks[];  // marks that StripAccents keeps
+extern const size_t kLaterMarksCount;
+extern const CodePointRange kLaterCompatible[];  // unchanged by its NFKD and NFKC
+extern const size_t kLaterCompatibleCount;
 
 }  // namespace berth

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "entrypoint/explain/launch.h"
+#include "entrypoint/explain/python_reader.h"
+
+// The parts of a Python program that trains: its rows, metrics, losses and code of its own. Each
+// function reads one part. It adds flags of berth to the launch, and refuses what they cannot say.
+// The source that is named after a part has its functions.
+namespace berth {
+
+// What a program does with the rows of its data set before it trains.
+struct ProgramRows {
+  const PythonProgram& program;
+  std::string_view task;   // "token_classification"; empty: it is not known
+  std::string_view model;  // as the program names it; empty: it is computed
+  bool is_similarity = false;
+};
+
+// Adds the flags of the columns that the program tokenizes, and of how it does so. Refuses code
+// that leaves rows out, changes texts or labels, or has another tokenizer than the model's.
+void read_rows(const ProgramRows& rows, Launch& launch);
+
+// Whether the program joins its tokenized rows and cuts them into blocks, by a function that it
+// maps and whose name says so.
+bool joins_texts(const PythonProgram& program);
+
+// Finds how a program of token classification gives the tags of words to their tokens. berth gives
+// the tag of a word to its first token, and the others count nothing. Any other way is refused, and
+// so is one that the program does not show.
+void check_token_tags(const PythonProgram& program, Launch& launch);
+
+// Compares the metrics of a program's compute_metrics with the task's metrics in berth. Other
+// metrics are refused. So is a function that the program does not hold.
+void check_metrics(const PythonProgram& program, std::string_view task, Launch& launch);
+
+// Adds the flags of callbacks, adapters and masks that a program makes. Code of its own that
+// changes the model, the loss, the batches or the parameters that train is refused.
+void read_own_code(const PythonProgram& program, bool is_similarity, Launch& launch);
+
+// Adds the flags of `fit`, a call of model.fit(train_objectives=[...]) of sentence-transformers
+// before version 3. Arguments that berth does not read are remarks, and refused.
+void read_fit(const PythonProgram& program, const PythonCall& fit, Launch& launch);
+
+// Adds the flags of the losses that a program of sentence-transformers makes: --similarity-loss and
+// its settings. A loss that berth does not have, and an argument that changes one in another way,
+// is refused.
+void read_sentence_losses(const PythonProgram& program, Launch& launch);
+
+// Names the library of a program that trains without the TrainingArguments of transformers, and
+// what of berth does its work. It adds nothing where it knows no such library.
+void name_other_library(const PythonProgram& program, Launch& launch);
+
+}  // namespace berth
