@@ -15,13 +15,14 @@
 
 namespace berth {
 
+namespace {
+
+// "worker 2 (berth-2) has ended": who is lost, and why.
 Error lost_worker(int64_t rank, const std::string& host, const std::string& why) {
   return Error(Code::kPeerLost,
                cat("worker ", rank, host.empty() ? "" : cat(" (", host, ")"), " ", why), "",
                "start the workers again; a training resumes from its last checkpoint");
 }
-
-namespace {
 
 constexpr double kGoodbye_s = 5;            // for the others to go
 constexpr double kNews_s = 10;              // between two lines that say for whom it waits
@@ -513,7 +514,7 @@ Follower::Answer Follower::ask(const LeaderPlace& place, const std::atomic<bool>
     say_once("worker 0 waits for other workers");
   }
   if (handshake.leader_nonce.empty() && !stop) {
-    say_once(cat("whoever listens at ", place.host, ":", place.port,
+    say_once(cat("the program that listens at ", place.host, ":", place.port,
                  " does not answer as worker 0 of this version does"));
   }
   return Answer::kAgain;
@@ -543,7 +544,7 @@ std::optional<Follower::Answer> Follower::answer_to(const Message& message,
                   "worker 0 refuses this worker: it has a secret, and this one has none", "",
                   "give all workers the same --cluster-secret-file");
     }
-    say_once(cat("whoever listens at ", place.host, ":", place.port,
+    say_once(cat("the program that listens at ", place.host, ":", place.port,
                  " does not know the secret of this worker, so it is not believed"));
     return Answer::kAgain;
   }

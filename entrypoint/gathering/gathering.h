@@ -54,9 +54,6 @@ struct GatheredPlace {
   std::string secret{};   // of the job, by which the leader has proved itself
 };
 
-// "worker 2 (berth-2) has ended": who is lost, and why.
-Error lost_worker(int64_t rank, const std::string& host, const std::string& why);
-
 // The worker of rank 0: it listens for the others, stores the keys by which they connect to each
 // other, and reports to all of them when one is lost. A thread of its own does that. The store is
 // thread-safe; one thread calls the rest.

@@ -94,29 +94,6 @@ Inspection inspect_files(Storage& storage, const Uri& uri, const TextForm& form)
   return all;
 }
 
-}  // namespace
-
-Inspection inspect(Storage& storage, const std::string& path, TextForm form) {
-  const Uri uri = Uri::parse(path);
-  const std::string name = uri.file_name();
-  const bool is_file = storage.stat(uri).has_value();
-  if ((!is_file || is_archive(name)) && holds_rows_alone(storage, uri)) {
-    return inspect_files(storage, uri, form);
-  }
-  if (!is_file) return inspect_tensors(storage, uri);  // a folder, or the prefix of a checkpoint
-  if (names_parameters(name) || names_checkpoint(storage, uri))
-    return inspect_tensors(storage, uri);
-  if (is_event_file(name)) return inspect_events(storage, uri);
-  if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
-  if (names_token_shard(without_compression_suffix(name))) return inspect_shard(storage, uri);
-  if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri, form);
-  throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
-              "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .parquet, .arrow, "
-              ".npz, .npy, .csv, .tsv, .jsonl, .tfrecord, .tokens and TensorBoard's event files");
-}
-
-namespace {
-
 constexpr size_t kFirst = 5;           // how many rows are shown
 constexpr size_t kWholeCell = 200;     // the characters of a cell for machines
 constexpr size_t kShownCell = 60;      // the characters of a cell for people
@@ -193,8 +170,7 @@ OrderedJson to_json(const TfFeature& feature) {
   return array;
 }
 
-}  // namespace
-
+// The same for one kind of file. `uri` is a file of that kind.
 Inspection inspect_table(Storage& storage, const Uri& uri, const TextForm& form) {
   const std::unique_ptr<RowReader> reader = DataSource(storage, uri.url()).open_table(uri, form);
   std::vector<std::string> names;
@@ -229,6 +205,7 @@ Inspection inspect_table(Storage& storage, const Uri& uri, const TextForm& form)
           .json = json_text(format, rows, names, first, counted)};
 }
 
+// TFRecords of tf.Example
 Inspection inspect_records(Storage& storage, const Uri& uri) {
   TfRecordReader records(plain_records(DataSource(storage, uri.url()).open(uri)));
   std::vector<std::string> names;
@@ -272,8 +249,6 @@ Inspection inspect_records(Storage& storage, const Uri& uri) {
           .json = json_text("tfrecord", rows, names, rows_json)};
 }
 
-namespace {
-
 using Points = std::vector<std::pair<int64_t, double>>;  // step and value
 
 // Prints the value as the float that the file holds.
@@ -288,8 +263,6 @@ std::string scalar_line(const std::string& tag, const Points& points) {
              shown(points.back().second), ", from ", shown(least->second), " to ",
              shown(most->second), "\n");
 }
-
-}  // namespace
 
 Inspection inspect_events(Storage& storage, const Uri& uri) {
   TfRecordReader records(storage.open(uri));
@@ -323,8 +296,6 @@ Inspection inspect_events(Storage& storage, const Uri& uri) {
               {{"format", "tensorboard"}, {"rows", events}, {"tags", tags}, {"scalars", points}}))};
 }
 
-namespace {
-
 // One decimal, for people.
 std::string mean_length(const TokenShard& shard) {
   if (shard.sequences() == 0) return "0";
@@ -332,8 +303,7 @@ std::string mean_length(const TokenShard& shard) {
   return cat(tenths / 10, ".", tenths % 10);
 }
 
-}  // namespace
-
+// storage/formats/token_shard.h
 Inspection inspect_shard(Storage& storage, const Uri& uri) {
   const TokenShardFile file = read_token_shard_file(DataSource(storage, uri.url()), uri);
   std::optional<TokenShard> shard;
@@ -362,8 +332,6 @@ Inspection inspect_shard(Storage& storage, const Uri& uri) {
                       info.tokenizer_checksum, "\n"),
           .json = to_text(json)};
 }
-
-namespace {
 
 struct OpenedModel {
   std::string format;
@@ -443,8 +411,7 @@ std::string types_line(std::span<const NamedTensor> tensors) {
   return summary_line("tensors", text);
 }
 
-}  // namespace
-
+// a file of tensors, or a folder
 Inspection inspect_tensors(Storage& storage, const Uri& uri) {
   const OpenedModel model = open(storage, uri);
   model.parameters.verify();
@@ -472,6 +439,27 @@ Inspection inspect_tensors(Storage& storage, const Uri& uri) {
                       " parameters, ", human_bytes(bytes), "\n", model_lines(storage, model.folder),
                       tokenizer_line(storage, model.folder), types_line(tensors), "\n", lines),
           .json = cat("{\"format\":\"", model.format, "\",\"tensors\":[", list, "]}")};
+}
+
+}  // namespace
+
+Inspection inspect(Storage& storage, const std::string& path, TextForm form) {
+  const Uri uri = Uri::parse(path);
+  const std::string name = uri.file_name();
+  const bool is_file = storage.stat(uri).has_value();
+  if ((!is_file || is_archive(name)) && holds_rows_alone(storage, uri)) {
+    return inspect_files(storage, uri, form);
+  }
+  if (!is_file) return inspect_tensors(storage, uri);  // a folder, or the prefix of a checkpoint
+  if (names_parameters(name) || names_checkpoint(storage, uri))
+    return inspect_tensors(storage, uri);
+  if (is_event_file(name)) return inspect_events(storage, uri);
+  if (names_records(without_compression_suffix(name))) return inspect_records(storage, uri);
+  if (names_token_shard(without_compression_suffix(name))) return inspect_shard(storage, uri);
+  if (is_table(without_compression_suffix(name))) return inspect_table(storage, uri, form);
+  throw Error(Code::kBadData, "berth cannot look into this kind of file", path,
+              "it reads .safetensors, .bin, TensorFlow checkpoints, .pickle, .parquet, .arrow, "
+              ".npz, .npy, .csv, .tsv, .jsonl, .tfrecord, .tokens and TensorBoard's event files");
 }
 
 }  // namespace berth

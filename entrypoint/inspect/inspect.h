@@ -19,11 +19,4 @@ struct Inspection {
 // the reader of the file throws.
 Inspection inspect(Storage& storage, const std::string& path, TextForm form = {});
 
-// The same for one kind of file. `uri` is a file of that kind.
-Inspection inspect_table(Storage& storage, const Uri& uri, const TextForm& form);
-Inspection inspect_records(Storage& storage, const Uri& uri);  // TFRecords of tf.Example
-Inspection inspect_events(Storage& storage, const Uri& uri);
-Inspection inspect_shard(Storage& storage, const Uri& uri);    // storage/formats/token_shard.h
-Inspection inspect_tensors(Storage& storage, const Uri& uri);  // a file of tensors, or a folder
-
 }  // namespace berth

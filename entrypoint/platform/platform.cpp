@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "storage/base/json.h"
@@ -204,8 +203,9 @@ int64_t index_of(const JsonObject& task) {
   return number_in(task.text("index").value_or("")).value_or(0);
 }
 
-}  // namespace
-
+// The cluster that TF_CONFIG (TensorFlow) or CLUSTER_SPEC (Vertex AI) describes in JSON. The chief,
+// called "master" or "workerpool0" in some, has rank 0, and the workers follow. All fields are
+// empty if the text has neither form.
 ClusterPlace cluster_of_json(const std::string& json) {
   const Json parsed = parse_json(json);
   const JsonObject object(parsed), cluster = object.within("cluster"), task = object.within("task");
@@ -228,6 +228,8 @@ ClusterPlace cluster_of_json(const std::string& json) {
   place.size = size;
   return place;
 }
+
+}  // namespace
 
 ClusterPlace cluster_of(const LauncherVariables& variables) {
   ClusterPlace place;

@@ -21,11 +21,6 @@ struct ClusterPlace {
   std::string secret{};  // BERTH_CLUSTER_SECRET: the secret that only the workers know
 };
 
-// The cluster that TF_CONFIG (TensorFlow) or CLUSTER_SPEC (Vertex AI) describes in JSON. The chief,
-// called "master" or "workerpool0" in some, has rank 0, and the workers follow. All fields are
-// empty if the text has neither form.
-ClusterPlace cluster_of_json(const std::string& json);
-
 // The variables of launchers: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of PyTorch and
 // Kubeflow; PET_NODE_RANK, PET_NNODES, PET_MASTER_ADDR and PET_MASTER_PORT of torchrun.
 // OMPI_COMM_WORLD_RANK and ..._SIZE of Open MPI. JOB_COMPLETION_INDEX of an Indexed Job of

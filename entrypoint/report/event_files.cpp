@@ -430,8 +430,8 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 16;  // elements that are read at once
 
-}  // namespace
-
+// "bert.encoder.layer.0.output.dense.bias" -> "bert.encoder.layer.0/output.dense.bias". A parameter
+// outside of the layers is in a group with the name of its first word.
 std::string histogram_tag(const std::string& parameter) {
   // The group ends behind the first word that is a number, or else behind the first word.
   size_t first = std::string::npos;
@@ -450,6 +450,8 @@ std::string histogram_tag(const std::string& parameter) {
   tag[first] = '/';
   return tag;
 }
+
+}  // namespace
 
 HistogramEvents::HistogramEvents(Storage& storage, const Uri& summary_dir,
                                  const std::string& writer, const ParameterTensors& values,

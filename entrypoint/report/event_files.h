@@ -166,8 +166,4 @@ class HistogramEvents final : public Observer {
   Background background_;  // the last member, because it must end before the members that it uses
 };
 
-// "bert.encoder.layer.0.output.dense.bias" -> "bert.encoder.layer.0/output.dense.bias". A parameter
-// outside of the layers is in a group with the name of its first word.
-std::string histogram_tag(const std::string& parameter);
-
 }  // namespace berth

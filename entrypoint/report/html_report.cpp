@@ -1,6 +1,5 @@
 #include "entrypoint/report/html_report.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "storage/base/error.h"

@@ -103,8 +103,12 @@ ProbePlan plan(Storage& storage, CommandLine command, int64_t samples,
   return plan;
 }
 
-}  // namespace
-
+// Reads the rows of `file` as the fine-tuning will, and plans it. The fine-tuning has its own seed,
+// and the learning rate that suits the model's width. It has three epochs of at most
+// --probe-samples rows, in updates of 16. It runs on the CPU's kernels, whatever the job's device,
+// and scores held-out rows once, at its end. `job` is the command line of the pre-training,
+// `settings` are its resolved settings, and `model` is its model. Throws kBadData where the rows
+// have no labels or are too few, and what the readers throw. Errors name the probe.
 ProbePlan plan_probe(Storage& storage, const CommandLine& job, const Settings& settings,
                      const ModelDescription& model, const ProbeFile& file,
                      const ProbePlaces& places) {
@@ -118,13 +122,13 @@ ProbePlan plan_probe(Storage& storage, const CommandLine& job, const Settings& s
   }
 }
 
+// The memory that the fine-tuning needs in all. `device` stands for the CPU's kernels, and
+// `program_bytes` is the memory of this process without rows.
 size_t probe_memory(const ProbePlan& plan, size_t program_bytes, Device& device) {
   DataMemory data = plan.memory;
   data.program = program_bytes;
   return training_memory(plan.command.settings, plan.config, data, /*limits=*/{}, device).on_host();
 }
-
-namespace {
 
 namespace fs = std::filesystem;
 

@@ -46,20 +46,6 @@ struct ProbePlan {
   DataMemory memory{};    // of its rows
 };
 
-// Reads the rows of `file` as the fine-tuning will, and plans it. The fine-tuning has its own seed,
-// and the learning rate that suits the model's width. It has three epochs of at most
-// --probe-samples rows, in updates of 16. It runs on the CPU's kernels, whatever the job's device,
-// and scores held-out rows once, at its end. `job` is the command line of the pre-training,
-// `settings` are its resolved settings, and `model` is its model. Throws kBadData where the rows
-// have no labels or are too few, and what the readers throw. Errors name the probe.
-ProbePlan plan_probe(Storage& storage, const CommandLine& job, const Settings& settings,
-                     const ModelDescription& model, const ProbeFile& file,
-                     const ProbePlaces& places);
-
-// The memory that the fine-tuning needs in all. `device` stands for the CPU's kernels, and
-// `program_bytes` is the memory of this process without rows.
-size_t probe_memory(const ProbePlan& plan, size_t program_bytes, Device& device);
-
 // The probes of a pre-training job. Each exports the encoder to a temporary directory and
 // fine-tunes it there in a process of its own, for which the training waits. So the training's
 // state does not change, and the scores depend only on the encoder and the rows. Borrows the job.
@@ -68,7 +54,6 @@ class JobProbes final : public Probes {
   // Checks the files of --probe and plans the probes. Throws what plan_probe() throws.
   JobProbes(const Job& job, const Settings& settings, const ModelDescription& model);
 
-  const std::vector<ProbePlan>& plans() const { return plans_; }
   std::vector<ProbeFacts> facts() const;
   // The most memory that a probe needs beside the training; see probe_memory().
   size_t memory_bytes(size_t program_bytes, Device& device) const;

@@ -115,8 +115,7 @@ bool fold_blanks(std::string_view text, std::string& folded) {
   return has_unstable;
 }
 
-}  // namespace
-
+// Returns valid UTF-8 in normalization form C.
 std::string composed_text(std::string_view text) {
   const CorpusCharacters& characters = CorpusCharacters::shared();
   std::string out;
@@ -142,6 +141,8 @@ std::string composed_text(std::string_view text) {
   }
   return out.append(text, copied);
 }
+
+}  // namespace
 
 void clean_text(std::string_view text, std::string& cleaned) {
   if (fold_blanks(text, cleaned)) cleaned = composed_text(cleaned);

@@ -46,9 +46,6 @@ class CorpusCharacters {
 // Cleaning a cleaned text does not change it. Thread-safe.
 void clean_text(std::string_view text, std::string& cleaned);
 
-// Returns valid UTF-8 in normalization form C.
-std::string composed_text(std::string_view text);
-
 // A word of a text: a run of letters, marks and digits, or one ideograph. Words that differ in case
 // only have the same hash.
 struct Word {

@@ -50,6 +50,10 @@ GradientForm gradient_form(const ParameterSpec& spec, const GradientRule& rule) 
   return is_factored ? GradientForm::kFactored : GradientForm::kWhole;
 }
 
+namespace {
+
+// The elements that a gradient of this form takes beside the summed ones: a kWhole gradient, or
+// the two factors of a kFactored one.
 int64_t kept_elements(const ParameterSpec& spec, GradientForm form, const GradientRule& rule) {
   switch (form) {
     case GradientForm::kNone:
@@ -63,10 +67,13 @@ int64_t kept_elements(const ParameterSpec& spec, GradientForm form, const Gradie
   return 0;
 }
 
+// The type of kWhole gradients and of factors: `product_dtype`, to which products round their
+// factors anyway, or fp32 where batches are long.
 DType kept_gradient_dtype(DType product_dtype, const GradientRule& rule) {
   return rule.update_tokens > kMostTokensRounded ? DType::kF32 : product_dtype;
 }
 
+// How the packed copies of a matrix are held while the model trains.
 // A product with few rows packs each panel of the weight right before it uses it. A copy that is
 // packed in every update would cost more than it saves.
 WeightUse training_use(const ParameterSpec& spec, const GradientRule& rule) {
@@ -74,6 +81,8 @@ WeightUse training_use(const ParameterSpec& spec, const GradientRule& rule) {
       is_one_product(spec, rule) && is_better_factored(spec, rule.update_tokens);
   return is_of_few_tokens ? WeightUse::kTrainingOfFewTokens : WeightUse::kTraining;
 }
+
+}  // namespace
 
 void Parameter::take_product(Kernels& kernels, ConstTensor dy, ConstTensor x) {
   if (!keeps_product()) return;

@@ -42,17 +42,6 @@ struct GradientRule {
 
 GradientForm gradient_form(const ParameterSpec& spec, const GradientRule& rule);
 
-// The elements that a gradient of this form takes beside the summed ones: a kWhole gradient, or
-// the two factors of a kFactored one.
-int64_t kept_elements(const ParameterSpec& spec, GradientForm form, const GradientRule& rule);
-
-// The type of kWhole gradients and of factors: `product_dtype`, to which products round their
-// factors anyway, or fp32 where batches are long.
-DType kept_gradient_dtype(DType product_dtype, const GradientRule& rule);
-
-// How the packed copies of a matrix are held while the model trains.
-WeightUse training_use(const ParameterSpec& spec, const GradientRule& rule);
-
 // What a layer holds of one parameter: its values, its packed copies, and the place of its
 // gradient. A handle may also stand for neighbours of the parameter table that one product computes
 // together, as query, key and value: their rows then lie end to end. Parameters makes the handles,

@@ -62,6 +62,10 @@ ModelConfig generator_config(const ModelConfig& discriminator) {
   return config;
 }
 
+namespace {
+
+// The name of a generator's parameter in a file that holds only the generator, which transformers
+// loads as ElectraForMaskedLM. "" if only the discriminator has the parameter.
 std::string name_in_generator_file(const ModelConfig& discriminator, std::string_view name) {
   if (name.starts_with(kGeneratorPrefix)) return std::string(name.substr(kGeneratorPrefix.size()));
   const EmbeddingNames names = embedding_names(discriminator);
@@ -72,6 +76,8 @@ std::string name_in_generator_file(const ModelConfig& discriminator, std::string
   });
   return is_shared ? std::string(name) : "";
 }
+
+}  // namespace
 
 GeneratorTensors::GeneratorTensors(const ModelConfig& config, ParameterTensors& all)
     : GeneratorTensors(config, std::as_const(all)) {

@@ -32,10 +32,6 @@ GeneratorSizes saved_generator(const ModelConfig& discriminator, const ModelConf
 // masked language models.
 ModelConfig generator_config(const ModelConfig& discriminator);
 
-// The name of a generator's parameter in a file that holds only the generator, which transformers
-// loads as ElectraForMaskedLM. "" if only the discriminator has the parameter.
-std::string name_in_generator_file(const ModelConfig& discriminator, std::string_view name);
-
 // The generator's part of the parameters of a discriminator with a generator, as a file of only the
 // generator has them: its own parameters under names without prefix, and the embeddings. Values
 // that are written to the embeddings are dropped, because the discriminator decides them. Borrows

@@ -181,18 +181,9 @@ const std::vector<Row>& rows_of(TensorflowDialect dialect) {
   return dialect == TensorflowDialect::kBert ? bert : albert;
 }
 
-// The row whose TensorFlow name is `name`.
-std::optional<MappedName> find_whole(std::span<const Row> rows, std::string_view name) {
-  for (const Row& row : rows) {
-    if (const auto number = match_numbered(row.tensorflow, name)) {
-      return MappedName{with_number(row.hugging_face, *number), row.layout};
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
+// In a pattern such as "a/{}/b", the braces stand for one decimal number. match_numbered() returns
+// the digits of the number in `name`, nothing if the pattern has no braces, and nullopt if `name`
+// does not match. with_number() replaces the braces by a number.
 std::optional<std::string_view> match_numbered(std::string_view pattern, std::string_view name) {
   const size_t braces = pattern.find("{}");
   if (braces == std::string_view::npos) {
@@ -216,6 +207,18 @@ std::string with_number(std::string_view pattern, std::string_view number) {
   }
   return name;
 }
+
+// The row whose TensorFlow name is `name`.
+std::optional<MappedName> find_whole(std::span<const Row> rows, std::string_view name) {
+  for (const Row& row : rows) {
+    if (const auto number = match_numbered(row.tensorflow, name)) {
+      return MappedName{with_number(row.hugging_face, *number), row.layout};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<MappedName> from_tensorflow1(std::string_view name, TensorflowDialect dialect) {
   constexpr std::string_view kHub = "module/";

@@ -35,12 +35,6 @@ std::optional<MappedName> from_tensorflow1(std::string_view name, TensorflowDial
 // The reverse. The layout is the TensorFlow variable's.
 std::optional<MappedName> to_tensorflow1(std::string_view name, TensorflowDialect dialect);
 
-// In a pattern such as "a/{}/b", the braces stand for one decimal number. match_numbered() returns
-// the digits of the number in `name`, nothing if the pattern has no braces, and nullopt if `name`
-// does not match. with_number() replaces the braces by a number.
-std::optional<std::string_view> match_numbered(std::string_view pattern, std::string_view name);
-std::string with_number(std::string_view pattern, std::string_view number);
-
 // Finds the Hugging Face names of the keys of a TF2 checkpoint of TF Model Garden's BERT
 // (tensorflow/models, official/nlp/modeling). The keys lack the end "/.ATTRIBUTES/VARIABLE_VALUE".
 // These layouts are known:

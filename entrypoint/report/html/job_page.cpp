@@ -156,14 +156,13 @@ std::string model_name(const JobFacts& facts) {
 }
 
 std::string data_name(const JobFacts& facts) {
-  for (const char* name : {"train-data-file", "data-dir"}) {
-    if (const std::string value = value_of(facts, name); !value.empty()) return value;
-  }
-  return "–";
+  const std::string file = value_of(facts, "train-data-file");
+  if (!file.empty()) return file;
+  const std::string directory = value_of(facts, "data-dir");
+  return directory.empty() ? "–" : directory;
 }
 
-}  // namespace
-
+// Its parts, as markup.
 std::string headline(const JobPage& page) {
   const JobFacts& facts = page.facts;
   std::string out =
@@ -181,25 +180,6 @@ std::string headline(const JobPage& page) {
   return out + cat("<dl class=\"facts\">\n", metric_facts(page), training_facts(page),
                    "</dl>\n</header>\n");
 }
-
-std::string job_page(const JobPage& page) {
-  const JobFacts& facts = page.facts;
-  std::optional<double> majority_rate;
-  if (page.evaluation) majority_rate = page.evaluation->scores.majority_rate;
-  std::string body = headline(page) + "<main>\n" + curve_section(page.history, majority_rate);
-  if (page.evaluation) {
-    const auto& second = page.second_evaluation;
-    body += result_section(*page.evaluation, second ? &*second : nullptr, facts.task);
-  } else if (facts.plan.eval_examples > 0) {
-    body += section("Results", "<p>What evaluations find is shown here after the next one.</p>\n");
-  }
-  body += data_section(facts) + settings_section(facts);
-  body += cat("</main>\n<footer><p>Written by ", isolated(facts.record.version), " on ",
-              moment_text(page.written_s), ".</p></footer>\n");
-  return html_page(cat(facts.name, " – berth"), body, json_for_block(page.history.to_json()));
-}
-
-namespace {
 
 constexpr size_t kMostSources = 200;
 
@@ -284,8 +264,6 @@ std::string length_figure(const TokenLengths& found) {
              whole_number(found.max_seq_length), " tokens.</p>\n");
 }
 
-}  // namespace
-
 std::string data_section(const JobFacts& facts) {
   std::string rows = row_of("to train on", whole_number(facts.plan.train_examples));
   if (facts.plan.eval_examples > 0) {
@@ -331,8 +309,6 @@ std::string settings_section(const JobFacts& facts) {
              machine, "</tbody></table>\n");
   return section("Settings", out);
 }
-
-namespace {
 
 constexpr size_t kMostMatrixClasses = 30;
 constexpr size_t kMostClassRows = 200;
@@ -531,8 +507,7 @@ std::string both_sets(const ShownEvaluation& first, const ShownEvaluation& secon
                        rows, "</tbody></table>"));
 }
 
-}  // namespace
-
+// `second`: null if there is one set of evaluation data.
 std::string result_section(const ShownEvaluation& evaluation, const ShownEvaluation* second,
                            Task task) {
   const TaskScores& scores = evaluation.scores;
@@ -560,6 +535,25 @@ std::string result_section(const ShownEvaluation& evaluation, const ShownEvaluat
   return section("Results",
                  cat("<p class=\"note\">", of, ", on ", whole_number(evaluation.examples),
                      " examples.</p>\n<div class=\"plots\">\n", figures, "</div>\n", mistakes));
+}
+
+}  // namespace
+
+std::string job_page(const JobPage& page) {
+  const JobFacts& facts = page.facts;
+  std::optional<double> majority_rate;
+  if (page.evaluation) majority_rate = page.evaluation->scores.majority_rate;
+  std::string body = headline(page) + "<main>\n" + curve_section(page.history, majority_rate);
+  if (page.evaluation) {
+    const auto& second = page.second_evaluation;
+    body += result_section(*page.evaluation, second ? &*second : nullptr, facts.task);
+  } else if (facts.plan.eval_examples > 0) {
+    body += section("Results", "<p>What evaluations find is shown here after the next one.</p>\n");
+  }
+  body += data_section(facts) + settings_section(facts);
+  body += cat("</main>\n<footer><p>Written by ", isolated(facts.record.version), " on ",
+              moment_text(page.written_s), ".</p></footer>\n");
+  return html_page(cat(facts.name, " – berth"), body, json_for_block(page.history.to_json()));
 }
 
 }  // namespace berth

@@ -61,13 +61,6 @@ struct JobPage {
 // The page: headline, curves, results, data, settings.
 std::string job_page(const JobPage& page);
 
-// Its parts, as markup.
-std::string headline(const JobPage& page);
 std::string curve_section(const JobHistory& history, const std::optional<double>& majority_rate);
-// `second`: null if there is one set of evaluation data.
-std::string result_section(const ShownEvaluation& evaluation, const ShownEvaluation* second,
-                           Task task);
-std::string data_section(const JobFacts& facts);
-std::string settings_section(const JobFacts& facts);
 
 }  // namespace berth

@@ -32,11 +32,12 @@ double mean_of(std::span<const StepBucket> buckets) {
   return loss / weight;
 }
 
-}  // namespace
-
+// The middle of a bucket's updates.
 double middle_of(const StepBucket& bucket) {
   return (static_cast<double>(bucket.first) + static_cast<double>(bucket.last)) / 2;
 }
+
+}  // namespace
 
 int64_t smoothing_updates(const StepCurve& curve) {
   return static_cast<int64_t>(2 * reach_of(curve) + 1) * curve.width();

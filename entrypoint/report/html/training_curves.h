@@ -13,8 +13,6 @@ namespace berth {
 
 // What plots of a history show.
 
-// The middle of a bucket's updates.
-double middle_of(const StepBucket& bucket);
 // The mean of the loss around each bucket that has enough neighbours on both sides. It does not lag
 // behind, as an exponential moving average would.
 std::vector<PlotPoint> smoothed_loss(const StepCurve& curve);

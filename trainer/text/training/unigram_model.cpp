@@ -103,6 +103,30 @@ UnigramWords unigram_words(ShardedWordTable words, size_t most, double coverage)
 
 namespace {
 
+// The writing systems that pieces of a unigram model do not mix. Japanese is one of them: Han,
+// Hiragana and Katakana. Digits, punctuation and symbols are kCommonScript.
+enum class Script : unsigned char {
+  kCommonScript,
+  kInheritedScript,  // combining marks
+  kLatin,
+  kGreek,
+  kCyrillic,
+  kArmenian,
+  kHebrew,
+  kArabic,
+  kIndic,  // Devanagari to Sinhala: no text mixes them within a word
+  kThai,
+  kLao,
+  kTibetan,
+  kMyanmar,
+  kGeorgian,
+  kHangul,
+  kEthiopic,
+  kKhmer,
+  kHan,
+  kOtherScript,
+};
+
 struct Block {
   char32_t first, last;
   Script script;
@@ -134,8 +158,7 @@ constexpr Block kBlocks[] = {
 
 constexpr char32_t kSpaceSign = 0x2581;
 
-}  // namespace
-
+// The script of a character, by its Unicode block.
 Script script_of(char32_t c) {
   const GeneralCategory category = general_category(c);
   if (category != GeneralCategory::kLetter && category != GeneralCategory::kMark) {
@@ -147,6 +170,8 @@ Script script_of(char32_t c) {
   if (found == std::begin(kBlocks) || c > (found - 1)->last) return Script::kOtherScript;
   return (found - 1)->script;
 }
+
+}  // namespace
 
 bool is_unigram_piece(std::u32string_view piece) {
   if (piece.empty() || piece.size() > kLongestPiece) return false;
