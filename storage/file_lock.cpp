@@ -91,7 +91,7 @@ void FileLock::require_held() const {
   if (is_current(path_, file_.get())) return;
   const FileDescriptor there(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!there && (errno == ENOENT || errno == ENOTDIR)) {
-    throw Error(Code::kNotFound, "was removed while the job ran, with what was beside it", path_,
+    throw Error(Code::kNotFound, "was removed while the job ran, with the files beside it", path_,
                 "start the job again, in a directory that stays");
   }
   // Some file systems give a file a new number. The text of another process is a sure sign.

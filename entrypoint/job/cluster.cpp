@@ -75,7 +75,8 @@ Cluster::Cluster(const Job& job, std::function<bool()> is_finished)
   const bool through_storage = asked.leader_host.empty();
   if (!through_storage && options_.secret.empty()) {
     log_warning(
-        "the workers have no secret, so whoever reaches their ports can take part in the job; give "
+        "the workers have no secret, so any program that reaches their ports can join the job; "
+        "give "
         "all of them the same --cluster-secret-file");
   }
   std::string own_address = asked.worker_address;

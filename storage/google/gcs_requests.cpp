@@ -1,6 +1,5 @@
 #include "storage/google/gcs_requests.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/error.h"
@@ -118,8 +117,8 @@ Error gcs_error(int status, const HttpHeaders& headers, std::string_view body, c
     case 400:
       if (!needs_user_project(body)) break;
       return Error(Code::kNotPermitted,
-                   "requests to this bucket are billed to who makes them (requester pays)" + said,
-                   where, "name the project of Google Cloud that pays by --user-project");
+                   "the bucket bills requests to the requester (requester pays)" + said, where,
+                   "name the project of Google Cloud that pays by --user-project");
     case 401:
       return Error(Code::kNotPermitted, "the credentials are not accepted" + said, where,
                    "check the service account, or pass --anonymous for a public bucket");

@@ -22,9 +22,9 @@ namespace berth {
 // A GradientReducer gets the gradients of a layer as soon as the pass has left that layer. No
 // gradient may have the form of factors.
 //
-// Without shards every rank gets the sums of all gradients. With shards it gets the sums of what it
-// owns, and zeros in place of the others. Of a table only rows with a gradient travel, and only the
-// values of rows with a gradient or moments.
+// Without shards every rank gets the sums of all gradients. With shards it gets the sums of its own
+// elements, and zeros in place of the others. Ranks send only those rows of a table that have a
+// gradient, and the values of only those rows that have a gradient or moments.
 //
 // Borrows all of its parts, and nobody else may use the communicator between the first are_final()
 // and the end of finish(). Not thread-safe.
@@ -51,7 +51,7 @@ class GradientExchange {
   void gather_values();
 
  private:
-  // What is handed over at once: a parameter, or a bucket of the shards.
+  // A parameter, or a bucket of the shards. Its elements are handed over at once.
   struct Part {
     int64_t depth = 0;
     size_t index = 0;
@@ -71,7 +71,7 @@ class GradientExchange {
   Parameters& parameters_;
   const OptimizerShards* const shards_;
   GradientReducer reducer_;
-  std::vector<Part> deepest_first_;  // all that is handed over, except the shards' tables
+  std::vector<Part> deepest_first_;  // all parts, except the shards' tables
   size_t handed_over_ = 0;           // of them, in this update
   Rows changed_rows_;      // shards: rows that their owners update by more than weight decay
   double began_s_;         // when this rank began to compute the update

@@ -16,7 +16,7 @@
 
 namespace berth {
 
-// Elements of what trains, counted from the first of them in the order of the table.
+// A range of trainable elements. They are counted from the first one in the order of the table.
 struct ElementRange {
   int64_t begin = 0, count = 0;
 };
@@ -92,11 +92,11 @@ class OptimizerShards {
   std::vector<int64_t> elements_, table_begin_;  // by rank
 };
 
-// The moments of all ranks as rank 0 sees them, where the optimizer is sharded. So a checkpoint is
-// written and read as if rank 0 had all moments, and never lies in one memory as a whole. Rank 0
-// asks the owners for what is read, and sends them what is written, in messages. On every other
-// rank a thread of this object answers. There, tensors only show what the rank owns: other elements
-// are zeros when read, and ignored when written.
+// The moments of all ranks as rank 0 sees them, where the optimizer is sharded. A checkpoint is
+// written and read as if rank 0 had all moments, but no memory holds all of them at once. To read
+// elements, rank 0 asks their owners. To write elements, it sends them to their owners. On every
+// other rank a thread of this object answers. There, a read returns zeros for elements of other
+// ranks, and a write ignores them.
 //
 // Thread-safe, as ParameterTensors asks. Throws kPeerLost where an owner cannot be reached. Borrows
 // all of its parts. The object of another rank than 0 must live until rank 0 reads no more.
@@ -125,8 +125,8 @@ class ShardedMoments {
     ShardedMoments& all_;
     const int64_t which_;
   };
-  // What rank 0 asks an owner: to send, or to receive, what it owns of a range. The owner answers a
-  // write with the same request when it is done.
+  // A message from rank 0 to an owner, which then sends or receives its elements of the range. The
+  // owner answers a write with the same request when it is done.
   struct Request {
     int64_t writes = 0, which = 0;
     ElementRange range{};

@@ -140,7 +140,7 @@ void Messages::open_stream() {
   const auto first = begins_message(file_) ? message_at(0) : std::nullopt;
   if (!first || first->type != MessageType::kSchema) {
     throw Error(Code::kBadData, "does not begin as a file or stream of Arrow does", "",
-                "give the file the suffix of what it is");
+                "give the file the suffix of its format");
   }
   schema_ = first->header;
   schema_size_ = first->metadata_size;
