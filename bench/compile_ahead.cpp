@@ -9,7 +9,6 @@
 // trainer/model/training_flops.h says. scripts/compile-ahead.sh installs a plugin and runs this.
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "bench/bench_table.h"
 #include "storage/base/text.h"

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 
 #include "bench/bench_table.h"
 #include "storage/base/checksum.h"

@@ -1,6 +1,5 @@
 #include "storage/cached_storage.h"
 
-#include <array>
 #include <atomic>
 #include <cstdio>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "entrypoint/job/prompts.h"
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "storage/base/error.h"

@@ -18,7 +18,6 @@ void set_log_sink(LogSink sink);
 // The sink gets it without known secrets.
 void log(LogLevel level, const std::string& text);
 
-inline void log_error(const std::string& line) { log(LogLevel::kError, line); }
 inline void log_warning(const std::string& line) { log(LogLevel::kWarning, line); }
 inline void log_info(const std::string& line) { log(LogLevel::kInfo, line); }
 inline void log_debug(const std::string& line) { log(LogLevel::kDebug, line); }

@@ -4,7 +4,6 @@
 // Converts between a model with Hugging Face names and a TensorFlow checkpoint of one shard.
 // tests/peers/check_tensorflow.py compares the results with TensorFlow.
 
-#include <fstream>
 #include <iostream>
 
 #include "storage/base/bytes.h"

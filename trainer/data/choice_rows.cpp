@@ -1,7 +1,6 @@
 #include "trainer/data/choice_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 

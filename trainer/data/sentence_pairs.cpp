@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "storage/base/error.h"

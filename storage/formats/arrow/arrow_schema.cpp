@@ -1,7 +1,5 @@
 #include "storage/formats/arrow/arrow_schema.h"
 
-#include <limits>
-
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/columnar/schema_metadata.h"

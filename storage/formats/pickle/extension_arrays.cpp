@@ -1,7 +1,6 @@
 #include "storage/formats/pickle/extension_arrays.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "entrypoint/explain/shell_text.h"
 #include "entrypoint/flags/flags.h"

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <iomanip>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
-
 #include "storage/base/protobuf_wire.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/scratch_directory.h"

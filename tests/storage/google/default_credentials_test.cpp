@@ -14,7 +14,6 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/fake_accounts.h"
 #include "tests/support/fake_http.h"
-#include "tests/support/rsa_key.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 

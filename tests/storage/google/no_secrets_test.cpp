@@ -11,7 +11,6 @@
 #include "tests/support/drawn_seed.h"
 #include "tests/support/every_damage.h"
 #include "tests/support/fake_accounts.h"
-#include "tests/support/rsa_key.h"
 #include "tests/support/scratch_directory.h"
 
 // No key, token or assertion may appear in a log line or an error, whatever succeeds or fails.

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>

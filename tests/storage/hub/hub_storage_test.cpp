@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "storage/base/text.h"
 #include "storage/hub/content_hash.h"

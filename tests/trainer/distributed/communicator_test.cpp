@@ -8,7 +8,6 @@
 
 #include <exception>
 #include <latch>
-#include <numeric>
 #include <thread>
 
 #include "storage/base/error.h"

@@ -6,7 +6,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "storage/base/text.h"
 #include "storage/local_storage.h"

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "storage/base/json.h"
 #include "tests/trainer/text/tokenizer_fixture.h"

@@ -3,7 +3,6 @@
 
 #include "tests/support/columnar_files.h"
 #include "tests/support/read_rows.h"
-#include "tests/support/throws_code.h"
 
 namespace berth {
 namespace {

@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "storage/formats/tensor_bundle/bundle_entry.h"
 #include "storage/formats/tensor_bundle/table.h"
 #include "tests/support/bundle_files.h"
