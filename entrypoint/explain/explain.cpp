@@ -11,12 +11,14 @@
 #include <string_view>
 
 #include "entrypoint/explain/best_metric.h"
+#include "entrypoint/explain/falling_rate.h"
 #include "entrypoint/explain/garden_experiment.h"
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/manifest.h"
 #include "entrypoint/explain/named_inputs.h"
 #include "entrypoint/explain/option_files.h"
 #include "entrypoint/explain/own_command.h"
+#include "entrypoint/explain/pretraining.h"
 #include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/script_checks.h"
@@ -81,7 +83,7 @@ class Explainer {
       : command_(command),
         launch_(launch),
         expands_(expands),
-        script_(find_script(launch.script, launch.path, TypedCommand(launch.flags))),
+        script_(find_script(launch.script, launch.place(), TypedCommand(launch.flags))),
         devices_(choose_devices(launch, script_, TypedCommand(launch.flags), options.devices)),
         typed_(launch.flags, devices_.processes) {}
 
@@ -92,6 +94,7 @@ class Explainer {
     check_meanings(script_, typed_, devices_.processes, own_, remarks_);
     name_configuration(typed_, own_, remarks_);
     name_scratch_model(typed_, own_, remarks_);
+    if (script_ != nullptr) name_random_model(*script_, own_, remarks_);
     name_devices(devices_, own_);
     score_dev_file();
     name_data_files(launch_.script, typed_, predicts_afterwards_, own_, remarks_);
@@ -101,8 +104,9 @@ class Explainer {
     check_evaluation(script_, typed_, own_, remarks_);
     if (script_ != nullptr) {
       add_defaults();
+      match_falling_rate(*script_, own_, remarks_);
       name_best_metric(*script_, typed_, own_, remarks_);
-      check_script_flags(*script_, launch_.path, typed_, remarks_);
+      check_script_flags(*script_, launch_.place(), typed_, remarks_);
       check_masked_texts(*script_, typed_, own_, remarks_);
     }
     check_line(own_, expands_, remarks_);
@@ -130,33 +134,24 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 36> kVerbsOfSentences = {
-        "holds",   "is",       "are",      "has",    "names",  "takes",   "leaves", "divides",
-        "joins",   "changes",  "makes",    "counts", "needs",  "does",    "gives",  "belong",
-        "belongs", "have",     "differs",  "differ", "trains", "chooses", "scores", "keeps",
-        "pools",   "replaces", "computes", "puts",   "reads",  "draws",   "rounds", "sets",
-        "cuts",    "begins",   "goes",     "removes"};
+    constexpr std::array<std::string_view, 38> kVerbsOfSentences = {
+        "holds",   "is",       "are",      "has",     "names",  "takes",   "leaves", "divides",
+        "joins",   "changes",  "makes",    "counts",  "needs",  "does",    "gives",  "belong",
+        "belongs", "have",     "differs",  "differ",  "trains", "chooses", "scores", "keeps",
+        "pools",   "replaces", "computes", "puts",    "reads",  "draws",   "rounds", "sets",
+        "cuts",    "begins",   "goes",     "removes", "starts", "falls"};
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
 
   bool note_refused_script() {
-    std::string_view refused = refused_script(launch_.script, launch_.path);
+    std::string_view refused = refused_script(launch_.script, launch_.place());
     const bool may_decode =
         launch_.script == "run_language_modeling.py" || launch_.script == "run_lm_finetuning.py";
     if (may_decode && !typed_.is_on("mlm")) {
       refused = "without --mlm this script trains decoders, and berth trains encoders";
     }
-    const bool is_electra =
-        launch_.script == "run_pretraining.py" &&
-        std::ranges::any_of(launch_.flags, [](const std::string& word) {
-          return word.starts_with("--model-name") || word.starts_with("--hparams");
-        });
-    if (is_electra) {
-      refused =
-          "ELECTRA's script reads its sizes and its schedule from --hparams; --task electra "
-          "pre-trains on the text itself";
-    }
+    if (refused.empty()) refused = refused_pretraining(launch_.script, launch_.flags);
     if (refused.empty()) return false;
     remarks_.refuse(launch_.script, refused);
     return true;
@@ -174,13 +169,15 @@ class Explainer {
                       "is not in the line, and its defaults are not known; put its name in "
                       "front of the flags: berth explain 'run_glue.py ...'");
     }
-    const bool is_trainer = script_ != nullptr && script_->devices == ScriptDevices::kAllGpus;
-    if (is_trainer && !typed_.value("do_train") && !typed_.value("do_eval") &&
+    const bool needs_mode =
+        script_ != nullptr && (script_->devices == ScriptDevices::kAllGpus ||
+                               script_->batch == BatchOf::kProcess || has_records_mode());
+    if (needs_mode && !typed_.value("do_train") && !typed_.value("do_eval") &&
         !typed_.value("do_predict")) {
       remarks_.refuse(
           launch_.script,
-          "has no --do_train, --do_eval or --do_predict in this line, without which the script of "
-          "transformers does nothing; add the one that is meant");
+          "has no --do_train, --do_eval or --do_predict in this line, without which the script "
+          "does nothing; add the one that is meant");
     }
     for (const Remarks* found : {&launch_.remarks, &devices_.remarks}) {
       remarks_.insert(remarks_.end(), found->begin(), found->end());
@@ -189,6 +186,11 @@ class Explainer {
       remarks_.note(launch_.precision_word, kCountsAsAuto);
       asks_for_precision_ = true;
     }
+  }
+
+  // Whether it is google-research/bert's pre-training, and not Model Garden's, which only trains.
+  bool has_records_mode() const {
+    return script_->name == "run_pretraining.py" && !typed_.value("mode");
   }
 
   void translate_flags() {
@@ -538,7 +540,44 @@ void read_files(const ExplainOptions& options, Launch& launch) {
   read_experiment(options.read_file, launch);
   read_program(options, launch);
   read_option_files(options.read_file, launch);
+  read_pretraining(launch);
 }
+
+// Says of a loop of the text that it stays around the line that it fills in.
+void note_loops(const std::vector<std::string>& names, Launch& launch) {
+  for (const std::string& name : names) {
+    const bool is_filled = std::ranges::any_of(launch.flags, [&](const std::string& word) {
+      return word.find("$" + name) != word.npos || word.find(cat("${", name, "}")) != word.npos;
+    });
+    if (is_filled)
+      launch.remark("for " + name, "stays around this line, and fills in its variable");
+  }
+}
+
+// Where the scripts of a text come from: an address that curl or wget fetched, or the folder that
+// `cd` changed to. Projects have scripts of the same name for PyTorch, Flax and TensorFlow.
+class ScriptOrigins {
+ public:
+  void note(const ShellCommand& command) {
+    if (command.words.size() > 1 && command.words[0] == "cd") folder_ = command.words[1];
+    for (const std::string& word : command.words) {
+      if (word.find("://") != std::string::npos && word.ends_with(".py")) fetched_.push_back(word);
+    }
+  }
+
+  std::string of(const Launch& launch) const {
+    for (const std::string& address : fetched_) {
+      if (last_part(address) == launch.script) return address;
+    }
+    const bool is_here = last_part(launch.path) == launch.script && !launch.path.starts_with('/') &&
+                         !folder_.empty();
+    return is_here ? cat(folder_, "/", launch.path) : "";
+  }
+
+ private:
+  std::string folder_;
+  std::vector<std::string> fetched_;
+};
 
 // The explanation of each command that trains. It also names the commands that may prepare files
 // for the training: the shell and its tools, and scripts with such a name beside a known script.
@@ -550,8 +589,18 @@ Explanation explain_commands(const std::vector<ShellCommand>& commands, bool is_
   });
   Explanation explanation;
   std::string preparations;
+  ScriptOrigins origins;
+  std::vector<std::string> loops;
   for (const ShellCommand& command : commands) {
     std::optional<Launch> launch = launch_of(command);
+    if (launch) {
+      launch->origin = origins.of(*launch);
+      note_loops(loops, *launch);
+    } else {
+      origins.note(command);
+      const bool is_loop = command.words.size() > 1 && command.words[0] == "for";
+      if (is_loop) loops.push_back(command.words[1]);
+    }
     std::string preparation = launch ? "" : preparation_in(command);
     const bool is_script =
         launch && knows_one && !is_known_script(launch->script) && prepares_files(launch->script);

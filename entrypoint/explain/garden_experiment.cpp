@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -10,7 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "entrypoint/explain/falling_rate.h"
 #include "entrypoint/explain/option_files.h"
+#include "entrypoint/explain/pretraining.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -50,7 +51,7 @@ constexpr std::string_view kPlain = "berth has no such option";
 constexpr std::string_view kDropout =
     "write it into the configuration of the model, as hidden_dropout_prob or "
     "attention_probs_dropout_prob";
-constexpr std::string_view kAllRows = "counts batches of rows; berth evaluates on all rows";
+constexpr uint64_t kLargestNumber = 1'000'000'000;
 constexpr std::string_view kBest =
     "names the metric of the best checkpoint; --metric-for-best-model NAME does so, and "
     "--load-best-model-at-end makes it the result";
@@ -91,6 +92,9 @@ constexpr GardenOption kDataRows[] = {
      "text sentence sentence1,sentence2 premise,hypothesis question,sentence question1,question2"},
     {"query_length", kIsRefused, "a question is always cut at 64 tokens", "64"},
     {"xlnet_format", kIsRefused, kPlain},
+    {"max_predictions_per_seq", kIgnored},
+    {"use_v2_feature_names", kIgnored},
+    {"use_position_id", kIsRefused, "berth counts positions itself"},
     {"input_preprocessed_data_path", kIgnored},
 };
 
@@ -100,6 +104,7 @@ constexpr GardenOption kGardenOptions[] = {
     {"task.init_cls_pooler", kIgnored},
     {"task.metric_type", kIgnored},
     {"task.name", kIgnored},
+    {"task.scale_loss", kIgnored},
     {"task.n_best_size", kGivesFlag, "n-best-size"},
     {"task.max_answer_length", kGivesFlag, "max-answer-length"},
     {"task.null_score_diff_threshold", kGivesFlag, "null-score-diff-threshold"},
@@ -115,6 +120,9 @@ constexpr GardenOption kGardenOptions[] = {
     {"task.model.encoder.", kIgnored},
     {"task.model.head_dropout", kIsRefused, kPlain, "0.1"},
     {"task.model.head_initializer_range", kIgnored},
+    {"task.model.cls_heads", kIgnored},
+    {"task.model.mlm_activation", kIsRefused, "the model's configuration says it", "gelu"},
+    {"task.model.mlm_initializer_range", kIgnored},
 
     {"task.train_data.input_path", kGivesFlag, "train-data-file"},
     {"task.train_data.global_batch_size", kGivesFlag, "batch-size"},
@@ -139,7 +147,6 @@ constexpr GardenOption kGardenOptions[] = {
     {"trainer.max_to_keep", kGivesFlag, "save-total-limit"},
     {"trainer.validation_interval", kGivesFlag, "eval-steps"},
     {"trainer.summary_interval", kGivesFlag, "logging-steps"},
-    {"trainer.validation_steps", kIgnored, kAllRows},
     {"trainer.best_checkpoint_eval_metric", kIgnored, kBest},
     {"trainer.best_checkpoint_export_subdir", kIgnored},
     {"trainer.best_checkpoint_metric_comp", kIgnored},
@@ -305,6 +312,8 @@ void add_overrides(const std::string& text, GardenOptions& options) {
   }
 }
 
+constexpr std::string_view kPretraining = "bert/pretraining";
+
 struct Experiment {
   std::string_view name, task, learning_rate;
   std::string_view batch_size, seq_length;
@@ -315,6 +324,7 @@ constexpr Experiment kExperiments[] = {
     {"bert/sentence_prediction_text", "sequence_classification", "3e-5", "32", "128"},
     {"bert/squad", "question_answering", "8e-5", "48", "384"},
     {"bert/tagging", "token_classification", "8e-5", "", "128"},
+    {kPretraining, "mlm_nsp", "1e-4", "512", "512"},
 };
 
 const std::string kOptimizer = "trainer.optimizer_config.optimizer";
@@ -338,12 +348,6 @@ constexpr std::pair<std::string_view, std::string_view> kDefaults[] = {
     {"trainer.optimizer_config.warmup.type", "polynomial"},
     {"trainer.validation_interval", "1000"},
 };
-
-std::string rate_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", number);
-  return text;
-}
 
 bool is_off(const std::string& text) {
   const std::string lower = lower_ascii(text);
@@ -396,10 +400,12 @@ class ExperimentReader {
     const bool masks = name.find("pretrain") != std::string::npos;
     launch_.refuse(
         cat("--experiment ", name),
-        masks ? "is pre-training from masked examples. --task mlm_nsp and --task mlm read such "
-                "records, and --task electra reads the text itself"
-              : "is none of bert/sentence_prediction, bert/sentence_prediction_text, bert/squad "
-                "and bert/tagging, whose options berth knows");
+        masks ? "makes its examples as it trains. explain knows bert/pretraining, which reads the "
+                "records of create_pretraining_data.py; --task mlm_nsp and --task electra read the "
+                "text itself"
+              : "is none of bert/pretraining, bert/sentence_prediction, "
+                "bert/sentence_prediction_text, bert/squad and bert/tagging, whose options berth "
+                "knows");
   }
 
   void begin(const Experiment& experiment) {
@@ -410,6 +416,7 @@ class ExperimentReader {
       options_[side + ".seq_length"] = experiment.seq_length;
     }
     options_[kRateOption + ".polynomial.initial_learning_rate"] = experiment.learning_rate;
+    if (experiment.name == kPretraining) options_["trainer.train_steps"] = "1000000";
     for (const auto& [path, value] : kDefaults) options_[std::string(path)] = value;
   }
 
@@ -440,6 +447,7 @@ class ExperimentReader {
   void translate(const Experiment& experiment) {
     add_task(experiment);
     add_length();
+    add_evaluated_rows();
     add_optimizer();
     add_schedule();
     for (const auto& [path, value] : options_) translate_option(path, value);
@@ -452,6 +460,9 @@ class ExperimentReader {
     }
     switch (option->fate) {
       case OptionFate::kFlag:
+        if (path.ends_with(".input_path") && value.find(',') != std::string::npos) {
+          return launch_.refuse(path, kSeveralFiles);
+        }
         if (!is_off(value) || option->keeps_off) launch_.add_flag(option->text, value);
         return;
       case OptionFate::kSwitch:
@@ -483,12 +494,49 @@ class ExperimentReader {
             "begins from the checkpoint's");
       }
     }
+    if (experiment.name == kPretraining) task = pretraining_task();
     launch_.add_flag("task", task);
     const std::string encoder = "task.model.encoder";
     const auto first = options_.lower_bound(encoder + ".");
     if (first != options_.end() && first->first.starts_with(encoder)) {
       launch_.remark(encoder, "is not read: the configuration of the model says its sizes");
     }
+  }
+
+  // Masked tokens alone, where the records have no next sentences or these are not read.
+  std::string pretraining_task() {
+    const std::string next = take("task.train_data.use_next_sentence_label");
+    const std::string scored = take("task.validation_data.use_next_sentence_label");
+    const bool has_next = next.empty() || !is_off(next);
+    if (has_next != (scored.empty() || !is_off(scored))) {
+      launch_.refuse("task.validation_data.use_next_sentence_label",
+                     "is another one than in training; berth has one task for both");
+    }
+    if (!has_next) return "mlm";
+    launch_.remark("task.model.cls_heads",
+                   "drops some of what the head for next sentences reads there; berth's does not");
+    launch_.remark(kCpuTask.flag, kCpuTask.text);
+    return "mlm_nsp";
+  }
+
+  // An evaluation of some batches scores the first rows.
+  void add_evaluated_rows() {
+    const std::string steps = take("trainer.validation_steps");
+    const std::optional<uint64_t> batches = parse_number(steps),
+                                  rows = parse_number(option("task.validation_data."
+                                                             "global_batch_size"));
+    const bool has_rows = !option("task.validation_data.input_path").empty();
+    if (!batches || *batches == 0 || !has_rows) return;
+    if (!rows || *rows > kLargestNumber || *batches > kLargestNumber) {
+      return launch_.refuse("trainer.validation_steps",
+                            "counts batches, and their size is not in the options");
+    }
+    launch_.add_flag("max-eval-samples", std::to_string(*batches * *rows));
+  }
+
+  std::string option(const std::string& path) const {
+    const auto found = options_.find(path);
+    return found == options_.end() ? "" : found->second;
   }
 
   // Forgets the options of the types that are not chosen.
@@ -523,8 +571,7 @@ class ExperimentReader {
   }
 
   // The rate falls from the first update on there, also while it warms up to what it has fallen to.
-  // Here it falls after the warm-up. A lower rate makes both the same: with end_learning_rate e,
-  // warm-up w and T updates, e + (rate - e) * (1 - w / T)^power.
+  // Here it falls after the warm-up. A lower rate makes both the same.
   void add_schedule() {
     const std::string steps = take("trainer.train_steps");
     const std::optional<double> updates = parse_real(steps);
@@ -575,9 +622,11 @@ class ExperimentReader {
     const std::string power_text = take(below + "power");
     const std::optional<double> rate = parse_real(typed), end = parse_real(end_text),
                                 power = parse_real(power_text);
-    const bool is_schedule = rate && end && power && warm >= 0 && warm < updates;
+    const bool is_schedule = rate && end && power;
     const double peak =
-        is_schedule ? *end + (*rate - *end) * std::pow(1 - warm / updates, *power) : NAN;
+        is_schedule ? rate_after_warmup(
+                          {.rate = *rate, .end = *end, .power = *power, .warmup = warm / updates})
+                    : NAN;
     if (!std::isfinite(peak)) {
       return launch_.refuse(below + "initial_learning_rate",
                             "is no learning rate together with the other numbers of the schedule");

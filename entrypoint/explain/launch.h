@@ -18,6 +18,7 @@ enum class AskedDevice { kNotSaid, kCpu, kGpu, kTpu };
 struct Launch {
   std::string script{};  // "run_glue.py", or the last part of a module's name; empty: only flags
   std::string path{};    // the script or module as it was typed
+  std::string origin{};  // where other commands of a text fetched it, or changed to; may be empty
   std::vector<std::string> flags{};
   std::string launcher{};   // "torchrun", "accelerate", "deepspeed", "mpirun"; empty: none
   std::string processes{};  // how many run at the same time, as typed: "8"; empty: not said
@@ -32,6 +33,9 @@ struct Launch {
   std::string precision{};    // "fp16", "bf16" or "no", as `precision_word` says
   std::string precision_word = "--mixed_precision";  // of accelerate, or a variable
   Remarks remarks{};  // settings of the launcher for which berth has no flag
+
+  // The best that is known of the script's folder.
+  const std::string& place() const { return origin.empty() ? path : origin; }
 
   void add_flag(std::string_view name, std::string_view value);  // without its dashes
   void remark(std::string_view word, std::string_view text) { remarks.note(word, text); }

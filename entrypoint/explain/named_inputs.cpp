@@ -25,6 +25,7 @@ struct KnownDataSet {
   std::string_view folder = {};  // that holds the folders of configurations: "data/"
 };
 
+// With the splits of the scripts that huggingface/datasets had until its commit 8803c182.
 constexpr KnownDataSet kKnown[] = {
     {"ag_news", "fancyzhx/ag_news", kTest},
     {"amazon_polarity", "fancyzhx/amazon_polarity", kTest},
@@ -72,9 +73,10 @@ struct OtherSplits {
   std::string_view repository, config;
   HubSplits splits;
 };
-constexpr OtherSplits kOther[] = {{"dair-ai/emotion", "unsplit", kNone},
-                                  {"google-research-datasets/go_emotions", "raw", kNone},
-                                  {"nyu-mll/glue", "mnli", kUnknown}};
+constexpr OtherSplits kOther[] = {
+    {"dair-ai/emotion", "unsplit", kNone}, {"google-research-datasets/go_emotions", "raw", kNone},
+    {"nyu-mll/glue", "mnli", kUnknown},    {"nyu-mll/glue", "ax", kTest},
+    {"aps/super_glue", "axb", kTest},      {"aps/super_glue", "axg", kTest}};
 
 HubSplits splits_of(const KnownDataSet& known, std::string_view config) {
   for (const OtherSplits& row : kOther) {
@@ -176,9 +178,13 @@ void note_unread_files(std::string_view script, const TypedCommand& typed, const
       script.starts_with("run_glue") && find_glue_task(own.value("task").value_or("")) != nullptr;
   const std::string data_set = typed.typed_name("dataset_name");
   if (script.empty() || (!is_task && data_set.empty())) return;
+  std::vector<std::string> names;
   for (const Flag& flag : flag_table()) {
-    const std::string name = flag.role.names_rows() ? typed.typed_name(flag.name) : "";
-    if (name.empty()) continue;
+    if (flag.role.names_rows()) names.push_back(typed.typed_name(flag.name));
+  }
+  names.push_back(data_set);
+  for (const std::string& name : names) {
+    if (name.empty() || (!is_task && name == data_set)) continue;
     accept_data_set(typed, remarks);
     remarks.refuse(is_task ? typed.typed_name("task") : data_set,
                    cat("makes ", script, " read ", is_task ? "the task's rows" : "its rows",
@@ -235,6 +241,13 @@ void name_places(std::string_view script, const TypedCommand& typed, bool predic
   }
   if (names_files(own)) return;
   const std::optional<WantedDataSet> wanted = wanted_data_set(script, typed, own);
+  const std::string task = own.value("task").value_or("");
+  if (!wanted && script.starts_with("run_glue") && task.find('$') != std::string::npos) {
+    remarks.refuse(typed.typed_name("task"),
+                   cat("is ", quoted(task),
+                       ", which the text does not set, and the rows are the "
+                       "task's; write its name"));
+  }
   if (!wanted) return;
   const std::string& place = wanted->rows.place;
   const std::string& scored = wanted->other_rows.empty() ? place : wanted->other_rows;
@@ -318,6 +331,20 @@ void name_scratch_model(const TypedCommand& typed, OwnCommand& own, Remarks& rem
                    "without --config_name takes the sizes that transformers has for this type: "
                    "write them into a config.json and name it with --model-config");
   }
+}
+
+void name_random_model(const TrainingScript& script, OwnCommand& own, Remarks& remarks) {
+  const bool needs_none = own.has("model") || own.has("init") || script.name == "fit";
+  if (script.batch == BatchOf::kDevice || !own.trains() || needs_none) return;
+  if (!own.has("model-config") || !own.has("vocab-file")) {
+    return remarks.refuse(
+        "--init_checkpoint",
+        cat("is not in the line, so ", script.name,
+            " begins from random parameters; add --init random --model-config config.json "
+            "--vocab-file vocab.txt, or --init_checkpoint"));
+  }
+  own.set("init", "random");
+  remarks.note("--init random", cat("is what ", script.name, " does without --init_checkpoint"));
 }
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "entrypoint/explain/own_command.h"
+#include "entrypoint/explain/script_defaults.h"
 #include "entrypoint/flags/foreign/translation.h"
 
 namespace berth {
@@ -37,5 +38,9 @@ void name_configuration(const TypedCommand& typed, OwnCommand& own, Remarks& rem
 // in `own` as berth does: --model with the tokenizer's files and --init random. Removes the remarks
 // that refuse their flags.
 void name_scratch_model(const TypedCommand& typed, OwnCommand& own, Remarks& remarks);
+
+// Scripts of BERT's first code and of Model Garden begin from random parameters where no checkpoint
+// is named. Says so by --init random, or refuses a line that lacks a file for that.
+void name_random_model(const TrainingScript& script, OwnCommand& own, Remarks& remarks);
 
 }  // namespace berth

@@ -69,18 +69,19 @@ constexpr ScriptDefault kBertSquad[] = {kLowerCase, kLong, kBertBatch, kDefaultR
 constexpr ScriptDefault kTorchBert[] = {kBertBatch, kDefaultRate, kBertEpsilon};
 constexpr ScriptDefault kTorchSquad[] = {kLong, kBertBatch, kDefaultRate, kBertEpsilon};
 constexpr ScriptDefault kGarden[] = {kBertBatch, kDefaultRate, kBertEpsilon};
+constexpr ScriptDefault kPretraining[] = {{"max-steps", "100000", true},
+                                          {"warmup-steps", "10000", true},
+                                          kBertBatch,
+                                          kDefaultRate,
+                                          kBertEpsilon,
+                                          kDropLast};
+constexpr ScriptDefault kWritesRecords[] = {kLowerCase};
 constexpr ScriptDefault kGardenSquad[] = {kLowerCase, kBertBatch, kDefaultRate, kBertEpsilon};
 
 constexpr std::string_view kStep =
     "is the step from one window to the next in this script, and in berth what two windows share";
 constexpr std::string_view kNoCorrection =
-    "does not correct the bias of Adam's means as berth does, so the first updates differ. After a "
-    "warm-up of a share w, its learning rate is 1 - w times berth's: scale --learning-rate by that "
-    "to have the same";
-
-constexpr std::string_view kFallsAtOnce =
-    "has a learning rate that falls from the first update on. After a warm-up of a share w, it is "
-    "1 - w times berth's: scale --learning-rate by that to have the same";
+    "does not correct the bias of Adam's means as berth does, so the first updates differ";
 constexpr std::string_view kClipsEach =
     "clips the gradient of each tensor by itself and does not correct the bias of Adam's means, so "
     "the updates differ. In versions before 0.6, the learning rate after a warm-up of a share w is "
@@ -140,12 +141,20 @@ constexpr TrainingScript kBertScripts[] = {
     {.name = "run_classifier.py",
      .defaults = kBertClassifier,
      .note = kNoCorrection,
-     .batch = BatchOf::kProcess},
+     .batch = BatchOf::kProcess,
+     .falls_at_once = true},
     {.name = "run_squad.py",
      .defaults = kBertSquad,
      .doc_stride = kStep,
      .note = kNoCorrection,
-     .batch = BatchOf::kProcess},
+     .batch = BatchOf::kProcess,
+     .falls_at_once = true},
+    {.name = "run_pretraining.py",
+     .defaults = kPretraining,
+     .note = kNoCorrection,
+     .batch = BatchOf::kUpdate,
+     .falls_at_once = true},
+    {.name = "create_pretraining_data.py", .defaults = kWritesRecords, .batch = BatchOf::kUpdate},
 };
 
 constexpr TrainingScript kPretrainedScripts[] = {
@@ -170,14 +179,18 @@ constexpr TrainingScript kPretrainedScripts[] = {
 constexpr TrainingScript kGardenScripts[] = {
     {.name = "run_classifier.py",
      .defaults = kGarden,
-     .note = kFallsAtOnce,
-     .batch = BatchOf::kUpdate},
+     .batch = BatchOf::kUpdate,
+     .falls_at_once = true},
     {.name = "run_squad.py",
      .defaults = kGardenSquad,
      .doc_stride = kStep,
-     .note = kFallsAtOnce,
      .dev_file = "predict_file",
-     .batch = BatchOf::kUpdate},
+     .batch = BatchOf::kUpdate,
+     .falls_at_once = true},
+    {.name = "run_pretraining.py",
+     .defaults = kPretraining,
+     .batch = BatchOf::kUpdate,
+     .falls_at_once = true},
 };
 
 bool types_any(const TypedCommand& command, std::initializer_list<std::string_view> names) {
@@ -212,8 +225,8 @@ const TrainingScript* find_script(std::string_view name, std::string_view path,
     const auto found = std::ranges::find(scripts, name, &TrainingScript::name);
     return found == scripts.end() ? nullptr : &*found;
   };
-  const bool is_garden =
-      types_any(command, {"mode", "model_dir", "train_data_path", "input_meta_data_path"});
+  const bool is_garden = types_any(
+      command, {"mode", "model_dir", "train_data_path", "input_meta_data_path", "input_files"});
   if (is_garden) {
     if (const TrainingScript* script = among(kGardenScripts)) return script;
   }
@@ -244,8 +257,6 @@ namespace {
 constexpr std::string_view kDecoder = "this script trains decoders, and berth trains encoders";
 constexpr std::string_view kBeams =
     "berth finds answers without a beam: run_qa.py is what --task question_answering does";
-constexpr std::string_view kPrepares =
-    "berth masks texts as it trains; --mode prepare --task mlm cleans and tokenizes them before";
 constexpr std::string_view kFeatures =
     "this script writes the hidden states of tokens; --mode embed writes one vector a text";
 constexpr std::string_view kEarlyChoices =
@@ -254,9 +265,6 @@ constexpr std::string_view kEarlyChoices =
 constexpr std::string_view kSentencesAlone =
     "berth does not train next sentences alone; --task mlm_nsp trains them together with masked "
     "tokens";
-constexpr std::string_view kSentences =
-    "explain does not write its line. The job is --task mlm_nsp with --train-data-file for the "
-    "records, or --task mlm where these have no next sentences";
 constexpr std::string_view kNoTexts = "berth trains encoders of texts";
 constexpr std::string_view kAnalyses = "this script analyses a model, and berth trains models";
 
@@ -292,8 +300,6 @@ constexpr RefusedScript kRefusedScripts[] = {
     // Multiple choice and next sentences.
     {"run_multiple_choice.py", kEarlyChoices},
     {"run_nsp.py", kSentencesAlone},
-    {"run_pretraining.py", kSentences},
-    {"create_pretraining_data.py", kPrepares},
     // Other tasks.
     {"run_qa_beam_search.py", kBeams},
     {"run_qa_beam_search_no_trainer.py", kBeams},

@@ -43,6 +43,7 @@ struct TrainingScript {
   BatchOf batch = BatchOf::kDevice;
   std::string_view threads{};  // where --threads means something else: what
   SetsAside sets_aside = SetsAside::kNone;
+  bool falls_at_once = false;  // its learning rate falls from the first update on
 };
 
 // The examples of a device in one micro-batch, where no flag says so.

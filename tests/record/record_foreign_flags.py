@@ -23,7 +23,12 @@ EXAMPLES = [
     "language-modeling/run_mlm.py",
     "language-modeling/run_mlm_no_trainer.py",
 ]
-BERT = ["bert/run_classifier.py", "bert/run_squad.py", "bert/run_pretraining.py"]
+BERT = [
+    "bert/run_classifier.py",
+    "bert/run_squad.py",
+    "bert/run_pretraining.py",
+    "bert/create_pretraining_data.py",
+]
 # Flags of earlier versions than those that are read, and of Optimum for other devices.
 OLDER = {
     "trainer": {"gaudi_config_name", "ipu_config_name", "use_habana"},

@@ -334,6 +334,15 @@ std::span<const ForeignFlag> bert_flags() {
       {"input_file", Form::kValue, Fate::kRefused,
        "name the records of create_pretraining_data.py with --train-data-file, and give --task "
        "mlm_nsp, or --task mlm where they have no next sentences"},
+      {"output_file", Form::kValue, Fate::kRefused,
+       "--mode prepare writes records into the folder --export-dir"},
+      {"dupe_factor", Form::kValue, Fate::kRefused,
+       "--mode prepare writes one copy of the text. --task mlm_nsp on the text itself makes new "
+       "pairs and masks in every epoch",
+       "1"},
+      {"short_seq_prob", Form::kValue, Fate::kRefused, "one document in ten has shorter pairs",
+       "0.1"},
+      {"random_seed", Form::kValue, Fate::kSame, "seed"},
       {"max_query_length", Form::kValue, Fate::kRefused,
        "a question is always cut at 64 tokens; leave the flag out", "64"},
       {"max_predictions_per_seq", Form::kValue, Fate::kIgnored,
