@@ -188,6 +188,10 @@ class CodeReader {
     check_callbacks(call);
     check_parts(call);
     check_data_sets(call);
+    const bool has_prompt = !call.positional.empty() && call.positional[0].text == "True";
+    if (name == "set_pooling_include_prompt" && !has_prompt) {
+      refuse(call, "leaves the tokens of a prompt out of the embedding, and berth does not");
+    }
     if (name.starts_with("freeze") || is_off(call, "requires_grad_")) refuse_frozen();
     if (name == "EarlyStoppingCallback") take_patience(call);
     if (name == "LoraConfig") take_adapters(call);

@@ -270,6 +270,7 @@ class PythonJob {
   void take_argument(const std::string& name, const PythonValue& value) {
     if (name == "do_train" || name == "do_eval" || name == "do_predict") return;
     if (name == "batch_sampler") return check_sampler(value);
+    if (name == "prompts" && value.text != "None") return read_prompts(value, launch_);
     const ForeignFlag* foreign = find_foreign_flag(name);
     if (!value.is_known() && foreign != nullptr && foreign->fate == Fate::kIgnored) return;
     if (name == "multi_dataset_batch_sampler") return;  // there is one data set
@@ -691,7 +692,7 @@ class PythonJob {
     for (const PythonCall& call : program_.calls) {
       size_t found_rank = 0;
       const PythonValue* found = tokenized_length(call, found_rank);
-      if (found == nullptr || found_rank < rank) continue;
+      if (found == nullptr || found_rank < rank || found->text == "None") continue;
       if (found_rank > rank) lengths.clear();
       rank = found_rank;
       length = found;

@@ -21,6 +21,11 @@ constexpr PoolingSwitch kPoolingSwitches[] = {
     {"pooling_mode_max_tokens", "max"},       {"pooling_mode_mean_sqrt_len_tokens", ""},
     {"pooling_mode_weightedmean_tokens", ""}, {"pooling_mode_lasttoken", ""},
 };
+// Columns of public data sets that hold the first text of a row, and another one.
+constexpr std::array<std::string_view, 6> kFirstColumns = {"anchor", "query",     "question",
+                                                           "title",  "sentence1", "sentence_A"};
+constexpr std::array<std::string_view, 8> kSecondColumns = {
+    "positive", "answer", "document", "passage", "context", "text", "sentence2", "sentence_B"};
 // Arguments of SentenceTransformer that leave the model as its files say.
 constexpr std::array<std::string_view, 14> kPlainModel = {"model_name_or_path",
                                                           "modules",
@@ -50,6 +55,10 @@ void read_pooling(const PythonCall& call, Launch& launch) {
     const auto* const row = std::ranges::find(kPoolingSwitches, keyword, &PoolingSwitch::keyword);
     if (row != std::end(kPoolingSwitches) && value.text == "True") mode = row->flag;
     if (row != std::end(kPoolingSwitches) && !value.is_known()) mode.clear();
+    if (keyword == "include_prompt" && value.text != "True") {
+      refuse(call, "leaves the tokens of a prompt out of the embedding, and berth does not",
+             launch);
+    }
   }
   if (mode == "mean" || mode == "cls" || mode == "max") return launch.add_flag("pooling", mode);
   refuse(call, "pools in a way that berth does not have: --pooling is mean, cls or max", launch);
@@ -82,6 +91,38 @@ std::string read_sentence_modules(const PythonProgram& program, Launch& launch) 
     }
   }
   return encoder;
+}
+
+void read_prompts(const PythonValue& prompts, Launch& launch) {
+  if (prompts.kind == PythonValue::Kind::kText) {
+    launch.add_flag("query-prompt", prompts.text);
+    return launch.add_flag("passage-prompt", prompts.text);
+  }
+  std::string query, passage;
+  bool has_negative = false, has_second = false, is_clear = !prompts.keys.empty();
+  for (size_t i = 0; i < prompts.items.size() && is_clear; ++i) {
+    const std::string& column = prompts.keys[i];
+    const std::string& text = prompts.items[i].text;
+    const bool is_first = is_one_of(kFirstColumns, column);
+    const bool is_negative = column.starts_with("negative");
+    const bool is_second = is_negative || is_one_of(kSecondColumns, column);
+    const bool is_text = prompts.items[i].kind == PythonValue::Kind::kText;
+    is_clear = is_text && (is_first || (is_second && (passage.empty() || passage == text)));
+    (is_first ? query : passage) = text;
+    has_negative = has_negative || is_negative;
+    has_second = has_second || column == "positive";
+  }
+  // A prompt of the column `positive` alone leaves negatives without one.
+  if (!is_clear || has_negative != has_second) {
+    const bool is_computed = prompts.kind == PythonValue::Kind::kUnknown;
+    return launch.refuse("prompts",
+                         cat(is_computed ? "are computed in the program"
+                                         : "are not read: their columns do not say which texts "
+                                           "they are for",
+                             "; add --query-prompt TEXT and --passage-prompt TEXT to the line"));
+  }
+  if (!query.empty()) launch.add_flag("query-prompt", query);
+  if (!passage.empty()) launch.add_flag("passage-prompt", passage);
 }
 
 void check_sentence_model(const PythonCall& call, Launch& launch) {

@@ -12,6 +12,10 @@ namespace berth {
 // name of the encoder; empty: the program makes no module.
 std::string read_sentence_modules(const PythonProgram& program, Launch& launch);
 
+// Adds the flags of `prompts` of the training arguments: a text for all columns, or a text for each
+// of some columns. Refuses names of columns that do not say which text of a row they hold.
+void read_prompts(const PythonValue& prompts, Launch& launch);
+
 // Refuses the arguments of a call of SentenceTransformer that change a model.
 void check_sentence_model(const PythonCall& call, Launch& launch);
 
