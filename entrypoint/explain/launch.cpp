@@ -15,6 +15,7 @@ using Words = std::span<const std::string>;
 
 constexpr std::string_view kOtherDevices =
     "has no counterpart; berth trains on CPUs, TPUs and GPUs of NVIDIA";
+constexpr std::string_view kIpexRun = "ipexrun";
 constexpr std::string_view kSplitModel =
     "splits the model between devices; berth keeps all of it on each, which gives the same updates "
     "where it fits";
@@ -234,6 +235,7 @@ void read_slurm(Words words, Launch& launch) {
 
 void read_mpi(Words words, Launch& launch) {
   OptionReader options(words);
+  std::string of_machine;
   for (std::string name, value; options.next(name, value);) {
     if (name == "np" || name == "n" || name == "num_proc") {
       launch.processes = value;
@@ -241,12 +243,41 @@ void read_mpi(Words words, Launch& launch) {
       launch.launcher = "mpirun";
     } else if (name == "H" || name == "host" || name == "hosts") {
       launch.machines = std::to_string(parted(value, ",").size());
+    } else if (name == "N" || name == "npernode" || name == "ppn" || name == "perhost") {
+      of_machine = value;
+    } else if (name == "map_by" && value.starts_with("ppr:") && value.ends_with(":node")) {
+      of_machine = value.substr(4, value.size() - 9);
     } else if (name == "hostfile" || name == "machinefile" || name == "f") {
       launch.refuse("--" + name,
                     "names the machines in a file, which is not read here: berth "
                     "trains on the GPUs of one machine, or on the CPUs of several with "
                     "--world-size");
     }
+  }
+  const uint64_t all = parse_number(launch.processes).value_or(0),
+                 here = parse_number(of_machine).value_or(0);
+  if (here > 0 && all > here) launch.machines = std::to_string((all + here - 1) / here);
+}
+
+// Intel's launcher, on CPUs. Without processes of one training it starts the script several times.
+void read_ipex_option(const std::string& name, const std::string& value, Launch& launch) {
+  if (name == "nprocs_per_node" || name == "nproc_per_node") launch.processes = value;
+  if (name == "nnodes") launch.machines = value;
+  const bool is_several =
+      name == "ninstances"
+          ? value != "1"
+          : name == "multi_instance" || name == "throughput_mode" || name == "latency_mode";
+  if (is_several) {
+    launch.refuse("--" + name, "starts the whole script several times; leave it out");
+  }
+}
+
+void read_ipexrun(Words words, Launch& launch) {
+  launch.device = AskedDevice::kCpu;
+  launch.launcher = kIpexRun;
+  OptionReader options(words);
+  for (std::string name, value; options.next(name, value);) {
+    read_ipex_option(name, value, launch);
   }
 }
 
@@ -267,7 +298,11 @@ constexpr PrefixProgram kReadPrograms[] = {
     {"nerdctl", read_container},
     {"srun", read_slurm},
     {"sbatch", read_slurm},
-    {"bsub", [](Words words, Launch& to) { read_gpu_option(words, "gpu", {"num="}, to); }},
+    {"bsub",
+     [](Words words, Launch& to) {
+       read_gpu_option(words, "R", {"ngpus_excl_p=", "ngpus_physical=", "ngpus="}, to);
+       read_gpu_option(words, "gpu", {"num="}, to);
+     }},
     {"qsub",
      [](Words words, Launch& to) {
        read_gpu_option(words, "l", {"gpus=", "gpu="}, to);
@@ -281,7 +316,7 @@ constexpr PrefixProgram kReadPrograms[] = {
     {"horovodrun", read_mpi},
     {"singularity", read_singularity},
     {"apptainer", read_singularity},
-    {"ipexrun", [](Words, Launch& to) { to.device = AskedDevice::kCpu; }},
+    {kIpexRun, read_ipexrun},
     {"neuron_parallel_compile",
      [](Words, Launch& to) { to.refuse("neuron_parallel_compile", kOtherDevices); }},
 };
@@ -446,6 +481,11 @@ class LaunchReader {
     }
     if (module.starts_with("intel") && module.ends_with(".launch")) {
       launch_.device = AskedDevice::kCpu;
+      launch_.launcher = kIpexRun;
+      return false;
+    }
+    if (module.starts_with("paddle.")) {
+      launch_.refuse(module, "starts a script of PaddlePaddle, whose defaults are not known here");
       return false;
     }
     launch_.path = module;
@@ -485,6 +525,7 @@ class LaunchReader {
       launch_.counts_all = name == "num_processes";  // of accelerate
     }
     if (is_one_of(kMachineOptions, name)) launch_.machines = value;
+    if (launch_.launcher == kIpexRun) read_ipex_option(name, value, launch_);
     if (name == "num_gpus" || name == "multi_gpu") launch_.device = AskedDevice::kGpu;
     if (name == "include" && launch_.launcher == "deepspeed") {
       launch_.processes = counted_devices(value.substr(value.rfind(':') + 1));

@@ -50,6 +50,7 @@ class ManifestReader {
   struct Surroundings {
     int64_t replicas = 1;
     std::string gpus{}, tpus{};
+    int64_t mpi_workers = 1;              // machines on which mpirun starts processes
     std::vector<std::string> settings{};  // variables of the container
   };
 
@@ -70,10 +71,23 @@ class ManifestReader {
       if (count != nullptr) around.gpus = option_text(*count);
     }
     if (const OrderedJson* spec = member_of(value, "containerSpec")) take(*spec, around);
+    if (const OrderedJson* spec = member_of(value, "container")) take(*spec, around);  // Argo
+    if (const OrderedJson* spec = member_of(value, "pythonPackageSpec")) {
+      std::vector<std::string> words = {"python", "-m"};
+      for (const char* key : {"pythonModule", "args"}) {
+        for (std::string& word : words_of(*spec, key)) words.push_back(std::move(word));
+      }
+      take_words(std::move(words), around);
+    }
+    if (const OrderedJson* mpi = member_of(value, "mpiReplicaSpecs")) {
+      const OrderedJson* worker = member_of(*mpi, "Worker");
+      const OrderedJson* count = worker == nullptr ? nullptr : member_of(*worker, "replicas");
+      if (count != nullptr) around.mpi_workers = replicas_in(option_text(*count));
+    }
     for (const auto& [key, item] : value.items()) {
       if (key == "containers" && item.is_array()) {
         for (const OrderedJson& container : item) take(container, around);
-      } else if (key != "initContainers" && key != "containerSpec") {
+      } else if (key != "initContainers" && key != "containerSpec" && key != "container") {
         read(item, around);
       }
     }
@@ -174,6 +188,9 @@ class ManifestReader {
       launch.visible = around.gpus;
     } else if (!around.tpus.empty()) {
       launch.device = AskedDevice::kTpu;
+    }
+    if (launch.launcher == "mpirun" && launch.machines.empty() && around.mpi_workers > 1) {
+      launch.machines = std::to_string(around.mpi_workers);
     }
     replicas_[key] += around.replicas;
     jobs_.try_emplace(key, ManifestLaunch{std::move(command), std::move(launch)});
@@ -316,7 +333,8 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   std::vector<ManifestLaunch> jobs = reader.jobs();
   if (jobs.empty()) {
     throw Error(Code::kUsage, "no container starts a training script", line[0],
-                is_manifest ? "name a container whose command and args start one"
+                is_manifest ? "name a container whose command and args start one, or explain the "
+                              "command line that another field holds"
                             : "the image starts it: explain the command line in its Dockerfile");
   }
   return jobs;

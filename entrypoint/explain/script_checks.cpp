@@ -307,6 +307,21 @@ void check_joined_columns(const TypedCommand& typed, const OwnCommand& own, Rema
                  "pair with --text_column and --text_pair_column");
 }
 
+// Options of Trainer that mean another thing here, or change the batch.
+void check_trainer_options(const TypedCommand& typed, OwnCommand& own, Remarks& remarks) {
+  if (typed.typed_name("label-names") == "--label_names" && own.has("label-names")) {
+    own.remove("label-names");
+    remarks.refuse("--label_names",
+                   "names keys of Trainer's batches; --label-names lists the classes in berth");
+  }
+  const std::string options = lower_ascii(typed.value("accelerator_config").value_or(""));
+  const size_t split = options.find("split_batches");
+  if (split == options.npos || options.find("true", split) == options.npos) return;
+  remarks.refuse("--accelerator_config",
+                 "has split_batches, which makes the batch of a device the batch of all devices; "
+                 "divide the batch by their number, and leave it out");
+}
+
 // Trainer evaluates after steps only where a strategy says so.
 void check_steps(const TypedCommand& typed, OwnCommand& own, Remarks& remarks) {
   for (const char* flag : {"eval_strategy", "evaluation_strategy", "evaluate_during_training"}) {
@@ -333,6 +348,7 @@ void check_meanings(const TrainingScript* script, const TypedCommand& typed, int
   check_joined_columns(typed, own, remarks);
   check_first_rows(*script, typed, own, remarks);
   check_first_questions(*script, typed, own, remarks);
+  check_trainer_options(typed, own, remarks);
   if (script->devices == ScriptDevices::kAllGpus) check_steps(typed, own, remarks);
 }
 

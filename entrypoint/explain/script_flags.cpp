@@ -80,6 +80,18 @@ constexpr ScriptFlag kLackedFlags[] = {
     {"max_seq_length", kEarlyMaskScripts, "its length of texts is --block_size"},
 };
 
+// Flags of berth and of other projects that no script of transformers has.
+constexpr ScriptFlag kForeignFlags[] = {
+    {"batch_size", "", "its batch is --per_device_train_batch_size"},
+    {"train_batch_size", "", "its batch is --per_device_train_batch_size"},
+    {"eval_batch_size", "", "its batch of an evaluation is --per_device_eval_batch_size"},
+    {"epochs", "", "its flag is --num_train_epochs"},
+    {"num_epochs", "", "its flag is --num_train_epochs"},
+    {"lr", "", "its flag is --learning_rate"},
+    {"num_train_steps", "", "its flag is --max_steps"},
+    {"warmup_proportion", "", "its flag is --warmup_ratio"},
+};
+
 // Arguments of Trainer that the scripts for Flax do not have.
 constexpr std::array<std::string_view, 16> kNotFlax = {"fp16",
                                                        "bf16",
@@ -137,7 +149,8 @@ const ScriptFlag* unknown_flag(std::string_view script, std::string_view name) {
   for (const ScriptFlag& row : kLackedFlags) {
     if (row.name == name && is_of(script, row.scripts)) return &row;
   }
-  return nullptr;
+  const auto* const foreign = std::ranges::find(kForeignFlags, name, &ScriptFlag::name);
+  return foreign == std::end(kForeignFlags) ? nullptr : foreign;
 }
 
 }  // namespace

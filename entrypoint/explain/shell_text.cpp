@@ -295,11 +295,31 @@ class ShellReader {
     in_word_ = false;
   }
 
+  // Makes NAME=value of a command that sets a variable in a notebook, csh, cmd or PowerShell.
+  static void write_as_setting(std::vector<std::string>& words) {
+    constexpr std::array<std::string_view, 5> kSetters = {"export", "%env", "%set_env", "set",
+                                                          "setenv"};
+    constexpr std::string_view kPowerShell = "$env:";
+    if (words.size() < 2 && !(words.size() == 1 && words[0].starts_with(kPowerShell))) return;
+    if (words[0].starts_with(kPowerShell)) {
+      words[0].erase(0, kPowerShell.size());
+      if (words.size() == 3 && words[1] == "=") words = {cat(words[0], "=", words[2])};
+    } else if (is_one_of(kSetters, words[0])) {
+      const bool has_value = words.size() == 3 && words[0] != "export" && words[0] != "set";
+      const bool is_setting = words[0] == "export" || is_assignment(words[1]);
+      if (is_setting) {
+        words.erase(words.begin());
+      } else if (has_value) {
+        words = {cat(words[1], "=", words[2])};
+      }
+    }
+  }
+
   void end_command() {
     end_word();
     ShellCommand command = std::exchange(command_, {});
     std::vector<std::string>& words = command.words;
-    if (!words.empty() && words[0] == "export") words.erase(words.begin());
+    write_as_setting(words);
     split_environment(command);
     if (!words.empty()) {
       for (const DeviceVariable& variable : kDeviceVariables) {
@@ -354,7 +374,8 @@ std::vector<ShellCommand> shell_commands(std::string_view text,
 }
 
 void split_environment(ShellCommand& command) {
-  constexpr std::array<std::string_view, 5> kWrappers = {"env", "time", "nohup", "exec", "sudo"};
+  constexpr std::array<std::string_view, 8> kWrappers = {"env",  "time", "nohup", "exec",
+                                                         "sudo", "do",   "then",  "else"};
   std::vector<std::string>& words = command.words;
   const bool is_marked = !words.empty() && words[0].size() > 1 && words[0][0] == '!';
   if (is_marked) words[0].erase(0, 1);  // in a notebook

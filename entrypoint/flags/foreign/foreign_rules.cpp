@@ -103,8 +103,10 @@ void choose_logging(const ForeignRule& rule) {
 }
 
 void resume(const ForeignRule& rule) {
-  const std::string job_dir = rule.command.value("job-dir").value_or("");
-  const bool is_own = !job_dir.empty() && rule.value().starts_with(job_dir);
+  std::string job_dir = rule.command.value("job-dir").value_or("");
+  while (job_dir.ends_with('/')) job_dir.pop_back();
+  const bool is_own =
+      !job_dir.empty() && (rule.value() == job_dir || rule.value().starts_with(job_dir + "/"));
   if (is_own || is_switch_word(rule.value()) || lower_ascii(rule.value()) == "none") {
     return rule.translation.ignore(rule.argument(),
                                    "the job in --job-dir always goes on from its last checkpoint");

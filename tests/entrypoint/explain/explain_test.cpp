@@ -204,7 +204,7 @@ TEST(Explain, VariablesAreLeftToTheShell) {
 
 TEST(Explain, WhatStandsInTheWayIsTold) {
   const Explanation unknown =
-      explained({"run_glue.py --do_train --langauge de --epochs=0 --train_file t x"});
+      explained({"run_glue.py --do_train --langauge de --num_train_epochs=0 --train_file t x"});
   EXPECT_THAT(unknown.refused, ElementsAre("--langauge", "x", "--epochs"));
   EXPECT_THAT(explained({"run_glue.py absent.json"}).text, HasSubstr("there is no such file"));
   EXPECT_THAT(explained({"train.py --do_train"}).text, HasSubstr("train.py is unknown here"));
