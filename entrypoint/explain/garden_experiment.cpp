@@ -312,7 +312,7 @@ void add_overrides(const std::string& text, GardenOptions& options) {
   }
 }
 
-constexpr std::string_view kPretraining = "bert/pretraining";
+constexpr std::string_view kPretrainingExperiment = "bert/pretraining";
 
 struct Experiment {
   std::string_view name, task, learning_rate;
@@ -324,7 +324,7 @@ constexpr Experiment kExperiments[] = {
     {"bert/sentence_prediction_text", "sequence_classification", "3e-5", "32", "128"},
     {"bert/squad", "question_answering", "8e-5", "48", "384"},
     {"bert/tagging", "token_classification", "8e-5", "", "128"},
-    {kPretraining, "mlm_nsp", "1e-4", "512", "512"},
+    {kPretrainingExperiment, "mlm_nsp", "1e-4", "512", "512"},
 };
 
 const std::string kOptimizer = "trainer.optimizer_config.optimizer";
@@ -416,7 +416,7 @@ class ExperimentReader {
       options_[side + ".seq_length"] = experiment.seq_length;
     }
     options_[kRateOption + ".polynomial.initial_learning_rate"] = experiment.learning_rate;
-    if (experiment.name == kPretraining) options_["trainer.train_steps"] = "1000000";
+    if (experiment.name == kPretrainingExperiment) options_["trainer.train_steps"] = "1000000";
     for (const auto& [path, value] : kDefaults) options_[std::string(path)] = value;
   }
 
@@ -494,7 +494,7 @@ class ExperimentReader {
             "begins from the checkpoint's");
       }
     }
-    if (experiment.name == kPretraining) task = pretraining_task();
+    if (experiment.name == kPretrainingExperiment) task = pretraining_task();
     launch_.add_flag("task", task);
     const std::string encoder = "task.model.encoder";
     const auto first = options_.lower_bound(encoder + ".");

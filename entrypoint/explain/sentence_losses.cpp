@@ -15,7 +15,7 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kNested = "MatryoshkaLoss";
-constexpr std::string_view kPart = "mini_batch_size";
+constexpr std::string_view kMiniBatch = "mini_batch_size";
 constexpr std::string_view kPartOfCached = "32";  // where the program names no other
 constexpr std::string_view kGuided = "GISTEmbedLoss";
 constexpr double kTemperatureOfGuided = 0.01;
@@ -33,16 +33,16 @@ constexpr SentenceLoss kSentenceLosses[] = {
     {"MultipleNegativesRankingLoss", "in_batch_negatives", {"scale", "similarity_fct"}},
     {"CachedMultipleNegativesRankingLoss",
      "in_batch_negatives",
-     {"scale", "similarity_fct", kPart}},
+     {"scale", "similarity_fct", kMiniBatch}},
     {"GISTEmbedLoss",
      "in_batch_negatives",
      {"guide", "temperature", "margin_strategy", "margin", "contrast_anchors",
       "contrast_positives"}},
-    {"CachedGISTEmbedLoss", "in_batch_negatives", {"guide", "temperature", kPart}},
+    {"CachedGISTEmbedLoss", "in_batch_negatives", {"guide", "temperature", kMiniBatch}},
     {"MultipleNegativesSymmetricRankingLoss", "symmetric", {"scale", "similarity_fct"}},
     {"CachedMultipleNegativesSymmetricRankingLoss",
      "symmetric",
-     {"scale", "similarity_fct", kPart}},
+     {"scale", "similarity_fct", kMiniBatch}},
     {"TripletLoss", "triplet", {"distance_metric", "triplet_margin"}},
     {"ContrastiveLoss", "contrastive", {"distance_metric", "margin", "size_average"}},
     {"OnlineContrastiveLoss", "online_contrastive", {"distance_metric", "margin"}},
@@ -104,7 +104,7 @@ class SentenceLossReader {
       take(known.arguments[i - 1], call.positional[i]);
     }
     for (const auto& [name, value] : call.keywords) take(name, value);
-    if (known.name.starts_with("Cached") && !argument(kPart)) {
+    if (known.name.starts_with("Cached") && !argument(kMiniBatch)) {
       launch_.add_flag("embedding-mini-batch-size", kPartOfCached);
     }
     if (known.name.ends_with(kGuided)) take_guide();
@@ -116,7 +116,7 @@ class SentenceLossReader {
   void take(std::string_view name, const PythonValue& value) {
     given_.emplace_back(name, &value);
     if (changes_nothing(name, value)) return;
-    if (name == kPart) return take_flag(name, "embedding-mini-batch-size", value);
+    if (name == kMiniBatch) return take_flag(name, "embedding-mini-batch-size", value);
     if (is_one_of(kOfGuide, name) || (name == "margin" && is_guided())) return;  // take_guide()
     if (name == "scale") return take_flag(name, "similarity-scale", value);
     if (name == "margin" || name == "triplet_margin") {
