@@ -28,7 +28,8 @@ None only the end|PreTrainedTokenizerFast words of 20|BertTokenizer words of 20|
 Bert class of another|Bert of modernbert|Bert without model_type|Roberta prefix=True|Roberta flags|Roberta names
 Roberta without tokenizer_config.json|PreTrainedTokenizerFast digits|Roberta class in the config|Deberta prefix=False|Herbert words
 Herbert class in the config|XLMRoberta flags|XLMRoberta of bert|XLMRoberta normalizer|Camembert entities|Albert lower=False keep=True
-Albert case changed|DebertaV2 lower=True punct=True|DebertaV2 case changed|DebertaV2 words|T5 words|XLMRoberta without prefix
+Bert lower=True words only vocab.txt and older files|ConvBertTokenizer without types|ConvBertTokenizer normalizer replace|Bert lower=True spaces
+Albert without types|Albert no template|Albert case changed|DebertaV2 lower=True punct=True|DebertaV2 case changed|DebertaV2 words|T5 words|XLMRoberta without prefix
 """
 REFUSED = ["BertJapaneseTokenizer with tokenizer.json", "LukeTokenizer with tokenizer.json", "MyOwnTokenizer with tokenizer.json", "RemBert",
            "Bert xlm class"]

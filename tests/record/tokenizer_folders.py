@@ -173,7 +173,12 @@ def add_named(tokenizer):
     tokenizer.add_special_tokens({"mask_token": AddedToken("<ent>", lstrip=True), "sep_token": "newword"})
 
 
-ADDITIONS = {"words": add_words, "entities": add_entities, "flags": add_flagged, "names": add_named}
+def add_spaces(tokenizer):
+    tokenizer.add_tokens([AddedToken(" c", lstrip=True, rstrip=True, normalized=True), AddedToken(" ", normalized=True),
+                          AddedToken("x", rstrip=True, normalized=False)])
+
+
+ADDITIONS = {"words": add_words, "entities": add_entities, "flags": add_flagged, "names": add_named, "spaces": add_spaces}
 
 
 def json_pipeline(**parts):
@@ -245,6 +250,10 @@ def bert_like(make):
                 "older added_tokens.json": {"tokenizer_config.json": without("added_tokens_decoder"), "added_tokens.json": json.dumps({"<ent>": 900, "older": 901})},
                 "older special_tokens_map.json": {"special_tokens_map.json": json.dumps({"cls_token": "[CLS]", "mask_token": "[MASK]", "sep_token": "[SEP]",
                                                                                          "additional_special_tokens": ["Special"]})},
+                "only vocab.txt and older files": {
+                    "vocab.txt": old, "tokenizer.json": None, "tokenizer_config.json": without("added_tokens_decoder"),
+                    "special_tokens_map.json": json.dumps({"unk_token": "[MASK]", "additional_special_tokens": ["Special"]}),
+                    "added_tokens.json": json.dumps({"Special": len(wordpiece_vocabulary()), "NewWord": len(wordpiece_vocabulary()) + 1})},
                 "older map, no decoder": {"tokenizer_config.json": without("added_tokens_decoder"),
                                           "special_tokens_map.json": json.dumps({"sep_token": "[SEP]", "additional_special_tokens": ["Special", "<ent>"]})},
                 "decoder with another token": {"tokenizer_config.json": lambda c: c.update(added_tokens_decoder=(c.get("added_tokens_decoder") or {}) | {
@@ -255,7 +264,7 @@ def bert_like(make):
                     make.attempt(f"Bert lower={lower} {addition} {what}", "Bert", {"do_lower_case": lower}, then, edit=edit)
     config = dict(config={"model_type": "bert"})
     ids = {p: i for i, p in enumerate(wordpiece_vocabulary())}
-    for cls in ("BertTokenizer", "BertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend", "DistilBertTokenizerFast", None):
+    for cls in ("BertTokenizer", "BertTokenizerFast", "ConvBertTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend", "DistilBertTokenizerFast", None):
         set_class = set_key(tokenizer_class=cls) if cls else without("tokenizer_class")
         for what, normalizer in NORMALIZERS.items():
             make.attempt(f"{cls} normalizer {what}", "Bert", {}, add_words, **config,
@@ -322,6 +331,9 @@ def unigram(make):
         make.attempt(f"{name} of bert", name, {}, config={"model_type": "bert"})
         make.attempt(f"{name} normalizer", name, {}, edit={"tokenizer.json": json_pipeline(normalizer=LOWER)})
         make.attempt(f"{name} generic class", name, {}, edit={"tokenizer_config.json": set_key(tokenizer_class="PreTrainedTokenizerFast")})
+    ids = {p: i for i, (p, _) in enumerate(unigram_vocabulary(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]))}
+    for what, post in templates("[CLS]", "[SEP]", ids).items():
+        make.attempt(f"Albert {what}", "Albert", {}, edit={"tokenizer.json": json_pipeline(post_processor=post)})
     for lower in (True, False):
         for keep in (True, False):
             make.attempt(f"Albert lower={lower} keep={keep}", "Albert", {"do_lower_case": lower, "keep_accents": keep})

@@ -92,9 +92,10 @@ AddedTokenFinder::Found AddedTokenFinder::find(std::string_view text, size_t fro
       i = match_end;
       continue;
     }
-    // The previous token may have taken whitespace at the beginning of this one.
-    size_t begin = std::max(i, floor), end = std::max(match_end, floor);
-    if (token.lstrip) begin = whitespace_before(text, begin, floor);
+    // The previous token may have taken whitespace at the beginning of this one, which counts
+    // twice.
+    size_t begin = i, end = match_end;
+    if (token.lstrip) begin = i > floor ? whitespace_before(text, i, floor) : std::min(floor, end);
     if (token.rstrip) end = whitespace_after(text, end);
     return {entry, begin, end, match_end};
   }

@@ -41,7 +41,7 @@ class AddedTokenFinder {
   template <typename Visit>
   void split(std::string_view text, Visit visit) const {
     size_t begin = 0, search_from = 0;
-    while (begin < text.size()) {
+    while (search_from < text.size()) {
       const Found found = find(text, search_from, begin);
       if (found.entry == nullptr) break;
       search_from = found.match_end;

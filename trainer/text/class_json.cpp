@@ -133,6 +133,11 @@ class Rebuilding {
     return std::move(replaced_);
   }
 
+  std::vector<std::string> rebuild_template() {
+    replace("post_processor", post_processor(false));
+    return std::move(replaced_);
+  }
+
  private:
   // Throws kBadData unless the model is of this type and its vocabulary of that kind.
   void require(const Json& model, const char* type, Json::value_t vocabulary) const {
@@ -275,8 +280,10 @@ class Rebuilding {
     const std::string sep = tokens_.text("sep_token"), cls = tokens_.text("cls_token"),
                       bos = tokens_.text("bos_token"), eos = tokens_.text("eos_token");
     switch (class_.kind) {
+      case TokenizerKind::kAlbert:  // makes its template before it takes the file's
+        if (const Json own = part_of(root_, "post_processor"); !own.is_null()) return own;
+        [[fallthrough]];
       case TokenizerKind::kBert:
-      case TokenizerKind::kAlbert:
       case TokenizerKind::kDebertaV2:
         return processing("BertProcessing", sep, cls);
       case TokenizerKind::kHerbert: {
@@ -379,8 +386,9 @@ std::vector<std::string> read_as_class(const FileLookup& file,
   const std::vector<AddedToken> all = tokens.all(find, count);
   if (!file("tokenizer.json")) tokens.refuse_moved(all, count);
   root["added_tokens"] = parse_json(to_text(added_token_list(all)));
-  return tokenizer_class.rebuilds ? rebuilding.rebuild_steps(overrides)
-                                  : std::vector<std::string>();
+  if (tokenizer_class.rebuilds) return rebuilding.rebuild_steps(overrides);
+  return tokenizer_class.makes_template ? rebuilding.rebuild_template()
+                                        : std::vector<std::string>();
 }
 
 }  // namespace berth

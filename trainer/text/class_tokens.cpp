@@ -65,7 +65,7 @@ ClassTokens::ClassTokens(const FileLookup& file, const TokenizerClass& tokenizer
                          const Json& config, std::vector<AddedToken> listed,
                          const SentencePieceTokens* model)
     : rebuilds_(tokenizer_class.rebuilds), listed_(std::move(listed)) {
-  if (rebuilds_) name_defaults(tokenizer_class.kind);
+  if (rebuilds_ || tokenizer_class.makes_template) name_defaults(tokenizer_class.kind);
   if (model != nullptr) extra_ = model->tokens;
   read_names(config, false);
   read_extra(config);

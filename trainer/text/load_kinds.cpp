@@ -29,12 +29,15 @@ constexpr const char* kSettingsFiles[] = {"tokenizer_config.json", "special_toke
 }  // namespace
 
 void read_settings(const FileLookup& file, TokenizerSettings& settings) {
+  bool lists_all = false;
+  read_if_present(
+      file("tokenizer_config.json"), "tokenizer_config.json",
+      [&](const std::string& content) { lists_all = read_tokenizer_config(content, settings); });
+  if (lists_all) return;
   read_if_present(file("special_tokens_map.json"), "special_tokens_map.json",
                   [&](const std::string& content) { read_special_tokens_map(content, settings); });
   read_if_present(file("added_tokens.json"), "added_tokens.json",
                   [&](const std::string& content) { read_added_tokens(content, settings); });
-  read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
-                  [&](const std::string& content) { read_tokenizer_config(content, settings); });
 }
 
 std::vector<Tokenizer::File> with_settings(const FileLookup& file, const TokenizerClass& of,
@@ -161,7 +164,7 @@ void add(AddedToken token, std::vector<AddedToken>& tokens) {
 
 // Reads cls_token and the other special tokens, each a string or an object, and the lists of
 // additional ones. A string says nothing about stripping, so it does not replace a known token.
-void read_names(const Json& object, TokenizerSettings& settings) {
+void read_names(const Json& object, bool is_map, TokenizerSettings& settings) {
   const std::pair<const char*, std::string*> names[] = {
       {"unk_token", &settings.wordpiece.unk_token},
       {"sep_token", &settings.options.sep_token},
@@ -184,16 +187,31 @@ void read_names(const Json& object, TokenizerSettings& settings) {
   }
   // extra_special_tokens outranks the older additional_special_tokens, unless it is empty.
   const Json* list = member(object, "extra_special_tokens");
-  if (list == nullptr || list->empty()) list = member(object, "additional_special_tokens");
+  const bool is_older = list == nullptr || list->empty();
+  if (is_older) list = member(object, "additional_special_tokens");
+  if (is_map && is_older && settings.has_list) return;
   if (list != nullptr && (list->is_array() || list->is_object())) {
+    settings.has_list = true;
     for (const Json& value : *list) {
       AddedToken token = token_of(value, true, false);
+      if (!is_map || !is_older) settings.listed.push_back(token.content);
       const bool known =
           std::any_of(settings.added_tokens.begin(), settings.added_tokens.end(),
                       [&](const AddedToken& other) { return other.content == token.content; });
       if (!known || value.is_object()) add(std::move(token), settings.added_tokens);
     }
   }
+}
+
+// Whether the files that were read so far name this token as a special one. To transformers, the
+// older list of special_tokens_map.json does not.
+bool is_special(const std::string& text, const TokenizerSettings& settings) {
+  const BertTokenizerOptions& options = settings.options;
+  const auto names = {settings.wordpiece.unk_token, options.sep_token, options.pad_token,
+                      options.cls_token, options.mask_token};
+  return std::ranges::find(names, text) != names.end() ||
+         std::ranges::find(settings.other_names, text) != settings.other_names.end() ||
+         std::ranges::find(settings.listed, text) != settings.listed.end();
 }
 
 int32_t id_from_key(const std::string& key) {
@@ -212,21 +230,22 @@ void add_in_order_of_ids(std::vector<AddedToken> found, std::vector<AddedToken>&
 }  // namespace
 
 void read_special_tokens_map(std::string_view content, TokenizerSettings& settings) {
-  read_names(parse_object(content), settings);
+  read_names(parse_object(content), true, settings);
 }
 
 void read_added_tokens(std::string_view content, TokenizerSettings& settings) {
   const Json object = parse_object(content);
   std::vector<AddedToken> found;
   for (const auto& [text, id] : object.items()) {
-    AddedToken token = token_of(Json(text), false, true);
+    const bool special = is_special(text, settings);
+    AddedToken token = token_of(Json(text), special, !special);
     token.id = count_of(id, "the id of a token");
     found.push_back(std::move(token));
   }
   add_in_order_of_ids(std::move(found), settings.added_tokens);
 }
 
-void read_tokenizer_config(std::string_view content, TokenizerSettings& settings) {
+bool read_tokenizer_config(std::string_view content, TokenizerSettings& settings) {
   const Json config = parse_object(content);
   if (const auto value = bool_member(config, "do_lower_case")) settings.lowercase = value;
   if (config.contains("strip_accents")) {
@@ -239,7 +258,8 @@ void read_tokenizer_config(std::string_view content, TokenizerSettings& settings
   if (length != nullptr && length->is_number_unsigned()) {
     settings.options.model_max_length = length->get<uint64_t>();
   }
-  if (const Json* decoder = member(config, "added_tokens_decoder")) {
+  const Json* decoder = member(config, "added_tokens_decoder");
+  if (decoder != nullptr) {
     if (!decoder->is_object()) throw Error(Code::kBadData, "added_tokens_decoder is not an object");
     std::vector<AddedToken> found;
     for (const auto& [id, value] : decoder->items()) {
@@ -249,7 +269,8 @@ void read_tokenizer_config(std::string_view content, TokenizerSettings& settings
     }
     add_in_order_of_ids(std::move(found), settings.added_tokens);
   }
-  read_names(config, settings);
+  read_names(config, false, settings);
+  return decoder != nullptr;
 }
 
 namespace {
@@ -310,7 +331,8 @@ void lower_first(BertTokenizerOptions& options) {
 }
 
 // Warns of special tokens that transformers would add to the vocabulary. To berth they are text.
-void warn_of_absent_names(const TokenizerSettings& settings) {
+// Throws kBadData if they come before added tokens for which no file has an id.
+void warn_of_absent_names(const TokenizerSettings& settings, int32_t vocab_size) {
   const BertTokenizerOptions& options = settings.options;
   std::vector<std::string> names = settings.other_names, absent;
   names.insert(names.end(), {options.pad_token, options.mask_token});
@@ -320,6 +342,18 @@ void warn_of_absent_names(const TokenizerSettings& settings) {
     if (!is_known && std::ranges::find(absent, name) == absent.end()) absent.push_back(name);
   }
   if (absent.empty()) return;
+  for (const AddedToken& token : options.added_tokens) {
+    const auto of_file =
+        std::ranges::find(settings.added_tokens, token.content, &AddedToken::content);
+    if (token.id < vocab_size || of_file == settings.added_tokens.end() || of_file->id >= 0)
+      continue;
+    throw Error(Code::kBadData,
+                cat("no file has the id of the added token ", quoted(token.content),
+                    ", which transformers 5 numbers behind special tokens that vocab.txt does not "
+                    "have: ",
+                    listed_keys(absent)),
+                "", "save the tokenizer with its tokenizer.json");
+  }
   log_warning(cat("vocab.txt has no ", listed_keys(absent),
                   ". transformers 5 gives such special tokens new ids; to berth they are text"));
 }
@@ -396,7 +430,7 @@ std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const Tok
     settings.options.added_tokens =
         added_tokens_with_ids(settings, wordpiece.size(),
                               [&](const std::string& token) { return wordpiece.find(token); });
-    if (warns) warn_of_absent_names(settings);
+    if (warns) warn_of_absent_names(settings, wordpiece.size());
     return std::make_unique<BertTokenizer>(std::move(wordpiece), std::move(settings.options));
   } catch (const Error& error) {
     throw error.at("vocab.txt");

@@ -17,12 +17,15 @@
 
 namespace berth {
 
-// What the files of a directory say about its tokenizer. A later file overrides an earlier one.
+// What the files of a directory say about its tokenizer. A later file overrides an earlier one, and
+// where tokenizer_config.json lists the added tokens, the older files do not count.
 struct TokenizerSettings {
   BertTokenizerOptions options;
   WordPieceOptions wordpiece;
   std::optional<bool> lowercase;         // absent if no file states it
   std::vector<std::string> other_names;  // of bos_token and eos_token
+  bool has_list = false;                 // of additional special tokens
+  std::vector<std::string> listed;       // the texts of these that are special in added_tokens.json
   std::vector<AddedToken> added_tokens;  // id -1: the vocabulary's id, or the next free one
 };
 
@@ -30,7 +33,8 @@ struct TokenizerSettings {
 // type. Errors do not name the file.
 void read_special_tokens_map(std::string_view content, TokenizerSettings& settings);
 void read_added_tokens(std::string_view content, TokenizerSettings& settings);  // added_tokens.json
-void read_tokenizer_config(std::string_view content, TokenizerSettings& settings);
+// Returns whether it has added_tokens_decoder.
+bool read_tokenizer_config(std::string_view content, TokenizerSettings& settings);
 
 // Reads tokenizer.json, whose content is `root`, if it describes a BERT tokenizer. Returns the
 // vocabulary, indexed by id. A BERT tokenizer consists of BertNormalizer or no normalizer,

@@ -61,6 +61,45 @@ void add_rules(const FileLookup& file, const SequenceSettings& sequences,
   if (!sequences.has_types && !is_distilbert(file)) rules.emplace_back("model_input_names count");
 }
 
+// Whether the template of tokenizer.json, which counts for ALBERT, is another one than its class
+// makes.
+bool has_other_template(const TokenizerClass& of, const Json& root) {
+  const Json* part = member(root, "post_processor");
+  if (of.kind != TokenizerKind::kAlbert || !of.rebuilds || part == nullptr) return false;
+  const SpecialTokensTemplate special = read_post_processing(to_text(*part)).special;
+  return special.single.empty() || special != SpecialTokensTemplate::bert(special.single.front().id,
+                                                                          special.single.back().id);
+}
+
+// Whether special_tokens_map.json has a special token that added_tokens_decoder lacks.
+bool names_others(const Json& map, const Json& decoder) {
+  const auto is_listed = [&](const Json& token) {
+    const Json content = token.is_object() ? token.value("content", Json()) : token;
+    return std::ranges::any_of(decoder, [&](const Json& listed) {
+      return listed.is_object() && listed.value("content", Json()) == content;
+    });
+  };
+  return !std::ranges::all_of(map, [&](const Json& token) {
+    return token.is_array() ? std::ranges::all_of(token, is_listed) : is_listed(token);
+  });
+}
+
+// Whether older files say something else than tokenizer_config.json, or more.
+bool has_other_settings(const FileLookup& file) {
+  constexpr const char *kConfig = "tokenizer_config.json", *kMap = "special_tokens_map.json";
+  Json config = Json::object(), map = Json::object();
+  read_if_present(file(kConfig), kConfig,
+                  [&](const std::string& content) { config = parse_object(content); });
+  read_if_present(file(kMap), kMap,
+                  [&](const std::string& content) { map = parse_object(content); });
+  if (const Json* decoder = member(config, "added_tokens_decoder")) {
+    return names_others(map, *decoder);
+  }
+  return file("added_tokens.json") || std::ranges::any_of(map.items(), [&](const auto& item) {
+           return config.contains(item.key()) && config[item.key()] != item.value();
+         });
+}
+
 std::unique_ptr<Tokenizer> load_json(const FileLookup& file, const TokenizerClass& of,
                                      const std::string& content,
                                      const TokenizerOverrides& overrides,
@@ -75,6 +114,7 @@ std::unique_ptr<Tokenizer> load_json(const FileLookup& file, const TokenizerClas
                     "transformers 5; if tokenizer.json is right, name the class "
                     "PreTrainedTokenizerFast in tokenizer_config.json"));
   }
+  if (has_other_template(of, root)) rules.emplace_back("the template of tokenizer.json counts");
   const SequenceSettings sequences = sequence_settings(file, &root);
   add_rules(file, sequences, rules);
   if (auto tokenizer = load_bert_json(file, root, overrides)) return tokenizer;
@@ -239,6 +279,8 @@ std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of
   const FileKind read = wants == FileKind::kNone ? has : wants;
   if (read == FileKind::kVocabulary && file("vocab.txt")) {
     refuse_absent_names(file);
+    if (has_other_settings(file))
+      rules.emplace_back("older files beside tokenizer_config.json count");
     return load_bert_tokenizer(file, of, overrides);
   }
   if (read == FileKind::kMerges && file("vocab.json")) {

@@ -383,9 +383,10 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
     refuse_type(file, type);
   }
   if (row != nullptr) found.kind = row->kind, found.rebuilds = row->rebuilds;
+  found.makes_template = found.kind == TokenizerKind::kBert && !found.rebuilds;
   if (std::find(std::begin(kWithoutClass), std::end(kWithoutClass), type) !=
       std::end(kWithoutClass)) {
-    found.rebuilds = false;
+    found.rebuilds = found.makes_template = false;
   }
   // Such a class has tokenizer.json. Without such a template, only the model's kind decides.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;

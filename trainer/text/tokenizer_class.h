@@ -36,6 +36,8 @@ struct TokenizerClass {
   // tokens itself, by tokenizer_config.json. It takes only the vocabulary and the character map
   // from tokenizer.json then.
   bool rebuilds = false;
+  // Whether the class makes the template itself, and takes all else from tokenizer.json.
+  bool makes_template = false;
 };
 
 // Throws kBadData, with the class's name, if berth does not know it: two classes may read one
