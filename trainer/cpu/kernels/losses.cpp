@@ -5,11 +5,11 @@
 #include <limits>
 #include <vector>
 
-#include "storage/base/philox.h"
 #include "trainer/cpu/kernels/arguments.h"
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/cpu/kernels/loops.h"
 #include "trainer/cpu/kernels/tensor.h"
+#include "trainer/model/replaced_tokens.h"
 
 namespace berth {
 namespace {
@@ -98,9 +98,8 @@ class RowSamples {
 
   // From 0 to 1, without 1.
   double draw(int64_t row) const {
-    const uint64_t token = draws_.first_token + static_cast<uint64_t>(draws_.tokens.i32()[row]);
-    const auto words = philox4x32({low_word(token), high_word(token), 0, 0}, draws_.key);
-    return words[0] * 0x1p-32 + (words[1] >> 12) * 0x1p-52;
+    return sampling_number(draws_.key,
+                           draws_.first_token + static_cast<uint64_t>(draws_.tokens.i32()[row]));
   }
 
   const CpuLoops& loops_;

@@ -1,39 +1,11 @@
 #include "trainer/cpu/network/cached_model.h"
 
-#include <algorithm>
 #include <cassert>
 #include <variant>
 
+#include "trainer/model/batch_parts.h"
+
 namespace berth {
-namespace {
-
-BatchLimits limits_of_part(const BatchLimits& whole) {
-  return {.tokens = std::min(whole.tokens, whole.part_tokens),
-          .sequences = std::min(whole.sequences, whole.part_sequences),
-          .recomputes = whole.recomputes};
-}
-
-// The sequences from `first` up to `last` of a batch, without their labels.
-PackedBatch part_of(const PackedBatch& batch, size_t first, size_t last) {
-  const int32_t begin = batch.cu_seqlens[first], end = batch.cu_seqlens[last];
-  const auto part = [&](const std::vector<int32_t>& of) {
-    return std::vector<int32_t>(of.begin() + begin, of.begin() + end);
-  };
-  PackedBatch made{.input_ids = part(batch.input_ids),
-                   .token_type_ids = part(batch.token_type_ids),
-                   .position_ids = part(batch.position_ids),
-                   .labels = {},
-                   .weights = {},
-                   .first_token = batch.first_token + static_cast<uint64_t>(begin),
-                   .first_sequence = batch.first_sequence + first};
-  for (size_t b = first; b < last; ++b) {
-    made.cu_seqlens.push_back(batch.cu_seqlens[b + 1] - begin);
-  }
-  return made;
-}
-
-}  // namespace
-
 CachedModel::CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
                          LossOptions loss, const LoraOptions& lora)
     : config_(config),
@@ -72,21 +44,6 @@ void CachedModel::allocate(Arena& arena, const BatchLimits& limits) {
   loss_.allocate(arena, limits);
 }
 
-// Cuts the batch into the fewest parts within their limits, from the first sequence on.
-void CachedModel::cut(const PackedBatch& batch) {
-  parts_.clear();
-  const auto sequences = static_cast<size_t>(batch.num_sequences());
-  for (size_t first = 0; first < sequences;) {
-    size_t last = first + 1;
-    while (last < sequences && static_cast<int64_t>(last - first) < part_limits_.sequences &&
-           batch.cu_seqlens[last + 1] - batch.cu_seqlens[first] <= part_limits_.tokens) {
-      ++last;
-    }
-    parts_.push_back(part_of(batch, first, last));
-    first = last;
-  }
-}
-
 // The batch as the loss needs it.
 BatchTensors CachedModel::upload_labels(const PackedBatch& batch) const {
   const int64_t examples = batch.num_examples();
@@ -111,7 +68,7 @@ BatchTensors CachedModel::upload_labels(const PackedBatch& batch) const {
 
 void CachedModel::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   assert(batch.num_sequences() <= embeddings_.rows());
-  cut(batch);
+  parts_ = parts_of(batch, part_limits_);
   const Tensor embeddings = embeddings_.first(batch.num_sequences());
   int64_t first = 0;
   for (const PackedBatch& part : parts_) {

@@ -36,7 +36,6 @@ class CachedModel final : public Network {
   CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
               const LoraOptions& lora);
   void allocate(Arena& arena, const BatchLimits& limits);
-  void cut(const PackedBatch& batch);
   BatchTensors upload_labels(const PackedBatch& batch) const;
 
   const ModelConfig& config_;

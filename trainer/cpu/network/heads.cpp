@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/philox.h"
 #include "trainer/cpu/network/context.h"
 #include "trainer/cpu/network/group_loss.h"
 #include "trainer/cpu/network/layer_parts.h"
 #include "trainer/model/config.h"
 #include "trainer/model/dropout_sites.h"
 #include "trainer/model/part_names.h"
+#include "trainer/model/replaced_tokens.h"
 
 namespace berth {
 namespace {
@@ -361,9 +361,6 @@ class TokenHead final : public Head {
   Tensor logits_, dlogits_;  // [T,C]
 };
 
-constexpr uint32_t kSamplingPurpose = 0x73616d70;  // no dropout site has these numbers
-constexpr uint32_t kEvaluationSamplingPurpose = 0x73616d71;
-
 // The head of masked language models. It reads the M masked tokens, whose logits [M,V] are
 // norm(activation(dense(hidden))) word^T + bias. `word` are the word embeddings of the encoder
 // (Press and Wolf 2017, arXiv:1608.05859). The logits exist in tiles only, so forward takes a
@@ -432,9 +429,7 @@ class MaskedLmHead final : public Head {
 
  private:
   static SampleDraws draws(const StepContext& step) {
-    const UpdateInputs& inputs = step.state.inputs;
-    return {.key = step.training ? philox_key(inputs.seed, inputs.step, kSamplingPurpose)
-                                 : philox_key(0, 0, kEvaluationSamplingPurpose),
+    return {.key = step.training ? sampling_key(step.state.inputs) : evaluation_sampling_key(),
             .first_token = step.state.first_token,
             .tokens = step.batch.masked};
   }

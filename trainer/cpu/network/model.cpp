@@ -7,7 +7,9 @@
 #include "trainer/cpu/network/cached_model.h"
 #include "trainer/cpu/network/network.h"
 #include "trainer/model/generator.h"
+#include "trainer/model/replaced_tokens.h"
 #include "trainer/model/table_rows.h"
+#include "trainer/model/two_losses.h"
 
 namespace berth {
 namespace {
@@ -28,21 +30,6 @@ bool has_targets_of_tokens(const ModelConfig& config) {
 
 bool predicts_next_sentences(const ModelConfig& config) {
   return traits(config.task).rows == HeadRows::kMaskedAndFirst;
-}
-
-const PackedBatch::MaskedTokens& masked_of(const PackedBatch& batch) {
-  return std::get<PackedBatch::MaskedTokens>(batch.labels);
-}
-
-// The sum of the weights of the masked tokens that have a loss.
-double masked_weight(const PackedBatch& batch) {
-  const std::vector<int32_t>& ids = masked_of(batch).ids;
-  double sum = 0;
-  for (size_t m = 0; m < ids.size(); ++m) {
-    if (ids[m] < 0) continue;
-    sum += batch.weights.empty() ? 1 : static_cast<double>(batch.weights[m]);
-  }
-  return sum;
 }
 
 template <typename Values>
@@ -181,19 +168,11 @@ void Model::upload_masked(const PackedBatch::MaskedTokens& masked,
 }
 
 std::vector<double> Model::loss_weights(std::span<const PackedBatch> micro_batches) const {
-  if (!predicts_next_sentences(config_)) return {};
-  double masked = 0, sequences = 0;
-  for (const PackedBatch& batch : micro_batches) {
-    masked += masked_weight(batch);
-    sequences += static_cast<double>(batch.num_sequences());
-  }
-  return {masked, sequences};
+  return berth::loss_weights(config_, micro_batches);
 }
 
 void Model::begin_update(std::span<const double> weights) {
-  if (!predicts_next_sentences(config_)) return;
-  const double masked = weights[0], sequences = weights[1];
-  second_weight_ = sequences > 0 ? static_cast<float>(masked / sequences) : 0;
+  if (!weights.empty()) second_weight_ = static_cast<float>(second_factor(weights));
 }
 
 StepContext Model::context(StepState& state, bool training) const {
@@ -249,37 +228,10 @@ std::vector<float> Model::logits() const {
   return host;
 }
 
-namespace {
-
-// No job has 2^63 updates: a step with this bit gives the generator random numbers of its own.
-constexpr uint64_t kGeneratorSteps = uint64_t{1} << 63;
-
-// The weight of every token [T].
-std::vector<float> token_weights(const PackedBatch& batch) {
-  std::vector<float> weights(batch.input_ids.size(), 1.0f);
-  if (batch.weights.empty()) return weights;
-  const std::vector<int32_t>& masked = masked_of(batch).tokens;
-  for (size_t b = 0; b + 1 < batch.cu_seqlens.size(); ++b) {
-    const int32_t begin = batch.cu_seqlens[b], end = batch.cu_seqlens[b + 1];
-    const auto first = std::ranges::lower_bound(masked, begin);
-    if (first == masked.end() || *first >= end) continue;
-    std::fill(weights.begin() + begin, weights.begin() + end,
-              batch.weights[static_cast<size_t>(first - masked.begin())]);
-  }
-  return weights;
-}
-
-double sum_of(const std::vector<float>& values) {
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value);
-  return sum;
-}
-
-}  // namespace
-
 ReplacedTokenModel::ReplacedTokenModel(const ModelConfig& config, Parameters& parameters,
                                        Kernels& kernels, LossOptions loss)
-    : generator_config_(generator_config(config)),
+    : config_(config),
+      generator_config_(generator_config(config)),
       weight_(loss.discriminator_weight),
       parameters_(parameters),
       generator_(generator_config_, parameters, kernels, loss, {}),
@@ -312,37 +264,11 @@ void ReplacedTokenModel::allocate(Arena& arena, const BatchLimits& limits) {
 
 std::vector<double> ReplacedTokenModel::loss_weights(
     std::span<const PackedBatch> micro_batches) const {
-  double masked = 0, tokens = 0;
-  for (const PackedBatch& batch : micro_batches) {
-    masked += masked_weight(batch);
-    tokens += sum_of(token_weights(batch));
-  }
-  return {masked, tokens};
+  return berth::loss_weights(config_, micro_batches);
 }
 
 void ReplacedTokenModel::begin_update(std::span<const double> weights) {
-  const double masked = weights[0], tokens = weights[1];
-  token_scale_ = tokens > 0 ? weight_ * masked / tokens : 0;
-}
-
-// Makes the discriminator's batch. The weights of its tokens are multiplied by `scale`.
-void ReplacedTokenModel::replace(const PackedBatch& batch, double scale) {
-  replaced_ = batch;
-  masked_ = masked_of(batch);
-  std::vector<float> targets(batch.input_ids.size(), 0.0f);
-  const std::vector<int32_t> drawn = generator_.samples();
-  for (size_t m = 0; m < drawn.size(); ++m) {
-    if (drawn[m] < 0) continue;  // a token without a label
-    const auto token = static_cast<size_t>(masked_.tokens[m]);
-    replaced_.input_ids[token] = drawn[m];
-    targets[token] = drawn[m] == masked_.ids[m] ? 0.0f : 1.0f;
-  }
-  replaced_.labels = PackedBatch::ClassSets{std::move(targets)};
-  replaced_.weights = token_weights(batch);
-  // In training the two losses are one sum, so the tokens' weights take the factor between them.
-  for (float& weight : replaced_.weights) {
-    weight = static_cast<float>(scale * static_cast<double>(weight));
-  }
+  token_scale_ = second_factor(weights, weight_);
 }
 
 void ReplacedTokenModel::forward(const PackedBatch& batch, StepState& state, Phase phase) {
@@ -350,14 +276,16 @@ void ReplacedTokenModel::forward(const PackedBatch& batch, StepState& state, Pha
   state.begin_micro_batch(batch.first_token, batch.first_sequence);
   // 1. The generator, forward and backward, with dropout masks of its own.
   StepState of_generator = state;
-  of_generator.inputs.step |= kGeneratorSteps;
+  of_generator.inputs = generator_inputs(of_generator.inputs);
   generator_.forward(batch, of_generator, phase);
   if (trains) generator_.backward(of_generator);
   state.loss_sum = of_generator.loss_sum;
   state.examples = of_generator.examples;
   // 2. The discriminator reads the ids that the generator drew.
   predictions_ = generator_.logits();
-  replace(batch, trains ? token_scale_ : 1);
+  masked_ = std::get<PackedBatch::MaskedTokens>(batch.labels);
+  // In training the two losses are one sum, so the tokens' weights take the factor between them.
+  replaced_ = replaced_batch(batch, generator_.samples(), trains ? token_scale_ : 1);
   StepState of_discriminator = state;
   of_discriminator.loss_sum = of_discriminator.examples = 0;
   discriminator_.forward(replaced_, of_discriminator, phase);
@@ -378,21 +306,7 @@ void ReplacedTokenModel::backward(StepState& state, const GradientsFinal& are_fi
 void ReplacedTokenModel::refresh() { parameters_.refresh(); }
 
 std::vector<float> ReplacedTokenModel::logits() const {
-  constexpr size_t kColumns = 4;
-  const std::vector<float> of_tokens = discriminator_.logits();
-  const std::vector<float>& targets = std::get<PackedBatch::ClassSets>(replaced_.labels).targets;
-  std::vector<float> rows(kColumns * of_tokens.size(), 0.0f);
-  for (size_t t = 0; t < of_tokens.size(); ++t) {
-    rows[kColumns * t] = of_tokens[t];
-    rows[kColumns * t + 1] = targets[t];
-    rows[kColumns * t + 3] = -1;
-  }
-  for (size_t m = 0; m < masked_.tokens.size(); ++m) {
-    float* const row = &rows[kColumns * static_cast<size_t>(masked_.tokens[m])];
-    row[2] = predictions_[2 * m];
-    row[3] = predictions_[2 * m + 1];
-  }
-  return rows;
+  return detection_outputs(masked_, replaced_, discriminator_.logits(), predictions_);
 }
 
 std::unique_ptr<Network> make_network(const ModelConfig& config, const BatchLimits& limits,

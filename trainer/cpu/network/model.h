@@ -123,8 +123,8 @@ class ReplacedTokenModel final : public Network {
   ReplacedTokenModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
                      LossOptions loss);
   void allocate(Arena& arena, const BatchLimits& limits);
-  void replace(const PackedBatch& batch, double scale);
 
+  const ModelConfig& config_;
   const ModelConfig generator_config_;
   const double weight_;  // of the discriminator's loss
   Parameters& parameters_;
