@@ -133,7 +133,8 @@ LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form
   const bool is_of_sets = !form.separators.empty() || form.lists != LabelLists::kAuto;
   if (is_of_sets || find_multi_hot(table.rows, column, form)) return LabelKind::kSet;
   const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
-  // "(1,5)" beside "2,5" is a negative number. Where all cells are in parentheses, they are tuples.
+  // "(1,5)" can be how accountants write -1.5. If every cell is in parentheses, the cells are
+  // tuples.
   const bool are_numbers = numbers.are_all() && numbers.fractions > 0;
   const auto is_tuple = [&](const Row& row) {
     const auto* text = std::get_if<std::string>(&row[column]);
@@ -208,7 +209,7 @@ ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) 
 
 }  // namespace
 
-// Whether the task has another one for rows without labels, and the table has none.
+// Whether the task has a variant for rows without labels, and the table has no column of labels.
 bool TableLoader::becomes_unlabelled(std::span<const Column> columns) const {
   const bool may = traits(*rules_.task).unlabelled && rules_.may_lack_labels;
   if (!may || rules_.need != LabelNeed::kRequired) return false;
@@ -263,8 +264,8 @@ void TableLoader::say_other_columns(const ColumnChoice& read) {
   }
 }
 
-// Warns where scores may stand in a column whose name does not say it. Each pair would count as one
-// of texts that are alike.
+// Warns where scores may stand in a column whose name does not say it. Without scores, a training
+// treats the two texts of every pair as similar.
 void TableLoader::say_unlabelled(std::span<const Column> columns) {
   const FoundColumns found =
       find_columns(columns, rules_.columns, LabelNeed::kIgnored, *rules_.task);
@@ -283,8 +284,8 @@ void TableLoader::say_unlabelled(std::span<const Column> columns) {
   }
 }
 
-// Warns where the name of the column of texts rather is a text, because a file of texts alone has
-// no line of names.
+// Warns if the first line looks like data and not like the name of a column. A file of texts alone
+// has no line of names.
 void TableLoader::say_header(const Column& column) {
   if (parted(column.name, " \t").size() < 3 && !parse_real(column.name)) return;
   add_findings({{"",
@@ -385,14 +386,14 @@ void TableLoader::say_text_scores(std::span<const Column> columns, std::span<con
 }
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
-  if (!has_part_ && becomes_unlabelled(columns)) {
+  if (!has_file_ && becomes_unlabelled(columns)) {
     rules_.task = *traits(*rules_.task).unlabelled;
     say_unlabelled(columns);
   }
   const Task task = *rules_.task;
   if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
   const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
-  if (!has_part_) {
+  if (!has_file_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
     ColumnChoice choice = chosen(columns, found);
     say_other_columns(choice);
@@ -433,7 +434,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
 
 void TableLoader::require_labels(const ExampleReader& reader) {
   const bool labelled = reader.labelled();
-  if (has_part_ && labelled != table_->labelled) {
+  if (has_file_ && labelled != table_->labelled) {
     throw Error(Code::kBadData, labelled ? "has labels, which the first file lacks"
                                          : "has no labels, which the first file has");
   }
@@ -441,10 +442,11 @@ void TableLoader::require_labels(const ExampleReader& reader) {
     throw Error(Code::kBadData, "has no labels", "", "only --mode predict works without labels");
   }
   table_->labelled = labelled;
-  has_part_ = true;
+  has_file_ = true;
 }
 
-// Rows of one file have the same number of texts, which the reader sees to.
+// The reader guarantees that all rows of one file have the same number of texts. This compares the
+// files.
 void TableLoader::require_as_many_texts(const Example& example) {
   const Task task = *rules_.task;
   if (traits(task).inputs != InputKind::kTextGroup || !example.token_ids.empty()) return;
@@ -452,12 +454,11 @@ void TableLoader::require_as_many_texts(const Example& example) {
   if (texts == 0 || texts == texts_) return;
   if (traits(task).labels == LabelKind::kChoice) {
     throw Error(Code::kBadData,
-                cat("a row has ", texts_ - 1, " choices, and the first file's have ", texts - 1),
-                "", "give all rows the same number of choices");
+                cat("a row has ", texts_ - 1, " choices, and the rows before have ", texts - 1), "",
+                "give all rows the same number of choices");
   }
   throw Error(Code::kBadData,
-              cat("a row has ", texts_ - 2, " negatives, and the first file's have ", texts - 2),
-              "",
+              cat("a row has ", texts_ - 2, " negatives, and the rows before have ", texts - 2), "",
               "give all rows the same number of negatives; --max-negatives N reads the first N of "
               "each row");
 }
@@ -507,7 +508,8 @@ void TableLoader::append(ExampleReader& reader) {
       ids_.add(example.id);
     }
     file_rows_.add(example, table_->labelled && traits(*rules_.task).labels == LabelKind::kNumber);
-    has_phrase_ = has_phrase_ || example.texts.size() > 1 || !example.token_ids.empty();
+    has_several_texts_ =
+        has_several_texts_ || example.texts.size() > 1 || !example.token_ids.empty();
     const bool is_question = traits(*rules_.task).labels == LabelKind::kSpan;
     table_->unanswerable += is_question && table_->labelled && example.answers.empty();
     if (rules_.keeps_keys) {
@@ -552,8 +554,8 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
   return std::make_unique<PeekedRows>(join_words(std::move(rows), *layout));
 }
 
-// Whether a table that may lack labels has a column for them that holds none, as in a contest: its
-// first cells are missing, or are the -1 of `datasets`.
+// Whether the column of labels has no label, as in the test set of a competition: its first cells
+// are missing, or are the -1 of `datasets`.
 bool TableLoader::lacks_labels(const PeekedRows& rows, const FoundColumns& found) const {
   if (rules_.need != LabelNeed::kIfPresent || found.labels.size() != 1) return false;
   const bool is_known = std::ranges::find(rules_.known_labels, "-1") != rules_.known_labels.end();
@@ -583,7 +585,7 @@ void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, b
 }
 
 void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
-  const bool is_given = rules_.task.has_value(), is_first = !has_part_;
+  const bool is_given = rules_.task.has_value(), is_first = !has_file_;
   has_spans_ = false;
   std::unique_ptr<PeekedRows> peeked;
   if (!is_given || traits(*rules_.task).inputs == InputKind::kWords) {
@@ -699,7 +701,7 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
   if (table_->labelled && rules_.known_labels.empty()) {
     add_findings(look_at_names(table_->labels.names(), traits(*rules_.task).labels));
   }
-  if (is_of_words && !has_phrase_ && table_->rows() >= kFewRows) {
+  if (is_of_words && !has_several_texts_ && table_->rows() >= kFewRows) {
     add_findings(
         {{"",
           "every sentence has one word; where each row has a word, --sentence-column names "

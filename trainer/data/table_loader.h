@@ -26,7 +26,8 @@
 
 namespace berth {
 
-// Rows whose first thousand can be looked at before they are read.
+// A RowReader that buffers up to 1,000 rows. A caller can look at these rows before it calls
+// next().
 class PeekedRows final : public RowReader {
  public:
   explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
@@ -77,15 +78,16 @@ class PeekedRows final : public RowReader {
 // Compares the rows of one file with the rows of the files before it. Not thread-safe.
 class FileRows {
  public:
-  // Called before the first row, if a table has several files.
   bool are_several() const { return !before_.empty(); }
+  // Call this before the first row if the table has several files.
   void expect_several() { before_.resize(size_t{1} << kBitsOfPlace); }
   // Later rows belong to another file.
   void begin_file();
   void add(const Example& example, bool has_score);
 
   const ScoreScale& scale() const { return scale_; }  // of this file
-  // Whether half of the rows, of ten or more, are also rows of the files before.
+  // Whether at least half of this file's rows are in earlier files, too, and it has ten rows or
+  // more. Rows are compared by hashes, so collisions can make this true.
   bool are_repeated() const { return rows_ >= 10 && repeated_ * 2 >= rows_; }
   size_t repeated() const { return repeated_; }
 
@@ -122,12 +124,11 @@ struct PeekedTable {
 };
 
 // The usual task for the labels of a table. Their kind is inferred from the names of the columns
-// and from the first rows: answers to questions, tags of words, sets of classes (several in one
-// cell, or a column for each), numbers if any has a fraction, and otherwise classes. A score of two
-// texts is always a number. `form` is what the user says of labels.
+// and from the first rows: answers to questions, tags of words, or sets of classes (several in one
+// cell, or a column for each). Labels are numbers if most cells are numbers and one has a fraction.
+// Otherwise they are classes. The labels of a pair of texts are numbers if their column has a
+// score's name, and the user did not name it. `form` is what the user says of labels.
 Task deduce_task(const PeekedTable& table, const ColumnChoice& choice, const LabelForm& form = {});
-
-class PeekedRows;
 
 struct LoadRules {
   std::optional<Task> task{};  // empty: deduced from the first file
@@ -167,14 +168,16 @@ class TableLoader {
 
   // Each reads all rows of a file. Throws kBadData
   //   - if a column is missing, listing the existing columns,
-  //   - for the first malformed row, naming it, after as many as may be left out,
-  //   - where a file lacks a column of the first file, or has a pair or label that the first lacks.
+  //   - for the first malformed row after `skip_bad_rows` rows were left out, naming it. A row with
+  //     another number of texts is never left out,
+  //   - if a later file lacks a column of the first file, or has a second text column or a label
+  //     column that the first file does not have.
   // Errors do not name the file; the caller adds it with Error::at().
   void append_rows(std::unique_ptr<RowReader> rows);
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
   void append_squad(std::unique_ptr<ByteSource> source);
 
-  // Called before the rows of each file, of which there are several or one.
+  // Call this before the rows of each file.
   void begin_file(bool is_one_of_several);
   bool has_several_files() const { return file_rows_.are_several(); }
   const FileRows& file_rows() const { return file_rows_; }  // since begin_file()
@@ -222,9 +225,9 @@ class TableLoader {
   void require_masked_alike(const Example& example);
 
   LoadRules rules_;
-  bool has_part_ = false;
+  bool has_file_ = false;
   bool has_spans_ = false;            // whether the file's tags belong to spans
-  bool has_phrase_ = false;           // whether a row has several texts or words
+  bool has_several_texts_ = false;    // whether a row has several texts or words
   size_t texts_ = 0;                  // of each row of texts that are compared
   std::optional<bool> are_masked_{};  // whether the tokens of rows are masked already
   std::unique_ptr<ExampleTable> table_;
