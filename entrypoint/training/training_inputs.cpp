@@ -230,6 +230,16 @@ std::unique_ptr<Teacher> teacher_of_texts(const Job& job, const Settings& settin
               "give a teacher of the model's size, or --similarity-loss margin_mse or distill_kl");
 }
 
+// The teacher or the guide; null: there is none.
+std::unique_ptr<Teacher> settle_teacher(const Job& job, const Settings& settings,
+                                        const TrainingRows& rows, ModelDescription& model) {
+  if (compares_texts(model.config)) return teacher_of_texts(job, settings, model.config);
+  if (settings.distillation.teacher.empty()) return nullptr;
+  auto teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
+  model.config.vector_size = teacher->num_outputs();
+  return teacher;
+}
+
 }  // namespace
 
 TrainingInputs read_inputs(const Job& job) {
@@ -274,13 +284,7 @@ TrainingInputs read_inputs(const Job& job) {
   job.stop_point();
   // The networks beside the model.
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
-  std::unique_ptr<Teacher> teacher;
-  if (compares_texts(model.config)) {
-    teacher = teacher_of_texts(job, settings, model.config);
-  } else if (!settings.distillation.teacher.empty()) {
-    teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
-    model.config.vector_size = teacher->num_outputs();
-  }
+  std::unique_ptr<Teacher> teacher = settle_teacher(job, settings, rows, model);
   const size_t program = program_bytes(rows);  // without the retrieval set
   std::unique_ptr<RetrievalSet> retrieval = retrieval_of(job, settings, model.config);
   TrainingInputs inputs{.resolved = std::move(resolved),

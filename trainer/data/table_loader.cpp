@@ -378,10 +378,10 @@ std::vector<size_t> TableLoader::text_scores_in(std::span<const Column> columns)
       cat("name it with --label-column, or give a teacher by --teacher; ", list_columns(columns)));
 }
 
-void TableLoader::say_text_scores(std::span<const Column> columns, std::span<const size_t> scores) {
-  if (scores.empty()) return;
+void TableLoader::say_text_scores(std::span<const Column> columns) {
   std::vector<std::string> names;
-  for (const size_t column : scores) names.push_back(columns[column].name);
+  for (const size_t column : text_scores_in(columns)) names.push_back(columns[column].name);
+  if (names.empty()) return;
   add_findings({{"", cat("a teacher's scores: column ", quoted_list(names))}});
 }
 
@@ -396,6 +396,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   if (!has_file_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
     ColumnChoice choice = chosen(columns, found);
+    say_text_scores(columns);
     say_other_columns(choice);
     say_unread(columns, found);
     // Another file may have the label column. It must not be taken as a text there.
@@ -609,7 +610,6 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
   columns.text_scores = text_scores_in(rows->columns());
-  if (is_first) say_text_scores(rows->columns(), columns.text_scores);
   columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();
   if (!tags.empty() && !columns.labels.empty() &&
       find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {

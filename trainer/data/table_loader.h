@@ -208,7 +208,7 @@ class TableLoader {
   bool becomes_unlabelled(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
   std::vector<size_t> text_scores_in(std::span<const Column> columns) const;
-  void say_text_scores(std::span<const Column> columns, std::span<const size_t> scores);
+  void say_text_scores(std::span<const Column> columns);
   void say_other_columns(const ColumnChoice& read);
   void say_unlabelled(std::span<const Column> columns);
   void say_header(const Column& column);
