@@ -12,6 +12,7 @@
 #include "storage/whole_file.h"
 #include "trainer/inputs/job_directory.h"
 #include "trainer/inputs/parameter_files.h"
+#include "trainer/inputs/sentence_files.h"
 #include "trainer/weights/adapters.h"
 
 namespace berth {
@@ -22,12 +23,14 @@ namespace fs = std::filesystem;
 constexpr const char* kNoConfig = "no config.json or bert_config.json";
 constexpr const char* kNoConfigHint = "pass --model-config, or a --model that has one";
 
+constexpr const char* kModulesFile = "modules.json";
+
 // Where older models of sentence-transformers keep their encoder.
 constexpr const char* kTransformerFolder = "0_Transformer";
 
 bool holds_model(const fs::path& directory) {
   const auto has = [&](const char* name) { return fs::exists(directory / name); };
-  return has("config.json") || has("bert_config.json") ||
+  return has("config.json") || has("bert_config.json") || has(kModulesFile) ||
          std::any_of(kParameterFiles.begin(), kParameterFiles.end(), has);
 }
 
@@ -82,9 +85,18 @@ void require_config_beside(Storage& storage, const ModelOptions& options, const 
   throw Error(Code::kNotFound, cat(kNoConfig, " beside it"), file.to_string(), kNoConfigHint);
 }
 
-// The directory of the finished model if `uri` is a job directory. The encoder's directory if `uri`
-// is an older model of sentence-transformers. `uri` itself otherwise.
+// The directory of the encoder if `uri` is a model of sentence-transformers: modules.json says
+// which one. The directory of the finished model if `uri` is a job directory. `uri` itself
+// otherwise.
 Uri model_directory(Storage& storage, const Uri& uri) {
+  if (storage.stat(uri / kModulesFile)) {
+    try {
+      const std::string path = encoder_path(read_text(storage, uri / kModulesFile).value_or(""));
+      if (!path.empty()) return uri / path;
+    } catch (const Error& error) {
+      throw error.at(uri.to_string());
+    }
+  }
   if (storage.stat(uri / "config.json") || storage.stat(uri / "bert_config.json")) return uri;
   const Uri finished = JobDirectory(uri).model(), encoder = uri / kTransformerFolder;
   if (storage.stat(finished / "config.json")) return finished;
@@ -94,6 +106,7 @@ Uri model_directory(Storage& storage, const Uri& uri) {
 // The parts of a model that is not an archive.
 struct Located {
   Uri directory;
+  std::optional<Uri> modules{};     // the directory of modules.json, if it is another one
   std::optional<Uri> file{};        // the file of parameters or checkpoint, if the user named one
   std::optional<Uri> parameters{};  // or else the file that the list of the directory showed
 };
@@ -102,7 +115,10 @@ Located locate_files(Storage& storage, const Uri& uri) {
   if (is_parameter_file(storage, uri) || names_checkpoint(storage, uri)) {
     return {.directory = folder_of(uri), .file = uri};
   }
-  return {.directory = model_directory(storage, uri)};
+  Located located{.directory = model_directory(storage, uri)};
+  const bool is_inside = located.directory.to_string() != uri.to_string();
+  if (is_inside && storage.stat(uri / kModulesFile)) located.modules = uri;
+  return located;
 }
 
 // Finds the model's parts. Throws the errors that require_model() documents.
@@ -151,6 +167,7 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options, ModelNee
     const Located located =
         need == ModelNeed::kWhole ? locate_model(storage, options) : locate_files(storage, uri);
     directory_ = located.directory;
+    modules_ = located.modules;
     file_ = located.file;
     parameters_ = located.parameters;
     return;
@@ -166,7 +183,9 @@ ModelFolder::ModelFolder(Storage& storage, const ModelOptions& options, ModelNee
     throw error.at(name_);
   }
   sources_.push_back(source);
-  directory_ = Uri::parse(model_root(unpacked).string());
+  const Located located = locate_files(storage, Uri::parse(model_root(unpacked).string()));
+  directory_ = located.directory;
+  modules_ = located.modules;
 }
 
 std::optional<Uri> ModelFolder::locate(std::string_view name) const {
@@ -204,6 +223,7 @@ std::optional<std::string> ModelFolder::read(const Uri& uri) {
 
 std::optional<std::string> ModelFolder::module_text(std::string_view name) {
   if (!directory_) return std::nullopt;
+  if (modules_) return read(*modules_ / name);
   const bool is_part = directory_->file_name() == kTransformerFolder;
   return read((is_part ? folder_of(*directory_) : *directory_) / name);
 }

@@ -66,6 +66,7 @@ class ModelFolder {
   const ModelOptions options_;
   std::string name_;
   std::optional<Uri> directory_;
+  std::optional<Uri> modules_;     // the directory of modules.json, if it is another one
   std::optional<Uri> file_;        // the file of parameters, if the user named one
   std::optional<Uri> parameters_;  // the file of parameters that a list of the directory showed
   std::optional<TemporaryDirectory> temporary_;

@@ -210,7 +210,24 @@ void require_computed(const Json& module, int before, const std::string& where) 
               where, "the order is Transformer, Pooling, Normalize");
 }
 
+// The path of a module. Throws kCorrupt if it is not below the folder of modules.json.
+std::string path_of(const auto& module) {
+  const std::string path = text_of(module, "path");
+  if (path.starts_with('/') || path.find("..") != std::string::npos) {
+    throw Error(Code::kCorrupt, cat("names the folder ", quoted(path)), "modules.json");
+  }
+  return path;
+}
+
 }  // namespace
+
+std::string encoder_path(const std::string& modules_json) {
+  const Json modules = parse_json(modules_json);
+  if (!modules.is_array()) return "";
+  const auto found = std::ranges::find(modules, "Transformer",
+                                       [](const Json& module) { return class_of(module); });
+  return found == modules.end() ? "" : path_of(*found);
+}
 
 SearchPrompts search_prompts(const SentenceFiles& files) {
   SearchPrompts found{.query = prompt_named(files, "query").value_or("")};
@@ -271,9 +288,15 @@ std::optional<int64_t> tokenizer_length(ModelFolder& folder) {
 
 SentenceFiles read_sentence_files(ModelFolder& folder) {
   SentenceFiles files;
+  const auto modules = folder.module_text("modules.json");
   for (const char* name : kLengthFiles) {
     const auto text = folder.text(name);
     if (!text) continue;
+    if (!modules) {
+      log_warning(cat(folder.name(), " has ", name,
+                      " without modules.json: as sentence-transformers does, berth leaves it out"));
+      break;
+    }
     const Json object = parsed(*text, name);
     if (object.empty()) continue;
     check(object, kLengthFiles[0], name);
@@ -283,7 +306,6 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
     break;
   }
   if (!files.max_seq_length) files.max_seq_length = tokenizer_length(folder);
-  const auto modules = folder.module_text("modules.json");
   if (!modules) return files;
   files.is_there = true;
   read_config(folder, files);
@@ -318,6 +340,47 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
 
 namespace {
 
+// Throws kUsage where sentence_bert_config.json asks for what berth does not compute for a
+// cross-encoder.
+void require_scores(Json encoder, const char* name) {
+  const Json forward = {{"method", "forward"}, {"method_output_name", "logits"}};
+  const Json known = {{"transformer_task", "sequence-classification"},
+                      {"modality_config", {{"text", forward}}},
+                      {"module_output_name", "scores"},
+                      {"do_lower_case", false}};
+  for (const auto& [key, value] : known.items()) {
+    if (!encoder.is_object() || !encoder.contains(key)) continue;
+    if (!encoder[key].is_null() && encoder[key] != value) {
+      throw Error(Code::kUsage,
+                  cat(quoted(key), " is ", to_text(encoder[key]),
+                      ", with which berth computes no cross-encoder; known is ", to_text(value)),
+                  name);
+    }
+    encoder.erase(key);
+  }
+  check(encoder, kLengthFiles[0], name);
+}
+
+// Throws kUsage where a cross-encoder has other modules than its network, or puts a prompt before
+// texts.
+void require_no_more(ModelFolder& folder, const std::string& modules) {
+  for (const Json& module : parsed(modules, "modules.json")) {
+    if (class_of(module) == "Transformer") continue;
+    throw Error(Code::kUsage,
+                "berth does not compute the module " + quoted(text_of(module, "type")) +
+                    " of a cross-encoder",
+                folder.name() + "/modules.json");
+  }
+  SentenceFiles files;
+  files.config_json = folder.module_text(kPromptFile).value_or("{}");
+  const std::string name = text_of(parsed(files.config_json, kPromptFile), "default_prompt_name");
+  if (prompt_named(files, name).value_or("").empty()) return;
+  throw Error(Code::kUsage,
+              cat("the default prompt of this cross-encoder is ", quoted(name),
+                  ", and berth puts none before its texts"),
+              folder.name() + "/" + kPromptFile, "take \"default_prompt_name\" out");
+}
+
 // The name of the function, "" where none is named, or nullopt where the files are of no
 // cross-encoder.
 std::optional<std::string> cross_encoder_function(ModelFolder& folder) {
@@ -348,8 +411,11 @@ std::optional<CrossEncoderFiles> read_cross_encoder_files(ModelFolder& folder) {
                 folder.name(), "correct \"activation_fn\"");
   }
   constexpr const char* kName = "sentence_bert_config.json";
-  if (const auto text = folder.module_text(kName)) {
-    files.max_seq_length = length_in(parsed(*text, kName), "max_seq_length", kName);
+  if (const auto modules = folder.module_text("modules.json")) {
+    require_no_more(folder, *modules);
+    const Json encoder = parsed(folder.text(kName).value_or("{}"), kName);
+    require_scores(encoder, kName);
+    files.max_seq_length = length_in(encoder, "max_seq_length", kName);
   }
   if (!files.max_seq_length) files.max_seq_length = tokenizer_length(folder);
   return files;
@@ -391,10 +457,8 @@ void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& direc
       module["path"] = "";
       continue;
     }
-    const std::string path = text_of(module, "path");
-    if (path.empty() || path.front() == '/' || path.find("..") != std::string::npos) {
-      throw Error(Code::kCorrupt, cat("names the folder ", quoted(path)), kModules);
-    }
+    const std::string path = path_of(module);
+    if (path.empty()) throw Error(Code::kCorrupt, "names no folder for a module", kModules);
     for (const char* file : {"/config.json", "/model.safetensors", "/pytorch_model.bin"}) {
       keep(path + file, folder.module_text(path + file));
     }

@@ -14,8 +14,9 @@ namespace berth {
 
 // The settings for embeddings in a model's folder, in the files of sentence-transformers.
 // modules.json lists the modules (an encoder, then a Pooling, perhaps a Normalize), each with a
-// folder of its own. In older folders the encoder is in 0_Transformer. A value is empty if the
-// folder does not have it.
+// folder of its own. In older folders the encoder has one, too, such as 0_Transformer. A value is
+// empty if the folder does not have it. Without modules.json, sentence-transformers reads none of
+// these files.
 struct SentenceFiles {
   bool is_there = false;  // there is a modules.json
   std::optional<Pooling> pooling{};
@@ -33,6 +34,10 @@ struct SentenceFiles {
   // Of sentence_bert_config.json, or else the tokenizer's model_max_length. In tokens.
   std::optional<int64_t> max_seq_length{};
 };
+
+// The folder of the encoder by the text of modules.json. "": it is the folder of modules.json.
+// Throws kCorrupt if it is not below that folder.
+std::string encoder_path(const std::string& modules_json);
 
 // The model_max_length of tokenizer_config.json, in tokens. nullopt if it names none, or one that
 // means no limit. Throws kUsage if berth does not support the length.
@@ -83,7 +88,8 @@ struct CrossEncoderFiles {
 
 // Reads it from the folder of a cross-encoder: from the files of version 6, or keys of config.json
 // that earlier versions wrote. nullopt: it is another model's. Throws kUsage where CrossEncoder
-// would apply another function than a sigmoid, or berth does not support the length.
+// would apply another function than a sigmoid, put a prompt before texts, lower-case them or
+// compute another module. It also does if berth does not support the length.
 std::optional<CrossEncoderFiles> read_cross_encoder_files(ModelFolder& folder);
 
 // Writes the files beside an exported cross-encoder with which CrossEncoder(path) loads it, as

@@ -96,6 +96,51 @@ TEST_F(SentenceFilesTest, OlderFoldersKeepTheEncoderInAFolderOfItsOwn) {
   EXPECT_EQ(read("old").max_seq_length, 64);
 }
 
+TEST_F(SentenceFilesTest, ModulesSayWhichFolderHoldsTheEncoder) {
+  for (const char* name : {"0_BERT", "encoders/last"}) {
+    write_modules("old", {module_of(name, "sentence_transformers.models.Transformer"),
+                          module_of("1_Pooling", "sentence_transformers.models.Pooling")});
+    write_text(scratch_ / "old/1_Pooling/config.json", R"({"pooling_mode_max_tokens": true})");
+    const std::string encoder = scratch_ / ("old/" + std::string(name));
+    fs::create_directories(encoder);
+    write_text(encoder + "/model.safetensors", "");
+    write_text(encoder + "/config.json", "{2}");
+    write_text(encoder + "/sentence_bert_config.json", R"({"max_seq_length": 7})");
+    write_text(scratch_ / "old/config.json", "{1}");  // another model
+    ModelFolder folder(*storage_, {.model = scratch_ / "old"});
+    EXPECT_EQ(folder.config_json(), "{2}");
+    EXPECT_EQ(read("old").pooling, Pooling::kMax);
+    EXPECT_EQ(read("old").max_seq_length, 7);
+  }
+  write_modules("old", {module_of("../model", "sentence_transformers.models.Transformer")});
+  EXPECT_THAT([&] { read("old"); }, ThrowsCode(Code::kCorrupt, "names the folder"));
+}
+
+TEST_F(SentenceFilesTest, WithoutModulesTheOtherFilesDoNotCount) {
+  write_text(scratch_ / "model/sentence_bert_config.json",
+             R"({"max_seq_length": 12, "do_lower_case": true})");
+  write_text(scratch_ / "model/tokenizer_config.json", R"({"model_max_length": 50})");
+  const CapturedLog log;
+  EXPECT_EQ(read().max_seq_length, 50);
+  EXPECT_FALSE(read().lowers_case);
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("without modules.json"));
+}
+
+TEST_F(SentenceFilesTest, AnArchiveMayHoldTheEncoderInAnyFolder) {
+  write_text(
+      scratch_ / "named.tar",
+      TarBytes()
+          .file("all/1_Pooling/config.json", R"({"pooling_mode_cls_token": true})")
+          .file("all/0_BERT/config.json", "{3}")
+          .file("all/modules.json",
+                "[" + module_of("0_BERT", "sentence_transformers.models.Transformer") + ", " +
+                    module_of("1_Pooling", "sentence_transformers.models.Pooling") + "]")
+          .end());
+  ModelFolder folder(*storage_, {.model = scratch_ / "named.tar"});
+  EXPECT_EQ(folder.config_json(), "{3}");
+  EXPECT_EQ(read_sentence_files(folder).pooling, Pooling::kCls);
+}
+
 TEST_F(SentenceFilesTest, AnArchiveMayHoldAnOlderFolder) {
   write_text(scratch_ / "old.tar",
              TarBytes()
@@ -358,6 +403,36 @@ TEST_F(CrossEncoderFilesTest, EveryVersionNamesTheFunctionOfScores) {
   EXPECT_THAT(
       [&] { read_with(R"({"sentence_transformers": {"activation_fn": "torch.nn.Tanh"}})"); },
       ThrowsCode(Code::kUsage, "the function of the scores is \"torch.nn.Tanh\""));
+}
+
+TEST_F(CrossEncoderFilesTest, WhatChangesScoresIsRefused) {
+  const auto write = [&](const char* name, const char* text) {
+    write_text(scratch_ / ("model/" + std::string(name)), text);
+  };
+  const auto reads = [&] { return read_with("{}")->max_seq_length; };
+  write("config_sentence_transformers.json",
+        R"({"model_type": "CrossEncoder", "prompts": {"query": "find: ", "none": ""}})");
+  write("sentence_bert_config.json", R"({"max_seq_length": 20, "do_lower_case": true})");
+  EXPECT_EQ(reads(), std::nullopt);  // without modules.json the file does not count
+  write_modules("model", {module_of("", "sentence_transformers.models.Transformer")});
+  EXPECT_THAT([&] { reads(); }, ThrowsCode(Code::kUsage, "\"do_lower_case\" is true"));
+  write("sentence_bert_config.json", R"({"module_output_name": "token_embeddings"})");
+  EXPECT_THAT([&] { reads(); }, ThrowsCode(Code::kUsage, "\"module_output_name\""));
+  write("sentence_bert_config.json", R"({"processing_kwargs": {"text": {"stride": 2}}})");
+  EXPECT_THAT([&] { reads(); }, ThrowsCode(Code::kUsage, "\"processing_kwargs\""));
+  write("sentence_bert_config.json", R"({"max_seq_length": 20, "do_lower_case": false})");
+  EXPECT_EQ(reads(), 20);
+  write("config_sentence_transformers.json",
+        R"({"model_type": "CrossEncoder", "default_prompt_name": "query",
+            "prompts": {"query": "find: "}})");
+  EXPECT_THAT([&] { reads(); }, ThrowsCode(Code::kUsage, "default prompt"));
+  write("config_sentence_transformers.json",
+        R"({"model_type": "CrossEncoder", "default_prompt_name": "none",
+            "prompts": {"none": ""}})");
+  EXPECT_EQ(reads(), 20);
+  write_modules("model", {module_of("", "sentence_transformers.models.Transformer"),
+                          module_of("1_Dense", "sentence_transformers.models.Dense")});
+  EXPECT_THAT([&] { reads(); }, ThrowsCode(Code::kUsage, "Dense"));
 }
 
 TEST_F(CrossEncoderFilesTest, WhatIsWrittenIsReadBack) {
