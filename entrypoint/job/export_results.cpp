@@ -151,6 +151,9 @@ ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& 
   if (compares_texts(model.config)) {
     settle_comparison(folder, read_sentence_files(folder), settings, model);
   }
+  if (ranks_passages(model.config.task)) {
+    model.config.reranking.form = trained_form(settings.reranking);
+  }
   settle_generator(job, settings, model.config);
   require_exportable(settings, model.config);
   if (settings.output.export_adapter && !settings.training.optimization.lora) {

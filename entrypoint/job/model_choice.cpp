@@ -175,10 +175,7 @@ void settle_reranking(const LoadedTable& loaded, const Settings& settings, Model
   config.task = loaded.task;
   config.reranking.loss = loss;
   config.reranking.positive_weight = settings.reranking.positive_weight;
-  if (traits(settings.mode).trains()) {
-    const bool learns_scores = loss == RerankingLoss::kSquaredError;
-    config.reranking.form = learns_scores ? ScoreForm::kLogit : ScoreForm::kProbability;
-  }
+  if (traits(settings.mode).trains()) config.reranking.form = trained_form(settings.reranking);
   if (settings.mode == Mode::kPredict) return;
   const int64_t pairs = pairs_of(loaded);
   config.texts_per_row = std::max(config.texts_per_row, pairs);
@@ -199,6 +196,10 @@ void say_other_loss(const Settings& settings, SimilarityLoss loss) {
 }
 
 }  // namespace
+
+ScoreForm trained_form(const RerankingOptions& asked) {
+  return asked.loss == RerankingLoss::kSquaredError ? ScoreForm::kLogit : ScoreForm::kProbability;
+}
 
 void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
   if (traits(settings.mode).runs_finished_model()) {

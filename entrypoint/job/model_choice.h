@@ -59,6 +59,9 @@ void settle_embedding(const SentenceFiles& files, const EmbeddingOptions& asked,
 void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Settings& settings,
                        ModelDescription& model);
 
+// What a cross-encoder that was trained so makes of its logit.
+ScoreForm trained_form(const RerankingOptions& asked);
+
 // Where the rows of `loaded` hold texts to compare: fills in by which loss they are learnt, and how
 // many texts a row has, at most, in all tables so far. Throws kUsage and kBadData where the loss
 // does not take them so, and kUsage where there are no embeddings to truncate.

@@ -316,10 +316,14 @@ void expect_tokenizer(const Tokenizer& tokenizer, DataSources& sources) {
 
 namespace {
 
-bool is_taken_over(const FlagRole& role, const EarlierJob& earlier, Mode mode) {
+bool is_taken_over(const Flag& flag, const EarlierJob& earlier, Mode mode) {
+  const FlagRole& role = flag.role;
+  const bool compares = traits(earlier.task()).rows == HeadRows::kGroups;
+  // The two texts that a job compares are two sequences, and a pair to embed is one.
+  if (mode == Mode::kEmbed && compares && flag.name == "text-pair-column") return false;
   if (role.has(kAsTrained)) return true;
   if (!traits(mode).scores()) return false;
-  return role.has(kAsScored) || (earlier.task() == Task::kInBatchNegatives && role.has(kAsBatched));
+  return role.has(kAsScored) || (compares && role.has(kAsBatched));
 }
 
 bool says_label_form(const CommandLine& command_line) {
@@ -332,7 +336,7 @@ bool says_label_form(const CommandLine& command_line) {
 void take_over_reading(const EarlierJob& earlier, CommandLine& command_line) {
   std::string taken;
   for (const Flag& flag : flag_table()) {
-    if (!is_taken_over(flag.role, earlier, command_line.settings.mode)) continue;
+    if (!is_taken_over(flag, earlier, command_line.settings.mode)) continue;
     const std::string value = earlier.setting(flag.name);
     if (value.empty() || command_line.gives(flag.name)) continue;
     if (flag.value.get(command_line) == value) continue;
@@ -459,6 +463,7 @@ Settings resolve_export(const Settings& asked, const EarlierJob& earlier) {
   settings.training.optimization.lora = earlier.lora();
   settings.electra = earlier.electra(asked.electra);
   settings.embedding = earlier.embedding();
+  settings.reranking = earlier.settings().reranking;
   settings.data.max_seq_length = earlier.max_seq_length();
   settings.data.label_threshold = earlier.settings().data.label_threshold;
   return settings;

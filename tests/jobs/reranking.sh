@@ -64,6 +64,10 @@ for loss in bce mse softmax lambda; do
   metric "loss-$loss/metrics.json" ndcg_at_10 >/dev/null || fail "$loss ranks nothing"
 done
 grep -q 'linear.Identity' loss-mse/model/config_sentence_transformers.json || fail "mse learns a number, and no probability"
+expect 0 finished --mode export_only --job-dir loss-mse --export-dir exported
+for file in config.json config_sentence_transformers.json; do
+  cmp -s "loss-mse/model/$file" "exported/$file" || fail "export_only writes another $file"
+done
 expect 0 finished --mode eval --eval-data-file lists.csv --job-dir loss-softmax
 cp out.txt lists.json
 expect 0 finished --mode eval --eval-data-file pairs.tsv --job-dir loss-softmax

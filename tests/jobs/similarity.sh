@@ -86,6 +86,20 @@ expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --j
 [ "$(number spearman_cosine)" = "$by_size" ] || fail "another metric of size 8: $(number spearman_cosine), $by_size"
 grep -q dim_16 out.txt && fail "--truncate-dim shows other sizes"
 expect 0 finished --mode predict --predict-data-file pairs.tsv --job-dir loss-cosent --predictions-file sizes.tsv
+# A loss that compares the rows of a batch is evaluated in the batches of the training. Of the two texts that a job compares, --mode embed
+# takes the first.
+named=(--text-column sentence1 --text-pair-column sentence2 --precision fp32)
+expect 0 finished --task similarity --train-data-file scored.tsv --eval-data-file scored.tsv --max-similarity 5 --similarity-loss cosent \
+  "${named[@]}" --eval-batch-size 3 --max-steps 2 --batch-size 8 --job-dir batches
+expect 0 finished --mode eval --eval-data-file scored.tsv --job-dir batches --precision fp32
+python3 - <<'PYTHON' || fail "eval has other batches than the training"
+import json
+one, two = (json.load(open(name))["eval"]["loss"] for name in ("batches/metrics.json", "out.txt"))
+assert abs(one - two) < 1e-5 * one, (one, two)
+PYTHON
+expect 0 finished --mode embed --predict-data-file scored.tsv --job-dir batches --precision fp32
+expect 0 finished --mode embed --predict-data-file scored.tsv --model batches/model --text-column sentence1 --precision fp32 --predictions-file first.npy
+cmp -s batches/embeddings.npy first.npy || fail "embed joins the two texts that the job compares"
 
 # Rows as FlagEmbedding has them: lists of texts, of which the first two negatives are read. A kill changes nothing.
 for i in $(seq 0 23); do
