@@ -51,11 +51,13 @@ struct ProbePlan {
 // state does not change, and the scores depend only on the encoder and the rows. Borrows the job.
 class JobProbes final : public Probes {
  public:
-  // Checks the files of --probe and plans the probes. Throws what plan_probe() throws.
+  // Checks the files of --probe and plans the probes. Throws kBadData where rows have no labels or
+  // are too few, and what the readers throw. Errors name the probe.
   JobProbes(const Job& job, const Settings& settings, const ModelDescription& model);
 
   std::vector<ProbeFacts> facts() const;
-  // The most memory that a probe needs beside the training; see probe_memory().
+  // The most memory that a probe needs beside the training. `device` stands for the CPU's kernels,
+  // and `program_bytes` is the memory of this process without rows.
   size_t memory_bytes(size_t program_bytes, Device& device) const;
 
   // To be called before run(). Borrows `model`, which is the job's, and `observer`, which hears
