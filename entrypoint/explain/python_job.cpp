@@ -8,7 +8,6 @@
 #include "entrypoint/explain/named_inputs.h"
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/python_reader.h"
-#include "entrypoint/explain/sentence_modules.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"

@@ -1,9 +1,8 @@
-#include "entrypoint/explain/sentence_modules.h"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
 #include "storage/base/text.h"
 

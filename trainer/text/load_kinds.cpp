@@ -137,16 +137,6 @@ std::vector<AddedToken> added_tokens_with_ids(
   return tokens;
 }
 
-int32_t id_of_token(const std::string& name, const std::vector<AddedToken>& tokens) {
-  const auto found = std::find_if(tokens.begin(), tokens.end(),
-                                  [&](const AddedToken& token) { return token.content == name; });
-  if (name.empty()) throw Error(Code::kBadData, "a special token that the class needs has no name");
-  if (found == tokens.end()) {
-    throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(name)));
-  }
-  return found->id;
-}
-
 namespace {
 
 // A later description of a token replaces the earlier one. If it has no id, it keeps the earlier

@@ -113,7 +113,4 @@ std::vector<AddedToken> added_tokens_with_ids(
     const TokenizerSettings& settings, int32_t vocab_size,
     const std::function<int32_t(const std::string&)>& find);
 
-// Returns the id of the token `name`. Throws kBadData if it is not among `tokens`, or has no name.
-int32_t id_of_token(const std::string& name, const std::vector<AddedToken>& tokens);
-
 }  // namespace berth
