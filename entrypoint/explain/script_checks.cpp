@@ -386,6 +386,7 @@ constexpr std::array<std::string_view, 6> kTables = {".csv",   ".tsv",     ".jso
                                                      ".jsonl", ".parquet", ".pkl"};
 constexpr const char* kShare = "0.05";
 
+// The scripts read two files. Their flags are facts of these scripts, and no role of berth's flags.
 void check_early_files(const TrainingScript& script, const OwnCommand& own, Remarks& remarks) {
   for (const char* flag : {"train-data-file", "eval-data-file"}) {
     const std::string file = lower_ascii(own.value(flag).value_or(""));

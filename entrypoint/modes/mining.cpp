@@ -340,6 +340,7 @@ class Mined {
       line += cat("; left out, as too few passages are left: ",
                   counted(static_cast<size_t>(without_), "pair"));
     }
+    // Each count belongs to one rule, and each rule to one flag.
     for (const auto& [flag, count] : {std::pair("--mine-margin", refused_.margin),
                                       std::pair("--mine-relative-margin", refused_.relative_margin),
                                       std::pair("--mine-max-score", refused_.max_score),
