@@ -72,7 +72,7 @@ TEST(AnnotatedWords, MalformedAnnotationsAreRefused) {
 }
 
 // What the loader said of the last file.
-std::string said;
+std::string last_findings;
 
 // The sentences of a file, each as "word/TAG word/TAG".
 std::vector<std::string> read_sentences(std::unique_ptr<RowReader> rows,
@@ -90,8 +90,8 @@ std::vector<std::string> read_sentences(std::unique_ptr<RowReader> rows,
       if (i < example.labels.size()) sentence += "/" + table->labels.name_of(example.labels[i]);
     }
   }
-  said.clear();
-  for (const Finding& found : loader.findings()) said += found.text + "\n";
+  last_findings.clear();
+  for (const Finding& found : loader.findings()) last_findings += found.text + "\n";
   return sentences;
 }
 
@@ -185,7 +185,8 @@ TEST(SpanRows, UnfinishedAnnotationsAreLeftOutAndToldOf) {
   const std::string other = R"({"result": []})";
   EXPECT_THAT(read_spans(task_of(done) + task_of("") + task_of(cancelled) + task_of(other)),
               ElementsAre("Zoë/B-PER so/O", "Zoë/O so/O"));
-  EXPECT_THAT(said, testing::HasSubstr("2 rows were left out: no annotator has finished them"));
+  EXPECT_THAT(last_findings,
+              testing::HasSubstr("2 rows were left out: no annotator has finished them"));
   EXPECT_THAT([&] { read_spans(task_of(done) + task_of(done + ", " + other)); },
               ThrowsCode(Code::kBadData, "has 2 annotations that differ"));
   EXPECT_THAT(read_spans(task_of(done + ", " + cancelled + ", " + done)),
@@ -206,17 +207,18 @@ TEST(SpanRows, ProdigysRefusedRowsAreLeftOut) {
       "\n"
       R"({"text": "eh", "spans": [], "answer": "ignore"})";
   EXPECT_THAT(read_spans(rows), ElementsAre("Zoë/B-PER so/O"));
-  EXPECT_THAT(said, testing::HasSubstr("2 rows were left out: their column \"answer\" is reject"));
+  EXPECT_THAT(last_findings,
+              testing::HasSubstr("2 rows were left out: their column \"answer\" is reject"));
 }
 
 TEST(SpanRows, SpansThatCutWordsAreToldOf) {
   EXPECT_THAT(
       read_spans(R"({"text": "Mara Zoll lives.", "label": [[0, 8, "PER"], [10, 15, "X"]]})"),
       ElementsAre("Mara/B-PER Zol/I-PER l/O lives/B-X ./O"));
-  EXPECT_THAT(said,
+  EXPECT_THAT(last_findings,
               testing::HasSubstr("1 of 2 spans of column \"label\" begin or end inside a word"));
   read_spans(R"({"text": "(Mara) so", "label": [[1, 5, "PER"]]})");
-  EXPECT_THAT(said, testing::Not(testing::HasSubstr("inside a word")));
+  EXPECT_THAT(last_findings, testing::Not(testing::HasSubstr("inside a word")));
 }
 
 TEST(SpanRows, ASpansTextDecides) {
