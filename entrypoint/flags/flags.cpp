@@ -177,19 +177,13 @@ int64_t settled_count(const DeviceOptions& options) {
 
 constexpr int64_t kPort = 29500;  // PyTorch's
 
-// Throws kUsage with the flag that one worker alone understands, if there is one.
+// Throws kUsage where one worker alone does what a flag asks for.
 void require_shared_work(const CommandLine& command_line) {
-  const Settings& settings = command_line.settings;
-  const auto refuse = [&](const std::string& flag, const std::string& why) {
-    throw Error(Code::kUsage, cat(why, ", and there are ", *command_line.cluster.size, " workers"),
-                flag, "leave it out, or give --world-size 1");
-  };
-  if (settings.training.seeds > 1) refuse("--seeds", "several runs are made by one worker");
-  const std::optional<Task> task = find_task(settings.data.task);
-  if (!task) return;
-  if (traits(*task).rows == HeadRows::kGroups) {
-    refuse(cat("--task ", task_name(*task)), "the task is trained by one worker");
-  }
+  if (command_line.settings.training.seeds == 1) return;
+  throw Error(Code::kUsage,
+              cat("several runs are made by one worker, and there are ", *command_line.cluster.size,
+                  " workers"),
+              "--seeds", "leave it out, or give --world-size 1");
 }
 
 void settle_device_of_workers(CommandLine& command_line) {

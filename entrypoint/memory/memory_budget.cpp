@@ -184,6 +184,14 @@ OptimizerOptions optimizer_options(const OptimizationOptions& options) {
           .first_depth = options.freeze_embeddings || layers > 0 ? layers + 1 : 0};
 }
 
+// Whether the rows of a batch have a loss only together.
+bool compares_rows(const ModelConfig& config) {
+  const TaskTraits& task = traits(config.task);
+  if (task.rows != HeadRows::kGroups) return false;
+  return task.loss == LossKind::kInBatchNegatives ||
+         compares_rows(config.similarity.loss.value_or(SimilarityLoss::kCosine));
+}
+
 // The limits of batches, and of the masked tokens in them.
 BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool training,
                        int64_t most_examples) {
@@ -195,7 +203,13 @@ BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool
     limits.sequences =
         std::min(limits.sequences * settings.data.sequences_per_block, limits.tokens);
   }
-  const int64_t rows = settings.training.embedding_mini_batch_size;
+  const TrainingOptions& options = settings.training;
+  if (training && options.place.size > 1 && compares_rows(config)) {
+    const int64_t rows =
+        options.token_budget > 0 ? options.batch_size : options.examples_per_shared_micro_batch();
+    limits.compared_sequences = std::min(rows, most_examples) * config.texts_per_row;
+  }
+  const int64_t rows = options.embedding_mini_batch_size;
   const int64_t part = rows * config.texts_per_row;
   if (traits(config.task).rows == HeadRows::kGroups && part > 0 && part < limits.sequences) {
     limits.part_sequences = part;

@@ -189,6 +189,9 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   resolve_decoder(folder, settings.model, model.config, model.tokenizer_rules);
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
   if (!compares_texts(model.config)) return;
+  // The texts of an evaluation batch are compared, so its size may not depend on the workers.
+  int64_t& evaluated = settings.training.eval_batch_size;
+  if (evaluated == 0) evaluated = settings.training.examples_per_shared_micro_batch();
   settle_comparison(folder, read_sentence_files(folder), settings, model);
   settle_training_prompts(model.sentences, settings.embedding);
   if (!settings.embedding.default_prompt.empty()) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Trains with several workers what needs more than one model or more than one mean: an ELECTRA beside its generator, a BERT with next
 # sentences, and students of a teacher. The workers must learn what one learns.
+# Texts that are compared with the texts of other workers, too.
 #   cluster_tasks.sh BERTH
 . "$(dirname "$0")/lib.sh"
 . "$repository/tests/jobs/workers_lib.sh"
@@ -39,6 +40,43 @@ compare embeddings "${student[@]}" --max-steps 8
 compare states "${student[@]}" --distillation-target hidden_states --max-steps 8
 "$berth" "${flags[@]}" --train-data-file "$sample" --max-steps 4 --job-dir large >/dev/null 2>err.txt || fail "the teacher: $(tail -n 1 err.txt)"
 compare classes --train-data-file "$sample" --teacher large --distillation-weight 0.9 --max-train-samples 80 --max-steps 8
+
+# Texts that are compared: the negatives of all workers count, in every micro-batch, and also where each of them embeds parts of its share.
+topics=("the ball was kicked into the goal" "bread with butter and cheese" "the train left the station" "rain fell on the hills")
+{
+  printf 'anchor,positive,negative_1,negative_2\n'
+  for i in $(seq 0 59); do printf '%s %d,%s,%s,%s\n' "${topics[i % 4]}" "$i" "${topics[i % 4]} $((i / 3))" "${topics[(i + 1) % 4]}" "${topics[(i + 2) % 4]} $i"; done
+} >rows.csv
+{
+  printf 'sentence1,sentence2,score\n'
+  for i in $(seq 0 59); do printf '%s %d,%s,0.%d\n' "${topics[i % 4]}" "$i" "${topics[(i / 4) % 4]} $((i % 5))" "$((i * 7 % 10))"; done
+} >scored.csv
+rows=(--task similarity --train-data-file rows.csv --model "$tiny" --max-steps 6 --eval-steps 3)
+compare negatives "${rows[@]}" --batch-sampler no_duplicates --matryoshka-dims 32,8 --gradient-accumulation-steps 2
+compare guided "${rows[@]}" --guide self --guide-margin 0.01 --embedding-mini-batch-size 2
+compare directions "${rows[@]}" --similarity-loss symmetric --token-budget 300
+compare cosent --task similarity --train-data-file scored.csv --similarity-loss cosent --model "$tiny" --max-steps 6 --eval-steps 3
+compare angle --task similarity --train-data-file scored.csv --similarity-loss angle --model "$tiny" --max-steps 6
+compare lists --task reranking --train-data-file rows.csv --reranking-loss softmax --model "$tiny" --max-steps 6
+python3 - <<'PYTHON' || fail "workers evaluate in other batches"
+import json
+for job in ("negatives", "guided", "cosent"):
+    alone, two, three = (json.load(open(f"{job}{end}/metrics.json"))["eval"] for end in ("", "-2", "-3"))
+    for other in (two, three):
+        assert abs(alone["loss"] - other["loss"]) < 1e-4 * max(1, alone["loss"]), (job, alone, other)
+PYTHON
+
+# A stopped job of them goes on to the bits of an undisturbed one.
+stopped=("${rows[@]}" --max-steps 14 --save-steps 4 --embedding-mini-batch-size 2 --gradient-accumulation-steps 2)
+start 2 "${stopped[@]}" --job-dir whole
+end_with '0 0' 'texts compared by two workers'
+start 2 "${stopped[@]}" --job-dir broken
+until [ -e broken/checkpoints/step-00000004/MANIFEST.json ] || ! kill -0 "${pids[0]}" 2>/dev/null; do sleep 0.02; done
+kill -KILL "${pids[1]}" 2>/dev/null
+ended
+start 2 "${stopped[@]}" --job-dir broken
+end_with '0 0' 'two workers go on to compare texts'
+cmp -s whole/model/model.safetensors broken/model/model.safetensors || fail "a killed job of two workers made another model"
 
 # A job that goes on as another number of workers takes the teacher's outputs of the first one.
 long=("${student[@]}" --max-steps 4000 --save-steps 4 --save-total-limit 100 --job-dir moved)

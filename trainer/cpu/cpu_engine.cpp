@@ -90,7 +90,7 @@ void CpuEngine::tensors_written() {
   if (take_moments_written()) parameters_.mark_all_rows();
   if (network_) return network_->refresh();
   network_ = make_network(options_.config, options_.limits, parameters_, kernels_, options_.loss,
-                          options_.lora);
+                          options_.lora, options_.ranks.communicator);
 }
 
 void CpuEngine::clear_moments() {
@@ -122,7 +122,8 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
     }
     backward(&batch == &micro_batches.back());
   }
-  if (micro_batches.empty()) parameters_.make_empty_products();
+  const auto is_empty = [](const PackedBatch& batch) { return batch.num_sequences() == 0; };
+  if (std::ranges::all_of(micro_batches, is_empty)) parameters_.make_empty_products();
   if (exchange_) {
     const ProfileScope scope(kernels_.profiler(), "waiting for other ranks");
     exchange_->finish(kernels_.profiler());

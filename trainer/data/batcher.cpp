@@ -480,12 +480,12 @@ std::span<const int64_t> Batcher::share_of(std::span<const int64_t> indices) {
   return indices.subspan(cuts[rank], cuts[rank + 1] - cuts[rank]);
 }
 
-// Cuts the examples of a share into parts. Returns where each part begins, and the end. The parts
-// have nearly equal numbers of examples or, with a token budget or several ranks, of tokens.
-std::vector<size_t> Batcher::cuts_of(std::span<const int64_t> indices) {
+// Cuts examples into micro-batches. Returns where each of them begins, and the end. They have
+// nearly equal numbers of examples, or of tokens.
+std::vector<size_t> Batcher::cuts_of(std::span<const int64_t> indices, bool by_tokens) {
   const auto examples = static_cast<int64_t>(indices.size());
   std::vector<size_t> cuts;
-  if (options_.token_budget == 0 && options_.ranks == 1) {
+  if (!by_tokens) {
     for (int64_t part = 0; part <= options_.micro_batches; ++part) {
       cuts.push_back(static_cast<size_t>(examples * part / options_.micro_batches));
     }
@@ -504,29 +504,44 @@ std::vector<size_t> Batcher::cuts_of(std::span<const int64_t> indices) {
   return cuts;
 }
 
+// This rank's examples of each micro-batch of the update `all`. Micro-batches without examples of
+// this rank are left out, unless the ranks compare what they have of them.
+std::vector<std::span<const int64_t>> Batcher::parts_of(std::span<const int64_t> all) {
+  const bool has_budget = options_.token_budget > 0;
+  const bool compares = traits(data_.task()).rows == HeadRows::kGroups;
+  const std::span<const int64_t> cut = compares ? all : share_of(all);
+  const std::vector<size_t> cuts = cuts_of(cut, has_budget || (options_.ranks > 1 && !compares));
+  std::vector<std::span<const int64_t>> parts;
+  for (size_t part = 0; part + 1 < cuts.size(); ++part) {
+    const auto examples = cut.subspan(cuts[part], cuts[part + 1] - cuts[part]);
+    if (!examples.empty()) parts.push_back(compares ? share_of(examples) : examples);
+  }
+  return parts;
+}
+
 UpdateBatch Batcher::next(DataCursor cursor) {
   const Selection selection = select(cursor);
   data_.begin(MaskingRound::of_epoch(selection.epoch));
-  const std::span<const int64_t> all = selection.indices, share = share_of(all);
-  const std::vector<size_t> cuts = cuts_of(share);
+  const std::span<const int64_t> all = selection.indices;
   UpdateBatch update{.examples = static_cast<int64_t>(selection.indices.size()),
                      .begin = selection.begin,
                      .end = selection.end,
                      .after = selection.after};
-  const auto before = static_cast<size_t>(share.data() - all.data());
-  uint64_t first_token = tokens_of(data_, all.first(before));
-  for (size_t part = 0; part + 1 < cuts.size(); ++part) {
-    const size_t begin = cuts[part], count = cuts[part + 1] - begin;
-    if (count == 0) continue;
-    PackedBatch batch =
-        pack(data_, share.subspan(begin, count), MaskingRound::of_epoch(selection.epoch));
-    batch.first_token = first_token;
-    batch.first_sequence = (before + begin) * static_cast<uint64_t>(batch.sequences_per_example);
-    first_token += static_cast<uint64_t>(batch.num_tokens());
+  size_t passed = 0;  // examples, and their tokens
+  uint64_t tokens = 0;
+  const auto pass_to = [&](size_t example) {
+    tokens += tokens_of(data_, all.subspan(passed, example - passed));
+    passed = example;
+  };
+  for (const std::span<const int64_t> part : parts_of(all)) {
+    pass_to(static_cast<size_t>(part.data() - all.data()));
+    PackedBatch batch = pack(data_, part, MaskingRound::of_epoch(selection.epoch));
+    batch.first_token = tokens;
+    batch.first_sequence = passed * static_cast<uint64_t>(batch.sequences_per_example);
     update.micro_batches.push_back(std::move(batch));
   }
-  const std::span<const int64_t> behind = all.subspan(before + share.size());
-  update.tokens = static_cast<int64_t>(first_token + tokens_of(data_, behind));
+  pass_to(all.size());
+  update.tokens = static_cast<int64_t>(tokens);
   return update;
 }
 

@@ -78,7 +78,7 @@ Features masked_features(Dataset& data, int64_t index, const MaskingRound& round
 
 // The input of one update.
 struct UpdateBatch {
-  std::vector<PackedBatch> micro_batches{};  // of this rank's share of the update
+  std::vector<PackedBatch> micro_batches{};  // of this rank's share of the update; may be empty
   int64_t examples = 0, tokens = 0;          // of the whole update
   // The examples lie between `begin` and `end` in the order of the data. The next update begins at
   // `after`, which is behind `end` where the rest of the epoch is left out.
@@ -97,7 +97,9 @@ struct BatchOptions {
   int64_t token_budget = 0;   // most tokens in an update of several examples; 0: no limit
   int64_t micro_batches = 1;  // the number of nearly equal parts that a share is cut into
   // Each of several ranks trains a share of every update: neighbouring examples, so that the
-  // largest share has as few tokens as is possible. A share may be empty.
+  // largest share has as few tokens as is possible. A share may be empty. For tasks that compare
+  // texts, each rank has a share of every micro-batch, whose examples are the ones of a single
+  // rank.
   int64_t rank = 0, ranks = 1;
   uint64_t seed = 42;
   // Leaves out the last update of an epoch where it has fewer examples than batch_size and fewer
@@ -159,7 +161,8 @@ class Batcher {
   Selection collect(DataCursor cursor);
   bool is_remainder(const Selection& selection) const;
   std::span<const int64_t> share_of(std::span<const int64_t> indices);
-  std::vector<size_t> cuts_of(std::span<const int64_t> indices);
+  std::vector<size_t> cuts_of(std::span<const int64_t> indices, bool by_tokens);
+  std::vector<std::span<const int64_t>> parts_of(std::span<const int64_t> indices);
 
   BatchOptions options_;
   Dataset& data_;

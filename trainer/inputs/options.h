@@ -258,12 +258,17 @@ struct TrainingOptions {
 
   // The examples of a micro-batch. With several ranks it is an estimate, because they share the
   // tokens equally.
-  int64_t examples_per_micro_batch() const {
-    const int64_t parts = gradient_accumulation_steps * place.parts();
-    return (batch_size + parts - 1) / parts;
-  }
+  int64_t examples_per_micro_batch() const { return examples_per_part(place.parts()); }
+  // The examples of a micro-batch that several ranks compute together.
+  int64_t examples_per_shared_micro_batch() const { return examples_per_part(1); }
   int64_t examples_per_evaluation_batch() const {
     return eval_batch_size > 0 ? eval_batch_size : examples_per_micro_batch();
+  }
+
+ private:
+  int64_t examples_per_part(int64_t ranks) const {
+    const int64_t parts = gradient_accumulation_steps * ranks;
+    return (batch_size + parts - 1) / parts;
   }
 };
 

@@ -93,6 +93,8 @@ struct BatchLimits {
   // Gradient caching (Gao et al. 2021, arXiv:2101.06983), for tasks that compare texts: the largest
   // part of a batch that is computed at a time. 0: batches are computed as a whole.
   int64_t part_sequences = 0, part_tokens = 0;
+  // The most sequences whose embeddings a loss compares, on all ranks; 0: as one rank has.
+  int64_t compared_sequences = 0;
 
   int64_t most_masked() const { return masked > 0 ? masked : tokens; }
 };

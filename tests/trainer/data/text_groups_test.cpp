@@ -52,6 +52,35 @@ struct GroupData {
   std::unique_ptr<Dataset> data;
 };
 
+// The micro-batches of several ranks, put together.
+std::vector<PackedBatch> shared_micro_batches(Dataset& data, BatchOptions options, int64_t ranks) {
+  std::vector<PackedBatch> all;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    options.rank = rank;
+    options.ranks = ranks;
+    const UpdateBatch update = Batcher(options, data).next({});
+    if (rank == 0) all.resize(update.micro_batches.size());
+    EXPECT_EQ(update.micro_batches.size(), all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      const PackedBatch& part = update.micro_batches[i];
+      PackedBatch& whole = all[i];
+      if (part.num_sequences() == 0) continue;
+      if (whole.input_ids.empty()) {
+        whole.first_token = part.first_token;
+        whole.first_sequence = part.first_sequence;
+      }
+      EXPECT_EQ(part.first_token, whole.first_token + whole.input_ids.size());
+      EXPECT_EQ(part.first_sequence, whole.first_sequence + whole.cu_seqlens.size() - 1);
+      const int32_t before = whole.cu_seqlens.back();
+      whole.input_ids.insert(whole.input_ids.end(), part.input_ids.begin(), part.input_ids.end());
+      for (size_t b = 1; b < part.cu_seqlens.size(); ++b) {
+        whole.cu_seqlens.push_back(before + part.cu_seqlens[b]);
+      }
+    }
+  }
+  return all;
+}
+
 Cell cell_of(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
 
 TEST(TextGroups, EachTextIsASequence) {
@@ -326,6 +355,31 @@ TEST(RerankingRows, LabelsAreProbabilitiesUnlessNumbersAreLearnt) {
       make_feature_maker({.task = data.task, .relevances_are_probabilities = true}, data.tokenizer);
   EXPECT_THAT([&] { make_features(*data.table, *probabilities, 0); },
               ThrowsCode(Code::kBadData, "the label 4 is not from 0 to 1"));
+}
+
+// Where texts of different rows are compared, ranks must have parts of the same micro-batches.
+TEST(TextGroups, RanksShareEachMicroBatch) {
+  std::vector<Row> rows;
+  for (int i = 0; i < 11; ++i) {
+    const std::string text(static_cast<size_t>(1 + i * 5 % 4), static_cast<char>('a' + i));
+    rows.push_back({cell_of(text), cell_of(text + "x")});
+  }
+  GroupData data({"anchor", "positive"}, std::move(rows), 1, true, 0, Task::kInBatchNegatives);
+  for (const int64_t budget : {0, 60}) {
+    const BatchOptions options{.batch_size = 8, .token_budget = budget, .micro_batches = 3};
+    const std::vector<PackedBatch> alone = shared_micro_batches(*data.data, options, 1);
+    EXPECT_GT(alone.size(), 1u);
+    for (const int64_t ranks : {2, 3, 9}) {
+      const std::vector<PackedBatch> together = shared_micro_batches(*data.data, options, ranks);
+      ASSERT_EQ(together.size(), alone.size());
+      for (size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_EQ(together[i].input_ids, alone[i].input_ids) << ranks;
+        EXPECT_EQ(together[i].cu_seqlens, alone[i].cu_seqlens) << ranks;
+        EXPECT_EQ(together[i].first_token, alone[i].first_token) << ranks;
+        EXPECT_EQ(together[i].first_sequence, alone[i].first_sequence) << ranks;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -7,16 +7,16 @@
 
 namespace berth {
 CachedModel::CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
-                         LossOptions loss, const LoraOptions& lora)
+                         LossOptions loss, const LoraOptions& lora, Communicator* workers)
     : config_(config),
       parameters_(parameters),
       model_(config, parameters, kernels, loss, lora),
-      loss_(config, kernels) {}
+      loss_(config, kernels, workers) {}
 
 CachedModel::CachedModel(const ModelConfig& config, const BatchLimits& limits,
                          Parameters& parameters, Kernels& kernels, LossOptions loss,
-                         const LoraOptions& lora)
-    : CachedModel(config, parameters, kernels, loss, lora) {
+                         const LoraOptions& lora, Communicator* workers)
+    : CachedModel(config, parameters, kernels, loss, lora, workers) {
   Arena plan;
   allocate(plan, limits);
   activations_ = Memory(plan.used_bytes());
@@ -26,7 +26,7 @@ CachedModel::CachedModel(const ModelConfig& config, const BatchLimits& limits,
 
 size_t CachedModel::planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                                   Parameters& planned, Kernels& kernels, const LoraOptions& lora) {
-  CachedModel model(config, planned, kernels, {}, lora);
+  CachedModel model(config, planned, kernels, {}, lora, nullptr);
   Arena plan;
   model.allocate(plan, limits);
   return plan.used_bytes();
@@ -77,12 +77,12 @@ void CachedModel::forward(const PackedBatch& batch, StepState& state, Phase phas
     first += part.num_sequences();
   }
   logits_ = embeddings;
-  if (batch.sequences_per_example == 1) return;
+  if (batch.num_sequences() > 0 && batch.sequences_per_example == 1) return;
   const BatchTensors tensors = upload_labels(batch);
   const bool trains = phase == Phase::kTraining;
   const Tensor dembeddings = trains ? dembeddings_.first(batch.num_sequences()) : Tensor();
-  logits_ = loss_.compute({.batch = tensors, .state = state, .training = trains}, embeddings,
-                          dembeddings);
+  logits_ = loss_.compute({.batch = tensors, .state = state, .training = trains},
+                          batch.num_sequences() > 0 ? embeddings : Tensor(), dembeddings);
 }
 
 // The last part comes first, as its activations are still there.

@@ -21,7 +21,8 @@ class CachedModel final : public Network {
  public:
   // `limits` has part_sequences. Throws kMemory where the memory does not suffice.
   CachedModel(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-              Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
+              Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {},
+              Communicator* workers = nullptr);
   // As Model::planned_bytes().
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
                               Parameters& planned, Kernels& kernels, const LoraOptions& lora = {});
@@ -34,7 +35,7 @@ class CachedModel final : public Network {
 
  private:
   CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
-              const LoraOptions& lora);
+              const LoraOptions& lora, Communicator* workers);
   void allocate(Arena& arena, const BatchLimits& limits);
   BatchTensors upload_labels(const PackedBatch& batch) const;
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
+
+#include "storage/base/profiler.h"
 
 namespace berth {
 namespace {
@@ -41,8 +44,8 @@ void TextTargets::upload(const PackedBatch& batch, BatchTensors& tensors) const 
   }
 }
 
-GroupLoss::GroupLoss(const ModelConfig& config, Kernels& kernels)
-    : config_(config), kernels_(kernels) {}
+GroupLoss::GroupLoss(const ModelConfig& config, Kernels& kernels, Communicator* workers)
+    : config_(config), kernels_(kernels), workers_(workers) {}
 
 SimilarityLoss GroupLoss::loss() const {
   return objective().loss.value_or(ranks() ? SimilarityLoss::kInBatchNegatives
@@ -75,9 +78,20 @@ bool GroupLoss::takes_parts() const {
 }
 
 void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
-  const int64_t examples = limits.sequences / config_.texts_per_row;
+  const int64_t sequences = std::max(limits.sequences, limits.compared_sequences);
+  const int64_t examples = sequences / config_.texts_per_row;
   const int64_t shown = std::ssize(shown_sizes());
   outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs() + shown});
+  if (limits.compared_sequences > 0) {
+    for (Tensor* tensor : {&all_, &dall_}) {
+      *tensor = arena.make(DType::kF32, {sequences, config_.hidden_size});
+    }
+    all_targets_ = arena.make(DType::kF32, {examples});
+    all_weights_ = arena.make(DType::kF32, {examples});
+    if (const int64_t size = config_.similarity.vector_size; size > 0) {
+      all_vectors_ = arena.make(DType::kF32, {sequences, size});
+    }
+  }
   // What any of the sources needs.
   int64_t columns = 0;
   bool are_plain = true, takes_any_parts = false;
@@ -91,9 +105,9 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   if (!are_plain) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
   if (!takes_any_parts) return;
   for (Tensor* tensor : {&part_, &dpart_}) {
-    *tensor = arena.make(DType::kF32, {limits.sequences * config_.hidden_size});
+    *tensor = arena.make(DType::kF32, {sequences * config_.hidden_size});
   }
-  lengths_ = arena.make(DType::kF32, {limits.sequences});
+  lengths_ = arena.make(DType::kF32, {sequences});
 }
 
 Tensor GroupLoss::scores_for(const GroupInputs& inputs, const RankingLoss& ranking) const {
@@ -104,35 +118,113 @@ Tensor GroupLoss::scores_for(const GroupInputs& inputs, const RankingLoss& ranki
 Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dembeddings) {
   const BatchTensors& batch = step.batch;
   source_ = batch.source;
-  GroupInputs inputs{.embeddings = embeddings,
-                     .group = batch.sequences_per_example,
-                     .has_loss = batch.labelled(),
-                     .targets = batch.targets,
-                     .weights = batch.weights,
-                     .vectors = batch.text_vectors,
-                     .scores = batch.text_scores};
+  GroupInputs inputs{
+      .embeddings = embeddings,
+      .group = config_.sources.empty() ? config_.texts_per_row : batch.sequences_per_example,
+      .has_loss = batch.labelled(),
+      .targets = batch.targets,
+      .weights = batch.weights,
+      .vectors = batch.text_vectors,
+      .scores = batch.text_scores};
   if (!config_.sources.empty() && learns_numbers(loss())) {  // its labels are one score a row
     inputs.targets = batch.text_scores;
   }
-  const bool is_scored = !step.training && inputs.has_loss;
+  if (step.training && workers_ != nullptr && workers_->size() > 1 && compares_rows(loss())) {
+    return compute_with_all(inputs, step.state, dembeddings);
+  }
+  if (!embeddings) return {};
+  return compute(inputs, step.training, step.state, dembeddings);
+}
+
+// What a rank tells the others: its embeddings, for each of its rows the number and the weight, and
+// what a guide says of its texts.
+std::vector<std::byte> GroupLoss::message(const GroupInputs& own) const {
+  if (!own.embeddings) return {};
+  const auto rows = static_cast<size_t>(own.examples());
+  const auto elements = static_cast<size_t>(own.embeddings.elements());
+  const auto vectors = static_cast<size_t>(own.vectors ? own.vectors.elements() : 0);
+  std::vector<std::byte> bytes((elements + 2 * rows + vectors) * sizeof(float));
+  auto* const floats = reinterpret_cast<float*>(bytes.data());
+  float* const targets = floats + elements;
+  std::fill_n(targets, rows, 0.0f);
+  std::fill_n(targets + rows, rows, 1.0f);
+  copy_out(own.embeddings, floats);
+  if (own.targets) copy_out(own.targets, targets);
+  if (own.weights) copy_out(own.weights, targets + rows);
+  if (own.vectors) copy_out(own.vectors, targets + 2 * rows);
+  return bytes;
+}
+
+// The rows of the ranks, in their order, are the rows of the micro-batch, in its order.
+Tensor GroupLoss::compute_with_all(const GroupInputs& own, StepState& state, Tensor dembeddings) {
+  std::vector<std::vector<std::byte>> messages;
+  {
+    const ProfileScope scope(kernels_.profiler(), "waiting for other ranks");
+    messages = gather_bytes(*workers_, message(own));
+  }
+  const auto texts = static_cast<size_t>(own.group);
+  const size_t embedding = texts * static_cast<size_t>(config_.hidden_size);
+  const size_t vector = all_vectors_ ? texts * static_cast<size_t>(all_vectors_.columns()) : 0;
+  size_t examples = 0, first = 0;
+  bool has_weights = false;
+  for (size_t rank = 0; rank < messages.size(); ++rank) {
+    const auto* const floats = reinterpret_cast<const float*>(messages[rank].data());
+    const size_t rows = messages[rank].size() / sizeof(float) / (embedding + 2 + vector);
+    assert((examples + rows) * texts <= static_cast<size_t>(all_.rows()));
+    if (rank == static_cast<size_t>(workers_->rank())) first = examples;
+    const float* const targets = floats + rows * embedding;
+    std::copy_n(floats, rows * embedding, all_.f32() + examples * embedding);
+    std::copy_n(targets, rows, all_targets_.f32() + examples);
+    std::copy_n(targets + rows, rows, all_weights_.f32() + examples);
+    if (vector > 0) {
+      std::copy_n(targets + 2 * rows, rows * vector, all_vectors_.f32() + examples * vector);
+    }
+    has_weights = has_weights ||
+                  std::any_of(targets + rows, targets + 2 * rows, [](float w) { return w != 1; });
+    examples += rows;
+  }
+  messages.clear();
+  const auto count = static_cast<int64_t>(examples);
+  const Tensor dall = dall_.first(count * own.group);
+  const GroupInputs inputs{
+      .embeddings = all_.first(count * own.group),
+      .group = own.group,
+      .targets = learns_numbers(loss()) ? all_targets_.first(count) : Tensor(),
+      .weights = has_weights ? all_weights_.first(count) : Tensor(),
+      .vectors = vector > 0 ? all_vectors_.first(count * own.group) : Tensor()};
+  StepState of_all;
+  compute(inputs, /*trains=*/true, of_all, dall);
+  if (workers_->rank() == 0) {  // the sums of all ranks are added up later
+    state.loss_sum += of_all.loss_sum;
+    state.examples += of_all.examples;
+  }
+  if (!own.embeddings) return {};
+  const Tensor mine = dall.slice(static_cast<int64_t>(first) * own.group, own.embeddings.rows());
+  copy_in(dembeddings, mine.data);
+  return as_rows(outputs_, own.examples(), config_.num_outputs());
+}
+
+Tensor GroupLoss::compute(const GroupInputs& inputs, bool trains, StepState& state,
+                          Tensor dembeddings) {
+  const bool is_scored = !trains && inputs.has_loss;
   const int64_t shown = is_scored ? std::ssize(shown_sizes()) : 0;
   const Tensor outputs = as_rows(outputs_, inputs.examples(), config_.num_outputs() + shown);
   if (is_plain()) {  // one pass makes both
     if (ranks()) {
       const RankingLoss ranking = ranking_loss();
-      kernels_.in_batch_negatives(inputs, ranking, step.state, scores_for(inputs, ranking), outputs,
+      kernels_.in_batch_negatives(inputs, ranking, state, scores_for(inputs, ranking), outputs,
                                   dembeddings);
     } else {
-      kernels_.cosine_squared_error(inputs, step.state, outputs, dembeddings);
+      kernels_.cosine_squared_error(inputs, state, outputs, dembeddings);
     }
     return outputs;
   }
-  if (!step.training) compare(inputs, outputs);
+  if (!trains) compare(inputs, outputs);
   if (!inputs.has_loss) return outputs;
   if (takes_parts()) {
-    add_losses_of_parts(inputs, step.state, dembeddings);
+    add_losses_of_parts(inputs, state, dembeddings);
   } else {
-    add_loss(inputs, step.state, dembeddings);
+    add_loss(inputs, state, dembeddings);
   }
   return outputs;
 }

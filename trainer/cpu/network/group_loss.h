@@ -1,6 +1,9 @@
 #pragma once
 
+#include <vector>
+
 #include "trainer/cpu/network/context.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -18,18 +21,22 @@ class TextTargets {
 };
 
 // The loss of a batch whose examples are texts that are compared, from their embeddings:
-// ModelConfig::similarity says which. Borrows the config and the kernels.
+// ModelConfig::similarity says which. Borrows the config, the kernels and the ranks.
 class GroupLoss {
  public:
-  GroupLoss(const ModelConfig& config, Kernels& kernels);
+  // `workers` are the ranks that share each micro-batch, or null. Where the loss compares rows with
+  // each other, compute() in training compares the rows of all ranks, and is a collective: every
+  // rank computes the loss of all rows, keeps the gradients of its own rows, and rank 0 counts it.
+  GroupLoss(const ModelConfig& config, Kernels& kernels, Communicator* workers = nullptr);
 
   void allocate(Arena& arena, const BatchLimits& limits);
 
-  // embeddings [B*G,H]. Adds the loss of a labelled batch to the state, and overwrites dembeddings
-  // [B*G,H], which is null in evaluation. Returns values beside the loss, as Head::forward does:
-  // [B,1] the cosine of the two texts, or [B,2] as Kernels::in_batch_negatives() says. Behind the
-  // former stand the cosines of shorter embeddings, for each of shorter_sizes(), where a labelled
-  // batch is evaluated. In training the values mean nothing where the loss does not need them.
+  // embeddings [B*G,H]; a rank may have none, which is null. Adds the loss of a labelled batch to
+  // the state, and overwrites dembeddings [B*G,H], which is null in evaluation. Returns values
+  // beside the loss, as Head::forward does: [B,1] the cosine of the two texts, or [B,2] as
+  // Kernels::in_batch_negatives() says. Behind the former stand the cosines of shorter embeddings,
+  // for each of shorter_sizes(), where a labelled batch is evaluated. In training the values mean
+  // nothing where the loss does not need them.
   Tensor compute(const StepContext& step, Tensor embeddings, Tensor dembeddings);
 
  private:
@@ -46,6 +53,9 @@ class GroupLoss {
   bool is_plain() const;
   RankingLoss ranking_loss() const;
   Tensor scores_for(const GroupInputs& inputs, const RankingLoss& ranking) const;
+  Tensor compute(const GroupInputs& inputs, bool trains, StepState& state, Tensor dembeddings);
+  Tensor compute_with_all(const GroupInputs& own, StepState& state, Tensor dembeddings);
+  std::vector<std::byte> message(const GroupInputs& own) const;
   // Sets `outputs` alone, and adds no loss.
   void compare(GroupInputs inputs, Tensor outputs);
   void compare_sizes(GroupInputs inputs, Tensor outputs);
@@ -57,6 +67,7 @@ class GroupLoss {
 
   const ModelConfig& config_;
   Kernels& kernels_;
+  Communicator* const workers_;
   int32_t source_ = 0;
   Tensor outputs_;        // [B,C]
   Tensor other_outputs_;  // [B,C], which nobody reads; null where is_plain()
@@ -64,6 +75,10 @@ class GroupLoss {
                    // of different rows
   Tensor part_, dpart_;  // [B*G*H], of the longest part; null where no parts are taken
   Tensor lengths_;       // [B*G]
+  // Of the rows of all ranks; null where there is one rank.
+  Tensor all_, dall_;                 // [B*G,H]
+  Tensor all_targets_, all_weights_;  // [B]
+  Tensor all_vectors_;                // [B*G,V]; null without a guide
 };
 
 }  // namespace berth

@@ -639,8 +639,8 @@ class PooledHead final : public Head {
 // GroupLoss says. It has no parameters.
 class GroupHead final : public Head {
  public:
-  GroupHead(const ModelConfig& config, Kernels& kernels)
-      : config_(config), pooler_(config, kernels), loss_(config, kernels) {}
+  GroupHead(const ModelConfig& config, Kernels& kernels, Communicator* workers)
+      : config_(config), pooler_(config, kernels), loss_(config, kernels, workers) {}
 
   Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
   int64_t most_selected(const BatchLimits& limits) const override {
@@ -654,6 +654,7 @@ class GroupHead final : public Head {
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
+    if (step.batch.num_sequences == 0) return loss_.compute(step, {}, {});
     if (step.batch.sequences_per_example == 1) return pooler_.forward(step, hidden);
     const Tensor dembeddings =
         step.training ? dembeddings_.first(step.batch.num_sequences) : Tensor();
@@ -690,8 +691,8 @@ class StateHead final : public Head {
 
 }  // namespace
 
-std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
-                                Kernels& kernels) {
+std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
+                                Communicator* workers) {
   switch (traits(config.task).rows) {
     case HeadRows::kSequences:
       return std::make_unique<SequenceHead>(config, parameters, kernels);
@@ -700,7 +701,7 @@ std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameter
     case HeadRows::kPooled:
       return std::make_unique<PooledHead>(config, kernels);
     case HeadRows::kGroups:
-      return std::make_unique<GroupHead>(config, kernels);
+      return std::make_unique<GroupHead>(config, kernels, workers);
     case HeadRows::kStates:
       return std::make_unique<StateHead>();
     case HeadRows::kReplaced:

@@ -4,6 +4,7 @@
 
 #include "trainer/cpu/network/context.h"
 #include "trainer/cpu/parameters.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -31,8 +32,8 @@ class Head {
   virtual Tensor samples() const { return {}; }
 };
 
-// The head of the config's task.
-std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters,
-                                Kernels& kernels);
+// The head of the config's task. `workers` are the ranks that share each micro-batch, or null.
+std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
+                                Communicator* workers = nullptr);
 
 }  // namespace berth

@@ -41,16 +41,16 @@ void put(Tensor& tensor, Tensor room, const Values& host) {
 }  // namespace
 
 Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
-             const LoraOptions& lora)
+             const LoraOptions& lora, Communicator* workers)
     : config_(config),
       loss_(loss),
       parameters_(parameters),
       encoder_(config, lora, parameters, kernels),
-      head_(make_head(config, parameters, kernels)) {}
+      head_(make_head(config, parameters, kernels, workers)) {}
 
 Model::Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-             Kernels& kernels, LossOptions loss, const LoraOptions& lora)
-    : Model(config, parameters, kernels, loss, lora) {
+             Kernels& kernels, LossOptions loss, const LoraOptions& lora, Communicator* workers)
+    : Model(config, parameters, kernels, loss, lora, workers) {
   Arena plan;
   allocate(plan, limits);
   activations_ = Memory(plan.used_bytes());
@@ -191,7 +191,7 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   upload(batch);
   state.begin_micro_batch(batch.first_token, batch.first_sequence);
   const StepContext step = context(state, phase == Phase::kTraining);
-  const Tensor hidden = encoder_.forward(step);
+  const Tensor hidden = batch.num_sequences() > 0 ? encoder_.forward(step) : Tensor();
   logits_ = head_->forward(step, hidden);
 }
 
@@ -206,6 +206,7 @@ void Model::backward(StepState& state, Tensor dembeddings, const GradientsFinal&
 }
 
 void Model::backward(const StepContext& step, const GradientsFinal& are_final) {
+  if (batch_.num_sequences == 0) return;
   const Tensor dhidden =
       dhidden_.first(batch_.selected ? batch_.selected.rows() : batch_.num_tokens);
   head_->backward(step, dhidden);
@@ -311,14 +312,14 @@ std::vector<float> ReplacedTokenModel::logits() const {
 
 std::unique_ptr<Network> make_network(const ModelConfig& config, const BatchLimits& limits,
                                       Parameters& parameters, Kernels& kernels, LossOptions loss,
-                                      const LoraOptions& lora) {
+                                      const LoraOptions& lora, Communicator* workers) {
   if (config.generator) {
     return std::make_unique<ReplacedTokenModel>(config, limits, parameters, kernels, loss);
   }
   if (limits.part_sequences > 0) {
-    return std::make_unique<CachedModel>(config, limits, parameters, kernels, loss, lora);
+    return std::make_unique<CachedModel>(config, limits, parameters, kernels, loss, lora, workers);
   }
-  return std::make_unique<Model>(config, limits, parameters, kernels, loss, lora);
+  return std::make_unique<Model>(config, limits, parameters, kernels, loss, lora, workers);
 }
 
 size_t planned_network_bytes(const ModelConfig& config, const BatchLimits& limits,

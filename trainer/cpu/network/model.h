@@ -18,10 +18,11 @@ namespace berth {
 // kernels. Not thread-safe.
 class Model final : public Network {
  public:
-  // `lora` is what the parameter table was made with. Throws kMemory where the activations of a
-  // batch of `limits` do not fit.
+  // `lora` is what the parameter table was made with, and `workers` are as for make_network().
+  // Throws kMemory where the activations of a batch of `limits` do not fit.
   Model(const ModelConfig& config, const BatchLimits& limits, Parameters& parameters,
-        Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {});
+        Kernels& kernels, LossOptions loss = {}, const LoraOptions& lora = {},
+        Communicator* workers = nullptr);
   // The activation_bytes() of such a model, without its memory. `planned` is a plan of the
   // parameters, and has the handles of all layers afterwards.
   static size_t planned_bytes(const ModelConfig& config, const BatchLimits& limits,
@@ -30,7 +31,7 @@ class Model final : public Network {
   // The layers without activations, for an owner of several models that share memory. Forward may
   // be called after allocate() was called with an arena that has memory.
   Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
-        const LoraOptions& lora);
+        const LoraOptions& lora, Communicator* workers = nullptr);
   void allocate(Arena& arena, const BatchLimits& limits);
 
   // Where masked tokens and sequences have a loss each: the weights of the masked tokens, and the

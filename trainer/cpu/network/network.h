@@ -9,6 +9,7 @@
 
 #include "trainer/cpu/kernels/kernels.h"
 #include "trainer/cpu/parameters.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
 #include "trainer/model/lora.h"
@@ -34,9 +35,10 @@ class Network {
   virtual std::vector<double> loss_weights(std::span<const PackedBatch>) const { return {}; }
   // Called before the first micro-batch of an update, with loss_weights() of all of it.
   virtual void begin_update(std::span<const double>) {}
-  // Adds the loss of a labelled batch to the state. The batch must lie inside the limits, and its
-  // labels must be of the config's task. In training, it may already add to gradients. Throws
-  // kBadData where the embeddings lack an id.
+  // Adds the loss of a labelled batch to the state. A batch without sequences is the share of a
+  // rank that has none of a micro-batch. The batch must lie inside the limits, and its labels must
+  // be of the config's task. In training, it may already add to gradients. Throws kBadData where
+  // the embeddings lack an id.
   virtual void forward(const PackedBatch& batch, StepState& state, Phase phase) = 0;
   // Computes the gradients of the last forward's batch, which must have been labelled and in
   // kTraining. `are_final` may be empty, and need not be called.
@@ -49,11 +51,13 @@ class Network {
   virtual std::vector<float> logits() const = 0;
 };
 
-// The network of the config's task. `lora` is what the parameter table was made with. Throws
-// kMemory where the activations of a batch of `limits` do not fit.
+// The network of the config's task. `lora` is what the parameter table was made with. `workers` are
+// the ranks that share each micro-batch, or null. If there are several, and the loss compares texts
+// of different ranks, forward in kTraining is a collective. Throws kMemory where the activations of
+// a batch of `limits` do not fit.
 std::unique_ptr<Network> make_network(const ModelConfig& config, const BatchLimits& limits,
                                       Parameters& parameters, Kernels& kernels, LossOptions loss,
-                                      const LoraOptions& lora);
+                                      const LoraOptions& lora, Communicator* workers = nullptr);
 
 // The bytes of its activations, without their memory. `planned` is a plan of the parameters, and
 // has the handles of all layers afterwards.
