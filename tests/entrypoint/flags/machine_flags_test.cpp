@@ -82,12 +82,11 @@ TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
   refuses_workers({"--device=gpu", "--shard-optimizer"}, "cannot divide the optimizer",
                   kSecondOfFour);
   refuses_workers({"--seeds=2"}, "several runs are made by one worker", kSecondOfFour);
-  refuses_workers({"--task=similarity"}, "one worker", kSecondOfFour);
   refuses_workers({}, R"(makes this process a "evaluator")", {.other_role = "evaluator"});
 }
 
-TEST(ClusterFlags, WorkersLearnFromATeacherAndBesideAGenerator) {
-  for (const char* flag : {"--teacher=t", "--task=electra"}) {
+TEST(ClusterFlags, WorkersLearnFromATeacherBesideAGeneratorAndCompareTexts) {
+  for (const char* flag : {"--teacher=t", "--task=electra", "--task=similarity"}) {
     EXPECT_EQ(parse_workers({flag}, kSecondOfFour).settings.training.place.size, 4) << flag;
   }
 }
