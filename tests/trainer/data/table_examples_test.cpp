@@ -414,7 +414,7 @@ TEST(OddExamples, PartsOfWordsAreNamed) {
 
 TEST(OddExamples, RowsThatAReviewRejectedAreNamed) {
   const std::vector<Column> columns = {{"text", {}}, {"label", {}}, {"Status", {}}};
-  const auto said = [&](const char* status) {
+  const auto warned = [&](const char* status) {
     TableLoader loader({});
     loader.append_rows(std::make_unique<RowsInMemory>(
         columns, std::vector<Row>{{text_cell("a"), text_cell("x"), text_cell("Accepted")},
@@ -424,27 +424,27 @@ TEST(OddExamples, RowsThatAReviewRejectedAreNamed) {
     for (const Finding& found : loader.findings()) all += found.text;
     return all;
   };
-  EXPECT_THAT(said("Rejected"),
+  EXPECT_THAT(warned("Rejected"),
               testing::HasSubstr("column \"Status\" says of 1 of the first 2 rows"));
-  EXPECT_EQ(said("Pending"), "");
+  EXPECT_EQ(warned("Pending"), "");
 }
 
 TEST(OddExamples, WordsThatATokenizerAddsAndEmptyOnesAreNamed) {
   using testing::HasSubstr;
   const std::vector<Column> columns = {{"tokens", {}}, {"ner_tags", {}}};
-  const auto said = [&](const char* words, const char* tags) {
+  const auto warned = [&](const char* words, const char* tags) {
     return said_of_rows(Task::kTokenClassification, columns, {{text_cell(words), text_cell(tags)}});
   };
-  EXPECT_THAT(said("[CLS] Ida sings [SEP] [PAD]", "O B-PER O O O"),
+  EXPECT_THAT(warned("[CLS] Ida sings [SEP] [PAD]", "O B-PER O O O"),
               HasSubstr("3 of 5 words are tokens such as [CLS] or [PAD]"));
-  EXPECT_THAT(said(R"(["Ida", "", "", " "])", R"(["B-PER", "O", "O", "O"])"),
+  EXPECT_THAT(warned(R"(["Ida", "", "", " "])", R"(["B-PER", "O", "O", "O"])"),
               HasSubstr("3 of 4 words are empty"));
-  EXPECT_THAT(said("Ida sings here", "B-PER O O"), testing::Not(HasSubstr("words are")));
+  EXPECT_THAT(warned("Ida sings here", "B-PER O O"), testing::Not(HasSubstr("words are")));
 }
 
 TEST(OddExamples, RightChoicesThatShowAnotherCountAreNamed) {
   using testing::HasSubstr;
-  const auto said = [](const std::vector<int64_t>& labels, const char* choices) {
+  const auto warned = [](const std::vector<int64_t>& labels, const char* choices) {
     std::vector<Row> rows;
     for (int i = 0; i < 24; ++i) {
       rows.push_back({text_cell("q"), text_cell(choices),
@@ -454,10 +454,10 @@ TEST(OddExamples, RightChoicesThatShowAnotherCountAreNamed) {
                         rows);
   };
   const char* const kThree = R"(["a", "b", "c"])";
-  EXPECT_THAT(said({1, 2}, kThree), HasSubstr("no row's right choice is the first one"));
-  EXPECT_THAT(said({0}, kThree), HasSubstr("the right choice is the first one in all rows"));
-  EXPECT_EQ(said({0, 1, 2}, kThree), "");
-  EXPECT_THAT(said({0, 1}, R"(["a", "a"])"), HasSubstr("24 rows have a choice twice"));
+  EXPECT_THAT(warned({1, 2}, kThree), HasSubstr("no row's right choice is the first one"));
+  EXPECT_THAT(warned({0}, kThree), HasSubstr("the right choice is the first one in all rows"));
+  EXPECT_EQ(warned({0, 1, 2}, kThree), "");
+  EXPECT_THAT(warned({0, 1}, R"(["a", "a"])"), HasSubstr("24 rows have a choice twice"));
 }
 
 TEST(OddExamples, TextsOfOtherTypesAreNamed) {

@@ -88,7 +88,7 @@ TEST(ScoreScale, ARangeOfScoresIsAsWideAsTheScores) {
 }
 
 TEST(EqualIds, AreCounted) {
-  const auto said = [](const std::vector<const char*>& ids, LabelNeed need, const char* column) {
+  const auto warned = [](const std::vector<const char*>& ids, LabelNeed need, const char* column) {
     TableLoader loader({.task = Task::kSequenceClassification, .need = need});
     std::vector<Row> rows;
     for (const char* id : ids) rows.push_back({id, "a text", "x"});
@@ -100,14 +100,14 @@ TEST(EqualIds, AreCounted) {
     return all;
   };
   const std::vector<const char*> twice = {"1", "2", "1", "3", "1"};
-  EXPECT_THAT(said(twice, LabelNeed::kIgnored, "id"),
+  EXPECT_THAT(warned(twice, LabelNeed::kIgnored, "id"),
               HasSubstr("2 rows have the id of an earlier row, such as \"1\""));
-  EXPECT_EQ(said({"1", "2", "3"}, LabelNeed::kIgnored, "id"), "");
-  EXPECT_THAT(said({"7", "", "8"}, LabelNeed::kIgnored, "id"),
+  EXPECT_EQ(warned({"1", "2", "3"}, LabelNeed::kIgnored, "id"), "");
+  EXPECT_THAT(warned({"7", "", "8"}, LabelNeed::kIgnored, "id"),
               HasSubstr("1 row has no id, and the number of the row, from 0, stands in its place"));
-  EXPECT_EQ(said({"", ""}, LabelNeed::kIgnored, "id"), "");
-  EXPECT_EQ(said(twice, LabelNeed::kIgnored, "qid"), "") << "passages of a query";
-  EXPECT_EQ(said(twice, LabelNeed::kRequired, "id"), "") << "rows to train on";
+  EXPECT_EQ(warned({"", ""}, LabelNeed::kIgnored, "id"), "");
+  EXPECT_EQ(warned(twice, LabelNeed::kIgnored, "qid"), "") << "passages of a query";
+  EXPECT_EQ(warned(twice, LabelNeed::kRequired, "id"), "") << "rows to train on";
 }
 
 TEST(FileRows, RowsOfTheFilesBeforeAreCounted) {
