@@ -216,6 +216,13 @@ Value next_sentence_logits(Lowering& to, const Value& hidden) {
   return to.linear(pooled, names.classifier);
 }
 
+// prediction(activation(dense(hidden))), without dropout: whether a token was replaced. [N,1]
+template <NetworkLowering Lowering, class Value = typename Lowering::Value>
+Value detection_logits(Lowering& to, const Value& hidden) {
+  const DetectionHeadNames names = detection_head_names(to.config);
+  return to.linear(transformed(to, hidden, names.dense, names.activation, ""), names.prediction);
+}
+
 // [N,C]
 template <NetworkLowering Lowering, class Value = typename Lowering::Value>
 Value token_logits(Lowering& to, const Value& hidden) {

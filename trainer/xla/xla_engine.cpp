@@ -15,7 +15,11 @@
 #include "storage/base/profiler.h"
 #include "storage/base/text.h"
 #include "trainer/distributed/communicator.h"
+#include "trainer/model/batch_parts.h"
+#include "trainer/model/generator.h"
+#include "trainer/model/replaced_tokens.h"
 #include "trainer/model/table_rows.h"
+#include "trainer/model/two_losses.h"
 #include "trainer/xla/layout/laid_out_batch.h"
 
 namespace berth {
@@ -142,6 +146,10 @@ Program program_of(XlaPrograms::Kind kind, const ProgramOptions& options, const 
       return accumulation_program(options, shape);
     case XlaPrograms::Kind::kApplication:
       return application_program(options);
+    case XlaPrograms::Kind::kPart:
+      return part_program(options, shape);
+    case XlaPrograms::Kind::kComparison:
+      return comparison_program(options, shape);
     case XlaPrograms::Kind::kInference:
       break;
   }
@@ -149,7 +157,8 @@ Program program_of(XlaPrograms::Kind kind, const ProgramOptions& options, const 
 }
 
 std::string describe(XlaPrograms::Kind kind, const BatchShape& shape) {
-  constexpr const char* kNames[] = {"training", "gradients", "the update", "inference"};
+  constexpr const char* kNames[] = {"training", "gradients",  "the update",
+                                    "outputs",  "comparison", "inference"};
   std::string name = kNames[static_cast<size_t>(kind)];
   if (shape.rows == 0) return name;
   return cat(name, " of ", counted(shape.rows, "row"), " of ", shape.row_length, " tokens");
@@ -176,14 +185,15 @@ XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) {
   const std::string what = describe(kind, shape);
   log_info("compiling " + what);
   const auto start = std::chrono::steady_clock::now();
-  const Program program = program_of(kind, options_, shape);
   const PjrtClient& client = replicas_.client;
-  PjrtCompileOptions options{.replicas = static_cast<int>(replicas_.total()),
-                             .flags = flags_for(client.platform())};
+  ProgramOptions of_program = options_;
+  PjrtCompileOptions options{.flags = flags_for(client.platform())};
   if (kind == Kind::kInference) {  // each host infers from batches of its own
-    options.replicas = static_cast<int>(replicas_.count());
+    of_program.replicas = static_cast<int64_t>(replicas_.count());
     options.device_ids = replicas_.local_assignment();
   }
+  options.replicas = static_cast<int>(of_program.replicas);
+  const Program program = program_of(kind, of_program, shape);
   Compiled compiled{.executable = cache_.compile(client, program.text(), options),
                     .batch_inputs = batch_inputs_of(program),
                     .tokens = shape.tokens()};
@@ -194,7 +204,7 @@ XlaPrograms::Compiled XlaPrograms::compile(Kind kind, const BatchShape& shape) {
 }
 
 const XlaPrograms::Compiled& XlaPrograms::get(Kind kind, const BatchShape& shape) {
-  const std::pair key(kind, shape.rows);
+  const std::pair key(kind, shape);
   auto found = compiled_.find(key);
   if (found == compiled_.end()) found = compiled_.emplace(key, compile(kind, shape)).first;
   return found->second;
@@ -215,6 +225,12 @@ std::optional<XlaPrograms::BatchMemory> XlaPrograms::largest() const {
 
 namespace {
 
+// Whether batches are computed in parts.
+bool caches(const BatchLimits& limits) { return limits.part_sequences > 0; }
+BatchLimits limits_of_programs(const BatchLimits& limits) {
+  return caches(limits) ? limits_of_part(limits) : limits;
+}
+
 // What a batch of this shape keeps, in fp32 numbers.
 int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool trains,
                      bool recomputes) {
@@ -224,11 +240,18 @@ int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool tr
   const int64_t layer =
       tokens * (10 * hidden + (config.is_gated ? 5 : 3) * config.intermediate_size) +
       3 * tokens * config.num_attention_heads * shape.row_length;
-  const bool is_masked = traits(config.task).rows == HeadRows::kMasked;
-  const bool is_of_tokens = traits(config.task).rows == HeadRows::kTokens;
-  const int64_t head = is_masked      ? 3 * shape.masked * config.vocab_size
-                       : is_of_tokens ? 3 * tokens * config.num_outputs()
-                                      : 0;
+  const HeadRows rows = traits(config.task).rows;
+  const bool is_masked = rows == HeadRows::kMasked || rows == HeadRows::kMaskedAndFirst;
+  const bool ranks = traits(config.task).loss == LossKind::kInBatchNegatives;
+  const bool pools = rows == HeadRows::kPooled || rows == HeadRows::kGroups;
+  const bool takes_maxima = pools && config.pooling == Pooling::kMax;
+  const int64_t examples = shape.sequences / config.texts_per_row;
+  // The logits of masked or of all tokens, or the cosines of all texts that are compared.
+  int64_t head = is_masked                   ? 3 * shape.masked * config.vocab_size
+                 : rows == HeadRows::kTokens ? 3 * tokens * config.num_outputs()
+                 : ranks                     ? 3 * examples * (shape.sequences - examples)
+                                             : 0;
+  if (takes_maxima) head += 3 * shape.sequences * shape.row_length * hidden;
   if (!trains) return layer + head;
   return recomputes ? config.num_hidden_layers * tokens * hidden + layer + head
                     : config.num_hidden_layers * layer + head;
@@ -254,13 +277,25 @@ EngineMemory xla_memory(const EngineOptions& options, size_t replicas, bool on_h
       options.trains ? static_cast<size_t>(trained_elements(specs)) * sizeof(float) : 0;
   // Not the largest shape, which only very short texts need.
   const auto count = static_cast<int64_t>(replicas);
-  const BatchShape usual{.rows = full_rows(options.limits, options.longest, count) * 9 / 8 + 1,
-                         .row_length = row_length_for(options.limits, options.longest, count),
-                         .sequences = options.limits.sequences,
-                         .masked = options.limits.most_masked() / count};
-  const auto kept = static_cast<size_t>(
-      kept_numbers(options.config, usual, options.trains, options.limits.recomputes));
-  const bool accumulates = options.micro_batches > 1;
+  const BatchLimits limits = limits_of_programs(options.limits);
+  const BatchShape usual{.rows = full_rows(limits, options.longest, count) * 9 / 8 + 1,
+                         .row_length = row_length_for(limits, options.longest, count),
+                         .sequences = limits.sequences,
+                         .masked = limits.most_masked() / count};
+  int64_t numbers = kept_numbers(options.config, usual, options.trains, options.limits.recomputes);
+  if (options.config.generator) {  // both networks compute one after the other
+    numbers = std::max(numbers, kept_numbers(generator_config(options.config), usual,
+                                             options.trains, options.limits.recomputes));
+  }
+  const auto kept = static_cast<size_t>(numbers);
+  if (caches(options.limits)) {  // the comparison of all embeddings, and their gradients
+    const int64_t sequences = options.limits.sequences;
+    const int64_t examples = sequences / options.config.texts_per_row;
+    numbers = std::max(numbers, 3 * sequences * options.config.hidden_size +
+                                    3 * examples * (sequences - examples));
+  }
+  const bool accumulates =
+      options.micro_batches > 1 || options.config.generator.has_value() || caches(options.limits);
   const size_t copies = on_host ? replicas : 1;
   return {.parameters = copies * all,
           .gradients = accumulates ? copies * trained : 0,
@@ -360,16 +395,21 @@ struct XlaEngine::Work {
   std::array<float, 3> outcome{};
 };
 
+// The network that learns beside a discriminator. They share one table of parameters.
+struct XlaEngine::Generator {
+  const ModelConfig config;
+  XlaPrograms programs;
+};
+
 XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
                      const XlaReplicas& replicas, const ExecutableCache& cache,
                      DropoutGenerator generator, Profiler* const& profiler)
     : info_(info),
       options_(options),
+      limits_(limits_of_programs(options.limits)),
       replicas_(replicas),
-      shapes_(
-          batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.total()))),
-      local_shapes_(
-          batch_shapes(options.limits, options.longest, static_cast<int64_t>(replicas.count()))),
+      shapes_(batch_shapes(limits_, options.longest, static_cast<int64_t>(replicas.total()))),
+      local_shapes_(batch_shapes(limits_, options.longest, static_cast<int64_t>(replicas.count()))),
       profiler_(profiler),
       programs_(
           replicas, cache,
@@ -378,16 +418,26 @@ XlaEngine::XlaEngine(const EngineInfo& info, const EngineOptions& options,
       values_(replicas,
               parameter_table(options.config, options.lora, options.optimizer.first_depth),
               XlaTensors::Of::kAll) {
+  if (options_.config.generator) {
+    ProgramOptions of_generator = programs_.options();
+    of_generator.is_generator = true;
+    generator_ = std::make_unique<Generator>(Generator{
+        generator_config(options_.config), XlaPrograms(replicas, cache, std::move(of_generator))});
+  }
   if (!options_.trains) return;
   std::vector<ParameterSpec> specs(values_.specs().begin(), values_.specs().end());
   first_moments_.emplace(replicas, specs, XlaTensors::Of::kTrained);
   second_moments_.emplace(replicas, specs, XlaTensors::Of::kTrained);
-  if (options_.micro_batches == 1) return;
+  if (options_.micro_batches == 1 && !generator_ && !caches(options_.limits)) return;
   specs.push_back({.name = "sums", .shape = {2}});
   gradients_.emplace(replicas, std::move(specs), XlaTensors::Of::kTrained);
 }
 
 XlaEngine::~XlaEngine() = default;
+
+double XlaEngine::compile_seconds() const {
+  return programs_.compile_seconds() + (generator_ ? generator_->programs.compile_seconds() : 0);
+}
 
 ParameterTensors& XlaEngine::tensors(StateTensors which) {
   if (which == StateTensors::kValues) return values_;
@@ -427,31 +477,42 @@ const PjrtBuffer* XlaEngine::upload(const HostTensor& tensor, size_t replica, Wo
 }
 
 // network/programs.h defines the order of arguments and outputs.
-std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
-                                                      const PackedBatch* batch, Work& work) {
-  using Kind = XlaPrograms::Kind;
-  const bool updates = kind == Kind::kTraining || kind == Kind::kApplication;
-  std::vector<XlaTensors*> state = {&values_};
-  if (updates) state.insert(state.end(), {&*first_moments_, &*second_moments_});
-  if (kind == Kind::kAccumulation || kind == Kind::kApplication) state.push_back(&*gradients_);
-  const bool is_local = kind == Kind::kInference;
-  // 1. The batch in rows of fixed shapes, and the program for its shape.
+XlaEngine::Outputs XlaEngine::start(XlaPrograms::Kind kind, const PackedBatch* batch, Work& work,
+                                    const UpdateNumbers& numbers, Generator* generator) {
+  const bool is_local = kind == XlaPrograms::Kind::kInference;
   if (batch != nullptr) {
     const ProfileScope scope(profiler_, "laying out the batch");
     work.batches.push_back(
-        lay_out(*batch, options_.config, is_local ? local_shapes_ : shapes_,
-                static_cast<int64_t>(is_local ? replicas_.count() : replicas_.total())));
+        lay_out(*batch, generator != nullptr ? generator->config : options_.config,
+                is_local ? local_shapes_ : shapes_,
+                static_cast<int64_t>(is_local ? replicas_.count() : replicas_.total()), numbers));
   }
+  return start_laid_out(kind, batch != nullptr, work, generator);
+}
+
+XlaEngine::Outputs XlaEngine::start_laid_out(XlaPrograms::Kind kind, bool has_batch, Work& work,
+                                             Generator* generator) {
+  using Kind = XlaPrograms::Kind;
+  const bool updates = kind == Kind::kTraining || kind == Kind::kApplication;
+  const bool is_local = kind == Kind::kInference;
+  const bool has_values = kind != Kind::kComparison;
+  const bool has_step = has_values && kind != Kind::kInference;
+  std::vector<XlaTensors*> state;
+  if (has_values) state.push_back(&values_);
+  if (updates) state.insert(state.end(), {&*first_moments_, &*second_moments_});
+  if (kind == Kind::kAccumulation || kind == Kind::kApplication) state.push_back(&*gradients_);
+  // 1. The program for the batch's shape.
   const XlaPrograms::Compiled& program = [&]() -> const XlaPrograms::Compiled& {
     const ProfileScope scope(profiler_, "looking up the program, or compiling it");
-    return programs_.get(kind, batch == nullptr ? BatchShape() : work.batches.back().shape);
+    XlaPrograms& programs = generator != nullptr ? generator->programs : programs_;
+    return programs.get(kind, has_batch ? work.batches.back().shape : BatchShape());
   }();
   // 2. The arguments of each replica: the state, scalars, and its part of the batch.
   if (updates) before_change();  // the program takes the buffers of the state
   std::vector<PjrtArguments> arguments(replicas_.count());
   for (size_t r = 0; r < arguments.size(); ++r) {
     for (const XlaTensors* tensors : state) tensors->append_to(arguments[r], r);
-    if (kind != Kind::kInference) arguments[r].push_back(&work.step_words[r]);
+    if (has_step) arguments[r].push_back(&work.step_words[r]);
     if (updates) arguments[r].push_back(&work.learning_rate[r]);
     const ProfileScope scope(profiler_, "starting uploads");
     for (const std::string& input : program.batch_inputs) {
@@ -465,7 +526,7 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
     return program.executable.execute(arguments);
   }();
   for (PjrtEvent& event : results.done) work.done.push_back(std::move(event));
-  if (!updates) state.erase(state.begin());  // values are only read
+  if (!updates && has_values) state.erase(state.begin());  // values are only read
   for (size_t r = 0; r < arguments.size(); ++r) {
     size_t next = 0;
     for (XlaTensors* tensors : state) tensors->replace_trained(results.outputs[r], next, r);
@@ -476,7 +537,14 @@ std::vector<std::vector<PjrtBuffer>> XlaEngine::start(XlaPrograms::Kind kind,
 }
 
 Error XlaEngine::explained(const Error& error) const {
-  return with_batch_that_fits(error, options_, replicas_, programs_.largest());
+  std::optional<XlaPrograms::BatchMemory> largest = programs_.largest();
+  if (generator_) {
+    const auto of_generator = generator_->programs.largest();
+    if (!largest || (of_generator && of_generator->size_bytes > largest->size_bytes)) {
+      largest = of_generator;
+    }
+  }
+  return with_batch_that_fits(error, options_, replicas_, largest);
 }
 
 bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
@@ -485,6 +553,14 @@ bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const U
   // Several hosts must all start the same programs, so they agree before the first one.
   const bool agrees = replicas_.is_on_several_hosts() && options_.ranks.communicator != nullptr;
   if (agrees && any_rank(*options_.ranks.communicator, stop)) return false;
+  const std::vector<double> weights = loss_weights(options_.config, micro_batches);
+  UpdateNumbers numbers;
+  double scale = 1;  // of a second loss
+  if (!weights.empty()) {
+    scale = second_factor(weights, generator_ ? options_.loss.discriminator_weight : 1);
+    numbers.next_weight = static_cast<float>(scale);
+  }
+  if (generator_) numbers.sampling_key = sampling_key(generator_inputs(inputs));
   // Programs are only started here. collect_update() waits for the outcome.
   std::unique_ptr<Work> work = begin_work(inputs);
   std::vector<std::vector<PjrtBuffer>> outputs;
@@ -493,8 +569,13 @@ bool XlaEngine::start_update(std::span<const PackedBatch> micro_batches, const U
       if (gradients_) gradients_->set_to_zeros();
       return false;
     }
+    if (caches(options_.limits)) {
+      start_parts(batch, *work);
+      continue;
+    }
     outputs = start(gradients_ ? XlaPrograms::Kind::kAccumulation : XlaPrograms::Kind::kTraining,
-                    &batch, *work);
+                    &batch, *work, numbers, generator_.get());
+    if (generator_) start_detection(outputs, batch, scale, *work);
   }
   if (gradients_) outputs = start(XlaPrograms::Kind::kApplication, nullptr, *work);
   work->downloads.push_back(
@@ -516,26 +597,133 @@ UpdateOutcome XlaEngine::collect_update() try {
   throw explained(error);
 }
 
-std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) try {
-  check_ids(batch, options_.config);
-  std::vector<float> logits;
-  std::vector<std::array<float, 2>> sums(replicas_.count());
-  Work work;  // after what is downloaded to, because it waits for that
-  const auto outputs = start(XlaPrograms::Kind::kInference, &batch, work);
-  // Replicas have parts of the rows: their logits one after the other, and then in the batch's
-  // order.
-  const size_t bytes = outputs[0][0].size_bytes();
-  const int64_t columns = outputs[0][0].dimensions().back();
-  logits.resize(replicas_.count() * bytes / sizeof(float));
-  for (size_t r = 0; r < replicas_.count(); ++r) {
-    const auto part = std::as_writable_bytes(std::span(logits)).subspan(r * bytes, bytes);
-    work.downloads.push_back(outputs[r][0].start_download(part));
+std::vector<float> XlaEngine::fetch(const Outputs& outputs, size_t which, Work& work) const {
+  // Replicas have parts of the rows: one after the other, and then in the batch's order.
+  const PjrtBuffer& first = outputs[0][which];
+  const size_t bytes = first.size_bytes();
+  const std::vector<int64_t> dimensions = first.dimensions();
+  const int64_t columns = dimensions.size() > 1 ? dimensions.back() : 1;
+  std::vector<float> stacked(outputs.size() * bytes / sizeof(float));
+  for (size_t r = 0; r < outputs.size(); ++r) {
+    const auto part = std::as_writable_bytes(std::span(stacked)).subspan(r * bytes, bytes);
+    work.downloads.push_back(outputs[r][which].start_download(part));
+  }
+  work.finish();
+  return packed_order(stacked, work.batches.back().logit_rows, columns);
+}
+
+// The generator drew ids for masked tokens, and the discriminator reads them in their place.
+void XlaEngine::start_detection(const Outputs& of_generator, const PackedBatch& batch, double scale,
+                                Work& work) {
+  const std::vector<float> drawn = fetch(of_generator, 0, work);
+  const std::vector<int32_t> ids(drawn.begin(), drawn.end());
+  const PackedBatch replaced = replaced_batch(batch, ids, scale);
+  start(XlaPrograms::Kind::kAccumulation, &replaced, work);
+}
+
+// The embeddings of each part, the loss of all of them with its gradients, and then each part
+// again.
+void XlaEngine::start_parts(const PackedBatch& batch, Work& work) {
+  const std::vector<PackedBatch> parts = parts_of(batch, limits_);
+  std::vector<float> embeddings;
+  for (const PackedBatch& part : parts) {
+    const Outputs outputs = start(XlaPrograms::Kind::kPart, &part, work);
+    const std::vector<float> own = fetch(outputs, 0, work);
+    embeddings.insert(embeddings.end(), own.begin(), own.end());
+  }
+  const Compared compared = compare(batch, embeddings, work);
+  UpdateNumbers numbers{.loss_sums = compared.sums};
+  std::span<const float> gradients = compared.gradients;
+  for (const PackedBatch& part : parts) {
+    const auto size = static_cast<size_t>(part.num_sequences() * options_.config.hidden_size);
+    numbers.gradients = gradients.first(size);
+    gradients = gradients.subspan(size);
+    start(XlaPrograms::Kind::kAccumulation, &part, work, numbers);
+    numbers.loss_sums = {};
+  }
+}
+
+XlaEngine::Compared XlaEngine::compare(const PackedBatch& batch, std::span<const float> embeddings,
+                                       Work& work) {
+  work.batches.push_back(
+      lay_out_outputs(batch, options_.config, embeddings, static_cast<int64_t>(replicas_.total())));
+  const Outputs outputs =
+      start_laid_out(XlaPrograms::Kind::kComparison, /*has_batch=*/true, work, nullptr);
+  std::vector<std::array<float, 2>> sums(outputs.size());
+  for (size_t r = 0; r < outputs.size(); ++r) {
     work.downloads.push_back(
         outputs[r][1].start_download(std::as_writable_bytes(std::span(sums[r]))));
   }
-  work.finish();
-  for (const auto& [sum, weight] : sums) loss = {loss.loss + sum, loss.weight + weight};
-  return packed_order(logits, work.batches.back().logit_rows, columns);
+  Compared compared;
+  compared.gradients.resize(outputs[0][0].size_bytes() / sizeof(float));
+  work.downloads.push_back(
+      outputs[0][0].start_download(std::as_writable_bytes(std::span(compared.gradients))));
+  compared.outputs = fetch(outputs, 2, work);
+  for (const std::array<float, 2>& share : sums) {
+    compared.sums = {compared.sums[0] + share[0], compared.sums[1] + share[1]};
+  }
+  return compared;
+}
+
+XlaEngine::Inferred XlaEngine::infer_parts(const PackedBatch& batch) {
+  Inferred inferred;
+  for (const PackedBatch& part : parts_of(batch, limits_)) {
+    const Inferred own = infer_by(nullptr, part, {});
+    inferred.logits.insert(inferred.logits.end(), own.logits.begin(), own.logits.end());
+  }
+  if (batch.sequences_per_example == 1) return inferred;
+  Work work;
+  Compared compared = compare(batch, inferred.logits, work);
+  inferred.logits = std::move(compared.outputs);
+  inferred.loss = {.loss = double{compared.sums[0]}, .weight = double{compared.sums[1]}};
+  return inferred;
+}
+
+XlaEngine::Inferred XlaEngine::infer_by(Generator* generator, const PackedBatch& batch,
+                                        const UpdateNumbers& numbers) {
+  Inferred inferred;
+  std::vector<std::array<float, 4>> sums(replicas_.count());  // two numbers if there is one loss
+  Work work;  // after what is downloaded to, because it waits for that
+  const Outputs outputs = start(XlaPrograms::Kind::kInference, &batch, work, numbers, generator);
+  for (size_t r = 0; r < replicas_.count(); ++r) {
+    const auto of_replica = std::as_writable_bytes(std::span(sums[r]));
+    work.downloads.push_back(
+        outputs[r][1].start_download(of_replica.first(outputs[r][1].size_bytes())));
+  }
+  inferred.logits = fetch(outputs, 0, work);
+  if (generator != nullptr) inferred.drawn = fetch(outputs, 2, work);
+  for (const std::array<float, 4>& of_replica : sums) {
+    inferred.loss.loss += double{of_replica[0]};
+    inferred.loss.weight += double{of_replica[1]};
+    inferred.loss.second_loss += double{of_replica[2]};
+    inferred.loss.second_weight += double{of_replica[3]};
+  }
+  return inferred;
+}
+
+std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) try {
+  check_ids(batch, options_.config);
+  const auto add = [&loss](double sum, double weight, double second_sum, double second_weight) {
+    loss = {.loss = loss.loss + sum,
+            .weight = loss.weight + weight,
+            .second_loss = loss.second_loss + second_sum,
+            .second_weight = loss.second_weight + second_weight};
+  };
+  if (!generator_) {
+    Inferred inferred = caches(options_.limits) ? infer_parts(batch) : infer_by(nullptr, batch, {});
+    const LossSum& own = inferred.loss;
+    add(own.loss, own.weight, own.second_loss, own.second_weight);
+    return std::move(inferred.logits);
+  }
+  const Inferred predicted =
+      infer_by(generator_.get(), batch, {.sampling_key = evaluation_sampling_key()});
+  const std::vector<int32_t> ids(predicted.drawn.begin(), predicted.drawn.end());
+  const PackedBatch replaced = replaced_batch(batch, ids, /*scale=*/1);
+  const Inferred detected = infer_by(nullptr, replaced, {});
+  add(predicted.loss.loss, predicted.loss.weight,
+      options_.loss.discriminator_weight * detected.loss.loss, detected.loss.weight);
+  return detection_outputs(std::get<PackedBatch::MaskedTokens>(batch.labels), replaced,
+                           detected.logits, predicted.logits);
 } catch (const Error& error) {
   throw explained(error);
 }

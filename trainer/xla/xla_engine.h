@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -89,7 +90,7 @@ class XlaTensors final : public ParameterTensors {
 // to minutes and is logged. Not thread-safe. Borrows the replicas and the cache.
 class XlaPrograms {
  public:
-  enum class Kind { kTraining, kAccumulation, kApplication, kInference };
+  enum class Kind { kTraining, kAccumulation, kApplication, kPart, kComparison, kInference };
 
   struct Compiled {
     PjrtExecutable executable;
@@ -110,6 +111,7 @@ class XlaPrograms {
   // The largest BatchMemory of the compiled programs. nullopt if none is compiled, or if the plugin
   // does not report it.
   std::optional<BatchMemory> largest() const;
+  const ProgramOptions& options() const { return options_; }
   // How long get() has compiled so far, or loaded compiled programs from the cache.
   double compile_seconds() const { return compile_seconds_; }
 
@@ -119,7 +121,7 @@ class XlaPrograms {
   const XlaReplicas& replicas_;
   const ExecutableCache& cache_;
   const ProgramOptions options_;
-  std::map<std::pair<Kind, int64_t>, Compiled> compiled_;  // by the number of rows
+  std::map<std::pair<Kind, BatchShape>, Compiled> compiled_;
   double compile_seconds_ = 0;
 };
 
@@ -162,7 +164,7 @@ class XlaEngine final : public Engine {
   bool start_update(std::span<const PackedBatch> micro_batches, const UpdateInputs& inputs,
                     const std::atomic<bool>& stop) override;
   UpdateOutcome collect_update() override;
-  double compile_seconds() const override { return programs_.compile_seconds(); }
+  double compile_seconds() const override;
   std::vector<float> infer(const PackedBatch& batch, LossSum& loss) override;
 
  private:
@@ -170,24 +172,50 @@ class XlaEngine final : public Engine {
 
   std::unique_ptr<Work> begin_work(const UpdateInputs& inputs) const;
   // Starts a program on a batch, which is laid out here, or on none. Takes the outputs that replace
-  // state, and returns the others, by replica.
-  std::vector<std::vector<PjrtBuffer>> start(XlaPrograms::Kind kind, const PackedBatch* batch,
-                                             Work& work);
+  // state, and returns the others, by replica. `generator` is null, or the generator that computes.
+  using Outputs = std::vector<std::vector<PjrtBuffer>>;
+  struct Generator;
+  Outputs start(XlaPrograms::Kind kind, const PackedBatch* batch, Work& work,
+                const UpdateNumbers& numbers = {}, Generator* generator = nullptr);
+  // The same with work.batches.back(), or without a batch where `has_batch` is false.
+  Outputs start_laid_out(XlaPrograms::Kind kind, bool has_batch, Work& work, Generator* generator);
+  // Waits for output `which` of a program whose batch is the work's last one: its rows in the
+  // batch's order.
+  std::vector<float> fetch(const Outputs& outputs, size_t which, Work& work) const;
+  struct Inferred {
+    std::vector<float> logits{}, drawn{};
+    LossSum loss{};
+  };
+  Inferred infer_by(Generator* generator, const PackedBatch& batch, const UpdateNumbers& numbers);
+  // Gradient caching: starts an update's part of a batch, whose parts are computed twice, and waits
+  // for all but the last one.
+  void start_parts(const PackedBatch& batch, Work& work);
+  struct Compared {
+    std::vector<float> gradients{}, outputs{};
+    std::array<float, 2> sums{};
+  };
+  Compared compare(const PackedBatch& batch, std::span<const float> embeddings, Work& work);
+  Inferred infer_parts(const PackedBatch& batch);
+  // Starts the discriminator's part of an update, behind the generator's, and waits for that.
+  void start_detection(const Outputs& of_generator, const PackedBatch& batch, double scale,
+                       Work& work);
   const PjrtBuffer* upload(const HostTensor& tensor, size_t replica, Work& work) const;
   Error explained(const Error& error) const;
 
   const EngineInfo info_;
   const EngineOptions options_;
+  const BatchLimits limits_;  // of what a program computes: a batch, or a part of one
   const XlaReplicas& replicas_;
   // For programs on all hosts' devices, and for those on the devices here.
   const std::vector<BatchShape> shapes_, local_shapes_;
   Profiler* const& profiler_;
   XlaPrograms programs_;
+  std::unique_ptr<Generator> generator_;  // null unless the config has one
   XlaTensors values_;
   std::optional<XlaTensors> first_moments_, second_moments_;  // Absent where it only infers.
   // Sums over the micro-batches of an update: the sums of the gradients, and as the last tensor the
   // sums of losses and weights. Each replica has its own. Absent where every update is one
-  // micro-batch.
+  // program, of one micro-batch.
   std::optional<XlaTensors> gradients_;
   std::deque<std::unique_ptr<Work>> started_;  // updates that were not collected
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/trainer/cpu/network/recorded_tensors.h"
+#include "tests/trainer/xla/network/group_cases.h"
 #include "tests/trainer/xla/xla_case.h"
 
 namespace berth {
@@ -39,8 +40,8 @@ TEST_P(EngineParity, LogitsAndThenTenUpdatesWithDropout) {
 INSTANTIATE_TEST_SUITE_P(Recorded, EngineParity,
                          testing::Values("bert-sequence", "bert-sets", "roberta-score",
                                          "xlm-roberta-sequence", "xlm-roberta-qa", "distilbert-qa",
-                                         "electra-masked", "albert-sequence", "deberta-v2-token",
-                                         "deberta-v2-convolved-sequence"),
+                                         "electra-masked", "albert-sequence", "bert-choice",
+                                         "deberta-v2-token", "deberta-v2-convolved-sequence"),
                          test_name);
 
 // Ten updates with an option of training, of one batch or of its parts as micro-batches.
@@ -76,6 +77,117 @@ TEST_F(EngineParityOfOptions, Accumulation) {
   expect_equal_updates(recorded,
                        {part_of(recorded.batch, 0, 2),
                         part_of(recorded.batch, 2, recorded.batch.cu_seqlens.size() - 1)});
+}
+
+// What is inferred of a batch, and ten updates, on one device and on two.
+class EngineParityOfGroups : public WithXlaDevice {
+ protected:
+  void expect_equal(RecordedCase& recorded, const BatchLimits& limits = {}) {
+    const auto cpu_device = make_cpu_device(1);
+    for (const int64_t devices : {1, 2}) {
+      SCOPED_TRACE(devices);
+      const auto device = open(devices);
+      EngineOptions options = engine_options(recorded);
+      options.limits.part_sequences = limits.part_sequences;
+      options.limits.part_tokens = limits.part_tokens;
+      const auto engine = device->make_engine(options);
+      const auto cpu = cpu_device->make_engine(engine_options(recorded));
+      copy_state(recorded.cpu(), *engine);
+      copy_state(recorded.cpu(), *cpu);
+      LossSum found, expected;
+      const std::vector<float> logits = engine->infer(recorded.batch, found),
+                               of_cpu = cpu->infer(recorded.batch, expected);
+      EXPECT_NEAR(found.loss, expected.loss, 1e-4 * expected.loss);
+      EXPECT_NEAR(found.weight, expected.weight, 1e-5);
+      EXPECT_NEAR(found.second_loss, expected.second_loss, 1e-4 * expected.second_loss);
+      EXPECT_NEAR(found.second_weight, expected.second_weight, 1e-5);
+      ASSERT_EQ(logits.size(), of_cpu.size());
+      for (size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], of_cpu[i], 1e-4) << i;
+      if (recorded.options.config.task == Task::kTextEmbedding) continue;
+      for (uint64_t step = 0; step < 10; ++step) {
+        SCOPED_TRACE(step);
+        const UpdateOutcome outcome = update(*cpu, {&recorded.batch, 1}, step);
+        expect_close(update(*engine, {&recorded.batch, 1}, step), outcome, 1e-4);
+      }
+    }
+  }
+};
+
+TEST_F(EngineParityOfGroups, Embeddings) {
+  RecordedCase recorded = case_of_texts(Task::kTextEmbedding, 6, 1);
+  recorded.options.config.pooling = Pooling::kMax;
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfGroups, InBatchNegatives) {
+  RecordedCase recorded = case_of_texts(Task::kInBatchNegatives, 2, 3);
+  recorded.batch.labels = places_in_batch(2);
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfGroups, PairsWithNumbers) {
+  RecordedCase recorded = case_of_texts(Task::kSimilarity, 4, 2);
+  recorded.options.config.similarity.loss = SimilarityLoss::kCosent;
+  recorded.batch.labels = PackedBatch::Scores{{0.9f, 0.1f, 0.4f, 0.7f}};
+  expect_equal(recorded);
+}
+
+// The batch as a whole on the CPU, and its parts on devices.
+TEST_F(EngineParityOfGroups, GradientCaching) {
+  const BatchLimits parts{.part_sequences = 3, .part_tokens = 16};
+  RecordedCase ranked = case_of_texts(Task::kInBatchNegatives, 2, 3);
+  ranked.batch.labels = places_in_batch(2);
+  expect_equal(ranked, parts);
+  RecordedCase scored = case_of_texts(Task::kSimilarity, 4, 2);
+  scored.batch.labels = PackedBatch::Scores{{0.9f, 0.1f, 0.4f, 0.7f}};
+  scored.batch.weights = {1, 2, 0.5f, 1};
+  expect_equal(scored, parts);
+}
+
+TEST_F(EngineParityOfGroups, RowsOfPassages) {
+  RecordedCase recorded = case_of_texts(Task::kListReranking, 2, 4);
+  recorded.options.config.reranking.loss = RerankingLoss::kLambda;
+  recorded.batch.labels = places_in_batch(2);
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfGroups, MultipleChoice) {
+  RecordedCase recorded = case_of_texts(Task::kMultipleChoice, 2, 4);
+  recorded.batch.labels = PackedBatch::Classes{3, 1};
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfGroups, NextSentences) {
+  RecordedCase recorded = case_of_next_sentences();
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfOptions, NextSentencesInMicroBatches) {
+  RecordedCase recorded = case_of_next_sentences();
+  PackedBatch other = recorded.batch;
+  std::get<PackedBatch::MaskedTokens>(other.labels).ids[0] = -1;
+  other.first_token = static_cast<uint64_t>(recorded.batch.num_tokens());
+  other.first_sequence = static_cast<uint64_t>(recorded.batch.num_sequences());
+  expect_equal_updates(recorded, {recorded.batch, other});
+}
+
+TEST_F(EngineParityOfGroups, ReplacedTokens) {
+  RecordedCase recorded = case_of_replaced_tokens();
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfOptions, ReplacedTokensInMicroBatches) {
+  RecordedCase recorded = case_of_replaced_tokens();
+  PackedBatch other = recorded.batch;
+  std::get<PackedBatch::MaskedTokens>(other.labels).ids[0] = -1;
+  other.first_token = static_cast<uint64_t>(recorded.batch.num_tokens());
+  other.first_sequence = static_cast<uint64_t>(recorded.batch.num_sequences());
+  expect_equal_updates(recorded, {recorded.batch, other});
+}
+
+TEST_F(EngineParityOfOptions, ATeacherOfClasses) {
+  RecordedCase recorded = case_of_teacher();
+  expect_equal_updates(recorded, {recorded.batch});
 }
 
 class EngineBf16 : public WithXlaDevice {};

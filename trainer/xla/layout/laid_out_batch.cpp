@@ -176,14 +176,28 @@ Places find_places(const PackedBatch& batch, int64_t row_length, int64_t replica
 class Filler {
  public:
   Filler(const PackedBatch& batch, const ModelConfig& config, const Places& places,
-         LaidOutBatch& out)
-      : batch_(batch), config_(config), places_(places), out_(out) {}
+         const UpdateNumbers& numbers, LaidOutBatch& out)
+      : batch_(batch), config_(config), places_(places), numbers_(numbers), out_(out) {}
 
   void fill() {
     add_padding();
     put_tokens();
     put_sequences();
+    put_slots();
     put_labels();
+    put_gradients();
+  }
+  void fill_outputs(std::span<const float> outputs) {
+    add_padding();
+    put_slots();
+    put_labels();
+    std::vector<Place> places;
+    for (size_t replica = 0; replica < out_.replicas.size(); ++replica) {
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        places.push_back({replica, static_cast<int64_t>(i)});
+      }
+    }
+    put("embeddings", places, [&](size_t i) { return outputs[i % outputs.size()]; });
   }
 
  private:
@@ -195,7 +209,7 @@ class Filler {
       const DType dtype = element == ElementType::kF32   ? DType::kF32
                           : element == ElementType::kU32 ? DType::kU32
                                                          : DType::kI32;
-      const bool is_label = name == "labels" || name == "ends";
+      const bool is_label = name == "labels" || name == "ends" || name == "next_sentences";
       const bool is_negative = name == "segment" || (is_label && dtype == DType::kI32);
       const std::vector<uint32_t> words(static_cast<size_t>(value.type().elements()),
                                         bits(is_negative ? -1 : 0));
@@ -236,11 +250,45 @@ class Filler {
     put("first_token", places_.sequences, [&](size_t b) { return index_of(batch_.cu_seqlens[b]); });
   }
 
+  // Where the sequences of all examples are, for each replica.
+  void put_slots() {
+    if (out_.shape.group == 1) return;
+    for (size_t i = 0; i < places_.sequences.size(); ++i) {
+      const Place& place = places_.sequences[i];
+      auto& inputs = out_.replicas[place.replica];
+      if (inputs.contains("slots")) inputs["slots"].words[i] = bits(place.index);
+      inputs["own_slots"].words[i] = bits(1.0f);
+    }
+  }
+
+  void put_gradients() {
+    if (numbers_.gradients.empty()) return;
+    put("gradients", cells_of(places_.sequences, config_.hidden_size),
+        [&](size_t i) { return numbers_.gradients[i]; });
+    put("loss_sums", {{0, 0}, {0, 1}}, [&](size_t i) { return numbers_.loss_sums[i]; });
+  }
+
+  // The places of what has one label each, of sequences or of examples: the latter are on all
+  // replicas.
+  std::vector<Place> labelled() const {
+    if (out_.shape.group == 1) return places_.sequences;
+    std::vector<Place> places;
+    for (size_t replica = 0; replica < out_.replicas.size(); ++replica) {
+      for (int64_t e = 0; e < batch_.num_examples(); ++e) places.push_back({replica, e});
+    }
+    return places;
+  }
+  // The number of the example or sequence at labelled()[i].
+  size_t example(size_t i) const {
+    return out_.shape.group == 1 ? i : i % static_cast<size_t>(batch_.num_examples());
+  }
+
   // Without labels all is padding: there is no loss.
   void put_labels() {
     const std::vector<Place>& sequences = places_.sequences;
     if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch_.labels)) {
-      put_weighted(sequences, [&](size_t b) { return (*classes)[b]; });
+      put("labels", labelled(), [&](size_t i) { return (*classes)[example(i)]; });
+      put_example_weights();
     } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch_.labels)) {
       put_targets(scores->values);
     } else if (const auto* tags = std::get_if<PackedBatch::TokenClasses>(&batch_.labels)) {
@@ -251,24 +299,41 @@ class Filler {
     } else if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch_.labels)) {
       put_weighted(places_.masked, [&](size_t m) { return masked->ids[m]; });
       put("masked", places_.masked, [&](size_t m) { return index_of(masked->tokens[m]); });
+      put("draws", places_.masked, [&](size_t m) {
+        const uint64_t token = batch_.first_token + static_cast<uint64_t>(masked->tokens[m]);
+        return static_cast<float>(sampling_number(numbers_.sampling_key, token));
+      });
+      put("next_sentences", sequences, [&](size_t b) { return masked->next_sentences[b]; });
+      put("next_weights", sequences, [&](size_t) { return numbers_.next_weight; });
     } else if (const auto* sets = std::get_if<PackedBatch::ClassSets>(&batch_.labels)) {
       put_targets(sets->targets);
+    }
+    if (out_.shape.has_teacher) {
+      put("teacher", cells_of(sequences, config_.num_outputs()),
+          [&](size_t i) { return batch_.teacher_logits[i]; });
     }
   }
 
   // The numbers [B,C] or [T,C] that the outputs are compared with.
   void put_targets(const std::vector<float>& targets) {
-    const int64_t outputs = config_.num_outputs();
-    const bool is_of_tokens = traits(config_.task).labels == LabelKind::kVectorPerToken;
-    const std::vector<Place>& rows = is_of_tokens ? places_.tokens : places_.sequences;
+    const TaskTraits& task = traits(config_.task);
+    const bool is_of_tokens =
+        task.labels == LabelKind::kVectorPerToken || task.rows == HeadRows::kReplaced;
+    put("labels", cells_of(is_of_tokens ? places_.tokens : labelled(), config_.num_outputs()),
+        [&](size_t i) { return targets[i % targets.size()]; });
+    if (is_of_tokens) return put_weights(places_.tokens);
+    put_example_weights();
+  }
+
+  // The places of all numbers of rows.
+  static std::vector<Place> cells_of(const std::vector<Place>& rows, int64_t columns) {
     std::vector<Place> places;
     for (const Place& place : rows) {
-      for (int64_t c = 0; c < outputs; ++c) {
-        places.push_back({place.replica, place.index * outputs + c});
+      for (int64_t c = 0; c < columns; ++c) {
+        places.push_back({place.replica, place.index * columns + c});
       }
     }
-    put("labels", places, [&](size_t i) { return targets[i]; });
-    put_weights(rows);
+    return places;
   }
 
   // Labels of one number each, with their weights.
@@ -282,6 +347,11 @@ class Filler {
         [&](size_t i) { return batch_.weights.empty() ? 1.0f : batch_.weights[i]; });
   }
 
+  void put_example_weights() {
+    put("weights", labelled(),
+        [&](size_t i) { return batch_.weights.empty() ? 1.0f : batch_.weights[example(i)]; });
+  }
+
   // The index of a token in its replica; -1 of a negative one.
   int64_t index_of(int32_t token) const {
     return token < 0 ? -1 : places_.tokens[static_cast<size_t>(token)].index;
@@ -290,26 +360,94 @@ class Filler {
   const PackedBatch& batch_;
   const ModelConfig& config_;
   const Places& places_;
+  const UpdateNumbers numbers_;
   LaidOutBatch& out_;
 };
+
+// The most examples of batches like this one, which are as few numbers as possible.
+int64_t most_examples(const PackedBatch& batch, const BatchShape& shape, int64_t replicas) {
+  const auto rounded =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(batch.num_sequences())));
+  const int64_t sequences =
+      replicas == 1 ? shape.sequences : std::min(replicas * shape.sequences, rounded);
+  return sequences / batch.sequences_per_example;
+}
+
+// For each sequence its own row, and then the rows of its masked tokens. In a replica's outputs,
+// the rows of sequences are behind the rows of masked tokens.
+std::vector<int64_t> rows_of_next_sentences(const PackedBatch& batch, const Places& places,
+                                            const BatchShape& shape) {
+  const auto* labels = std::get_if<PackedBatch::MaskedTokens>(&batch.labels);
+  const std::vector<int32_t> masked = labels ? labels->tokens : std::vector<int32_t>();
+  const int64_t rows = shape.masked + shape.sequences;
+  std::vector<int64_t> all;
+  size_t m = 0;
+  for (size_t b = 0; b < places.sequences.size(); ++b) {
+    const Place& own = places.sequences[b];
+    all.push_back(static_cast<int64_t>(own.replica) * rows + shape.masked + own.index);
+    for (; m < masked.size() && masked[m] < batch.cu_seqlens[b + 1]; ++m) {
+      all.push_back(static_cast<int64_t>(own.replica) * rows + places.masked[m].index);
+    }
+  }
+  return all;
+}
 
 }  // namespace
 
 LaidOutBatch lay_out(const PackedBatch& batch, const ModelConfig& config,
-                     std::span<const BatchShape> shapes, int64_t replicas) {
+                     std::span<const BatchShape> shapes, int64_t replicas,
+                     const UpdateNumbers& numbers) {
   const Places places = find_places(batch, shapes.front().row_length, replicas);
   LaidOutBatch out{.shape = smallest_shape(shapes, places.needed)};
+  out.shape.group = batch.sequences_per_example;
+  if (out.shape.group > 1) out.shape.examples = most_examples(batch, out.shape, replicas);
+  out.shape.has_gradients = !numbers.gradients.empty();
+  out.shape.has_teacher = !batch.teacher_logits.empty();
   out.replicas.resize(static_cast<size_t>(replicas));
-  Filler(batch, config, places, out).fill();
+  Filler(batch, config, places, numbers, out).fill();
   const auto add_logits = [&](const std::vector<Place>& of, int64_t rows) {
     for (const Place& place : of) {
       out.logit_rows.push_back(static_cast<int64_t>(place.replica) * rows + place.index);
     }
   };
-  const HeadRows head = traits(config.task).rows;
-  if (head == HeadRows::kSequences) add_logits(places.sequences, out.shape.sequences);
-  if (head == HeadRows::kTokens) add_logits(places.tokens, out.shape.tokens());
-  if (head == HeadRows::kMasked) add_logits(places.masked, out.shape.masked);
+  switch (traits(config.task).rows) {
+    case HeadRows::kSequences:
+    case HeadRows::kPooled:
+    case HeadRows::kGroups:
+      if (out.shape.group == 1) {
+        add_logits(places.sequences, out.shape.sequences);
+      } else {  // the first replica has the rows of all examples
+        out.logit_rows.resize(static_cast<size_t>(batch.num_examples()));
+        std::iota(out.logit_rows.begin(), out.logit_rows.end(), int64_t{0});
+      }
+      break;
+    case HeadRows::kTokens:
+    case HeadRows::kStates:
+    case HeadRows::kReplaced:
+      add_logits(places.tokens, out.shape.tokens());
+      break;
+    case HeadRows::kMasked:
+      add_logits(places.masked, out.shape.masked);
+      break;
+    case HeadRows::kMaskedAndFirst:
+      out.logit_rows = rows_of_next_sentences(batch, places, out.shape);
+      break;
+  }
+  return out;
+}
+
+LaidOutBatch lay_out_outputs(const PackedBatch& batch, const ModelConfig& config,
+                             std::span<const float> outputs, int64_t replicas) {
+  // As many examples as the next power of two, so that few programs are compiled.
+  const auto examples =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(batch.num_examples())));
+  LaidOutBatch out{.shape = {.group = batch.sequences_per_example, .examples = examples}};
+  out.replicas.resize(static_cast<size_t>(replicas));
+  Places places;  // as if the first replica had all sequences
+  for (int64_t b = 0; b < batch.num_sequences(); ++b) places.sequences.push_back({0, b});
+  Filler(batch, config, places, {}, out).fill_outputs(outputs);
+  out.logit_rows.resize(static_cast<size_t>(batch.num_examples()));
+  std::iota(out.logit_rows.begin(), out.logit_rows.end(), int64_t{0});
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,6 +11,7 @@
 #include "storage/base/dtype.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/config.h"
+#include "trainer/model/replaced_tokens.h"
 #include "trainer/xla/network/batch_inputs.h"
 
 namespace berth {
@@ -57,9 +59,20 @@ struct LaidOutBatch {
   BatchShape shape{};
   // For each replica the batch's inputs of the config's programs, by name.
   std::vector<std::map<std::string, HostTensor>> replicas{};
-  // Where the logits of the batch's rows are: of its T tokens, B sequences or M masked tokens, in
-  // that order. Element i counts the rows of all replicas' logits, laid end to end.
+  // Where the logits of the batch's rows are: of its T tokens, B sequences, B examples or M masked
+  // tokens, in that order, or of sequences and masked tokens as Engine::infer() orders them.
+  // Element i counts the rows of all replicas' logits, laid end to end.
   std::vector<int64_t> logit_rows{};
+};
+
+// What a batch's inputs depend on besides the batch.
+struct UpdateNumbers {
+  float next_weight = 1;       // the factor of each loss of next sentences
+  SamplingKey sampling_key{};  // of the ids that a generator draws
+  // Gradient caching: the gradients [B,H] of the batch's outputs, and the sums of losses and
+  // weights that it adds. Empty: the batch has its own loss.
+  std::span<const float> gradients{};
+  std::array<float, 2> loss_sums{};
 };
 
 // Lays a batch out in the first of `shapes` that has room for all parts. Shapes are as
@@ -68,7 +81,13 @@ struct LaidOutBatch {
 // (check_ids()), and its labels must be of the config's task or absent. Throws kInternal where the
 // batch does not fit.
 LaidOutBatch lay_out(const PackedBatch& batch, const ModelConfig& config,
-                     std::span<const BatchShape> shapes, int64_t replicas = 1);
+                     std::span<const BatchShape> shapes, int64_t replicas = 1,
+                     const UpdateNumbers& numbers = {});
+
+// The same for a program that compares the outputs [B,H] of a batch whose examples have several
+// sequences. Each replica gets all outputs.
+LaidOutBatch lay_out_outputs(const PackedBatch& batch, const ModelConfig& config,
+                             std::span<const float> outputs, int64_t replicas);
 
 // The rows of `stacked` [N,C], the logits of all replicas, in the order of the batch: [T,C], [B,C]
 // or [M,C].

@@ -141,7 +141,13 @@ Value ForwardPass::token_rows() const {
 }
 
 Value ForwardPass::picked(Value x) const {
-  const Value tokens = config.reads_first_tokens() ? batch.first_token : batch.masked;
+  const HeadRows rows = traits(config.task).rows;
+  if (rows == HeadRows::kMaskedAndFirst) {
+    return gather_rows(x, concatenate({batch.masked, batch.first_token}, 0));
+  }
+  const bool pools = rows == HeadRows::kPooled || rows == HeadRows::kGroups;
+  const bool reads_first = pools ? config.pooling == Pooling::kCls : config.reads_first_tokens();
+  const Value tokens = reads_first ? batch.first_token : batch.masked;
   return tokens ? gather_rows(x, tokens) : x;
 }
 
@@ -157,6 +163,29 @@ Value ForwardPass::sequence_means(Value x) const {
   const Value members = convert(is_member, ElementType::kF32);
   const Value sums = dot(members, x, {.contracted_x = {1}, .contracted_y = {0}});
   return sums / broadcast(reduce_sum(members, {1}), sums.shape(), {0});
+}
+
+// The first token that has the maximum keeps it, and alone gets the gradient.
+Value ForwardPass::sequence_maxima(Value x) const {
+  const Value segment = batch.segment;  // [R,S]
+  const int64_t rows = segment.size(0), length = segment.size(1), hidden = x.size(1);
+  // The tokens of each sequence's row: [B,S,H], of which some are its own.
+  const Value row = batch.first_token / static_cast<double>(length);
+  const Value is_own =
+      compare(gather_rows(segment, row), Comparison::kEqual,
+              broadcast(gather_rows(reshape(segment, {rows * length}), batch.first_token),
+                        {row.size(0), length}, {0}));
+  const Dims shape = {row.size(0), length, hidden};
+  const Value tokens = reshape(gather_rows(reshape(x, {rows, length * hidden}), row), shape);
+  const Value own = select(broadcast(is_own, shape, {0, 1}), tokens, -1e30);
+  const Value is_most =
+      compare(own, Comparison::kEqual, broadcast(reduce_max(own, {1}), shape, {0, 2}));
+  const Value column = convert(iota(graph(), ElementType::kS32, shape, 1), ElementType::kF32);
+  const Value first =
+      reduce_max(select(is_most, negate(column), -static_cast<double>(length)), {1});
+  const Value is_first =
+      compare(negate(column), Comparison::kEqual, broadcast(first, shape, {0, 2}));
+  return reduce_sum(select(is_first, tokens, 0), {1});
 }
 
 // The logits of a vocabulary keep their precision, for a loss is a small difference of them.
@@ -386,199 +415,50 @@ Value ForwardPass::attend(int64_t layer, Value x) {
   return reshape(transpose(attended, {0, 2, 1, 3}), x.shape());  // [R,A,S,D] to [T,H]
 }
 
-// ---- Losses -------------------------------------------------------------------------------------
+// ---- Heads --------------------------------------------------------------------------------------
 
-namespace {
-
-// log(sum(exp(x))) of each row of x [N,C].
-Value log_sum_exp(Value x) {
-  const Value most = reduce_max(x, {1});
-  return most + log(reduce_sum(exp(x - broadcast(most, x.shape(), {0})), {1}));
-}
-
-// x[n, columns[n]]; 0 where there is no such column.
-Value pick(Value x, Value columns) {
-  const Value column = iota(x.graph(), ElementType::kS32, x.shape(), 1);
-  const Value is_picked = compare(column, Comparison::kEqual, broadcast(columns, x.shape(), {0}));
-  return reduce_sum(select(is_picked, x, 0), {1});
-}
-
-// The weight of each label, and 0 where the label is negative.
-Value weights_of(Value weights, Value labels) {
-  return select(compare(labels, Comparison::kGreaterEqual, 0), weights, 0);
-}
-
-Loss sum_of(Value losses, Value weights) {
-  return {.sum = reduce_sum(losses * weights), .weights = reduce_sum(weights)};
-}
-
-// With label smoothing (Szegedy et al. 2015, arXiv:1512.00567), each class has smoothing / C of the
-// target.
-Loss cross_entropy(Value logits, Value labels, Value weights, double smoothing) {
-  const int64_t rows = logits.size(0);
-  labels = reshape(labels, {rows});
-  Value target = pick(logits, labels);
-  if (smoothing > 0) {
-    const Value mean = reduce_sum(logits, {1}) / static_cast<double>(logits.size(1));
-    target = target + (mean - target) * smoothing;
-  }
-  return sum_of(log_sum_exp(logits) - target, weights_of(reshape(weights, {rows}), labels));
-}
-
-// Of the label's probability p: -(1 - p)^gamma log p (Lin et al. 2017, arXiv:1708.02002). The
-// logarithm of 1 - p comes from the other logits, so that it is exact where p is near 1.
-Loss focal_cross_entropy(Value logits, Value labels, Value weights, double gamma) {
-  const int64_t rows = logits.size(0);
-  labels = reshape(labels, {rows});
-  const Value column = iota(logits.graph(), ElementType::kS32, logits.shape(), 1);
-  const Value is_label =
-      compare(column, Comparison::kEqual, broadcast(labels, logits.shape(), {0}));
-  const Value log_sum = log_sum_exp(logits);
-  const Value log_p = pick(logits, labels) - log_sum;
-  const Value log_q = log_sum_exp(select(is_label, -1e30, logits)) - log_sum;
-  return sum_of(negate(exp(log_q * gamma) * log_p), weights_of(reshape(weights, {rows}), labels));
-}
-
-Loss squared_error(Value logits, Value targets, Value weights) {
-  const Value error = logits - targets;
-  return sum_of(reduce_sum(error * error, {1}), weights);
-}
-
-// The mean over the outputs of each row's squared error.
-Loss mean_squared_error(Value logits, Value targets, Value weights) {
-  const Value error = logits - reshape(targets, logits.shape());
-  const auto outputs = static_cast<double>(logits.size(1));
-  return sum_of(reduce_sum(error * error, {1}) / outputs, reshape(weights, {logits.size(0)}));
-}
-
-// The mean over the outputs of -log(sigmoid), written so that nothing overflows.
-Loss binary_cross_entropy(Value logits, Value targets, Value weights) {
-  const Value size = maximum(logits, negate(logits));
-  const Value losses = maximum(logits, 0) - logits * targets + log1p(exp(negate(size)));
-  return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
-}
-
-// The same with two factors for each output. Where its target is 1, one is its positive weight. The
-// other is (1 - p)^gamma of a focal loss, where p is the probability that it gives to its target.
-Loss weighted_binary_cross_entropy(Value logits, Value targets, Value weights,
-                                   const LossOptions& options) {
-  const Value size = maximum(logits, negate(logits)), small = log1p(exp(negate(size)));
-  const Value of_positive = maximum(negate(logits), 0) + small;  // -log of the probability
-  const Value of_negative = maximum(logits, 0) + small;
-  const double gamma = options.focal_gamma;
-  Value positive = exp(of_negative * -gamma) * of_positive;
-  const Value negative = exp(of_positive * -gamma) * of_negative;
-  if (!options.positive_weights.empty()) {
-    const Value factors =
-        constant(logits.graph(), std::span<const float>(options.positive_weights));
-    positive = multiply_rows(positive, factors);
-  }
-  const Value losses = negative - targets * negative + targets * positive;
-  return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
-}
-
-// The losses of pairs, with the factor that torch.nn.BCEWithLogitsLoss calls pos_weight.
-Loss reranking_loss(Value logits, Value targets, Value weights,
-                    const RerankingObjective& objective) {
-  if (objective.loss == RerankingLoss::kSquaredError) {
-    return squared_error(logits, targets, weights);
-  }
-  const Value size = maximum(logits, negate(logits)), small = log1p(exp(negate(size)));
-  const Value of_positive = maximum(negate(logits), 0) + small;
-  const Value of_negative = maximum(logits, 0) + small;
-  const Value losses =
-      of_negative - targets * of_negative + targets * of_positive * objective.positive_weight;
-  return sum_of(reduce_sum(losses, {1}), weights);
-}
-
-// The mean of two cross entropies over the tokens of a sequence: of where the answer starts, and of
-// where it ends (Devlin et al. 2018, arXiv:1810.04805, section 4.2). logits are [T,2].
-Loss span_cross_entropy(const ForwardPass& pass, Value logits) {
-  const BatchInputs& batch = pass.batch;
-  const Value segment = batch.segment;  // [R,S]
-  const int64_t rows = segment.size(0), length = segment.size(1);
-  // row [B]: the row in which each sequence lies. is_inside [B,S]: the columns of that row that are
-  // its.
-  const Value row = batch.first_token / static_cast<double>(length);  // s32 [B]
-  const Value of_sequence = gather_rows(reshape(segment, {rows * length}), batch.first_token);
-  const Value of_tokens = gather_rows(segment, row);  // [B,S]
-  const Value is_inside =
-      compare(of_tokens, Comparison::kEqual, broadcast(of_sequence, of_tokens.shape(), {0}));
-  const Value first_column = row * static_cast<double>(length);
-  const auto loss_of_end = [&](int64_t column, Value tokens) {
-    const Value all = reshape(slice(logits, 1, column, column + 1), {rows, length});
-    const Value scores = select(is_inside, gather_rows(all, row), -1e30);  // [B,S]
-    return log_sum_exp(scores) - pick(scores, tokens - first_column);
-  };
-  const Value losses = (loss_of_end(0, batch.labels) + loss_of_end(1, batch.ends)) * 0.5;
-  const Value weights = weights_of(weights_of(batch.weights, batch.labels), batch.ends);
-  return sum_of(losses, weights);
-}
-
-}  // namespace
-
-Value head_logits(ForwardPass& pass, Value hidden) {
-  if (traits(pass.config.task).labels == LabelKind::kChoice) {
-    throw Error(Code::kUsage, "the task is computed on CPUs only", "--device");
-  }
-  switch (traits(pass.config.task).rows) {
-    case HeadRows::kSequences:
-      return sequence_logits(pass, hidden);
+HeadOutputs head_outputs(ForwardPass& pass, Value hidden) {
+  const HeadRows rows = traits(pass.config.task).rows;
+  switch (rows) {
+    case HeadRows::kSequences: {
+      const Value logits = sequence_logits(pass, hidden);
+      if (pass.batch.group == 1) return {.logits = logits};
+      const Value all = of_all_replicas(pass, logits);  // [E*G,C]
+      return {.logits =
+                  reshape(all, {all.size(0) / pass.batch.group, all.size(1) * pass.batch.group})};
+    }
     case HeadRows::kTokens:
-      return token_logits(pass, hidden);
-    case HeadRows::kGroups:
+      return {.logits = token_logits(pass, hidden)};
     case HeadRows::kPooled:
+    case HeadRows::kGroups: {
+      const Pooling pooling = pass.config.pooling;
+      const Value embeddings = pooling == Pooling::kMean  ? pass.sequence_means(hidden)
+                               : pooling == Pooling::kMax ? pass.sequence_maxima(hidden)
+                                                          : hidden;
+      return {.logits = pass.batch.group > 1 ? of_all_replicas(pass, embeddings) : embeddings};
+    }
     case HeadRows::kStates:
+      return {.logits = hidden};
     case HeadRows::kReplaced:
-    case HeadRows::kMaskedAndFirst:  // require_device() has refused the job
-      throw Error(Code::kUsage, "the task is computed on CPUs only", "--device");
+      return {.logits = detection_logits(pass, hidden)};
+    case HeadRows::kMaskedAndFirst: {
+      const int64_t masked = pass.batch.masked.size(0);
+      const Value first = slice(hidden, 0, masked, hidden.size(0));
+      return {.logits = masked_logits(pass, slice(hidden, 0, 0, masked)),
+              .next_sentences = next_sentence_logits(pass, first)};
+    }
     case HeadRows::kMasked:
       break;
   }
-  return masked_logits(pass, hidden);
+  return {.logits = masked_logits(pass, hidden)};
 }
 
-Value vocabulary_predictions(const ForwardPass& pass, Value logits) {
-  const int64_t rows = logits.size(0);
-  const Value labels = reshape(pass.batch.labels, {rows});
-  const Value losses = weights_of(log_sum_exp(logits) - pick(logits, labels), labels);
-  // The first id that has the maximum: the largest of the negated ids.
-  const Value most = broadcast(reduce_max(logits, {1}), logits.shape(), {0});
-  const Value column = iota(logits.graph(), ElementType::kS32, logits.shape(), 1);
-  const Value id = convert(column, ElementType::kF32);
-  const double no_id = -static_cast<double>(logits.size(1));
-  const Value is_best = compare(logits, Comparison::kEqual, most);
-  const Value first_id = negate(reduce_max(select(is_best, negate(id), no_id), {1}));
-  return concatenate({reshape(losses, {rows, 1}), reshape(first_id, {rows, 1})}, 1);
-}
-
-Loss loss_of(const ForwardPass& pass, Value logits, const LossOptions& options) {
-  const BatchInputs& batch = pass.batch;
-  switch (traits(pass.config.task).loss) {
-    case LossKind::kSquaredError:
-      return squared_error(logits, batch.labels, batch.weights);
-    case LossKind::kMeanSquaredError:
-      return mean_squared_error(logits, batch.labels, batch.weights);
-    case LossKind::kBinaryCrossEntropy:
-      if (options.focal_gamma > 0 || !options.positive_weights.empty()) {
-        return weighted_binary_cross_entropy(logits, batch.labels, batch.weights, options);
-      }
-      return binary_cross_entropy(logits, batch.labels, batch.weights);
-    case LossKind::kSpanCrossEntropy:
-      return span_cross_entropy(pass, logits);
-    case LossKind::kReranking:
-      return reranking_loss(logits, batch.labels, batch.weights, pass.config.reranking);
-    case LossKind::kCosineSquaredError:
-    case LossKind::kInBatchNegatives:  // head_logits() refused both
-    case LossKind::kCrossEntropy:
-      break;
-  }
-  const bool is_focal =
-      options.focal_gamma > 0 && traits(pass.config.task).rows != HeadRows::kMasked;
-  if (is_focal) {
-    return focal_cross_entropy(logits, batch.labels, batch.weights, options.focal_gamma);
-  }
-  return cross_entropy(logits, batch.labels, batch.weights, options.label_smoothing);
+Value of_all_replicas(const ForwardPass& pass, Value x) {
+  const Value slots = gather_rows(x, pass.batch.slots);
+  const Value own = slots * broadcast(pass.batch.own_slots, slots.shape(), {0});
+  if (pass.replicas == 1) return own;
+  // The sum of all replicas, whose derivative goes to this replica's own rows alone.
+  return own + stop_gradient(all_reduce(own, pass.replicas) - own);
 }
 
 }  // namespace berth

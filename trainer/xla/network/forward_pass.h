@@ -36,12 +36,13 @@ struct ForwardPass {
   const BatchInputs& batch;
   std::optional<DropoutMasks> masks{};  // empty in inference: nothing is dropped
   bool recomputes = false;              // each layer is a part of the graph
+  int64_t replicas = 1;                 // of the program
 
   // ---- Made by add_positions(); what the model does not have is empty ----
   Value relative_table{};  // the rows of DeBERTa's table of relative positions, normalized: [P,H]
   Value position_bias{};   // MPNet's biases of scores by distance, [A,S,S]
 
-  Graph& graph() const { return batch.input_ids.graph(); }
+  Graph& graph() const { return batch.in_order.front().value.graph(); }
   Value parameter(const std::string& name) const;  // throws kInternal if it is missing
   bool has(const std::string& name) const { return parameters.contains(name); }
 
@@ -80,6 +81,8 @@ struct ForwardPass {
   Value picked(Value x) const;  // the first tokens of sequences, the masked ones, or all
   Value first_tokens(Value x) const { return x; }  // picked() has chosen them
   Value sequence_means(Value x) const;
+
+  Value sequence_maxima(Value x) const;  // [B,H], the largest number of each column
 };
 
 Value activate(Value x, Activation activation);
@@ -94,16 +97,17 @@ Value relative_scores(ForwardPass& pass, int64_t layer, Value q, Value k);
 // q or k [R,A,S,D], turned by the rotary positions of the layer (Su et al. 2021, arXiv:2104.09864).
 Value rotate(const ForwardPass& pass, int64_t layer, Value x);
 
-// The head's logits: [B,C], [T,C] or [M,V]. `hidden`, of encode(), is [B,H], [T,H] or [M,H].
-Value head_logits(ForwardPass& pass, Value hidden);
-
-// The sum of weighted losses and the sum of the weights, of what has labels.
-struct Loss {
-  Value sum, weights;
+// What the head makes of `hidden` of encode(), which is [B,H], [T,H] or [M,H].
+struct HeadOutputs {
+  // [B,C], [T,C] or [M,V]. Examples of several sequences have one row for each: [E,G*C]. Tasks that
+  // compare texts have the embeddings [B,H], or [E*G,H] of the sequences of all examples.
+  Value logits;
+  Value next_sentences{};  // [B,2], of pairs of texts that may follow each other
 };
-Loss loss_of(const ForwardPass& pass, Value logits, const LossOptions& options);
-// What inference gives of masked tokens in place of logits [M,V]: [M,2], the loss of each without
-// its weight (0 where it has no label), and the first id that has the largest logit.
-Value vocabulary_predictions(const ForwardPass& pass, Value logits);
+HeadOutputs head_outputs(ForwardPass& pass, Value hidden);
+
+// The rows [E*G,C] of all examples' sequences, from the rows x [B,C] of each replica. Rows without
+// a sequence are zeros.
+Value of_all_replicas(const ForwardPass& pass, Value x);
 
 }  // namespace berth

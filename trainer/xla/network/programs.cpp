@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/model/generator.h"
 #include "trainer/model/parameter_table.h"
 #include "trainer/model/update.h"
 #include "trainer/xla/network/batch_inputs.h"
 #include "trainer/xla/network/forward_pass.h"
+#include "trainer/xla/network/losses.h"
 #include "trainer/xla/stablehlo/gradients.h"
 #include "trainer/xla/stablehlo/operations.h"
 #include "trainer/xla/stablehlo/text.h"
@@ -144,6 +146,7 @@ class Builder {
  public:
   explicit Builder(const ProgramOptions& options)
       : options_(options),
+        config_(options.is_generator ? generator_config(options.config) : options.config),
         specs_(parameter_table(options.config, options.lora, options.optimizer.first_depth)) {
     program.graph = std::make_unique<Graph>();
   }
@@ -175,23 +178,58 @@ class Builder {
   void add_step() { step_words_ = add_input("step_words", ElementType::kU32, {4}); }
   void add_rate() { learning_rate_ = add_input("learning_rate", ElementType::kF32, {}); }
   void add_batch(const BatchShape& shape) {
-    batch_ = batch_inputs(*program.graph, options_.config, shape);
+    batch_ = batch_inputs(*program.graph, config_, shape);
     program.inputs.insert(program.inputs.end(), batch_.in_order.begin(), batch_.in_order.end());
     program.batch_inputs = batch_.in_order.size();
   }
 
   // Of this replica's micro-batch.
-  Value compute_logits() { return head_logits(pass_, encode(pass_)); }
-  Loss compute_loss(Value logits, const LossOptions& loss) { return loss_of(pass_, logits, loss); }
-  Value predictions_of(Value logits) { return vocabulary_predictions(pass_, logits); }
+  const HeadOutputs& compute_outputs() {
+    outputs_ = head_outputs(pass_, encode(pass_));
+    return outputs_;
+  }
+  Value inferred_of(const HeadOutputs& outputs) { return inferred(pass_, outputs); }
+  // The loss of its own examples. Where replicas compute the loss of all of them, its share.
+  Loss own_loss(const HeadOutputs& outputs, const LossOptions& options) {
+    return share_of(loss_of(pass_, outputs, options));
+  }
   SummedGradients compute_gradients() {
-    pass_.masks.emplace(step_words_, options_.config.num_hidden_layers, !options_.recomputes,
+    draw_masks();
+    const Loss loss = loss_of(pass_, compute_outputs(), options_.loss);
+    const Value sum = loss.second_sum ? loss.sum + loss.second_sum : loss.sum;
+    const Loss share = share_of({.sum = sum, .weights = loss.weights});
+    const bool is_discriminator = traits(config_.task).rows == HeadRows::kReplaced;
+    return {.gradients = gradients(sum, state_.values),
+            .loss_sum = batch_.gradients ? element(batch_.loss_sums, 0) : share.sum,
+            .examples = is_discriminator ? constant(*program.graph, 0) : share.weights};
+  }
+  // Dropout drops from here on.
+  void draw_masks() {
+    // generator_inputs() sets the step's highest bit.
+    const Value step_words =
+        options_.is_generator
+            ? array_of({element(step_words_, 0), element(step_words_, 1), element(step_words_, 2),
+                        element(step_words_, 3) | word(*program.graph, 0x80000000u)})
+            : step_words_;
+    pass_.masks.emplace(step_words, config_.num_hidden_layers, !options_.recomputes,
                         options_.generator);
     pass_.recomputes = options_.recomputes;
-    const Loss loss = compute_loss(compute_logits(), options_.loss);
-    return {.gradients = gradients(loss.sum, state_.values),
-            .loss_sum = loss.sum,
-            .examples = loss.weights};
+  }
+  // Of outputs that are given: the derivatives of the loss by them.
+  Value gradients_of_outputs(const Loss& loss) {
+    return gradients(loss.sum, std::vector{batch_.embeddings})[0];
+  }
+  void take_outputs() { outputs_ = {.logits = batch_.embeddings}; }
+  const HeadOutputs& outputs() const { return outputs_; }
+  Loss loss() { return loss_of(pass_, outputs_, options_.loss); }
+  Loss share_of(Loss loss) const {
+    if (batch_.group == 1 || options_.replicas == 1) return loss;
+    const double share = 1 / static_cast<double>(options_.replicas);
+    return {.sum = loss.sum * share, .weights = loss.weights * share};
+  }
+  // The ids that a generator draws, behind the other outputs.
+  void add_drawn_ids() {
+    if (options_.is_generator) add_output("drawn", drawn_ids(batch_, outputs_.logits));
   }
 
   // An output with the name of an input takes its memory.
@@ -225,15 +263,18 @@ class Builder {
 
  private:
   const ProgramOptions& options_;
+  const ModelConfig config_;  // of the network
   const std::vector<ParameterSpec> specs_;
   OptimizerState state_;  // before the update
   Value step_words_, learning_rate_;
   BatchInputs batch_;
-  ForwardPass pass_{.config = options_.config,
+  HeadOutputs outputs_;
+  ForwardPass pass_{.config = config_,
                     .lora = options_.lora,
                     .product_dtype = options_.product_dtype,
                     .parameters = {},
-                    .batch = batch_};
+                    .batch = batch_,
+                    .replicas = options_.replicas};
 };
 
 }  // namespace
@@ -270,6 +311,7 @@ Program accumulation_program(const ProgramOptions& options, const BatchShape& sh
   for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = gradients[i] + summed.gradients[i];
   build.add_trained_outputs("gradient:", gradients);
   build.add_output("sums", sums + array_of({summed.loss_sum, summed.examples}));
+  build.add_drawn_ids();
   return std::move(build.program);
 }
 
@@ -291,19 +333,38 @@ Program application_program(const ProgramOptions& options) {
   return std::move(build.program);
 }
 
+Program part_program(const ProgramOptions& options, const BatchShape& shape) {
+  Builder build(options);
+  build.add_values();
+  build.add_step();
+  build.add_batch(shape);
+  build.draw_masks();
+  build.add_output("outputs", build.compute_outputs().logits);
+  return std::move(build.program);
+}
+
+Program comparison_program(const ProgramOptions& options, const BatchShape& shape) {
+  Builder build(options);
+  build.add_batch(shape);
+  build.take_outputs();
+  const Loss loss = build.loss(), share = build.share_of(loss);
+  build.add_output("gradients", build.gradients_of_outputs(loss));
+  build.add_output("sums", array_of({share.sum, share.weights}));
+  build.add_output("compared", build.inferred_of(build.outputs()));
+  return std::move(build.program);
+}
+
 Program inference_program(const ProgramOptions& options, const BatchShape& shape) {
   Builder build(options);
   build.add_values();
   build.add_batch(shape);
-  Value logits = build.compute_logits();
-  const Loss loss = build.compute_loss(logits, LossOptions());
-  const HeadRows head = traits(options.config.task).rows;
-  if (head == HeadRows::kTokens) {
-    logits = reshape(logits, {shape.rows, shape.row_length, logits.size(1)});
-  }
-  if (head == HeadRows::kMasked) logits = build.predictions_of(logits);
-  build.add_output("logits", logits);
-  build.add_output("sums", array_of({loss.sum, loss.weights}));
+  const HeadOutputs& outputs = build.compute_outputs();
+  const Loss loss = build.own_loss(outputs, LossOptions());
+  build.add_output("logits", build.inferred_of(outputs));
+  std::vector<Value> sums = {loss.sum, loss.weights};
+  if (loss.second_sum) sums.insert(sums.end(), {loss.second_sum, loss.second_weights});
+  build.add_output("sums", array_of(std::move(sums)));
+  build.add_drawn_ids();
   return std::move(build.program);
 }
 

@@ -35,6 +35,9 @@ struct ProgramOptions {
   DropoutGenerator generator = DropoutGenerator::kPhilox;
   // Gradient checkpointing: of each layer only the output is kept for the backward pass.
   bool recomputes = false;
+  // For a config with a generator: the program is the generator's, and not the discriminator's.
+  // Their parameter table is the config's. Each is a part of an update: accumulation_program().
+  bool is_generator = false;
   // Copies of the program that run at the same time, each on micro-batches of its own. All of them
   // make the same update, of the sum of their gradients.
   int64_t replicas = 1;
@@ -72,19 +75,33 @@ Program training_program(const ProgramOptions& options, const BatchShape& shape)
 // gradients are sums over examples; sums is f32 [2]: of losses, and of the examples' weights. Both
 // must be zeros before the first micro-batch, and are zeros after the application.
 //   accumulation inputs:  values, gradients (donated), sums (donated), step_words, batch
-//   accumulation outputs: gradients, sums
+//   accumulation outputs: gradients, sums; of a generator also the ids that it draws, as
+//   drawn_ids()
+//                         says. The sums of a discriminator count no examples.
 //   application inputs:   values, first moments, second moments, gradients, sums, step_words,
 //                         learning_rate; all but the last two and frozen values are donated
 //   application outputs:  trained values, first moments, second moments, gradients, sums, outcome
 Program accumulation_program(const ProgramOptions& options, const BatchShape& shape);
 Program application_program(const ProgramOptions& options);
 
+// Gradient caching. The outputs of a part of a batch, with dropout, whose loss other parts decide:
+//   inputs:  values, step_words, batch
+//   outputs: outputs, f32 [B,H]
+// They are compared by a program of a shape without rows, for all examples:
+//   inputs:  batch, with the outputs of all of its sequences
+//   outputs: gradients, f32 [E*G,H], by them; sums, f32 [2], this replica's share; compared, f32,
+//   as
+//            inferred() gives it
+// Then accumulation_program() takes the gradients of each part, in a shape that has_gradients.
+Program part_program(const ProgramOptions& options, const BatchShape& shape);
+Program comparison_program(const ProgramOptions& options, const BatchShape& shape);
+
 // Logits and plain loss without dropout. Label smoothing does not apply.
 //   inputs:  values, batch
-//   outputs: logits, f32 [B,C] or [R,S,C], or the predictions [M,2] of masked tokens; sums, f32
-//   [2],
-//            as above
-// The sums are this replica's.
+//   outputs: logits, f32, as inferred() gives them; sums, f32 [2] as above, or [4] where there
+//            is a second loss; of a generator also the ids that it draws
+// The sums are this replica's. Where several sequences are an example, all replicas have the logits
+// of all examples.
 Program inference_program(const ProgramOptions& options, const BatchShape& shape);
 
 }  // namespace berth

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/base/error.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "tests/trainer/xla/network/compare_updates.h"
 
@@ -35,20 +34,7 @@ TEST_P(Parity, UpdatesWithDropoutMatchTheCpu) {
   expect_equal_updates(recorded, 3);
 }
 
-// The cases that devices compute: all but multiple choice.
-std::vector<std::string> cases_of_devices() {
-  std::vector<std::string> cases = kRecordedCases;
-  std::erase_if(
-      cases, [](const std::string& name) { return recorded_task(name) == Task::kMultipleChoice; });
-  return cases;
-}
-
-INSTANTIATE_TEST_SUITE_P(Recorded, Parity, testing::ValuesIn(cases_of_devices()), test_name);
-
-TEST(ParityOfGroups, MultipleChoiceIsRefused) {
-  RecordedCase recorded("bert-choice", /*drops=*/false);
-  EXPECT_THROW(inference_program(recorded.options, recorded.shape()), Error);
-}
+INSTANTIATE_TEST_SUITE_P(Recorded, Parity, testing::ValuesIn(kRecordedCases), test_name);
 
 }  // namespace
 }  // namespace berth

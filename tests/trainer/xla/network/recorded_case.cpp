@@ -1,6 +1,7 @@
 #include "tests/trainer/xla/network/recorded_case.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -8,6 +9,7 @@
 #include "storage/local_storage.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "trainer/weights/pretrained.h"
+#include "trainer/xla/layout/laid_out_batch.h"
 
 namespace berth {
 namespace {
@@ -36,7 +38,35 @@ std::string testdata() {
   return folder == nullptr ? BERTH_TESTDATA : folder;
 }
 
+Array array_of(const HostTensor& tensor) {
+  if (tensor.dtype == DType::kF32) {
+    Array numbers = numbers_of(tensor.dimensions);
+    for (size_t i = 0; i < tensor.words.size(); ++i) {
+      numbers.numbers[i] = static_cast<double>(std::bit_cast<float>(tensor.words[i]));
+    }
+    return numbers;
+  }
+  const bool is_signed = tensor.dtype == DType::kI32;
+  Array words = words_of(is_signed ? ElementType::kS32 : ElementType::kU32, tensor.dimensions);
+  for (size_t i = 0; i < tensor.words.size(); ++i) {
+    const uint32_t word = tensor.words[i];
+    words.words[i] =
+        is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(word)}) : uint64_t{word};
+  }
+  return words;
+}
+
 void put(Array& array, size_t at, int64_t word) { array.words[at] = static_cast<uint64_t>(word); }
+
+NamedArrays scalars_of(const UpdateInputs& update) {
+  NamedArrays inputs;
+  inputs["step_words"] = Array::ids(
+      {4},
+      {update.seed & 0xFFFFFFFFu, update.seed >> 32, update.step & 0xFFFFFFFFu, update.step >> 32},
+      ElementType::kU32);
+  inputs["learning_rate"] = Array::of({}, {static_cast<double>(update.learning_rate)});
+  return inputs;
+}
 
 }  // namespace
 
@@ -129,12 +159,27 @@ BatchShape RecordedCase::shape() const {
   if (const auto* masked = std::get_if<PackedBatch::MaskedTokens>(&batch.labels)) {
     shape.masked = static_cast<int64_t>(masked->tokens.size()) + 2;
   }
-  return shape;
+  if (!has_product_layout()) return shape;
+  shape.sequences += batch.sequences_per_example;
+  return berth::lay_out(batch, options.config, {&shape, 1}).shape;
+}
+
+bool RecordedCase::has_product_layout() const {
+  const HeadRows rows = traits(options.config.task).rows;
+  return batch.sequences_per_example > 1 || !batch.teacher_logits.empty() ||
+         rows == HeadRows::kPooled || rows == HeadRows::kMaskedAndFirst;
 }
 
 NamedArrays RecordedCase::inputs(const UpdateInputs& update, const BatchShape& shape) const {
+  if (has_product_layout()) {
+    NamedArrays arrays = scalars_of(update);
+    const LaidOutBatch laid_out =
+        berth::lay_out(batch, options.config, {&shape, 1}, 1, {.next_weight = next_weight});
+    for (const auto& [name, tensor] : laid_out.replicas[0]) arrays[name] = array_of(tensor);
+    return arrays;
+  }
   const Dims tokens = {shape.rows, shape.row_length}, sequences = {shape.sequences};
-  NamedArrays inputs;
+  NamedArrays inputs = scalars_of(update);
   for (const char* name : {"input_ids", "token_type_ids", "place"}) {
     inputs[name] = words_of(ElementType::kS32, tokens);
   }
@@ -165,11 +210,6 @@ NamedArrays RecordedCase::inputs(const UpdateInputs& update, const BatchShape& s
     }
   }
   add_labels(shape, inputs);
-  inputs["step_words"] = Array::ids(
-      {4},
-      {update.seed & 0xFFFFFFFFu, update.seed >> 32, update.step & 0xFFFFFFFFu, update.step >> 32},
-      ElementType::kU32);
-  inputs["learning_rate"] = Array::of({}, {static_cast<double>(update.learning_rate)});
   return inputs;
 }
 

@@ -28,6 +28,7 @@ class RecordedCase {
   // To be changed before the first use.
   ProgramOptions options;
   PackedBatch batch;
+  float next_weight = 1;  // of the loss of next sentences
 
   // The engine of this machine's CPUs with the recorded values. Adapters get values of their own.
   Engine& cpu();
@@ -43,6 +44,8 @@ class RecordedCase {
 
  private:
   void lay_out();
+  // Whether the product lays the batch out. Other batches are laid out here, by other code.
+  bool has_product_layout() const;
   void add_labels(const BatchShape& shape, NamedArrays& inputs) const;
 
   std::unique_ptr<RandomAccessSource> file_;
