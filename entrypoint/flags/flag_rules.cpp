@@ -129,29 +129,6 @@ namespace {
 using MaybeTask = std::optional<Task>;
 
 // What a job may ask of its device.
-bool compares_texts(const CommandLine&, MaybeTask task) {
-  return task && tasks_that::compare(traits(*task));
-}
-bool ranks_lists(const CommandLine&, MaybeTask task) {
-  return task && tasks_that::rank_passages(traits(*task)) &&
-         tasks_that::read_negatives(traits(*task));
-}
-bool chooses(const CommandLine&, MaybeTask task) {
-  return task && tasks_that::choose(traits(*task));
-}
-bool replaces_tokens(const CommandLine&, MaybeTask task) {
-  return task && tasks_that::replace_tokens(traits(*task));
-}
-bool predicts_next(const CommandLine&, MaybeTask task) {
-  return task && traits(*task).rows == HeadRows::kMaskedAndFirst;
-}
-bool is_of_a_cpu_mode(const CommandLine& line, MaybeTask) {
-  return traits(line.settings.mode).computes == ComputesOn::kCpu;
-}
-bool teaches_a_classifier(const CommandLine& line, MaybeTask task) {
-  return !line.settings.distillation.teacher.empty() && task &&
-         tasks_that::mix_labels(traits(*task));
-}
 bool multiplies_int8(const CommandLine& line, MaybeTask) {
   return line.settings.precision == Precision::kInt8;
 }
@@ -167,6 +144,14 @@ bool names_several_devices(const CommandLine& line, MaybeTask) {
 bool has_workers(const CommandLine& line) { return line.cluster.size.value_or(1) > 1; }
 bool counts_devices_of_workers(const CommandLine& line, MaybeTask) {
   return has_workers(line) && line.device.devices != 0;
+}
+// The generator's ids are known on the host that drew them.
+bool replaces_tokens_on_hosts(const CommandLine& line, MaybeTask task) {
+  return has_workers(line) && task && tasks_that::replace_tokens(traits(*task));
+}
+// So are the embeddings that are kept.
+bool caches_gradients_on_hosts(const CommandLine& line, MaybeTask) {
+  return has_workers(line) && line.settings.training.embedding_mini_batch_size > 0;
 }
 bool divides_the_optimizer(const CommandLine& line, MaybeTask) {
   return has_workers(line) && line.settings.training.shard_optimizer;
@@ -185,32 +170,18 @@ constexpr std::string_view kYes = "yes", kNo = "";
 
 constexpr DeviceRule kRules[] = {
     {"`sequence_classification`, `regression`, `multi_label`, `token_classification`, "
-     "`question_answering`, `reranking` of labelled pairs: train, evaluate, predict",
+     "`question_answering`, `multiple_choice`, `similarity`, `reranking`: train, evaluate, predict",
      kYes, kYes},
-    {"`masked_lm` (`--task mlm`): train, evaluate", kYes, kYes},
-    {"`similarity`: train, evaluate, predict", kYes, kNo, compares_texts,
-     "text embeddings are computed on CPUs only", "--device", "give --device cpu",
-     "--task similarity"},
-    {"`reranking` of rows with negatives: train, evaluate", kYes, kNo, ranks_lists,
-     "rows with negatives are ranked on CPUs only", "--device",
-     "give --device cpu, or rows of a query, a passage and a label", "rows with negatives"},
-    {"`multiple_choice`: train, evaluate, predict", kYes, kNo, chooses,
-     "choices are compared on CPUs only", "--device", "give --device cpu",
-     "--task multiple_choice"},
-    {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kNo, replaces_tokens,
-     "replaced-token detection is computed on CPUs only", "--task electra", "give --device cpu",
-     "--task electra"},
-    {"`mlm_nsp` (masked tokens and next sentences): train, evaluate", kYes, kNo, predicts_next,
-     "next sentences are predicted on CPUs only", "--task mlm_nsp", "give --device cpu",
-     "--task mlm_nsp"},
-    {"`--mode embed`, `--mode mine`", kYes, kNo, is_of_a_cpu_mode,
-     "text embeddings are computed on CPUs only", "--device", "leave it out, or give --device cpu"},
+    {"`masked_lm` (`--task mlm`), `mlm_nsp` (masked tokens and next sentences): train, evaluate",
+     kYes, kYes},
+    {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kYes},
+    {"`--mode embed`, `--mode mine`", kYes, kYes},
     {"distillation of an encoder (`--task mlm --teacher`)", kYes,
      "the student; the teacher's vectors are computed on the CPU"},
-    {"distillation of a classifier (`--teacher` with labels)", kYes, kNo, teaches_a_classifier,
-     "a classifier learns from a teacher on CPUs only", "--teacher", "give --device cpu"},
+    {"distillation of a classifier (`--teacher` with labels)", kYes,
+     "the student; the teacher's logits are computed on the CPU"},
     {"probes of a pre-training (`--probe`)", kYes, "on the CPU, beside the training"},
-    {"LoRA, `--recompute`, `--token-budget`", kYes, kYes},
+    {"LoRA, `--recompute`, `--token-budget`, `--embedding-mini-batch-size`", kYes, kYes},
     {"`--precision auto`, the default",
      "bf16 where the CPU multiplies it (AMX, AVX512_BF16), else fp32", "bf16; fp32 on `xla-cpu`"},
     {"`--precision fp32`", kYes, kYes},
@@ -229,6 +200,12 @@ constexpr DeviceRule kRules[] = {
      "leave it out, and use --threads to say how many CPUs compute"},
     {"", kYes, kNo, counts_devices_of_workers, "several workers compute on all of their devices",
      "--devices", "leave it out"},
+    {"`--task electra` of several workers", kYes, kNo, replaces_tokens_on_hosts,
+     "workers with TPUs or GPUs cannot train a generator", "--task electra",
+     "use one worker, or give --device cpu"},
+    {"`--embedding-mini-batch-size` of several workers", kYes, kNo, caches_gradients_on_hosts,
+     "workers with TPUs or GPUs cannot cache gradients", "--embedding-mini-batch-size",
+     "leave it out, use one worker, or give --device cpu"},
     {"`--shard-optimizer` of several workers", kYes, kNo, divides_the_optimizer,
      "workers with TPUs or GPUs cannot divide the optimizer", "--shard-optimizer",
      "leave it out, or give --device cpu"},

@@ -3,9 +3,7 @@
 # two starts, and plugins that are none. Without the plugin most of it is skipped; scripts/install-xla-plugin.sh installs it.
 #   xla.sh BERTH
 . "$(dirname "$0")/lib.sh"
-export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}  # plugins keep memory until the process ends
-plugins=${BERTH_XLA_PLUGINS:-$repository/build/xla-plugins}
-plugin=$plugins/pjrt-cpu-0.115.so
+. "$repository/tests/jobs/xla_lib.sh"
 job=(--precision fp32 --train-data-file "$sample" --batch-size 4 --max-seq-length 32 --threads 2 --validation-split 0.05)
 
 "$berth" --help >help.txt
@@ -25,37 +23,13 @@ expect 2 'the CPU draws dropout by Philox only' "${job[@]}" --job-dir none --dev
 library=$(ldd "$berth" | grep -o '/[^ ]*libz[^ ]*' | sed -n 1p)
 echo 'no library' >text.so
 head -c 5000 "$library" >short.so
-on() { echo --device xla-cpu --pjrt-plugin "$1"; }
 expect 4 'there is no such file' "${job[@]}" --job-dir none $(on absent.so)
 expect 2 'cannot be loaded' "${job[@]}" --job-dir none $(on "$PWD/text.so")
 expect 2 'cannot be loaded' "${job[@]}" --job-dir none $(on "$PWD/short.so")
 expect 2 'has no function GetPjrtApi' "${job[@]}" --job-dir none $(on "$library")
 
-if [ ! -s "$plugin" ]; then
-  [ "$failures" = 0 ] || finish
-  echo "NOT TESTED: the XLA engine, because there is no $plugin; run scripts/install-xla-plugin.sh, or set BERTH_XLA_PLUGINS"
-  exit 77
-fi
+require_plugin "the XLA engine"
 xla=($(on "$plugin") --cache-dir cache)
-
-# train LOG FLAG...: trains and keeps the log.
-train() {
-  local log=$1
-  shift
-  timeout 300 "$berth" "$@" --logging-steps 1 >/dev/null 2>"$log" || fail "berth $*: $(tail -n 1 "$log")"
-}
-# losses LOG...: "STEP LOSS" for each update, the last log counting where two have the same update.
-losses() {
-  cat "$@" | sed -n 's/.*"event":"step".*"step":\([0-9]*\),.*"loss":\([0-9.e+-]*\),.*/\1 \2/p' |
-    awk '{loss[$1] = $2} END {for (step in loss) print step, loss[step]}' | sort -n
-}
-# same_losses WHAT FILE FILE: fails if the losses of an update differ by more than 1/500.
-same_losses() {
-  [ -s "$2" ] || fail "$1: no losses"
-  join "$2" "$3" | awk -v want="$(wc -l <"$2")" '
-    {d = $2 - $3; if (d < 0) d = -d; if (d > 0.002 * $2) bad = bad " " $1} END {exit bad != "" || NR != want}' ||
-    fail "$1: the losses differ: $(paste "$2" "$3" | sed -n 1,5p | tr '\n\t' ', ')"
-}
 
 # Without --pjrt-plugin, a berth that pip installed finds a plugin beside it: in its own folder, or as another package of its environment.
 mkdir -p site/berth_trainer/dist/bin site/lammps_jax_pjrt_cpu site/berth_trainer/dist/lib/berth/plugins

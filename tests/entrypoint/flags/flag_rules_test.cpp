@@ -23,7 +23,8 @@ void is_for_cpus(const CommandLine& line, const std::string& says, std::optional
 }
 
 TEST(DeviceRules, EveryDeviceTrainsTheUsualTasks) {
-  for (const char* task : {"classification", "regression", "multi_label", "ner", "qa", "mlm"}) {
+  for (const char* task : {"classification", "regression", "multi_label", "ner", "qa", "mlm",
+                           "mlm_nsp", "electra", "similarity", "reranking", "multiple_choice"}) {
     CommandLine line;
     line.settings.data.task = task;
     EXPECT_NO_THROW(require_device(line, DeviceKind::kCpu)) << task;
@@ -32,43 +33,46 @@ TEST(DeviceRules, EveryDeviceTrainsTheUsualTasks) {
   }
 }
 
-TEST(DeviceRules, SomeTasksAreForCpus) {
+TEST(DeviceRules, GradientCachingOfWorkersIsForCpus) {
   CommandLine line;
-  line.settings.data.task = "similarity";
-  is_for_cpus(line, "--device: text embeddings are computed on CPUs only");
-  EXPECT_EQ(needs_cpu(line), "--task similarity");
-  line.settings.data.task = "electra";
-  is_for_cpus(line, "--task electra: replaced-token detection is computed on CPUs only");
-  EXPECT_EQ(needs_cpu(line), "--task electra");
+  line.settings.training.embedding_mini_batch_size = 16;
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, Task::kSimilarity));
+  line.cluster.size = 2;
+  is_for_cpus(line,
+              "--embedding-mini-batch-size: workers with TPUs or GPUs cannot cache gradients");
 }
 
 // Without --task, the rows or the model tell it later.
 TEST(DeviceRules, ATaskThatIsFoundLaterCounts) {
-  is_for_cpus(CommandLine(), "text embeddings", Task::kSimilarity);
-  is_for_cpus(CommandLine(), "text embeddings", Task::kInBatchNegatives);
-  EXPECT_EQ(needs_cpu(CommandLine()), "");
+  CommandLine line;
+  line.cluster.size = 2;
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+  is_for_cpus(line, "--task electra: workers with TPUs or GPUs cannot train a generator",
+              Task::kReplacedTokenDetection);
+  line.cluster.size = 1;
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, Task::kReplacedTokenDetection));
 }
 
-TEST(DeviceRules, ATeacherOfClassesIsForCpusAndOneOfVectorsIsNot) {
+TEST(DeviceRules, TeachersAreForAllDevices) {
   CommandLine line;
   line.settings.distillation.teacher = "teacher";
-  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
-  is_for_cpus(line, "--teacher: a classifier learns", Task::kSequenceClassification);
-  line.settings.data.task = "mlm";
-  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
-  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, Task::kEmbeddingDistillation));
-  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, Task::kHiddenStateDistillation));
+  for (const Task task : {Task::kSequenceClassification, Task::kEmbeddingDistillation,
+                          Task::kHiddenStateDistillation}) {
+    EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu, task));
+  }
 }
 
-TEST(DeviceRules, Int8AndEmbeddingsAreForCpus) {
+TEST(DeviceRules, Int8IsForCpus) {
   CommandLine line;
   line.settings.mode = Mode::kPredict;
   line.settings.precision = Precision::kInt8;
   is_for_cpus(line, "--precision int8: products in int8 are made on CPUs only");
   EXPECT_EQ(needs_cpu(line), "--precision int8");
   line.settings.precision = Precision::kFp32;
-  line.settings.mode = Mode::kEmbed;
-  is_for_cpus(line, "--device: text embeddings are computed on CPUs only");
+  for (const Mode mode : {Mode::kEmbed, Mode::kMine}) {
+    line.settings.mode = mode;
+    EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+  }
 }
 
 TEST(DeviceRules, ThreefryIsForAccelerators) {

@@ -76,13 +76,13 @@ TEST_F(DeviceChoiceTest, AutoTakesATpuBeforeAGpuAndSaysSoInOneLine) {
 TEST_F(DeviceChoiceTest, AutoTakesTheCpuForWhatOnlyCpusCompute) {
   add_tpu();
   add("lib/libtpu.so");
-  for (const char* task : {"similarity", "electra"}) {
-    command_line_.settings.data.task = task;
-    EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kCpu) << task;
-  }
+  command_line_.settings.mode = Mode::kPredict;
+  command_line_.settings.precision = Precision::kInt8;
+  EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kCpu);
   EXPECT_THAT(log_.lines(),
-              HasSubstr("device: CPU, although this machine has a TPU, because --task "
-                        "similarity is computed on CPUs only"));
+              HasSubstr("device: CPU, although this machine has a TPU, because --precision int8 "
+                        "is computed on CPUs only"));
+  command_line_.settings.precision = Precision::kAuto;
   command_line_.settings.data.task = "mlm";
   EXPECT_EQ(choose(DeviceKind::kAuto).kind, DeviceKind::kTpu);
 }
