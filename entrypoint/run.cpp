@@ -22,7 +22,7 @@ constexpr double kLastActs_s = 1;
 // The device of a mode that computes. It is chosen before anything is downloaded, so that a job
 // whose device is missing ends at once.
 DeviceChoice device_for(const CommandLine& command_line) {
-  if (traits(command_line.settings.mode).computes != ComputesOn::kAnyDevice) return {};
+  if (!traits(command_line.settings.mode).computes) return {};
   const DeviceChoice choice = choose_device(command_line, this_machine());
   prepare_device(choice, command_line);
   return choice;

@@ -580,7 +580,7 @@ void check_settings(const CommandLine& command_line) {
   check_embedding(command_line);
   check_similarity(settings);
   check_precision(settings);
-  if (traits(settings.mode).computes != ComputesOn::kNothing) {
+  if (traits(settings.mode).computes) {
     require_device(command_line, settings.device);
   }
   const TrainingOptions& training = settings.training;

@@ -55,9 +55,6 @@ enum class ModelUse {
   kExports,  // It writes a checkpoint of --job-dir, or --model, as a finished model.
 };
 
-// Where a mode computes, if it runs a network.
-enum class ComputesOn { kNothing, kCpu, kAnyDevice };
-
 // Where a mode writes. kEither: to --export-dir, or to --job-dir where no --export-dir is given.
 enum class WritesTo { kNothing, kJobDir, kExportDir, kBoth, kEither };
 
@@ -75,8 +72,8 @@ struct ModeTraits {
   Mode mode;
   std::string_view name;  // for --mode
   ModelUse use = ModelUse::kNone;
-  unsigned rows = 0;  // the tables that it reads
-  ComputesOn computes = ComputesOn::kNothing;
+  unsigned rows = 0;      // the tables that it reads
+  bool computes = false;  // whether it runs a network
   WritesTo writes = WritesTo::kNothing;
   unsigned needs = 0;
   // What --input names, for the error where it is missing. Arguments that belong to no flag are
