@@ -585,6 +585,18 @@ void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, b
   add_findings(findings);
 }
 
+namespace {
+
+// Leaves out the columns of labels, and the columns that only labelled rows need.
+void forget_labels(FoundColumns& columns) {
+  columns.labels.clear();
+  columns.weight.reset();
+  columns.answerable.reset();
+  columns.source.reset();
+}
+
+}  // namespace
+
 void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const bool is_given = rules_.task.has_value(), is_first = !has_file_;
   has_spans_ = false;
@@ -600,12 +612,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
   const bool is_named = !rules_.columns.text.empty();
   FoundColumns columns = find(rows->columns());
-  if (rules_.need == LabelNeed::kIgnored) {
-    columns.labels.clear();
-    columns.weight.reset();
-    columns.answerable.reset();
-    columns.source.reset();
-  }
+  if (rules_.need == LabelNeed::kIgnored) forget_labels(columns);
   if (is_first && rows->is_of_texts() && !is_named) say_header(rows->columns()[columns.text]);
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
