@@ -37,11 +37,11 @@ bool is_selector(char32_t c) { return (c >= 0xFE00 && c <= 0xFE0F); }
 
 // Characters that look like one of ASCII, as programs for texts write them.
 std::string with_plain_marks(std::string text) {
-  constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
+  constexpr std::pair<std::string_view, std::string_view> kPlainMarks[] = {
       {"\u2010", "-"},  {"\u2011", "-"},  {"\u2012", "-"}, {"\u2013", "-"}, {"\u2014", "-"},
       {"\u2212", "-"},  {"\u2018", "'"},  {"\u2019", "'"}, {"\u02BC", "'"}, {"\u201C", "\""},
       {"\u201D", "\""}, {"\u00DF", "ss"}, {"\u1E9E", "ss"}};
-  for (const auto& [mark, plain] : kMarks) {
+  for (const auto& [mark, plain] : kPlainMarks) {
     for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += plain.size()) {
       text.replace(at, mark.size(), plain);
     }
@@ -247,13 +247,13 @@ void look_for_abbreviations(const std::vector<std::string>& names, std::vector<F
 
 // A number that programs write for a missing one, beside the numbers of classes from 0 or 1 on.
 void look_for_mark(const std::vector<std::string>& names, std::vector<Finding>& found) {
-  constexpr double kMarks[] = {-1, -9, -99, -100, -999, -9999, 99, 999, 9999, 99999};
+  constexpr double kMissingNumbers[] = {-1, -9, -99, -100, -999, -9999, 99, 999, 9999, 99999};
   std::set<double> numbers;
   const std::string* mark = nullptr;
   for (const std::string& name : names) {
     const std::optional<double> number = parse_real(name);
     if (!number) return;
-    if (std::ranges::find(kMarks, *number) == std::end(kMarks)) {
+    if (std::ranges::find(kMissingNumbers, *number) == std::end(kMissingNumbers)) {
       numbers.insert(*number);
     } else if (std::exchange(mark, &name) != nullptr) {
       return;

@@ -233,12 +233,12 @@ bool is_hash(std::string_view text) {
 }
 
 bool is_in_marks(std::string_view text) {
-  constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
+  constexpr std::pair<std::string_view, std::string_view> kPairsOfMarks[] = {
       {"`", "`"},
       {"\xE2\x80\x9C", "\xE2\x80\x9D"},
       {"\xE2\x80\x9E", "\xE2\x80\x9C"},
       {"\xC2\xAB", "\xC2\xBB"}};
-  return std::ranges::any_of(kMarks, [&](const auto& marks) {
+  return std::ranges::any_of(kPairsOfMarks, [&](const auto& marks) {
     return text.size() > marks.first.size() + marks.second.size() &&
            text.starts_with(marks.first) && text.ends_with(marks.second);
   });
