@@ -246,8 +246,9 @@ void look_for_abbreviations(const std::vector<std::string>& names, std::vector<F
 }
 
 // A number that programs write for a missing one, beside the numbers of classes from 0 or 1 on.
+// LabelForm knows -1.
 void look_for_mark(const std::vector<std::string>& names, std::vector<Finding>& found) {
-  constexpr double kMissingNumbers[] = {-1, -9, -99, -100, -999, -9999, 99, 999, 9999, 99999};
+  constexpr double kMissingNumbers[] = {-9, -99, -100, -999, -9999, 99, 999, 9999, 99999};
   std::set<double> numbers;
   const std::string* mark = nullptr;
   for (const std::string& name : names) {
@@ -262,9 +263,9 @@ void look_for_mark(const std::vector<std::string>& names, std::vector<Finding>& 
   if (mark == nullptr || numbers.size() < 2 || *numbers.begin() < 0 || *numbers.begin() > 1) return;
   const double range = *numbers.rbegin() - *numbers.begin();
   const bool are_in_order = range + 1 == static_cast<double>(numbers.size());
-  // -1 beside 0 and 1 may be the third answer. 99 beside 0 to 98 is one of many.
-  const bool may_count = (*mark == "-1" && numbers.size() < 3) || numbers.size() > 20;
-  if (!are_in_order || may_count) return;
+  // 99 beside 0 to 98 is one of many.
+  constexpr size_t kFew = 20;
+  if (!are_in_order || numbers.size() > kFew) return;
   found.push_back(
       warning(cat("the label ", quoted(*mark), " is a class beside ", *numbers.begin(), " to ",
                   *numbers.rbegin(), "; if it marks a missing label, leave its rows out")));

@@ -435,7 +435,7 @@ TEST(OddExamples, WordsThatATokenizerAddsAndEmptyOnesAreNamed) {
   const auto warned = [&](const char* words, const char* tags) {
     return said_of_rows(Task::kTokenClassification, columns, {{text_cell(words), text_cell(tags)}});
   };
-  EXPECT_THAT(warned("[CLS] Ida sings [SEP] [PAD]", "O B-PER O O O"),
+  EXPECT_THAT(warned(R"(["[CLS]", "Ida", "sings", "[SEP]", "[PAD]"])", "O B-PER O O O"),
               HasSubstr("3 of 5 words are tokens such as [CLS] or [PAD]"));
   EXPECT_THAT(warned(R"(["Ida", "", "", " "])", R"(["B-PER", "O", "O", "O"])"),
               HasSubstr("3 of 4 words are empty"));
