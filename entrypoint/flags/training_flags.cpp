@@ -7,6 +7,19 @@ namespace {
 
 constexpr RealRange kEpochs{0, 1e6, false, true, "a number above 0, at most 1000000"};
 
+FlagValue mini_batch_value() {
+  const auto at = training_option(&TrainingOptions::embedding_mini_batch_size);
+  return {"auto|N", false,
+          [at](CommandLine& line, std::string_view value) {
+            at(line).reset();
+            if (lower_ascii(value) != "auto") at(line) = parse_integer(value, {0, 1'000'000});
+          },
+          [at](const CommandLine& line) {
+            const std::optional<int64_t> rows = at(line);
+            return rows ? std::to_string(*rows) : "auto";
+          }};
+}
+
 }  // namespace
 
 std::vector<Flag> training_flags() {
@@ -52,8 +65,9 @@ std::vector<Flag> training_flags() {
        kTraining,
        "For --task similarity: embed the texts of N rows at a time, and keep no other activations "
        "(gradient caching). A large batch then needs the memory of a small one, and about a third "
-       "more time. The update stays the same. 0 means all rows of a micro-batch.",
-       integer_value(training_option(&TrainingOptions::embedding_mini_batch_size), {0, 1'000'000}),
+       "more time. The update stays the same. 0 means all rows of a micro-batch. auto takes all if "
+       "they fit the memory, else 32 or fewer.",
+       mini_batch_value(),
        FlagRole(kDecides, kInTraining | kInEval, kAsBatched).heeded_by(tasks_that::compare)},
       {"recompute",
        {"gradient-checkpointing"},

@@ -72,6 +72,9 @@ EarlierJob::EarlierJob(const Uri& directory, std::string_view job_json) : direct
   if (const auto length = record.count("max_seq_length"); length.value_or(0) > 0) {
     values_["max-seq-length"] = std::to_string(*length);
   }
+  if (const auto rows = record.count("embedding_mini_batch_size")) {
+    mini_batch_ = static_cast<int64_t>(*rows);
+  }
   if (const auto size = record.count("vector_size")) {
     require(*size > 0 && *size < kLargestVector);
     vector_size_ = static_cast<int64_t>(*size);
@@ -338,6 +341,16 @@ CommandLine with_checkpoint_limit_of_job(Storage& storage, const JobDirectory& d
   options.save_total_limit = static_cast<int64_t>(*limit);
   log_info(cat("--", kFlag, " ", options.save_total_limit,
                ", because the job began with it and no flag names another"));
+  return command_line;
+}
+
+CommandLine with_mini_batch_of_job(Storage& storage, const JobDirectory& directory,
+                                   CommandLine command_line) {
+  constexpr const char* kFlag = "embedding-mini-batch-size";
+  if (command_line.gives(kFlag)) return command_line;
+  const auto begun = EarlierJob::find(storage, directory.root());
+  const auto rows = begun ? parse_number(begun->setting(kFlag)) : std::nullopt;
+  if (rows) command_line.settings.training.embedding_mini_batch_size = static_cast<int64_t>(*rows);
   return command_line;
 }
 

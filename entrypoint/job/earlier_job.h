@@ -56,6 +56,8 @@ class EarlierJob {
   // Pooling, normalization and prompts, as the job asked for them.
   EmbeddingOptions embedding() const;
   int32_t max_seq_length() const { return settings_.data.max_seq_length; }
+  // What --embedding-mini-batch-size auto became; see JobRecord.
+  std::optional<int64_t> mini_batch() const { return mini_batch_; }
   int64_t vector_size() const { return vector_size_; }  // ModelConfig::vector_size
 
   // Whether its decoder has weights of its own beside the word embeddings (resolve_decoder()).
@@ -84,6 +86,7 @@ class EarlierJob {
   std::optional<ColumnChoice::Trained> columns_;
   std::optional<ScoreRange> scores_;
   int64_t vector_size_ = 0;
+  std::optional<int64_t> mini_batch_;
   bool has_own_decoder_ = false;
 };
 
@@ -138,5 +141,10 @@ SharedPrecision share_precision(const Job& job, Communicator& ranks);
 // checkpoints from making room on a full disk: it asks for all of them if it is 0.
 CommandLine with_checkpoint_limit_of_job(Storage& storage, const JobDirectory& directory,
                                          CommandLine command_line);
+
+// The command line with the --embedding-mini-batch-size of the job in `directory`, unless a flag
+// names another. Jobs of earlier versions embedded all rows at once.
+CommandLine with_mini_batch_of_job(Storage& storage, const JobDirectory& directory,
+                                   CommandLine command_line);
 
 }  // namespace berth

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/memory/memory_budget.h"
 #include "storage/verified_storage.h"
 #include "trainer/data/batcher.h"
@@ -153,6 +154,8 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
       .rows = data.most_examples,
       .fits_alone = limits.allow(memory_of(alone)),
       .recomputes = training.recompute,
+      .compares_rows = compares_texts(config),
+      .compares_all_at_once = training.embedding_mini_batch_size.value_or(1) == 0,
       .smaller_outputs = smaller_outputs(settings)};
   require_memory(shape, memory, limits, [&](int64_t at_once) {
     Settings smaller = settings;
@@ -164,6 +167,20 @@ void require_training_memory(const Settings& settings, const ModelConfig& config
     smaller.training.eval_batch_size = std::min(training.eval_batch_size, at_once);
     return memory_of(smaller);
   });
+}
+
+int64_t fitting_mini_batch(const Settings& settings, const ModelConfig& config,
+                           const DataMemory& data, const MemoryLimits& limits, Device& device) {
+  Settings smaller = settings;
+  std::optional<int64_t>& rows = smaller.training.embedding_mini_batch_size;
+  const auto fits = [&](int64_t size) {
+    rows = size;
+    return limits.allow(training_memory(smaller, config, data, limits, device));
+  };
+  if (fits(0)) return 0;
+  int64_t size = 32;
+  while (size > 1 && !fits(size)) size /= 2;
+  return size;
 }
 
 void require_inference_memory(const Settings& settings, const ModelConfig& config,

@@ -45,8 +45,14 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
 void require_training_memory(const Settings& settings, const ModelConfig& config,
                              const DataMemory& data, const MemoryLimits& limits, Device& device);
 
-// The same for a finished model that runs over rows: throws kMemory, with the batch size that would
-// fit, where that needs more memory than there is.
+// How many rows a job that compares texts embeds at a time (--embedding-mini-batch-size auto): 0,
+// which means all, if the job fits so. Else the largest one of 32, 16, ..., 1 that fits, and 1 if
+// none does.
+int64_t fitting_mini_batch(const Settings& settings, const ModelConfig& config,
+                           const DataMemory& data, const MemoryLimits& limits, Device& device);
+
+// Throws kMemory, with the batch size that would fit, where a finished model that runs over rows
+// needs more memory than there is.
 void require_inference_memory(const Settings& settings, const ModelConfig& config,
                               const DataMemory& data, Device& device);
 

@@ -25,6 +25,12 @@ std::string advice(const BatchSizes& shape, int64_t fitting) {
   if (shape.micro_batch() <= fitting) return evaluation + " would fit";
   const std::string also = shape.evaluated > fitting ? " with " + evaluation : "";
   if (in_tokens) return cat("--token-budget ", fitting, also, " would fit");
+  if (shape.compares_rows) {
+    return cat("--batch-size ", fitting, also, " would fit",
+               shape.compares_all_at_once ? "; so would the same updates with "
+                                            "--embedding-mini-batch-size auto"
+                                          : "");
+  }
   const std::string parts =
       cat("--gradient-accumulation-steps ", (shape.batch_size + fitting - 1) / fitting);
   if (shape.micro_batches > 1) return cat(parts, also, " would fit");
@@ -209,7 +215,7 @@ BatchLimits limits_for(const Settings& settings, const ModelConfig& config, bool
         options.token_budget > 0 ? options.batch_size : options.examples_per_shared_micro_batch();
     limits.compared_sequences = std::min(rows, most_examples) * config.texts_per_row;
   }
-  const int64_t rows = options.embedding_mini_batch_size;
+  const int64_t rows = options.embedding_mini_batch_size.value_or(0);
   const int64_t part = rows * config.texts_per_row;
   if (traits(config.task).rows == HeadRows::kGroups && part > 0 && part < limits.sequences) {
     limits.part_sequences = part;

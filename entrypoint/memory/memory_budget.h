@@ -51,6 +51,9 @@ struct BatchSizes {
   // examples in an update, one at a time, because gradients must then be accumulated.
   bool fits_alone = false;
   bool recomputes = false;
+  // Whether the rows of a micro-batch are compared: smaller ones make other updates. And whether
+  // the user wants all of them embedded at once.
+  bool compares_rows = false, compares_all_at_once = false;
   // A hint how the teacher's outputs could take less memory; empty: there are no such outputs.
   std::string smaller_outputs{};
 

@@ -43,7 +43,7 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   require_same_reading(job.storage, directory, inputs);
   TrainingData data(inputs);
   const std::unique_ptr<Device> device = make_device(job);
-  const TrainingPlan plan = plan_training(job, inputs, data, *device);
+  const TrainingPlan plan = plan_training(job, directory, inputs, data, *device);
   if (dry_run) print_plan(plan, /*as_json=*/job.command_line.log_format == "json");
   require_memory_for(plan, inputs, *device);
   require_disk(plan.disk);
@@ -99,9 +99,11 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
 
 void run_training(Job& asked) {
   const JobDirectory directory(asked.command_line.settings.output);
-  const CommandLine line = with_checkpoint_limit_of_job(
-      asked.storage, directory,
-      with_reading_of_job(asked.storage, directory, with_precision_of_job(asked, directory)));
+  CommandLine line = with_precision_of_job(asked, directory);
+  for (const auto of_job :
+       {with_reading_of_job, with_checkpoint_limit_of_job, with_mini_batch_of_job}) {
+    line = of_job(asked.storage, directory, std::move(line));
+  }
   Job job = asked.with(line);
   const auto finished = [&] { return is_finished(job, directory); };
   if (finished()) return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "entrypoint/job/earlier_job.h"
+#include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/retrieval.h"
 #include "entrypoint/job/token_survey.h"
 #include "entrypoint/memory/memory_budget.h"
@@ -13,6 +15,7 @@
 #include "storage/base/log.h"
 #include "storage/base/process_resources.h"
 #include "storage/base/text.h"
+#include "trainer/distributed/communicator.h"
 #include "trainer/inputs/job_directory.h"
 #include "trainer/loop/checkpoint_folder.h"
 #include "trainer/loop/saves.h"
@@ -129,6 +132,35 @@ MemoryLimits limits_of(const Job& job, const Device& device) {
   return limits;
 }
 
+// Chooses how many rows are embedded at a time, where no flag says it. The bits of the gradients
+// depend on it. So a resumed job keeps the choice of the first process if that fits, and all
+// workers take the same number.
+void settle_mini_batch(const Job& job, const JobDirectory& directory, const TrainingPlan& plan,
+                       Device& device, TrainingInputs& inputs) {
+  std::optional<int64_t>& rows = inputs.resolved.settings.training.embedding_mini_batch_size;
+  if (rows || !compares_texts(inputs.model.config)) return;
+  constexpr double kAll = 1e9;  // 0 means all rows, which is the largest number of them
+  const int64_t fitting =
+      fitting_mini_batch(inputs.settings(), inputs.model.config, plan.data, plan.limits, device);
+  const auto begun = EarlierJob::find(job.storage, directory.root());
+  const auto number = [](std::optional<int64_t> size) {
+    return size.value_or(0) == 0 ? kAll : static_cast<double>(*size);
+  };
+  std::vector<double> told = {number(fitting), number(begun ? begun->mini_batch() : std::nullopt)};
+  if (job.ranks != nullptr) {
+    const auto all = gather_values(*job.ranks, told);
+    for (const std::vector<double>& of_rank : all) told[0] = std::min(told[0], of_rank[0]);
+    told[1] = all.front()[1];
+  }
+  const double least = std::min(told[0], told[1]);
+  rows = least == kAll ? 0 : static_cast<int64_t>(least);
+  if (*rows == 0 || !job.leads()) return;
+  log_info(cat("--embedding-mini-batch-size ", *rows,
+               ": the rows of a batch are embedded in parts, because ",
+               told[0] == kAll ? "the job began so" : "all at once do not fit the memory",
+               "; the updates stay the same (gradient caching)"));
+}
+
 // What an evaluation keeps to choose the thresholds of labels: of each label in each row its logit,
 // its target, and both once more while the labels are compared.
 size_t bytes_of_choice(size_t labels, int64_t rows) {
@@ -137,8 +169,8 @@ size_t bytes_of_choice(size_t labels, int64_t rows) {
 
 }  // namespace
 
-TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, TrainingData& data,
-                           Device& device) {
+TrainingPlan plan_training(const Job& job, const JobDirectory& directory, TrainingInputs& inputs,
+                           TrainingData& data, Device& device) {
   const Settings& settings = inputs.settings();
   TrainingPlan plan;
   choose_metrics(job, inputs, data.eval().has_value(), plan);
@@ -154,6 +186,7 @@ TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, Trainin
   plan.data.teacher = data.target_bytes();
   plan.data.probe = memory_of_probes(job, inputs);
   plan.limits = limits_of(job, device);
+  settle_mini_batch(job, directory, plan, device, inputs);
   plan.memory = training_memory(settings, inputs.model.config, plan.data, plan.limits, device);
   constexpr size_t kUncounted = size_t{1} << 20;  // the system counts pages of threads late
   return_freed_memory();                          // what tokenizing the rows has freed

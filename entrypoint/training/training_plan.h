@@ -35,10 +35,12 @@ struct TrainingPlan {
 };
 
 // The second phase: finds out how many updates the job makes and how much memory it needs, and
-// checks the flags that name metrics. Writes nothing. With a token budget it tokenizes all rows.
-// Throws kUsage on an unknown metric, and kStopped.
-TrainingPlan plan_training(const Job& job, const TrainingInputs& inputs, TrainingData& data,
-                           Device& device);
+// checks the flags that name metrics. Decides --embedding-mini-batch-size auto in the settings, as
+// an earlier process of the job in `directory` did if that still fits. Writes nothing. With a token
+// budget it tokenizes all rows. Throws kUsage on an unknown metric, and kStopped. Several workers
+// call it together.
+TrainingPlan plan_training(const Job& job, const JobDirectory& directory, TrainingInputs& inputs,
+                           TrainingData& data, Device& device);
 
 // --dry-run: prints the plan on standard output.
 void print_plan(const TrainingPlan& plan, bool as_json);

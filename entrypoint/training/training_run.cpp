@@ -122,6 +122,8 @@ JobRecord make_record(const Job& job, const TrainingInputs& inputs, const Engine
                    .version = version_text(),
                    .machine = machine_description(),
                    .kernels = engine.description};
+  const bool is_chosen = !job.command_line.settings.training.embedding_mini_batch_size.has_value();
+  if (is_chosen) record.mini_batch = inputs.settings().training.embedding_mini_batch_size;
   add_reading(record, inputs);
   const auto add = [&record](const std::vector<Source>& sources) {
     record.sources.insert(record.sources.end(), sources.begin(), sources.end());
@@ -317,7 +319,11 @@ void TrainingRun::complete_record() {
   }
   state_.job = job_identity(record_);
   if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
-  if (!has_length_of(*existing, record_)) change_length();
+  if (!has_length_of(*existing, record_)) return change_length();
+  const EarlierJob begun(directory_.root(), *existing);
+  if (begun.mini_batch().value_or(0) != record_.mini_batch.value_or(0)) {
+    write_text(job_.storage, directory_.record(), to_json(record_));
+  }
 }
 
 // Records the new number of updates. The old results are removed first: they would say that the job

@@ -150,6 +150,34 @@ survives_kills killed-cached "${large[@]}" --embedding-mini-batch-size 3
 cmp -s cached/model/model.safetensors killed-cached/model/model.safetensors || fail "a killed job with cached gradients made another model"
 expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir cached
 
+# A batch that does not fit the memory is embedded in parts. A resumed job keeps their size, also where all fit now.
+says_parts() { tr -d '\\' <err.txt | says -F -- "--embedding-mini-batch-size $1: the rows of a batch are embedded in parts, because $2"; }
+wide=(--task similarity --train-data-file wide.csv --batch-size 256 --max-seq-length 64 --max-steps 6 --save-steps 2 --precision fp32 --validation-split 0)
+{
+  printf 'anchor,positive\n'
+  for i in $(seq 0 299); do printf '%s %d,%s %d\n' "${topics[i % 4]}" "$i" "${topics[i % 4]}" "$((i * 7))"; done
+} >wide.csv
+expect 0 finished "${wide[@]}" --job-dir wide
+! grep -q 'embedded in parts' err.txt || fail "a batch that fits is embedded in parts"
+limit=$(python3 - <<'PYTHON'
+import re
+numbers = re.search(r"memory: at most ([0-9.]+) ([KMG])iB", open("err.txt").read())
+print(int(float(numbers[1]) * 1024 ** " KMG".index(numbers[2]) * 0.7))
+PYTHON
+)
+expect 0 finished "${wide[@]}" --memory-limit "$limit" --job-dir parts
+says_parts 32 'all at once do not fit the memory' || fail "does not say that a batch is embedded in parts"
+grep -q '"embedding_mini_batch_size": 32' parts/job.json || fail "job.json does not say how large the parts are"
+python3 - <<'PYTHON' || fail "a batch in parts learns something else"
+import json
+whole, parts = (json.load(open(f"{job}/metrics.json"))["train"]["loss"] for job in ("wide", "parts"))
+assert abs(whole - parts) < 1e-4 * whole, (whole, parts)
+PYTHON
+expect 0 finished "${wide[@]}" --memory-limit "$limit" --max-steps 3 --job-dir longer
+expect 0 finished "${wide[@]}" --job-dir longer
+says_parts 32 'the job began so' || fail "a resumed job embeds in other parts"
+expect 14 'embedding-mini-batch-size auto' "${wide[@]}" --memory-limit "$limit" --embedding-mini-batch-size 0 --job-dir refused-20
+
 # Prompts. A job with them trains as one whose rows begin with them, and its model keeps them.
 {
   printf 'anchor\tpositive\n'

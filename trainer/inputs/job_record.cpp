@@ -164,6 +164,7 @@ std::string to_json(const JobRecord& record) {
                         {"machine", record.machine},
                         {"kernels", record.kernels}};
   if (record.vector_size > 0) object["vector_size"] = record.vector_size;
+  if (record.mini_batch) object["embedding_mini_batch_size"] = *record.mini_batch;
   const RecordedReading& reading = record.reading;
   if (!reading.rows.empty() || !reading.tokenizer.empty()) {
     object["reading"] = {

@@ -33,6 +33,8 @@ struct JobRecord {
   RecordedReading reading{};
   int64_t max_seq_length = 0;  // from the flag or a meta data file; 0 if unknown
   int64_t vector_size = 0;     // ModelConfig::vector_size
+  // What --embedding-mini-batch-size auto became. Empty: texts are not compared, or a flag says it.
+  std::optional<int64_t> mini_batch{};
   std::string version{}, machine{}, kernels{};
 };
 

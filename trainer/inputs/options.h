@@ -222,8 +222,9 @@ struct TrainingOptions {
   int64_t token_budget = 0;                 // the most tokens of an update; 0: no limit
   int64_t eval_batch_size = 0;              // 0: the size of a micro-batch
   int64_t gradient_accumulation_steps = 1;  // micro-batches of an update
-  // The rows of a micro-batch whose texts are embedded at a time, where texts are compared; 0: all.
-  int64_t embedding_mini_batch_size = 0;
+  // The rows of a micro-batch whose texts are embedded at a time, where texts are compared. 0: all;
+  // empty: chosen by the memory (fitting_mini_batch()).
+  std::optional<int64_t> embedding_mini_batch_size{};
   bool recompute = false;       // whether backward recomputes the activations of layers
   bool drop_remainder = false;  // whether to leave out a smaller last update of an epoch
   BatchSampler sampler = BatchSampler::kRandom;

@@ -82,6 +82,44 @@ TEST_F(TrainingMemory, AProbeTakesMemoryBesideTheTraining) {
   require(probed.on_host());
 }
 
+TEST_F(TrainingMemory, TextsAreEmbeddedInPartsWhereAllDoNotFit) {
+  config_.task = Task::kInBatchNegatives;
+  config_.texts_per_row = 2;
+  settings_.training.batch_size = settings_.training.eval_batch_size = 256;
+  data_.most_examples = 256;
+  const auto need_of = [&](int64_t rows) {
+    settings_.training.embedding_mini_batch_size = rows;
+    const MemoryEstimate beside = memory({});
+    return memory(limit_of(beside.on_host() - 1)).on_host();  // training waits for its saves
+  };
+  const size_t all = need_of(0), parts = need_of(32), small = need_of(8);
+  EXPECT_GT(all, parts);
+  EXPECT_GT(parts, small);
+  settings_.training.embedding_mini_batch_size.reset();
+  const auto chosen = [&](size_t size_bytes) {
+    return fitting_mini_batch(settings_, config_, data_, limit_of(size_bytes), *device_);
+  };
+  EXPECT_EQ(fitting_mini_batch(settings_, config_, data_, {}, *device_), 0);
+  EXPECT_EQ(chosen(all), 0);
+  EXPECT_EQ(chosen(all - 1), 32);
+  EXPECT_EQ(chosen(parts), 32);
+  EXPECT_EQ(chosen(parts - 1), 16);
+  EXPECT_EQ(chosen(small), 8);
+  EXPECT_EQ(chosen(1), 1) << "which is then refused";
+  // The refusal of a batch that the user wants at once.
+  for (const int64_t rows : {0, 8}) {
+    settings_.training.embedding_mini_batch_size = rows;
+    try {
+      require(small - 1);
+      FAIL() << "fits";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(text.find("--gradient-accumulation-steps"), text.npos) << text;
+      EXPECT_EQ(text.find("--embedding-mini-batch-size auto") != text.npos, rows == 0) << text;
+    }
+  }
+}
+
 // Vectors of tokens are kept for all rows, and in fp32 in the batches that were packed.
 TEST_F(TrainingMemory, ATeachersOutputsCount) {
   const MemoryEstimate alone = memory({});
