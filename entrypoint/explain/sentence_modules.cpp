@@ -9,8 +9,8 @@
 namespace berth {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOtherModules = {
-    "Dense", "CNN", "LSTM", "BoW", "Dropout", "WeightedLayerPooling"};
+constexpr std::array<std::string_view, 5> kOtherModules = {"CNN", "LSTM", "BoW", "Dropout",
+                                                           "WeightedLayerPooling"};
 // Arguments of models.Pooling that name a way, and the value of --pooling for it.
 struct PoolingSwitch {
   std::string_view keyword, flag;
@@ -85,6 +85,11 @@ std::string read_sentence_modules(const PythonProgram& program, Launch& launch) 
       read_pooling(call, launch);
     } else if (name == "Normalize" && call.positional.empty()) {
       launch.add_flag("normalize_embeddings", "true");
+    } else if (name == "Dense" && call.name.find("models.") != std::string::npos) {
+      refuse(call,
+             "makes a new Dense module, and berth trains one that is in the model's folder: save "
+             "the SentenceTransformer, and name its folder with --model",
+             launch);
     } else if (is_one_of(kOtherModules, name) && call.name.find("models.") != std::string::npos) {
       refuse(call, "is a module of sentence-transformers that berth does not have", launch);
     }

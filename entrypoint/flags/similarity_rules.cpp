@@ -213,7 +213,7 @@ void check_similarity(const Settings& settings) {
 
 void require_sizes(const SimilarityObjective& objective, const ModelConfig& config) {
   if (objective.nested.empty()) return;
-  const int64_t largest = objective.nested.front().size, own = config.hidden_size;
+  const int64_t largest = objective.nested.front().size, own = config.embedding_dimension();
   if (largest > own) {
     throw Error(
         Code::kUsage, cat(largest, " is more than the ", own, " numbers of the model's embeddings"),
@@ -223,7 +223,7 @@ void require_sizes(const SimilarityObjective& objective, const ModelConfig& conf
 
 void warn_of_sizes(const SimilarityObjective& objective, const ModelConfig& config) {
   if (objective.nested.empty()) return;
-  const int64_t largest = objective.nested.front().size, own = config.hidden_size;
+  const int64_t largest = objective.nested.front().size, own = config.embedding_dimension();
   if (largest >= own) return;
   log_warning(cat(kSizesFlag, " lacks ", own, ", the size of the model's embeddings, so their ",
                   own - largest, " last numbers are not trained"));

@@ -74,6 +74,14 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
                 "PEFT loads the head as one module, which holds the word embeddings, too",
                 "--export-adapter", "leave the flag out: the merged model is exported anyway");
   }
+  if (!config.dense_modules.empty() && settings.output.export_format == ExportFormat::kTensorflow) {
+    throw Error(Code::kUsage, "TensorFlow checkpoints have no place for a Dense module",
+                "--export-format tensorflow", "leave the flag out");
+  }
+  if (!config.dense_modules.empty() && settings.output.export_adapter) {
+    throw Error(Code::kUsage, "PEFT has no place for a Dense module that was trained along",
+                "--export-adapter", "leave the flag out: the merged model is exported anyway");
+  }
   if (settings.output.export_adapter && !row.has_peft_names) {
     throw Error(Code::kUsage,
                 cat("PEFT has no place for adapters of ", row.title,
@@ -112,6 +120,7 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   if (compares_texts(model.config)) {
     write_sentence_files(storage, directory, model.config, settings.data.max_seq_length,
                          model.sentences);
+    write_dense_modules(storage, directory, model.config, whole, dtype);
   }
   if (ranks_passages(model.config.task)) {
     write_cross_encoder_files(storage, directory, model.config, settings.data.max_seq_length);

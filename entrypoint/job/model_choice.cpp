@@ -137,6 +137,17 @@ void settle_embedding(const SentenceFiles& files, const EmbeddingOptions& asked,
                       ModelConfig& config) {
   config.pooling = asked.pooling.value_or(files.pooling.value_or(Pooling::kMean));
   config.normalizes_embeddings = asked.normalizes.value_or(files.normalizes);
+  config.dense_modules = files.dense;
+  int64_t numbers = config.hidden_size;
+  for (const DenseModule& module : config.dense_modules) {
+    if (module.inputs != numbers) {
+      throw Error(Code::kBadData,
+                  cat("\"in_features\" is ", module.inputs, ", and the module before it gives ",
+                      numbers, " numbers"),
+                  cat(module.folder, "/config.json"));
+    }
+    numbers = module.outputs;
+  }
 }
 
 void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Settings& settings,
@@ -149,12 +160,13 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
                 "--mode embed writes the vectors, which any function can compare");
   }
   const bool is_told = settings.embedding.truncate_dim.has_value();
-  if (files.truncate_dim && *files.truncate_dim < model.config.hidden_size && !is_told) {
-    log_warning(cat("texts are compared by all ", model.config.hidden_size,
+  settle_embedding(files, settings.embedding, model.config);
+  const int64_t numbers = model.config.embedding_dimension();
+  if (files.truncate_dim && *files.truncate_dim < numbers && !is_told) {
+    log_warning(cat("texts are compared by all ", numbers,
                     " numbers of their vectors; encode() compares the first ", *files.truncate_dim,
                     " (truncate_dim)"));
   }
-  settle_embedding(files, settings.embedding, model.config);
   use_sentence_files(folder, settings.model, with_prompts(files, settings.embedding), model);
 }
 

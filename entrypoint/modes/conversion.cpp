@@ -122,6 +122,7 @@ void OnnxConversion::write(Storage& storage, const Uri& directory) const {
   if (makes_embeddings(config_.task)) {
     write_sentence_files(storage, directory, config_,
                          files_.max_seq_length.value_or(config_.max_sequence_length()), files_);
+    write_dense_modules(storage, directory, config_, values_, dtype_);
   }
   export_onnx(storage, directory, config_, values_, dtype_, gives_types_);
   log_info(cat("the graph is for ", task_name(config_.task)));

@@ -79,16 +79,16 @@ EmbeddingForm form_of(const FinishedModel& finished) {
   const SentenceFiles& files = finished.sentences();
   // As encode() does: the folder's Normalize comes before truncate_dim, a wish to normalize behind.
   const std::optional<int64_t> asked = settings.embedding.truncate_dim;
-  const int64_t width = asked.value_or(files.truncate_dim.value_or(config.hidden_size));
+  const int64_t width = asked.value_or(files.truncate_dim.value_or(config.embedding_dimension()));
   EmbeddingForm form{
       .normalizes = files.normalizes && config.normalizes_embeddings,
-      .width = static_cast<size_t>(std::min(config.hidden_size, width)),
+      .width = static_cast<size_t>(std::min(config.embedding_dimension(), width)),
       .normalizes_after = config.normalizes_embeddings && settings.embedding.normalizes,
       .code = {.type = settings.embedding.type}};
   log_info(cat("embeddings: ", form.width, " numbers",
-               width >= config.hidden_size ? ""
-               : asked                     ? " (--truncate-dim)"
-                                           : " (truncate_dim)",
+               width >= config.embedding_dimension() ? ""
+               : asked                               ? " (--truncate-dim)"
+                                                     : " (truncate_dim)",
                ", pooling ", name_of(config.pooling),
                config.normalizes_embeddings ? ", scaled to length 1" : "", ", texts of at most ",
                settings.data.max_seq_length, " tokens"));

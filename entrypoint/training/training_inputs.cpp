@@ -180,6 +180,9 @@ void settle_sources(const TrainingRows& rows, const Settings& settings, ModelCon
 void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_length,
                   Settings& settings, ModelDescription& model) {
   model.config.task = rows.task;
+  const bool compares = compares_texts(model.config);
+  const SentenceFiles files = compares ? read_sentence_files(folder) : SentenceFiles();
+  if (compares) settle_embedding(files, settings.embedding, model.config);
   settle_groups(rows.train, settings, model.config);
   if (rows.eval) settle_groups(*rows.eval, settings, model.config);
   settle_sources(rows, settings, model.config);
@@ -188,11 +191,11 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   model.config.label_thresholds.clear();  // of what the model was before
   resolve_decoder(folder, settings.model, model.config, model.tokenizer_rules);
   if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
-  if (!compares_texts(model.config)) return;
+  if (!compares) return;
   // The texts of an evaluation batch are compared, so its size may not depend on the workers.
   int64_t& evaluated = settings.training.eval_batch_size;
   if (evaluated == 0) evaluated = settings.training.examples_per_shared_micro_batch();
-  settle_comparison(folder, read_sentence_files(folder), settings, model);
+  settle_comparison(folder, files, settings, model);
   settle_training_prompts(model.sentences, settings.embedding);
   if (!settings.embedding.default_prompt.empty()) {
     model.tokenizer_rules.emplace_back("default prompt before the texts to evaluate on");

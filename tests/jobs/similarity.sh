@@ -315,6 +315,49 @@ expect 3 'say by max-similarity' "${sources[@]}" --train-source scored.tsv
 expect 3 'does not fit rows of' "${sources[@]}" --train-source pairs.tsv,loss=triplet
 expect 4 'none.tsv' "${sources[@]}" --train-source none.tsv
 
+# A Dense module of the model's folder is trained along and exported. A kill changes nothing, and neither does gradient caching.
+cp -r cosine/model with-dense
+python3 - <<'PYTHON'
+import json, os, random, struct
+random.seed(1)
+width = json.load(open("with-dense/config.json"))["hidden_size"]
+os.mkdir("with-dense/2_Dense")
+def pack(numbers):
+    return struct.pack("<%df" % len(numbers), *numbers)
+weight, bias = pack([random.gauss(0, width ** -0.5) for _ in range(12 * width)]), pack([0.1 * i for i in range(12)])
+header = json.dumps({"linear.bias": {"dtype": "F32", "shape": [12], "data_offsets": [0, len(bias)]},
+                     "linear.weight": {"dtype": "F32", "shape": [12, width], "data_offsets": [len(bias), len(bias) + len(weight)]}}).encode()
+header += b" " * (-len(header) % 8)
+open("with-dense/2_Dense/model.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + bias + weight)
+json.dump({"in_features": width, "out_features": 12, "bias": True, "activation_function": "torch.nn.modules.activation.Tanh"},
+          open("with-dense/2_Dense/config.json", "w"))
+modules = json.load(open("with-dense/modules.json"))
+modules.insert(2, {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"})
+json.dump(modules, open("with-dense/modules.json", "w"))
+PYTHON
+dense=(--task similarity --train-data-file pairs.tsv --model with-dense --epochs 2 --batch-size 8 --save-steps 2 --matryoshka-dims 12,4 --precision fp32)
+expect 0 finished "${dense[@]}" --job-dir dense
+grep -q 3_Normalize dense/model/modules.json || fail "the modules of a folder with Dense"
+for file in config.json model.safetensors; do [ -s "dense/model/2_Dense/$file" ] || fail "no $file of the Dense module"; done
+cmp -s with-dense/2_Dense/model.safetensors dense/model/2_Dense/model.safetensors && fail "the Dense module is not trained"
+survives_kills killed-dense "${dense[@]}"
+for file in model.safetensors 2_Dense/model.safetensors; do
+  cmp -s "dense/model/$file" "killed-dense/model/$file" || fail "a killed job with a Dense module made another $file"
+done
+expect 0 finished --mode export_only --job-dir dense --export-dir exported-dense
+[ -s exported-dense/2_Dense/model.safetensors ] && cmp -s dense/model/2_Dense/config.json exported-dense/2_Dense/config.json ||
+  fail "export_only writes another Dense module"
+expect 0 finished --mode embed --predict-data-file texts.tsv --model dense/model --predictions-file dense.npy
+says -F 'embeddings: 12 numbers' <err.txt || fail "embeds without the Dense module"
+expect 2 'numbers of the model' "${dense[@]}" --matryoshka-dims 16 --job-dir refused-18
+expect 2 'Dense module' "${dense[@]}" --export-format tensorflow --job-dir refused-19
+expect 0 finished "${dense[@]}" --embedding-mini-batch-size 3 --job-dir dense-cached
+python3 - <<'PYTHON' || fail "a Dense module learns something else in parts"
+import json
+whole, cached = (json.load(open(f"{job}/metrics.json"))["train"]["loss"] for job in ("dense", "dense-cached"))
+assert abs(whole - cached) < 1e-4 * whole, (whole, cached)
+PYTHON
+
 # What is refused.
 expect 2 'similarity-margin: the flag changes nothing' --task similarity --train-data-file pairs.tsv --similarity-margin 1 --job-dir refused-6
 expect 2 'similarity-scale: the flag changes nothing' --task similarity --train-data-file scored.tsv --max-similarity 5 --similarity-scale 1 \

@@ -7,6 +7,7 @@ Folders with every pooling, with and without Normalize, are made of the tiny tes
 and as its versions before 2 did (0_Transformer). For each, `berth --mode embed` must write the vectors of SentenceTransformer.encode()
 (to 1e-4), and numpy, pandas and pyarrow must read the same from all three formats, also where a Parquet file has several row groups.
 So must it for other architectures with random parameters (OTHERS).
+Dense modules must give the same vectors (to 1e-5), and be trained along to the parameters that torch's AdamW makes.
 Prompts must stand before texts as encode() puts them, and as the data collator of its trainer does.
 Models that `--task similarity` trains are loaded by SentenceTransformer(path), which must give the same vectors again, and the losses of
 a first update must be those of CosineSimilarityLoss and MultipleNegativesRankingLoss.
@@ -104,6 +105,7 @@ def main():
             make_other(folder, architecture)
             check(binary, architecture, folder, rows, SentenceTransformer(str(folder), device="cpu").encode(texts, batch_size=8), texts)
         check_prompts(binary, scratch, rows, texts)
+        check_dense(binary, scratch, rows, texts)
         check_many(binary, scratch)
         check_training(binary, scratch, rows, texts)
 
@@ -170,6 +172,55 @@ def check_prompts(binary, scratch, rows, texts):
         error = numpy.abs(numpy.load(job / "embeddings.npy") - encode(texts, batch_size=8)).max()
         print(f"encode_{name:13} largest difference {error:.2e}")
         assert error < TOLERANCE, name
+
+
+def check_dense(binary, scratch, rows, texts):
+    """Dense modules with each activation, in each format, alone and in a row, also after an update."""
+    import torch
+    from sentence_transformers import losses, models
+    encoder = scratch / "dense-encoder"
+    shutil.copytree(TESTS / "testdata/tiny_model", encoder)
+    config = json.loads((encoder / "config.json").read_text())
+    (encoder / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}))
+    torch.manual_seed(3)
+    tanh, plain = torch.nn.Tanh(), torch.nn.Identity()
+    cases = {"tanh": [(128, 20, True, tanh)], "identity": [(128, 300, False, plain)], "both": [(128, 50, False, tanh), (50, 24, True, plain)]}
+    for name, layers in cases.items():
+        for normalizes in (False, True):
+            modules = [models.Transformer(str(encoder)), models.Pooling(128, pooling_mode="mean")]
+            modules += [models.Dense(inputs, outputs, bias=bias, activation_function=function) for inputs, outputs, bias, function in layers]
+            modules += [models.Normalize()] * normalizes
+            model = SentenceTransformer(modules=modules, device="cpu")
+            folder = scratch / f"dense-{name}-{normalizes}"
+            model.save(str(folder), safe_serialization=not normalizes)
+            berth(binary, "--mode", "embed", "--model", folder, "--predict-data-file", rows, "--predictions-file", scratch / "dense.npy")
+            expected = model.encode(texts, batch_size=8)
+            found = numpy.load(scratch / "dense.npy")
+            assert found.shape == expected.shape, (found.shape, expected.shape)
+            error = numpy.abs(found - expected).max()
+            print(f"Dense {name:14} largest difference {error:.2e}")
+            assert error < 1e-5, name
+            # Two updates of all rows at a constant rate, as torch makes them.
+            table = {"anchor": texts[:20], "positive": texts[20:40]}
+            pandas.DataFrame(table).to_parquet(scratch / "pairs.parquet")
+            job = scratch / f"job-dense-{name}-{normalizes}"
+            berth(binary, "--task", "similarity", "--train-data-file", scratch / "pairs.parquet", "--mode", "train", "--max-steps", 2, "--batch-size", 20,
+                  "--model", folder, "--job-dir", job, "--precision", "fp32", "--learning-rate", 1e-3, "--lr-scheduler-type", "constant",
+                  "--warmup-steps", 0, "--weight-decay", 0, "--adam-epsilon", 1e-4)
+            loss = losses.MultipleNegativesRankingLoss(model)
+            optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, eps=1e-4, weight_decay=0)
+            model.train()
+            for _ in range(2):
+                optimizer.zero_grad()
+                loss([model.preprocess(list(column)) for column in table.values()], None).backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+            model.eval()
+            trained = SentenceTransformer(str(job / "model"), device="cpu")
+            ours, theirs = trained.encode(texts, batch_size=8), model.encode(texts, batch_size=8)
+            moved, error = numpy.abs(theirs - expected).max(), numpy.abs(ours - theirs).max()
+            print(f"Dense {name:14} after two updates: moved by {moved:.2e}, largest difference {error:.2e}")
+            assert error < 1e-2 * moved, name
 
 
 def check_many(binary, scratch):

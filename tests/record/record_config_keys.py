@@ -53,7 +53,7 @@ def of_tokenizers():
 
 
 def of_sentences():
-    from sentence_transformers.base.modules import Normalize, Transformer
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
     from sentence_transformers.sentence_transformer.model import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling
 
@@ -65,6 +65,7 @@ def of_sentences():
         "sentence_bert_config.json": older | set(Transformer.config_keys),
         "config_sentence_transformers.json": set(model._get_model_config()) | {"requirements"},
         "Pooling": poolings | {"word_embedding_dimension"} | set(Pooling.config_keys),
+        "Dense": set(Dense.config_keys),
         "Normalize": set(Normalize.config_keys),
         "modules.json": {"idx", "name", "path", "type", "kwargs"},
     }

@@ -264,6 +264,37 @@ void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConf
   }
 }
 
+namespace {
+
+// Takes the parameters of a Dense module from its own file.
+void fill_dense_module(ModelFolder& folder, const ModelConfig& config, size_t place, int threads,
+                       ParameterTensors& values) {
+  const DenseModule& module = config.dense_modules[place];
+  const std::optional<ModelParameters> found = folder.module_parameters(module.folder);
+  if (!found) {
+    throw Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin",
+                cat(folder.name(), "/", module.folder), "fetch all files of the model");
+  }
+  std::vector<TensorUpload> uploads;
+  for (const std::string_view part : {".weight", ".bias"}) {
+    const std::string name = cat("linear", part), own = cat(dense_module_name(place), part);
+    const auto spec = std::ranges::find(values.specs(), own, &ParameterSpec::name);
+    if (spec == values.specs().end()) continue;  // the module has no bias
+    const NamedTensor* const tensor = found->tensors->find(name);
+    if (tensor == nullptr || tensor->shape != spec->shape) {
+      throw Error(Code::kBadData,
+                  cat("holds no tensor ", quoted(name), " of the shape that config.json says"),
+                  found->file);
+    }
+    uploads.push_back(
+        {.source = *tensor, .parameter = static_cast<size_t>(spec - values.specs().begin())});
+  }
+  upload_tensors(*found->tensors, uploads, values, threads);
+  found->verify();
+}
+
+}  // namespace
+
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
                      uint64_t seed, int threads, ParameterTensors& values, HeadNeed head) {
   if (options.init == Init::kRandom) {
@@ -308,6 +339,11 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
     log_info(cat("not used by the model: ", counted(report.ignored.size(), "tensor"), " of ",
                  folder.name(), " (", report.ignored.front(),
                  report.ignored.size() > 1 ? ", ..." : "", ")"));
+  }
+  std::erase_if(report.missing,
+                [&](size_t index) { return values.specs()[index].name.starts_with(kDensePrefix); });
+  for (size_t i = 0; i < config.dense_modules.size(); ++i) {
+    fill_dense_module(folder, config, i, threads, values);
   }
   std::string names;  // without adapters and a generator, which are in no model's file
   for (const size_t index : report.missing) {

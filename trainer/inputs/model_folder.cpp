@@ -221,11 +221,26 @@ std::optional<std::string> ModelFolder::read(const Uri& uri) {
   return content;
 }
 
+Uri ModelFolder::folder_of_modules() const {
+  if (modules_) return *modules_;
+  const bool is_part = directory_->file_name() == kTransformerFolder;
+  return is_part ? folder_of(*directory_) : *directory_;
+}
+
 std::optional<std::string> ModelFolder::module_text(std::string_view name) {
   if (!directory_) return std::nullopt;
-  if (modules_) return read(*modules_ / name);
-  const bool is_part = directory_->file_name() == kTransformerFolder;
-  return read((is_part ? folder_of(*directory_) : *directory_) / name);
+  return read(folder_of_modules() / name);
+}
+
+std::optional<ModelParameters> ModelFolder::module_parameters(std::string_view path) {
+  if (!directory_) return std::nullopt;
+  const Uri folder = folder_of_modules() / path;
+  for (const char* name : kModuleParameters) {
+    if (!storage_.stat(folder / name)) continue;
+    return open_parameters(storage_, folder / name, folder.to_string(),
+                           [this](const Uri& uri, Bytes bytes) { record(uri.to_string(), bytes); });
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> ModelFolder::text(std::string_view name) {

@@ -39,6 +39,9 @@ class ModelFolder {
   // The same for a file of the folder that lists the modules of a sentence-transformers model. The
   // encoder's folder may be inside that folder.
   std::optional<std::string> module_text(std::string_view name);
+  // Opens the parameters of a module, which are in the folder `path` of that folder. nullopt: there
+  // are none.
+  std::optional<ModelParameters> module_parameters(std::string_view path);
   // Reads config.json or bert_config.json. Throws kNotFound if both are absent.
   std::string config_json();
   // Opens the parameters: the file or checkpoint that the user named, or else what
@@ -58,6 +61,7 @@ class ModelFolder {
 
  private:
   std::optional<Uri> locate(std::string_view name) const;
+  Uri folder_of_modules() const;
   std::optional<std::string> read(const Uri& uri);
   std::optional<ModelParameters> open();
   void record(const std::string& uri, Bytes bytes);

@@ -19,6 +19,9 @@ namespace berth {
 inline constexpr std::array kParameterFiles = {"model.safetensors", "model.safetensors.index.json",
                                                "pytorch_model.bin", "pytorch_model.bin.index.json"};
 
+// The same for a module of sentence-transformers.
+inline constexpr std::array kModuleParameters = {"model.safetensors", "pytorch_model.bin"};
+
 // Whether a file of this name holds parameters, or is the index of files that do: .safetensors,
 // .bin, .pt, .pth, .ckpt (Lightning's), .index.json.
 bool names_parameters(std::string_view file_name);

@@ -10,6 +10,8 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/model/part_names.h"
+#include "trainer/weights/write_tensors.h"
 
 namespace berth {
 namespace {
@@ -71,6 +73,15 @@ constexpr KnownKey kPoolingKeys[] = {
 constexpr KnownKey kNormalizeKeys[] = {
     {"module_input_name", kFixed, R"(["sentence_embedding"])"},
     {"module_output_name", kFixed, R"(["sentence_embedding"])"},
+};
+constexpr KnownKey kDenseKeys[] = {
+    {"activation_function", kRead},
+    {"bias", kRead},
+    {"in_features", kRead},
+    {"module_input_name", kFixed, R"(["sentence_embedding"])"},
+    {"module_output_name", kFixed, R"(["sentence_embedding", null])"},
+    {"out_features", kRead},
+    {"use_residual", kFixed, "[false]"},
 };
 constexpr KnownKey kModuleKeys[] = {
     {"idx", kHarmless}, {"kwargs", kFixed, "[[]]"}, {"name", kHarmless}, {"path", kRead},
@@ -186,7 +197,8 @@ std::optional<int64_t> length_in(const Json& object, const char* key, const char
 
 // The position of a module in the order in which berth computes modules. 0: it is not one of them.
 int place_of(std::string_view kind) {
-  constexpr std::array<std::string_view, 3> kOrder = {"Transformer", "Pooling", "Normalize"};
+  constexpr std::array<std::string_view, 4> kOrder = {"Transformer", "Pooling", "Dense",
+                                                      "Normalize"};
   const auto* const found = std::ranges::find(kOrder, kind);
   return found == kOrder.end() ? 0 : static_cast<int>(found - kOrder.begin()) + 1;
 }
@@ -200,14 +212,50 @@ void require_computed(const Json& module, int before, const std::string& where) 
   if (place == 0) {
     throw Error(Code::kUsage,
                 "berth does not compute the module " + quoted(is_theirs ? kind : type), where,
-                "give a model of sentence-transformers that has only Transformer, Pooling and "
-                "Normalize");
+                "give a model of sentence-transformers that has only Transformer, Pooling, Dense "
+                "and Normalize");
   }
-  const bool may_follow = place == 3 ? before >= 2 : place > before;
+  const bool may_follow = place == 4   ? before >= 2
+                          : place == 3 ? before == 2 || before == 3
+                                       : place > before;
   if (may_follow) return;
   throw Error(Code::kUsage,
               cat("the module ", quoted(kind), " stands in another place than berth computes it"),
-              where, "the order is Transformer, Pooling, Normalize");
+              where, "the order is Transformer, Pooling, Dense, Normalize");
+}
+
+// Reads config.json of a Dense module, and its parameters, whose checksum belongs to the job.
+DenseModule dense_of(ModelFolder& folder, const Json& object, const std::string& path) {
+  constexpr int64_t kMost = 1 << 20;
+  const std::string where = path + "/config.json";
+  const auto size = [&](const char* key) {
+    const bool is_number = object.is_object() && object.contains(key) &&
+                           object[key].is_number_integer() && object[key] >= 1 &&
+                           object[key] <= kMost;
+    if (is_number) return object[key].get<int64_t>();
+    throw Error(Code::kUsage, cat(quoted(key), " is no number of features"), where);
+  };
+  DenseModule module{.folder = path,
+                     .inputs = size("in_features"),
+                     .outputs = size("out_features"),
+                     .has_bias = !object.contains("bias") || object["bias"] != false};
+  // Without the key, it is Tanh.
+  const std::string function =
+      object.contains("activation_function") ? text_of(object, "activation_function") : "Tanh";
+  if (function.ends_with("Tanh")) {
+    module.activation = Activation::kTanh;
+  } else if (!function.ends_with("Identity")) {
+    throw Error(Code::kUsage,
+                cat("\"activation_function\" is ", quoted(function),
+                    ", and berth computes Tanh and Identity"),
+                where, "give a model with one of these");
+  }
+  const bool has_parameters = std::ranges::any_of(kModuleParameters, [&](const char* name) {
+    return folder.module_text(cat(path, "/", name)).has_value();
+  });
+  if (has_parameters) return module;
+  throw Error(Code::kNotFound, "no model.safetensors or pytorch_model.bin",
+              cat(folder.name(), "/", path), "fetch all files of the model");
 }
 
 // The path of a module. Throws kCorrupt if it is not below the folder of modules.json.
@@ -273,6 +321,7 @@ std::span<const KnownKey> sentence_keys(std::string_view name) {
   if (name == kPromptFile) return kConfigKeys;
   if (name == "modules.json") return kModuleKeys;
   if (name == "Pooling") return kPoolingKeys;
+  if (name == "Dense") return kDenseKeys;
   if (name == "Normalize") return kNormalizeKeys;
   return kTransformerKeys;
 }
@@ -316,12 +365,16 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
     const std::string kind = class_of(module);
     place = place_of(kind);
     if (kind == "Transformer") continue;
-    const std::string name = text_of(module, "path") + "/config.json";
+    const std::string path = text_of(module, "path"), name = path + "/config.json";
     const auto text = folder.module_text(name);
     const Json object = text ? parsed(*text, name) : Json::object();
     check(object, kind, name);
     if (kind == "Normalize") {
       files.normalizes = true;
+      continue;
+    }
+    if (kind == "Dense") {
+      files.dense.push_back(dense_of(folder, object, path));
       continue;
     }
     if (!text) {
@@ -468,13 +521,46 @@ void copy_sentence_files(ModelFolder& folder, Storage& storage, const Uri& direc
   keep(kModules, to_text(modules, 2) + "\n");
 }
 
+namespace {
+
+// The folder of a Dense module, as berth writes it.
+std::string dense_folder(size_t place) { return cat(place + 2, "_Dense"); }
+
+}  // namespace
+
+void write_dense_modules(Storage& storage, const Uri& directory, const ModelConfig& config,
+                         const ParameterTensors& values, DType dtype) {
+  for (size_t i = 0; i < config.dense_modules.size(); ++i) {
+    const DenseModule& module = config.dense_modules[i];
+    const Uri folder = directory / dense_folder(i);
+    const OrderedJson object = {
+        {"in_features", module.inputs},
+        {"out_features", module.outputs},
+        {"bias", module.has_bias},
+        {"activation_function", module.activation ? "torch.nn.modules.activation.Tanh"
+                                                  : "torch.nn.modules.linear.Identity"}};
+    write_text(storage, folder / "config.json", to_text(object, 2) + "\n");
+    std::vector<SavedTensor> tensors;
+    const std::string own = dense_module_name(i);
+    for (size_t p = 0; p < values.specs().size(); ++p) {
+      const std::string& name = values.specs()[p].name;
+      if (!name.starts_with(own + ".")) continue;
+      tensors.push_back(
+          {.name = "linear" + name.substr(own.size()), .from = &values, .parameter = p});
+    }
+    store_object(storage, folder / "model.safetensors", [&](ByteSink& sink) {
+      write_tensors(sink, tensors, dtype, {{"format", "pt"}});
+    });
+  }
+}
+
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length, const SentenceFiles& files) {
   const auto write = [&](const char* name, const OrderedJson& object) {
     write_text(storage, directory / name, to_text(object, 2) + "\n");
   };
   OrderedJson modules = OrderedJson::array();
-  const auto add_module = [&](const char* kind, const char* path) {
+  const auto add_module = [&](const char* kind, const std::string& path) {
     const size_t number = modules.size();
     modules.push_back({{"idx", number},
                        {"name", std::to_string(number)},
@@ -483,7 +569,10 @@ void write_sentence_files(Storage& storage, const Uri& directory, const ModelCon
   };
   add_module("Transformer", "");
   add_module("Pooling", "1_Pooling");
-  if (config.normalizes_embeddings) add_module("Normalize", "2_Normalize");
+  for (size_t i = 0; i < config.dense_modules.size(); ++i) add_module("Dense", dense_folder(i));
+  if (config.normalizes_embeddings) {
+    add_module("Normalize", cat(modules.size(), "_Normalize"));
+  }
   OrderedJson pooling = {{"word_embedding_dimension", config.hidden_size},
                          {"pooling_mode_cls_token", config.pooling == Pooling::kCls},
                          {"pooling_mode_mean_tokens", config.pooling == Pooling::kMean},

@@ -9,17 +9,19 @@
 #include "storage/base/known_keys.h"
 #include "trainer/inputs/model_folder.h"
 #include "trainer/model/config.h"
+#include "trainer/model/parameter_tensors.h"
 
 namespace berth {
 
 // The settings for embeddings in a model's folder, in the files of sentence-transformers.
-// modules.json lists the modules (an encoder, then a Pooling, perhaps a Normalize), each with a
-// folder of its own. In older folders the encoder has one, too, such as 0_Transformer. A value is
-// empty if the folder does not have it. Without modules.json, sentence-transformers reads none of
-// these files.
+// modules.json lists the modules (an encoder, then a Pooling, perhaps Dense modules and a
+// Normalize), each with a folder of its own. In older folders the encoder has one, too, such as
+// 0_Transformer. A value is empty if the folder does not have it. Without modules.json,
+// sentence-transformers reads none of these files.
 struct SentenceFiles {
   bool is_there = false;  // there is a modules.json
   std::optional<Pooling> pooling{};
+  std::vector<DenseModule> dense{};
   bool normalizes = false;
   bool lowers_case = false;  // do_lower_case of sentence_bert_config.json
   // truncate_dim: encode() returns this number of elements from the beginning of each vector.
@@ -45,8 +47,8 @@ std::optional<int64_t> tokenizer_length(ModelFolder& folder);
 
 // Reads them. Throws kUsage if berth does not support a module, its package, the order of modules,
 // a pooling or a key's value. It also does if the default prompt has no text. Throws kNotFound if
-// the configuration of a Pooling is absent, and kCorrupt if a file is not JSON. Warns of keys that
-// nobody knows.
+// the configuration of a Pooling or a file of a Dense is absent, and kCorrupt if a file is not
+// JSON. Warns of keys that nobody knows.
 SentenceFiles read_sentence_files(ModelFolder& folder);
 
 // What a search puts before each text.
@@ -68,7 +70,7 @@ std::vector<std::string> prompt_names(const SentenceFiles& files);
 void set_search_prompts(const SearchPrompts& prompts, SentenceFiles& files);
 
 // The keys of these files. `name` is "sentence_bert_config.json",
-// "config_sentence_transformers.json", "modules.json" or the module's class ("Pooling",
+// "config_sentence_transformers.json", "modules.json" or the module's class ("Pooling", "Dense",
 // "Normalize"), whose file is config.json.
 std::span<const KnownKey> sentence_keys(std::string_view name);
 
@@ -78,6 +80,11 @@ std::span<const KnownKey> sentence_keys(std::string_view name);
 // prompts and other keys of config_sentence_transformers.json go into the new files.
 void write_sentence_files(Storage& storage, const Uri& directory, const ModelConfig& config,
                           int64_t max_seq_length, const SentenceFiles& files = {});
+
+// Writes the files of the Dense modules that write_sentence_files() has listed. Their parameters
+// are in `values`.
+void write_dense_modules(Storage& storage, const Uri& directory, const ModelConfig& config,
+                         const ParameterTensors& values, DType dtype);
 
 // How CrossEncoder(path) reads pairs.
 struct CrossEncoderFiles {

@@ -102,12 +102,14 @@ OrderedJson probes_object(const TrainResult& result) {
   return {{"seconds", seconds}, {"share_of_run", probe_share(result)}, {"scores", scores}};
 }
 
-// All tensors, but for a generator, and for the head of a model that is saved as an encoder alone.
+// All tensors without a generator and Dense modules, which have files of their own. Where a model
+// is saved as an encoder alone, its head is left out, too.
 std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
                                           const ParameterTensors& values) {
   std::vector<SavedTensor> tensors = saved_tensors(values);
   std::erase_if(tensors, [](const SavedTensor& tensor) {
-    return tensor.spec().name.starts_with(kGeneratorPrefix);
+    const std::string& name = tensor.spec().name;
+    return name.starts_with(kGeneratorPrefix) || name.starts_with(kDensePrefix);
   });
   if (!are_vectors(traits(config.task).labels)) return tensors;
   const std::string prefix = base_prefix(config);

@@ -36,6 +36,15 @@ struct GeneratorSizes {
   int64_t num_hidden_layers = 0, hidden_size = 0, num_attention_heads = 0, intermediate_size = 0;
 };
 
+// A Dense module of sentence-transformers, behind the pooling: y = activation(x w^T + bias).
+struct DenseModule {
+  std::string folder{};  // of its files, below the folder of modules.json
+  int64_t inputs = 0, outputs = 0;
+  bool has_bias = true;
+  std::optional<Activation> activation{};  // empty: none
+  bool operator==(const DenseModule&) const = default;
+};
+
 // The configuration of a model. Its fields are named as in Hugging Face's config.json, which
 // defines the fields that have no comment here.
 struct ModelConfig {
@@ -111,6 +120,7 @@ struct ModelConfig {
   // and whether it is then scaled to length 1, as sentence-transformers' Normalize does. No engine
   // scales: whoever writes embeddings does.
   Pooling pooling = Pooling::kMean;
+  std::vector<DenseModule> dense_modules{};  // in their order, before the scaling
   bool normalizes_embeddings = false;
   int64_t texts_per_row = 1;  // the sequences of a row of data, for InputKind::kTextGroup
   SimilarityObjective similarity{};
@@ -128,6 +138,10 @@ struct ModelConfig {
   std::string source_json{};
 
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
+  // The numbers of a text's embedding.
+  int64_t embedding_dimension() const {
+    return dense_modules.empty() ? hidden_size : dense_modules.back().outputs;
+  }
   int64_t head_size() const { return hidden_size / num_attention_heads; }
   bool is_of_sequences() const { return traits(task).rows == HeadRows::kSequences; }
   // Whether the head reads only the first token of each sequence.
@@ -137,7 +151,8 @@ struct ModelConfig {
   // Columns of the logits. Not for masked tokens, whose logits have vocab_size columns.
   int64_t num_outputs() const {
     const TaskTraits& row = traits(task);
-    if (row.rows == HeadRows::kPooled || row.rows == HeadRows::kStates) return hidden_size;
+    if (row.rows == HeadRows::kPooled) return embedding_dimension();
+    if (row.rows == HeadRows::kStates) return hidden_size;
     if (are_vectors(row.labels)) return vector_size;
     if (row.rows == HeadRows::kGroups) return row.loss == LossKind::kInBatchNegatives ? 2 : 1;
     return row.outputs > 0 ? row.outputs : static_cast<int64_t>(labels.size());

@@ -133,6 +133,12 @@ class TableBuilder {
         break;
       case HeadRows::kPooled:
       case HeadRows::kGroups:
+        for (size_t i = 0; i < config_.dense_modules.size(); ++i) {
+          const DenseModule& module = config_.dense_modules[i];
+          dense(dense_module_name(i), module.outputs, module.inputs, /*is_used_once=*/false,
+                module.has_bias);
+        }
+        break;
       case HeadRows::kStates:
         break;
       case HeadRows::kReplaced: {

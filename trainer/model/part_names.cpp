@@ -17,6 +17,8 @@ std::string own_prefix(const ModelConfig& config) {
 
 }  // namespace
 
+std::string dense_module_name(size_t place) { return cat(kDensePrefix, place, ".linear"); }
+
 std::string base_prefix(const ModelConfig& config) {
   return std::string(architecture(config.type).prefix);
 }

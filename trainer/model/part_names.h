@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/model/config.h"
@@ -92,6 +93,11 @@ struct DetectionHeadNames {
   Activation activation;
 };
 DetectionHeadNames detection_head_names(const ModelConfig& config);
+
+// The dense layer of a Dense module of sentence-transformers, by its place among them. In the
+// module's own file it is called "linear".
+inline constexpr std::string_view kDensePrefix = "dense_modules.";
+std::string dense_module_name(size_t place);
 
 // The prefix of the encoder's parameters ("bert."). Names lack it if the encoder was saved without
 // a head.

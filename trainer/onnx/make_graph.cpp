@@ -36,8 +36,9 @@ Port logits_port(std::string name, std::vector<Dimension> shape) {
   return {.name = std::move(name), .type = ElementType::kF32, .shape = std::move(shape)};
 }
 
-// The texts' embeddings, as the config makes them of the last hidden states. [B,H]
+// The texts' embeddings, as the config makes them of the last hidden states. [B,D]
 Value embeddings(Network& network, const Value& hidden) {
+  const std::vector<DenseModule>& modules = network.config.dense_modules;
   Value pooled;
   switch (network.config.pooling) {
     case Pooling::kMean:
@@ -50,6 +51,10 @@ Value embeddings(Network& network, const Value& hidden) {
       const Value is_token = cast(unsqueeze(network.attention_mask, {2}), ElementType::kF32);
       pooled = largest(hidden + excluding_scores(is_token), 1);
     }
+  }
+  for (size_t i = 0; i < modules.size(); ++i) {
+    pooled = network.linear(pooled, dense_module_name(i));
+    if (const auto activation = modules[i].activation) pooled = activate(pooled, *activation);
   }
   if (!network.config.normalizes_embeddings) return pooled;
   const Value least = constant(network.graph, 1e-12F);  // as in torch.nn.functional.normalize
@@ -77,7 +82,8 @@ void add_encoder_outputs(Network& network, const Value& hidden) {
       makes_embeddings(network.config.task) ? embeddings(network, hidden) : Value();
   network.graph.output(hidden, logits_port("last_hidden_state", {kBatch, kSequence, width}));
   if (embedding) {
-    network.graph.output(embedding, logits_port("sentence_embedding", {kBatch, width}));
+    const int64_t numbers = network.config.embedding_dimension();
+    network.graph.output(embedding, logits_port("sentence_embedding", {kBatch, numbers}));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <numeric>
+#include <span>
 
 #include "storage/archived_storage.h"
 #include "storage/local_storage.h"
@@ -11,6 +13,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
+#include "trainer/model/parameter_table.h"
 
 namespace berth {
 namespace {
@@ -173,6 +176,69 @@ TEST_F(SentenceFilesTest, WhatIsNotComputedIsRefused) {
   }
   write_modules("model", {module_of("2_Dense", "sentence_transformers.models.Dense")});
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "Dense"));
+}
+
+TEST_F(SentenceFilesTest, DenseModulesAreReadAndWritten) {
+  const std::string dense = module_of("2_Dense", "sentence_transformers.models.Dense");
+  write_pooling(R"({"pooling_mode": "mean"})");
+  write_modules("model", {module_of("", "sentence_transformers.models.Transformer"),
+                          module_of("1_Pooling", "sentence_transformers.models.Pooling"), dense,
+                          module_of("3_Normalize", "sentence_transformers.models.Normalize")});
+  for (const char* folder : {"model/2_Dense", "made"}) fs::create_directories(scratch_ / folder);
+  const std::string config = scratch_ / "model/2_Dense/config.json";
+  const std::string sizes = R"("in_features": 8, "out_features": 4)";
+  write_text(config, "{" + sizes + "}");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kNotFound, "no model.safetensors"));
+  write_text(scratch_ / "model/2_Dense/pytorch_model.bin", "");
+  const DenseModule plain{.folder = "2_Dense",
+                          .inputs = 8,
+                          .outputs = 4,
+                          .has_bias = true,
+                          .activation = Activation::kTanh};
+  EXPECT_THAT(read().dense, testing::ElementsAre(plain));
+  EXPECT_TRUE(read().normalizes);
+  write_text(config, "{" + sizes +
+                         R"(, "bias": false,
+                              "activation_function": "torch.nn.modules.linear.Identity"})");
+  const SentenceFiles files = read();
+  EXPECT_EQ(files.dense.at(0).has_bias, false);
+  EXPECT_EQ(files.dense.at(0).activation, std::nullopt);
+  for (const char* more : {R"(, "activation_function": "torch.nn.modules.activation.GELU")",
+                           R"(, "use_residual": true)", R"(, "module_input_name": "tokens")",
+                           R"(, "in_features": 0)", R"(, "out_features": "4")"}) {
+    write_text(config, "{" + sizes + more + "}");
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "is")) << more;
+  }
+  // They are written with their parameters, and read back.
+  ModelConfig written{.task = Task::kTextEmbedding,
+                      .vocab_size = 4,
+                      .hidden_size = 8,
+                      .num_attention_heads = 1,
+                      .max_position_embeddings = 4,
+                      .dense_modules = {plain, files.dense[0]},
+                      .normalizes_embeddings = true};
+  written.dense_modules[1].inputs = 4;
+  HostTensors values(parameter_table(written));
+  for (size_t i = 0; i < values.specs().size(); ++i) {
+    std::vector<float> numbers(static_cast<size_t>(values.specs()[i].elements()));
+    std::iota(numbers.begin(), numbers.end(), static_cast<float>(i));
+    values.write(i, 0, std::as_bytes(std::span(numbers)));
+  }
+  const Uri made = Uri::parse(scratch_ / "made");
+  write_text(scratch_ / "made/config.json", "{}");
+  write_text(scratch_ / "made/model.safetensors", "");
+  write_sentence_files(*storage_, made, written, 16);
+  write_dense_modules(*storage_, made, written, values, DType::kF32);
+  std::vector<DenseModule> expected = written.dense_modules;
+  expected[1].folder = "3_Dense";
+  EXPECT_EQ(read("made").dense, expected);
+  EXPECT_TRUE(read("made").normalizes);
+  ModelFolder folder(*storage_, {.model = scratch_ / "made"});
+  const auto second = folder.module_parameters("3_Dense");
+  ASSERT_TRUE(second);
+  ASSERT_EQ(second->tensors->tensors().size(), 1u);  // there is no bias
+  EXPECT_EQ(second->tensors->tensors()[0].name, "linear.weight");
+  EXPECT_EQ(second->tensors->tensors()[0].shape, (std::vector<int64_t>{4, 4}));
 }
 
 TEST_F(SentenceFilesTest, ALengthThatIsNoneIsRefused) {

@@ -84,7 +84,7 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs() + shown});
   if (limits.compared_sequences > 0) {
     for (Tensor* tensor : {&all_, &dall_}) {
-      *tensor = arena.make(DType::kF32, {sequences, config_.hidden_size});
+      *tensor = arena.make(DType::kF32, {sequences, config_.embedding_dimension()});
     }
     all_targets_ = arena.make(DType::kF32, {examples});
     all_weights_ = arena.make(DType::kF32, {examples});
@@ -105,7 +105,7 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   if (!are_plain) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
   if (!takes_any_parts) return;
   for (Tensor* tensor : {&part_, &dpart_}) {
-    *tensor = arena.make(DType::kF32, {sequences * config_.hidden_size});
+    *tensor = arena.make(DType::kF32, {sequences * config_.embedding_dimension()});
   }
   lengths_ = arena.make(DType::kF32, {sequences});
 }
@@ -163,7 +163,7 @@ Tensor GroupLoss::compute_with_all(const GroupInputs& own, StepState& state, Ten
     messages = gather_bytes(*workers_, message(own));
   }
   const auto texts = static_cast<size_t>(own.group);
-  const size_t embedding = texts * static_cast<size_t>(config_.hidden_size);
+  const size_t embedding = texts * static_cast<size_t>(config_.embedding_dimension());
   const size_t vector = all_vectors_ ? texts * static_cast<size_t>(all_vectors_.columns()) : 0;
   size_t examples = 0, first = 0;
   bool has_weights = false;
@@ -301,13 +301,13 @@ void GroupLoss::add_losses_of_parts(const GroupInputs& inputs, StepState& state,
   std::vector<NestedSize> sizes = objective().nested;
   if (sizes.empty()) {
     const int64_t compared = objective().compared_size;
-    sizes = {{.size = compared > 0 ? compared : config_.hidden_size}};
+    sizes = {{.size = compared > 0 ? compared : config_.embedding_dimension()}};
   }
   if (dembeddings) kernels_.zero(dembeddings);
   const int64_t rows = inputs.embeddings.rows();
   double examples = 0;
   for (const NestedSize& size : sizes) {
-    assert(size.size <= config_.hidden_size);
+    assert(size.size <= config_.embedding_dimension());
     const GroupInputs part = part_of(inputs, size.size);
     const Tensor dpart = dembeddings ? as_rows(dpart_, rows, size.size) : Tensor();
     StepState of_part;

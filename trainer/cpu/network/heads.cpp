@@ -73,24 +73,40 @@ void Transform::backward(Tensor dy, Tensor dx) {
 // parameters. Borrows the config and the kernels.
 class Pooler {
  public:
-  Pooler(const ModelConfig& config, Kernels& kernels) : config_(config), kernels_(kernels) {}
+  Pooler(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : config_(config), kernels_(kernels) {
+    for (size_t i = 0; i < config.dense_modules.size(); ++i) {
+      dense_.push_back(
+          {.linear = Linear(parameters, dense_module_name(i)), .module = config.dense_modules[i]});
+    }
+  }
 
   // The tokens whose states it reads, and how many these are at most, as Head says.
   Tensor selected(const BatchTensors& batch) const;
   int64_t most_selected(const BatchLimits& limits) const;
 
   void allocate(Arena& arena, const BatchLimits& limits);
-  // hidden [R,H] are the states of the selected tokens. Returns the embeddings [B,H], which may be
+  // hidden [R,H] are the states of the selected tokens. Returns the embeddings [B,D], which may be
   // the same memory and are valid until the next forward.
   Tensor forward(const StepContext& step, Tensor hidden);
-  // Overwrites dhidden [R,H]. dpooled [B,H].
-  void backward(const StepContext& step, Tensor dpooled, Tensor dhidden);
+  // Overwrites dhidden [R,H], and dembeddings [B,D].
+  void backward(const StepContext& step, Tensor dembeddings, Tensor dhidden);
 
  private:
   bool reads_first_tokens() const { return config_.pooling == Pooling::kCls; }
+  Tensor pool(const StepContext& step, Tensor hidden);
+  void pool_backward(const StepContext& step, Tensor dpooled, Tensor dhidden);
+
+  // A Dense module: x [B,K] of the last forward, and y [B,N].
+  struct Dense {
+    Linear linear;
+    const DenseModule& module;
+    Tensor x{}, dx{}, pre{}, y{};
+  };
 
   const ModelConfig& config_;
   Kernels& kernels_;
+  std::vector<Dense> dense_;
   Tensor pooled_;  // [B,H]; null where the first tokens' states are the embeddings
   Tensor places_;  // int32 [B,H], the rows that maxima come from; null where there are none
 };
@@ -104,6 +120,11 @@ int64_t Pooler::most_selected(const BatchLimits& limits) const {
 }
 
 void Pooler::allocate(Arena& arena, const BatchLimits& limits) {
+  for (Dense& dense : dense_) {
+    dense.dx = arena.make(DType::kF32, {limits.sequences, dense.module.inputs});
+    dense.pre = arena.make(DType::kF32, {limits.sequences, dense.module.outputs});
+    dense.y = arena.make(DType::kF32, {limits.sequences, dense.module.outputs});
+  }
   if (reads_first_tokens()) return;
   pooled_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
   if (config_.pooling == Pooling::kMax) {
@@ -112,6 +133,21 @@ void Pooler::allocate(Arena& arena, const BatchLimits& limits) {
 }
 
 Tensor Pooler::forward(const StepContext& step, Tensor hidden) {
+  Tensor x = pool(step, hidden);
+  for (Dense& dense : dense_) {
+    dense.x = x;
+    const Tensor y = dense.y.first(x.rows());
+    if (const auto activation = dense.module.activation) {
+      dense.linear.activation_forward(kernels_, x, *activation, dense.pre.first(x.rows()), y);
+    } else {
+      dense.linear.forward(kernels_, x, y);
+    }
+    x = y;
+  }
+  return x;
+}
+
+Tensor Pooler::pool(const StepContext& step, Tensor hidden) {
   const int64_t sequences = step.batch.num_sequences;
   if (reads_first_tokens()) return hidden.first(sequences);
   const Tensor pooled = pooled_.first(sequences);
@@ -123,7 +159,23 @@ Tensor Pooler::forward(const StepContext& step, Tensor hidden) {
   return pooled;
 }
 
-void Pooler::backward(const StepContext& step, Tensor dpooled, Tensor dhidden) {
+void Pooler::backward(const StepContext& step, Tensor dembeddings, Tensor dhidden) {
+  Tensor dy = dembeddings;
+  for (size_t i = dense_.size(); i-- > 0;) {
+    const Dense& dense = dense_[i];
+    const Tensor dx = dense.dx.first(dy.rows());
+    if (const auto activation = dense.module.activation) {
+      dense.linear.activation_backward(kernels_, dy, {dense.pre.first(dy.rows()), *activation},
+                                       dense.x, dx, Into::kOverwrite);
+    } else {
+      dense.linear.backward(kernels_, dy, dense.x, dx, Into::kOverwrite);
+    }
+    dy = dx;
+  }
+  pool_backward(step, dy, dhidden);
+}
+
+void Pooler::pool_backward(const StepContext& step, Tensor dpooled, Tensor dhidden) {
   if (reads_first_tokens()) {
     kernels_.convert(dpooled, dhidden);
   } else if (places_) {
@@ -609,11 +661,12 @@ class DetectionHead final : public Head {
   Tensor logits_, dlogits_;              // [T,1]
 };
 
-// The head of text embeddings. The logits [B,H] are the embedding of each sequence, by the config's
-// pooling. It has no parameters and no backward pass.
+// The head of text embeddings. The logits [B,D] are the embedding of each sequence, by the config's
+// pooling and Dense modules. It has no backward pass.
 class PooledHead final : public Head {
  public:
-  PooledHead(const ModelConfig& config, Kernels& kernels) : pooler_(config, kernels) {}
+  PooledHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
+      : pooler_(config, parameters, kernels) {}
 
   Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
   int64_t most_selected(const BatchLimits& limits) const override {
@@ -636,11 +689,12 @@ class PooledHead final : public Head {
 
 // The head of tasks that compare the embeddings of the texts of a row of data: G sequences of the
 // batch, which has B of such groups. The logits are values beside the loss: [B,1] or [B,2], as
-// GroupLoss says. It has no parameters.
+// GroupLoss says. Its parameters belong to Dense modules.
 class GroupHead final : public Head {
  public:
-  GroupHead(const ModelConfig& config, Kernels& kernels, Communicator* workers)
-      : config_(config), pooler_(config, kernels), loss_(config, kernels, workers) {}
+  GroupHead(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
+            Communicator* workers)
+      : config_(config), pooler_(config, parameters, kernels), loss_(config, kernels, workers) {}
 
   Tensor selected(const BatchTensors& batch) const override { return pooler_.selected(batch); }
   int64_t most_selected(const BatchLimits& limits) const override {
@@ -649,7 +703,7 @@ class GroupHead final : public Head {
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     pooler_.allocate(arena, limits);
-    dembeddings_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
+    dembeddings_ = arena.make(DType::kF32, {limits.sequences, config_.embedding_dimension()});
     loss_.allocate(arena, limits);
   }
 
@@ -670,7 +724,7 @@ class GroupHead final : public Head {
   const ModelConfig& config_;
   Pooler pooler_;
   GroupLoss loss_;
-  Tensor dembeddings_;  // [B*G,H]
+  Tensor dembeddings_;  // [B*G,D]
 };
 
 // The head of a teacher's hidden states. It reads every token: the logits [T,H] are the hidden
@@ -699,9 +753,9 @@ std::unique_ptr<Head> make_head(const ModelConfig& config, Parameters& parameter
     case HeadRows::kTokens:
       return std::make_unique<TokenHead>(config, parameters, kernels);
     case HeadRows::kPooled:
-      return std::make_unique<PooledHead>(config, kernels);
+      return std::make_unique<PooledHead>(config, parameters, kernels);
     case HeadRows::kGroups:
-      return std::make_unique<GroupHead>(config, kernels, workers);
+      return std::make_unique<GroupHead>(config, parameters, kernels, workers);
     case HeadRows::kStates:
       return std::make_unique<StateHead>();
     case HeadRows::kReplaced:

@@ -28,6 +28,7 @@ struct CachedCase {
   int64_t texts = 2;
   SimilarityObjective objective{};
   LoraOptions lora{};
+  std::vector<DenseModule> dense{};
 };
 void PrintTo(const CachedCase& test, std::ostream* out) { *out << test.name; }
 
@@ -43,6 +44,7 @@ struct CutTexts {
     config.pooling = test.pooling;
     config.texts_per_row = test.texts;
     config.similarity = test.objective;
+    config.dense_modules = test.dense;
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = dropout;
     parameters = std::make_unique<Parameters>(parameter_table(config, test.lora), true, *kernels);
     initialize(*parameters, 0.3, /*seed=*/4);
@@ -182,6 +184,13 @@ std::vector<CachedCase> cached_cases() {
        2,
        {.nested = {{.size = 16}, {.size = 7, .weight = 0.5}}}},
       {"adapters", Task::kInBatchNegatives, Pooling::kMean, 2, {}, {.rank = 2, .dropout = 0.3}},
+      {"dense",
+       Task::kInBatchNegatives,
+       Pooling::kMean,
+       2,
+       {.nested = {{.size = 6}, {.size = 3}}},
+       {},
+       {{.inputs = 16, .outputs = 6, .activation = Activation::kTanh}}},
   };
 }
 
