@@ -395,7 +395,7 @@ PredictionRules prediction_rules(const DataOptions& data, const ModelConfig& con
                       .null_threshold = data.null_score_diff_threshold},
           .thresholds = label_thresholds(data, config),
           .correlates_classes = glue != nullptr && glue->metric == "matthews_correlation",
-          .shorter_sizes = shorter_sizes(config.similarity, config.hidden_size)};
+          .shorter_sizes = shorter_sizes(config.similarity, config.embedding_dimension())};
 }
 
 LabelledData::LabelledData(const LoadedTable& loaded, Task task,

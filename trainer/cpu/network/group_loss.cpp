@@ -252,7 +252,8 @@ void GroupLoss::compare(GroupInputs inputs, Tensor outputs) {
 }
 
 std::vector<int64_t> GroupLoss::shown_sizes() const {
-  return ranks() ? std::vector<int64_t>() : shorter_sizes(config_.similarity, config_.hidden_size);
+  return ranks() ? std::vector<int64_t>()
+                 : shorter_sizes(config_.similarity, config_.embedding_dimension());
 }
 
 // The cosines of the whole embeddings and of the shorter ones, a column for each.
