@@ -231,7 +231,7 @@ std::unique_ptr<Teacher> teacher_of_texts(const Job& job, const Settings& settin
   }
   throw Error(Code::kUsage,
               cat("the teacher's embeddings have ", objective.vector_size,
-                  " numbers, and the model's have ", config.hidden_size),
+                  " numbers, and the model's have ", config.embedding_dimension()),
               "--teacher",
               "give a teacher of the model's size, or --similarity-loss margin_mse or distill_kl");
 }
