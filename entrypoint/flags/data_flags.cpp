@@ -149,7 +149,7 @@ std::vector<Flag> file_flags() {
        "weight=W, loss=NAME (as --similarity-loss), scale=X, margin=X and max-similarity=X, "
        "separated by commas.",
        sources_value(),
-       FlagRole(kDecides, kInTraining, kRepeated | kNoHparam).heeded_by(tasks_that::compare),
+       FlagRole(kDecides, kInTraining, kMayRepeat | kNoHparam).heeded_by(tasks_that::compare),
        "none"},
       {"source-sampling",
        {"multi-dataset-batch-sampler"},

@@ -27,7 +27,7 @@ inline constexpr unsigned kRefusedElsewhere = 1u << 11;
 // The value is a place that the job writes to.
 inline constexpr unsigned kWrittenTo = 1u << 13;
 // The flag may be given several times. Each value is a line of its text.
-inline constexpr unsigned kRepeated = 1u << 14;
+inline constexpr unsigned kMayRepeat = 1u << 14;
 // Later code refuses a task that does not heed the flag, because its error can say more.
 inline constexpr unsigned kTaskIsRefusedLater = 1u << 12;
 // The value names a column, and no other flag with this mark may name the same column.

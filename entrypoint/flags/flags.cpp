@@ -359,7 +359,7 @@ Typed last_values(const std::vector<std::string>& line, std::vector<std::string>
     const auto parsed = options.parse(static_cast<int>(argv.size()), argv.data());
     for (const auto& argument : parsed.arguments()) {
       std::string& value = values[argument.key()];
-      const bool adds = !value.empty() && find_flag(argument.key())->role.has(kRepeated);
+      const bool adds = !value.empty() && find_flag(argument.key())->role.has(kMayRepeat);
       value = adds ? cat(value, "\n", argument.value()) : argument.value();
     }
     const auto mode = values.find("mode");
