@@ -515,7 +515,6 @@ class ExperimentReader {
     if (!has_next) return "mlm";
     launch_.remark("task.model.cls_heads",
                    "drops some of what the head for next sentences reads there; berth's does not");
-    launch_.remark(kCpuTask.flag, kCpuTask.text);
     return "mlm_nsp";
   }
 

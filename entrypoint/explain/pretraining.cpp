@@ -61,7 +61,6 @@ class PretrainingReader {
     add("task", is_alone ? "mlm" : "mlm_nsp");
     name_rows(rows, is_garden || typed_.is_on("do_train"));
     if (is_garden) count_steps();
-    if (!is_alone) launch_.remark(kCpuTask.flag, kCpuTask.text);
     if (typed_.value("max_predictions_per_seq")) {
       launch_.remark("--max_predictions_per_seq",
                      "has no effect: the records say which tokens are masked");

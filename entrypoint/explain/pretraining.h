@@ -14,13 +14,6 @@ inline constexpr std::string_view kSeveralFiles =
     "names several files; name them by a pattern with --train-data-file or --eval-data-file, such "
     "as 'records/*.tfrecord'";
 
-// What is to be known of --task mlm_nsp.
-struct NamedRemark {
-  std::string_view flag, text;
-};
-inline constexpr NamedRemark kCpuTask = {
-    "--task mlm_nsp", "is computed on the CPU, also where the machine has a TPU or a GPU"};
-
 // Several projects have a script of this name. What helps for a script that trains something else
 // than --task mlm_nsp, or reads other files; empty: it does neither.
 std::string_view refused_pretraining(std::string_view script, std::span<const std::string> flags);
