@@ -164,8 +164,12 @@ std::string typed_flag(const Flag& flag, const std::string& value, bool expands)
   if (flag.value.is_switch && is_switch_word(value)) {
     return parse_switch(value) ? name : "--no-" + flag.name;
   }
-  const bool is_joined = flag.value.is_switch || looks_like_flag(value);
-  return name + (is_joined ? "=" : " ") + shell_quoted(value, expands);
+  const size_t end = flag.role.has(kRepeated) ? value.find('\n') : std::string::npos;
+  const std::string first = value.substr(0, end);
+  const bool is_joined = flag.value.is_switch || looks_like_flag(first);
+  std::string typed = name + (is_joined ? "=" : " ") + shell_quoted(first, expands);
+  if (end != std::string::npos) typed += " " + typed_flag(flag, value.substr(end + 1), expands);
+  return typed;
 }
 
 }  // namespace berth

@@ -221,7 +221,8 @@ FlagSpelling look_up_flag(std::string_view typed);
 std::string shell_quoted(const std::string& word, bool expands);
 
 // A flag with its value, as someone types it: "--batch-size 32", "--recompute",
-// "--no-do-lower-case". `expands` as in shell_quoted().
+// "--no-do-lower-case". A flag with several values stands there for each. `expands` as in
+// shell_quoted().
 std::string typed_flag(const Flag& flag, const std::string& value, bool expands);
 
 }  // namespace berth
