@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
@@ -79,6 +80,26 @@ void check_fits(const PythonProgram& program, Launch& launch) {
   launch.refuse("fit", "is called several times; write each training into a file of its own");
 }
 
+// [(loader, loss)]: one pair, in the call.
+void check_objectives(const PythonProgram& program, const PythonCall& fit, Launch& launch) {
+  const auto given = std::ranges::find(fit.keywords, "train_objectives",
+                                       &std::pair<std::string, PythonValue>::first);
+  const PythonSpan span = fit.spans[static_cast<size_t>(given - fit.keywords.begin())];
+  size_t depth = 0, pairs = 0;
+  for (size_t i = span.begin; i < span.end; ++i) {
+    const PythonToken& token = program.tokens[i];
+    const bool opens = token.is_sign('(') || token.is_sign('[');
+    if (opens && depth++ == 1) ++pairs;
+    if (token.is_sign(')') || token.is_sign(']')) --depth;
+  }
+  if (pairs == 1) return;
+  launch.refuse(cat("train_objectives (line ", fit.line, ")"),
+                pairs == 0 ? "are not written in the call of fit(); write the loader and the loss "
+                             "there"
+                           : "are several, which versions of the library mix in their own ways; "
+                             "write the program with SentenceTransformerTrainer");
+}
+
 void check_loader(const PythonCall& loader, Launch& launch) {
   const PythonValue *shuffle = loader.find("shuffle"), *drop = loader.find("drop_last");
   if (drop != nullptr && drop->text == "True") launch.add_flag("drop_remainder", "true");
@@ -95,6 +116,7 @@ void read_fit(const PythonProgram& program, const PythonCall& fit, Launch& launc
   if (fit.find("warmup_steps") == nullptr) launch.add_flag("warmup_steps", "10000");
   if (fit.find("evaluator") == nullptr) launch.add_flag("do_train", "true");  // on all rows
   check_fits(program, launch);
+  check_objectives(program, fit, launch);
   const auto loader = std::ranges::find_if(
       program.calls, [](const PythonCall& call) { return last_name(call.name) == "DataLoader"; });
   if (loader != program.calls.end()) check_loader(*loader, launch);

@@ -12,9 +12,9 @@
 
 namespace berth {
 
-// A command line of berth: its flags by their canonical names, each once with its last value, or
-// with all values where it may be repeated, in the order of their last mention, and then its inputs
-// that belong to no flag.
+// A command line of berth: its flags by their canonical names, and then its inputs that belong to
+// no flag. Each flag stands there once, in the order of their last mention. It has its last value,
+// or all values where it may be repeated.
 class OwnCommand {
  public:
   using Setting = std::pair<const Flag*, std::string>;

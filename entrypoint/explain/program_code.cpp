@@ -93,6 +93,20 @@ bool is_model_class(std::string_view base) {
          (base.ends_with("Model") && base != "BaseModel");
 }
 
+// Whether a mapping begins at this token, or the name of one that the program made of data sets.
+bool has_several_sets(const PythonProgram& program, size_t at) {
+  const std::vector<PythonToken>& tokens = program.tokens;
+  if (tokens[at].is_sign('{')) return true;
+  if (tokens[at].kind != PythonToken::Kind::kName) return false;
+  for (size_t i = 0; i + 4 < tokens.size(); ++i) {
+    if (!tokens[i].is_name(tokens[at].text) || !tokens[i + 1].is_sign('=')) continue;
+    const bool is_made = tokens[i + 2].is_name("DatasetDict") && tokens[i + 3].is_sign('(');
+    const bool is_subscript = tokens[at + 1].is_sign('[');  // one of the data sets
+    if (!is_subscript && tokens[i + (is_made ? 4 : 2)].is_sign('{')) return true;
+  }
+  return false;
+}
+
 class CodeReader {
  public:
   CodeReader(const PythonProgram& program, bool is_similarity, Launch& launch)
@@ -325,8 +339,27 @@ class CodeReader {
     for (size_t i = 0; i < call.keywords.size(); ++i) {
       const std::string& keyword = call.keywords[i].first;
       if (keyword != "train_dataset" && keyword != "eval_dataset") continue;
-      if (!program_.tokens[call.spans[i].begin].is_sign('{')) continue;
-      launch_.refuse(keyword, "names several data sets, and a job of berth has one");
+      if (!has_several_sets(program_, call.spans[i].begin)) continue;
+      const bool may_mix = is_similarity_ && keyword == "train_dataset";
+      launch_.refuse(keyword, may_mix ? "names several data sets; add --train-source FILE to the "
+                                        "line for each one but the first"
+                                      : "names several data sets, and a job of berth has one");
+      if (may_mix) take_sampling();
+    }
+  }
+
+  // Which of its data sets the program takes the rows of an update of.
+  void take_sampling() {
+    for (const PythonCall& call : program_.calls) {
+      const PythonValue* sampler = call.find("multi_dataset_batch_sampler");
+      if (sampler == nullptr) continue;
+      const std::string way =
+          lower_ascii(sampler->is_known() ? sampler->text : last_name(sampler->name));
+      if (way == "round_robin") launch_.add_flag("source-sampling", way);
+      if (way == "round_robin" || way == "proportional") continue;
+      launch_.refuse("multi_dataset_batch_sampler",
+                     "takes rows in a way that berth does not have: --source-sampling is "
+                     "proportional or round_robin");
     }
   }
 

@@ -53,8 +53,26 @@ std::string read_sentence_modules(const PythonProgram& program, Launch& launch);
 // of some columns. Refuses names of columns that do not say which text of a row they hold.
 void read_prompts(const PythonValue& prompts, Launch& launch);
 
-// Refuses the arguments of a call of SentenceTransformer that change a model.
-void check_sentence_model(const PythonCall& call, Launch& launch);
+constexpr std::string_view kSentenceOrganization = "sentence-transformers/";
+
+// Whether the name is one of an encoder without files of sentence-transformers, of 512 tokens.
+bool is_plain_model(const std::string& model);
+
+// The name of the model that SentenceTransformer(name) loads: the library puts its organization in
+// front of a name without one, unless transformers has a model of this name.
+std::string sentence_model(const std::string& name);
+
+// The one call of SentenceTransformer before the token `end` whose model has this name in the
+// program. nullptr: there is none, or there are several.
+const PythonCall* find_made_model(const PythonProgram& program, std::string_view name, size_t end);
+
+// The call of SentenceTransformer that makes the model which the program trains. nullptr: the
+// program does not name it, or makes it otherwise.
+const PythonCall* find_trained_model(const PythonProgram& program);
+
+// Adds the revision of a model, and refuses other arguments of a call of SentenceTransformer that
+// change it. `flag` is the flag that names the model in berth.
+void check_sentence_model(const PythonCall& call, std::string_view flag, Launch& launch);
 
 // Adds the flags of the losses that a program of sentence-transformers makes: --similarity-loss and
 // its settings. A loss that berth does not have, and an argument that changes one in another way,

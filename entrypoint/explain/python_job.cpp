@@ -15,70 +15,11 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kOrganization = "sentence-transformers/";
-// Encoders of transformers whose names have no organization.
-constexpr std::string_view kPlainModels[] = {
-    "albert-base-v1",
-    "albert-base-v2",
-    "albert-large-v1",
-    "albert-large-v2",
-    "albert-xlarge-v1",
-    "albert-xlarge-v2",
-    "albert-xxlarge-v1",
-    "albert-xxlarge-v2",
-    "bert-base-cased",
-    "bert-base-cased-finetuned-mrpc",
-    "bert-base-chinese",
-    "bert-base-german-cased",
-    "bert-base-german-dbmdz-cased",
-    "bert-base-german-dbmdz-uncased",
-    "bert-base-multilingual-cased",
-    "bert-base-multilingual-uncased",
-    "bert-base-uncased",
-    "bert-large-cased",
-    "bert-large-cased-whole-word-masking",
-    "bert-large-cased-whole-word-masking-finetuned-squad",
-    "bert-large-uncased",
-    "bert-large-uncased-whole-word-masking",
-    "bert-large-uncased-whole-word-masking-finetuned-squad",
-    "camembert-base",
-    "distilbert-base-cased",
-    "distilbert-base-cased-distilled-squad",
-    "distilbert-base-german-cased",
-    "distilbert-base-multilingual-cased",
-    "distilbert-base-uncased",
-    "distilbert-base-uncased-distilled-squad",
-    "distilbert-base-uncased-finetuned-sst-2-english",
-    "distilroberta-base",
-    "roberta-base",
-    "roberta-large",
-    "roberta-large-mnli",
-    "xlm-roberta-base",
-    "xlm-roberta-large",
-};
-// Organizations whose encoders come without files of sentence-transformers and take 512 tokens.
-constexpr std::string_view kPlainOrganizations[] = {
-    "google-bert/", "FacebookAI/", "distilbert/", "albert/", "microsoft/mpnet-base", "nreimers/"};
-
-bool is_plain(const std::string& model) {
-  return is_one_of(kPlainModels, lower_ascii(model)) ||
-         std::ranges::any_of(kPlainOrganizations, [&](std::string_view beginning) {
-           return model.starts_with(beginning);
-         });
-}
-
-// The name of the model that SentenceTransformer(name) loads: the library puts its organization in
-// front of a name without one, unless transformers has a model of this name.
-std::string sentence_model(const std::string& name) {
-  const bool is_alone = name.find_first_of("/\\$~") == std::string::npos && !name.starts_with('.');
-  return is_alone && !is_plain(name) ? cat(kOrganization, name) : name;
-}
-
 // Says how long texts may be where the program does not: as the model's files say, or as its
 // positions allow. A model of which neither is known is refused.
 void take_sentence_length(const std::string& model, Launch& launch) {
-  if (is_plain(model)) return launch.add_flag("max_seq_length", "512");
-  if (model.starts_with(kOrganization)) {
+  if (is_plain_model(model)) return launch.add_flag("max_seq_length", "512");
+  if (model.starts_with(kSentenceOrganization)) {
     return launch.remark("the length of texts",
                          "is max_seq_length in the model's files, which berth takes without a "
                          "flag");
@@ -362,6 +303,8 @@ class PythonJob {
 
   // The last model that is made before the Trainer: earlier ones show what others have trained.
   const PythonCall* find_model() const {
+    const PythonCall* trained = is_similarity_ ? find_trained_model(program_) : nullptr;
+    if (trained != nullptr) return trained;
     size_t end = program_.tokens.size();
     for (const PythonCall& call : program_.calls) {
       if (last_name(call.name).ends_with("Trainer")) end = call.arguments.begin;
@@ -377,7 +320,7 @@ class PythonJob {
 
   void read_model_call(const PythonCall& call) {
     if (is_similarity_) {
-      check_sentence_model(call, launch_);
+      check_sentence_model(call, "--model", launch_);
       return name_model(call);
     }
     if (note_scratch_model(call)) return;
@@ -727,7 +670,7 @@ class PythonJob {
     }
     if (is_similarity_) return take_sentence_length(model_, launch_);
     // Without a length, a tokenizer cuts where its files say.
-    if (is_plain(model_)) return launch_.add_flag("max_seq_length", "512");
+    if (is_plain_model(model_)) return launch_.add_flag("max_seq_length", "512");
     launch_.refuse("the length of texts",
                    "is model_max_length in the tokenizer's files, which berth does not know here; "
                    "add --max-seq-length N to the line");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +19,7 @@ constexpr std::string_view kNested = "MatryoshkaLoss";
 constexpr std::string_view kMiniBatch = "mini_batch_size";
 constexpr std::string_view kPartOfCached = "32";  // where the program names no other
 constexpr std::string_view kGuided = "GISTEmbedLoss";
-constexpr double kTemperatureOfGuided = 0.01;
+constexpr std::string_view kTemperatureOfGuided = "0.01";
 
 // A class of sentence-transformers, the value of --similarity-loss, and its arguments behind the
 // model, in their order.
@@ -46,6 +47,12 @@ constexpr SentenceLoss kSentenceLosses[] = {
     {"TripletLoss", "triplet", {"distance_metric", "triplet_margin"}},
     {"ContrastiveLoss", "contrastive", {"distance_metric", "margin", "size_average"}},
     {"OnlineContrastiveLoss", "online_contrastive", {"distance_metric", "margin"}},
+    {"MarginMSELoss", "margin_mse", {"similarity_fct"}},
+    {"DistillKLDivLoss",
+     "distill_kl",
+     {"similarity_fct", "temperature", "student_temperature", "teacher_temperature"}},
+    {"MSELoss", "embedding_mse", {"projection_dim"}},
+    {"EmbedDistillLoss", "embedding_cosine", {"distance_metric", "projection_dim"}},
     {kNested, "", {"loss", "matryoshka_dims", "matryoshka_weights", "n_dims_per_step"}},
 };
 
@@ -64,16 +71,16 @@ constexpr DefaultArgument kDefaultArguments[] = {
     {"n_dims_per_step", "-1"},
     {"matryoshka_weights", "None"},
     {"mini_batch_num_tokens", "None"},
+    {"projection_dim", "None"},
 };
 constexpr std::string_view kHarmlessArguments[] = {"model", "loss", "show_progress_bar"};
 
 // Arguments of a guided loss that are read together.
-constexpr std::string_view kOfGuide[] = {"guide", "temperature", "margin_strategy",
-                                         "contrast_anchors", "contrast_positives"};
+constexpr std::string_view kOfGuide[] = {
+    "guide", "temperature", "margin", "margin_strategy", "contrast_anchors", "contrast_positives"};
 
 bool changes_nothing(std::string_view name, const PythonValue& value) {
   if (std::ranges::find(kHarmlessArguments, name) != std::end(kHarmlessArguments)) return true;
-  if (name == "similarity_fct") return last_name(value.name).ends_with("cos_sim");
   return std::ranges::any_of(kDefaultArguments, [&](const DefaultArgument& row) {
     return row.name == name && row.value == value.text;
   });
@@ -107,7 +114,9 @@ class SentenceLossReader {
     if (known.name.starts_with("Cached") && !argument(kMiniBatch)) {
       launch_.add_flag("embedding-mini-batch-size", kPartOfCached);
     }
-    if (known.name.ends_with(kGuided)) take_guide();
+    if (is_guided()) take_guide();
+    if (loss_ == "distill_kl") take_temperatures();
+    if (learns_embeddings()) take_teacher();
     take_directions();
     if (!loss_.empty()) launch_.add_flag("similarity_loss", loss_);
   }
@@ -115,9 +124,9 @@ class SentenceLossReader {
  private:
   void take(std::string_view name, const PythonValue& value) {
     given_.emplace_back(name, &value);
-    if (changes_nothing(name, value)) return;
+    if (changes_nothing(name, value) || is_read_later(name)) return;
+    if (name == "similarity_fct" && is_usual_function(value)) return;
     if (name == kMiniBatch) return take_flag(name, "embedding-mini-batch-size", value);
-    if (is_one_of(kOfGuide, name) || (name == "margin" && is_guided())) return;  // take_guide()
     if (name == "scale") return take_flag(name, "similarity-scale", value);
     if (name == "margin" || name == "triplet_margin") {
       return take_flag(name, "similarity-margin", value);
@@ -129,9 +138,23 @@ class SentenceLossReader {
     if (name == "distance_metric" && !distance_of(value).empty()) {
       return launch_.add_flag("similarity_distance", distance_of(value));
     }
-    if (name == "directions" || name == "partition_mode") return;  // take_directions()
     refuse(name);
   }
+
+  // Arguments that are read together, when all of them are known.
+  bool is_read_later(std::string_view name) const {
+    if (is_guided() && is_one_of(kOfGuide, name)) return true;
+    if (loss_ == "distill_kl" && name.ends_with("temperature")) return true;
+    if (learns_embeddings() && name == "distance_metric") return true;
+    return name == "directions" || name == "partition_mode";
+  }
+
+  bool is_usual_function(const PythonValue& function) const {
+    const bool is_dot = loss_ == "margin_mse" || loss_ == "distill_kl";
+    return last_name(function.name).ends_with(is_dot ? "pairwise_dot_score" : "cos_sim");
+  }
+
+  bool learns_embeddings() const { return loss_.starts_with("embedding_"); }
 
   void take_flag(std::string_view name, std::string_view flag, const PythonValue& value) {
     const bool is_known =
@@ -161,35 +184,83 @@ class SentenceLossReader {
 
   bool is_guided() const { return last_name(call_->name).ends_with(kGuided); }
 
-  // The guide is the model itself, and texts of one column are not compared.
   void take_guide() {
-    const std::vector<std::string> given = argument_texts();
-    const std::string model = given_text(given, "model", 0), guide = given_text(given, "guide", 1);
-    if (guide.empty() || guide != model) {
-      launch_.refuse(cat("guide (line ", call_->line, ")"),
-                     "is another model than the one that learns, and berth has --guide self");
-    }
-    launch_.add_flag("guide", "self");
-    for (const std::string_view name : {"contrast_anchors", "contrast_positives"}) {
-      const PythonValue* contrast = argument(name);
-      if (contrast != nullptr && contrast->text == "False") continue;
-      launch_.refuse(cat(name, " (line ", call_->line, ")"),
-                     "is not False, so texts of one column are compared, which berth does not");
-    }
-    take_temperature();
+    name_guide();
+    take_contrasts();
+    take_scale("similarity-scale", kTemperatureOfGuided, "temperature");
     take_margin();
   }
 
-  void take_temperature() {
-    const PythonValue* typed = argument("temperature");
-    const std::optional<double> temperature =
-        typed == nullptr ? kTemperatureOfGuided : parse_real(typed->text);
-    if (!temperature || !(*temperature > 0)) {
-      return launch_.refuse("temperature",
-                            "is computed in the program; add --similarity-scale X, which is 1 "
-                            "divided by it, to the line");
+  // The guide is the model itself, or another one that the program makes by its name.
+  void name_guide() {
+    const std::vector<std::string> given = argument_texts();
+    const std::string model = given_text(given, "model", 0), guide = given_text(given, "guide", 1);
+    if (!guide.empty() && guide == model) return launch_.add_flag("guide", "self");
+    const PythonCall* made = find_guide(guide);
+    const PythonValue* name = made == nullptr ? nullptr : made->find("model_name_or_path");
+    if (made != nullptr && !made->positional.empty()) name = &made->positional[0];
+    const bool is_changed = std::ranges::any_of(program_.assignments, [&](const auto& assignment) {
+      return assignment.first.starts_with(cat(guide, "."));
+    });
+    if (name == nullptr || name->kind != PythonValue::Kind::kText || is_changed) {
+      return launch_.refuse(cat("guide (line ", call_->line, ")"),
+                            is_changed
+                                ? "is changed in the program; save it, and add --guide DIR with "
+                                  "its folder to the line"
+                                : "is computed in the program; add --guide MODEL to the line");
     }
-    launch_.add_flag("similarity-scale", rate_text(1 / *temperature));
+    check_sentence_model(*made, "--guide", launch_);
+    launch_.add_flag("guide", sentence_model(name->text));
+    launch_.remark("--guide",
+                   "reads the texts of the rows; the program gives a guide of another vocabulary "
+                   "what the tokens of the model say");
+  }
+
+  // The call that makes the guide, among the arguments of the loss or before it.
+  const PythonCall* find_guide(const std::string& guide) const {
+    for (const PythonCall& call : program_.calls) {
+      const bool is_inside = call.arguments.begin > call_->arguments.begin &&
+                             call.arguments.end < call_->arguments.end;
+      if (is_inside && call.name == "SentenceTransformer" &&
+          guide.starts_with("SentenceTransformer(")) {
+        return &call;
+      }
+    }
+    const PythonValue* made = program_.assigned(guide);
+    if (made == nullptr || made->name != "SentenceTransformer()") return nullptr;
+    return find_made_model(program_, guide, call_->arguments.begin);
+  }
+
+  void take_contrasts() {
+    std::array<bool, 2> contrasts{true, true};
+    constexpr std::array<std::string_view, 2> kNames = {"contrast_anchors", "contrast_positives"};
+    for (size_t i = 0; i < kNames.size(); ++i) {
+      const PythonValue* contrast = argument(kNames[i]);
+      if (contrast == nullptr || contrast->text == "True") continue;
+      contrasts[i] = false;
+      if (contrast->text == "False") continue;
+      launch_.refuse(std::string(kNames[i]),
+                     "is computed in the program; add --guide-contrasts X to the line");
+    }
+    const auto [anchors, positives] = contrasts;
+    compares_alike_ = anchors || positives;
+    if (anchors && positives) return;
+    launch_.add_flag("guide-contrasts", anchors ? "anchors" : positives ? "positives" : "none");
+  }
+
+  // 1 divided by the temperature. Returns it as a flag has it; empty: it is computed.
+  std::string take_scale(std::string_view flag, std::string_view usual, std::string_view name) {
+    const PythonValue* typed = argument(name);
+    const bool is_given = typed != nullptr && typed->text != "None";
+    const std::optional<double> temperature = parse_real(is_given ? typed->text : usual);
+    if (!temperature || !(*temperature > 0)) {
+      launch_.refuse(std::string(name), cat("is computed in the program; add --", flag,
+                                            " X, which is 1 divided by it, to the line"));
+      return "";
+    }
+    const std::string scale = rate_text(1 / *temperature);
+    if (scale != given_scale_) launch_.add_flag(flag, scale);
+    return scale;
   }
 
   void take_margin() {
@@ -197,7 +268,35 @@ class SentenceLossReader {
     if (margin == nullptr || margin->text == "0" || margin->text == "0.0") return;
     const std::string kind = strategy == nullptr ? "absolute" : strategy->text;
     if (kind != "absolute" && kind != "relative") return refuse("margin_strategy");
+    if (margin->text.starts_with('-') && compares_alike_) {
+      return launch_.refuse(cat("margin (line ", call_->line, ")"),
+                            "is below 0, so that the program compares texts with themselves, which "
+                            "berth does not; set contrast_anchors and contrast_positives to False");
+    }
     take_flag("margin", kind == "absolute" ? "guide-margin" : "guide-relative-margin", *margin);
+  }
+
+  // The temperatures of the model's scores and of the teacher's.
+  void take_temperatures() {
+    const PythonValue* both = argument("temperature");
+    const std::string usual = both == nullptr ? "1" : both->text;
+    given_scale_ = "1";
+    given_scale_ = take_scale("similarity-scale", usual, "student_temperature");
+    take_scale("teacher-scale", usual, "teacher_temperature");
+    given_scale_.clear();
+  }
+
+  // The program's rows bring a teacher's embeddings, which berth computes.
+  void take_teacher() {
+    const PythonValue* metric = argument("distance_metric");
+    if (metric != nullptr && metric->text == "mse") loss_ = "embedding_mse";
+    if (metric != nullptr && metric->text != "mse" && metric->text != "cosine") {
+      refuse("distance_metric");
+    }
+    launch_.refuse(
+        cat(last_name(call_->name), " (line ", call_->line, ")"),
+        "takes a teacher's embeddings from the rows. berth computes one for each text: add "
+        "--teacher MODEL to the line where this is the same");
   }
 
   // The texts of the arguments: "model", "guide = model".
@@ -238,14 +337,26 @@ class SentenceLossReader {
   Launch& launch_;
   const PythonCall* call_ = nullptr;
   std::string_view loss_;
+  std::string given_scale_;      // that berth takes without a flag
+  bool compares_alike_ = false;  // a guided loss compares texts of one column
   std::vector<Argument> given_;
 };
+
+// Whether two calls are the same to the letter.
+bool is_same_call(const PythonProgram& program, const PythonCall& one, const PythonCall& other) {
+  const std::span<const PythonToken> tokens(program.tokens);
+  const auto arguments = [&](const PythonCall& call) {
+    return tokens.subspan(call.arguments.begin, call.arguments.end - call.arguments.begin);
+  };
+  return one.name == other.name && std::ranges::equal(arguments(one), arguments(other), {},
+                                                      &PythonToken::text, &PythonToken::text);
+}
 
 }  // namespace
 
 void read_sentence_losses(const PythonProgram& program, Launch& launch) {
   SentenceLossReader reader(program, launch);
-  std::string_view first;
+  const PythonCall* first = nullptr;
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);
     if (!name.ends_with("Loss") || call.name.starts_with(kDefinition)) continue;
@@ -260,11 +371,16 @@ void read_sentence_losses(const PythonProgram& program, Launch& launch) {
           std::string(name),
           cat("is a loss that berth does not have: --similarity-loss is ", losses));
     }
-    if (known->name != kNested && !first.empty() && known->name != first) {
-      launch.refuse(std::string(name), cat("is a second loss besides ", first,
-                                           ", and a job of berth has one: --similarity-loss"));
+    if (known->name != kNested && first != nullptr) {
+      if (!is_same_call(program, *first, call)) {
+        launch.refuse(cat(name, " (line ", call.line, ")"),
+                      cat("is a second loss besides that in line ", first->line,
+                          "; add --train-source FILE,loss=", known->flag,
+                          " with its settings to the line for its rows"));
+      }
+      continue;
     }
-    if (known->name != kNested) first = known->name;
+    if (known->name != kNested) first = &call;
     reader.read(call, *known);
   }
   const auto trainer = std::ranges::find_if(program.calls, [](const PythonCall& call) {
@@ -275,7 +391,7 @@ void read_sentence_losses(const PythonProgram& program, Launch& launch) {
   if (is_default) {
     launch.add_flag("similarity_loss", "cosent");
     launch.remark("--similarity-loss", "is cosent, as the Trainer has it without a loss");
-  } else if (first.empty()) {
+  } else if (first == nullptr) {
     launch.refuse("the loss",
                   "is not made in the program as berth reads it; add --similarity-loss NAME to the "
                   "line");

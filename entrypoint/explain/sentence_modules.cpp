@@ -9,6 +9,50 @@
 namespace berth {
 namespace {
 
+// Encoders of transformers whose names have no organization.
+constexpr std::string_view kPlainModels[] = {
+    "albert-base-v1",
+    "albert-base-v2",
+    "albert-large-v1",
+    "albert-large-v2",
+    "albert-xlarge-v1",
+    "albert-xlarge-v2",
+    "albert-xxlarge-v1",
+    "albert-xxlarge-v2",
+    "bert-base-cased",
+    "bert-base-cased-finetuned-mrpc",
+    "bert-base-chinese",
+    "bert-base-german-cased",
+    "bert-base-german-dbmdz-cased",
+    "bert-base-german-dbmdz-uncased",
+    "bert-base-multilingual-cased",
+    "bert-base-multilingual-uncased",
+    "bert-base-uncased",
+    "bert-large-cased",
+    "bert-large-cased-whole-word-masking",
+    "bert-large-cased-whole-word-masking-finetuned-squad",
+    "bert-large-uncased",
+    "bert-large-uncased-whole-word-masking",
+    "bert-large-uncased-whole-word-masking-finetuned-squad",
+    "camembert-base",
+    "distilbert-base-cased",
+    "distilbert-base-cased-distilled-squad",
+    "distilbert-base-german-cased",
+    "distilbert-base-multilingual-cased",
+    "distilbert-base-uncased",
+    "distilbert-base-uncased-distilled-squad",
+    "distilbert-base-uncased-finetuned-sst-2-english",
+    "distilroberta-base",
+    "roberta-base",
+    "roberta-large",
+    "roberta-large-mnli",
+    "xlm-roberta-base",
+    "xlm-roberta-large",
+};
+// Organizations whose encoders come without files of sentence-transformers and take 512 tokens.
+constexpr std::string_view kPlainOrganizations[] = {
+    "google-bert/", "FacebookAI/", "distilbert/", "albert/", "microsoft/mpnet-base", "nreimers/"};
+
 constexpr std::array<std::string_view, 5> kOtherModules = {"CNN", "LSTM", "BoW", "Dropout",
                                                            "WeightedLayerPooling"};
 // Arguments of models.Pooling that name a way, and the value of --pooling for it.
@@ -26,13 +70,12 @@ constexpr std::array<std::string_view, 6> kFirstColumns = {"anchor", "query",   
 constexpr std::array<std::string_view, 8> kSecondColumns = {
     "positive", "answer", "document", "passage", "context", "text", "sentence2", "sentence_B"};
 // Arguments of SentenceTransformer that leave the model as its files say.
-constexpr std::array<std::string_view, 14> kPlainModel = {"model_name_or_path",
+constexpr std::array<std::string_view, 13> kPlainModel = {"model_name_or_path",
                                                           "modules",
                                                           "device",
                                                           "cache_folder",
                                                           "token",
                                                           "use_auth_token",
-                                                          "revision",
                                                           "local_files_only",
                                                           "model_card_data",
                                                           "backend",
@@ -63,7 +106,58 @@ void read_pooling(const PythonCall& call, Launch& launch) {
   refuse(call, "pools in a way that berth does not have: --pooling is mean, cls or max", launch);
 }
 
+// The name at this token, where it is a whole argument; empty: no such name.
+std::string name_at(const PythonProgram& program, size_t at) {
+  const PythonToken& token = program.tokens[at];
+  const PythonToken& next = program.tokens[std::min(at + 1, program.tokens.size() - 1)];
+  const bool is_whole = next.is_sign(',') || next.is_sign(')');
+  return token.kind == PythonToken::Kind::kName && is_whole ? token.text : "";
+}
+
 }  // namespace
+
+bool is_plain_model(const std::string& model) {
+  return is_one_of(kPlainModels, lower_ascii(model)) ||
+         std::ranges::any_of(kPlainOrganizations, [&](std::string_view beginning) {
+           return model.starts_with(beginning);
+         });
+}
+
+std::string sentence_model(const std::string& name) {
+  const bool is_alone = name.find_first_of("/\\$~") == std::string::npos && !name.starts_with('.');
+  return is_alone && !is_plain_model(name) ? cat(kSentenceOrganization, name) : name;
+}
+
+const PythonCall* find_made_model(const PythonProgram& program, std::string_view name, size_t end) {
+  const PythonCall* made = nullptr;
+  for (const PythonCall& call : program.calls) {
+    const size_t begin = call.arguments.begin;  // behind "NAME = SentenceTransformer("
+    if (call.name != "SentenceTransformer" || begin < 4 || begin > end) continue;
+    const bool is_assigned = program.tokens[begin - 3].is_sign('=') &&
+                             program.tokens[begin - 4].is_name(name) &&
+                             (begin == 4 || !program.tokens[begin - 5].is_sign('.'));
+    if (!is_assigned) continue;
+    if (made != nullptr) return nullptr;
+    made = &call;
+  }
+  return made;
+}
+
+const PythonCall* find_trained_model(const PythonProgram& program) {
+  for (const PythonCall& call : program.calls) {
+    std::string name;
+    if (last_name(call.name) == "SentenceTransformerTrainer") {
+      if (!call.positional.empty()) name = name_at(program, call.arguments.begin);
+      for (size_t i = 0; i < call.keywords.size(); ++i) {
+        if (call.keywords[i].first == "model") name = name_at(program, call.spans[i].begin);
+      }
+    } else if (call.name.ends_with(".fit") && call.find("train_objectives") != nullptr) {
+      name = call.name.substr(0, call.name.rfind('.'));
+    }
+    if (!name.empty()) return find_made_model(program, name, call.arguments.begin);
+  }
+  return nullptr;
+}
 
 std::string read_sentence_modules(const PythonProgram& program, Launch& launch) {
   std::string encoder;
@@ -129,14 +223,18 @@ void read_prompts(const PythonValue& prompts, Launch& launch) {
   if (!passage.empty()) launch.add_flag("passage-prompt", passage);
 }
 
-void check_sentence_model(const PythonCall& call, Launch& launch) {
+void check_sentence_model(const PythonCall& call, std::string_view flag, Launch& launch) {
   for (const auto& [keyword, value] : call.keywords) {
     if (is_one_of(kPlainModel, keyword) || value.text == "None") continue;
-    refuse(call,
-           cat("has ", keyword,
-               ", which changes the model; save it with this change, and name its folder with "
-               "--model"),
-           launch);
+    if (keyword == "revision" && flag == "--model" && value.kind == PythonValue::Kind::kText) {
+      launch.add_flag("model_revision", value.text);
+      continue;
+    }
+    refuse(
+        call,
+        cat("has ", keyword,
+            ", which changes the model; save it with this change, and name its folder with ", flag),
+        launch);
   }
 }
 
