@@ -13,7 +13,7 @@ namespace berth {
 void OwnCommand::set(std::string_view flag, std::string value) {
   const Flag* row = look_up_flag(flag).flag;
   const std::optional<std::string> known = this->value(row->name);
-  if (known && !known->empty() && row->role.has(kRepeated)) value = cat(*known, "\n", value);
+  if (known && !known->empty() && row->role.has(kMayRepeat)) value = cat(*known, "\n", value);
   std::erase_if(settings_, [&](const Setting& setting) { return setting.first == row; });
   settings_.emplace_back(row, std::move(value));
 }

@@ -164,7 +164,7 @@ std::string typed_flag(const Flag& flag, const std::string& value, bool expands)
   if (flag.value.is_switch && is_switch_word(value)) {
     return parse_switch(value) ? name : "--no-" + flag.name;
   }
-  const size_t end = flag.role.has(kRepeated) ? value.find('\n') : std::string::npos;
+  const size_t end = flag.role.has(kMayRepeat) ? value.find('\n') : std::string::npos;
   const std::string first = value.substr(0, end);
   const bool is_joined = flag.value.is_switch || looks_like_flag(first);
   std::string typed = name + (is_joined ? "=" : " ") + shell_quoted(first, expands);

@@ -111,7 +111,6 @@ expect 2 'several files do not go to standard output' "${embed[@]}" --embeddings
 expect 2 'need a file beside' "${embed[@]}" --embeddings-type int8 --embeddings-format jsonl
 expect 2 'eight bits in four bytes' "${embed[@]}" --embeddings-type int8 --embeddings-format parquet --job-dir job
 expect 2 'multiple of 8' "${embed[@]}" --embeddings-type binary --truncate-dim 12 --job-dir job
-expect 2 'on CPUs only' "${embed[@]}" --job-dir job --device xla-cpu
 expect 2 'standard output' "${embed[@]}"
 expect 2 '--predict-data-file is missing' --mode embed --model "$tiny" --job-dir job
 expect 2 'only for --mode predict and embed' --mode eval --eval-data-file rows.csv --model "$tiny" --predictions-file mine.npy

@@ -113,8 +113,6 @@ PYTHON
 expect 0 finished "${swag[@]}" --max-steps 2 --lora-rank 4 --label-smoothing 0.1 --export-format onnx --job-dir lora
 [ -s lora/model/model.onnx ] || fail "no ONNX file"
 
-# An XLA device refuses the task, and auto takes the CPU.
-expect 2 "choices are compared on CPUs only" "${swag[@]}" --device xla-cpu --job-dir refused0
 
 # Rows that are no rows of choices.
 expect 3 "no column holds choices by its name" --task multiple_choice --train-data-file classes.csv --job-dir refused1

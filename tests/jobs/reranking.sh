@@ -104,7 +104,7 @@ assert abs(one["loss"] - two["loss"]) < 1e-3 * one["loss"], (one, two)
 PYTHON
 done
 
-# The programs for TPUs and GPUs train labelled pairs, and refuse rows with negatives.
+# The programs for TPUs and GPUs train labelled pairs, too. xla_tasks.sh trains rows with negatives.
 plugin=${BERTH_XLA_PLUGINS:-$repository/build/xla-plugins}/pjrt-cpu-0.115.so
 if [ -e "$plugin" ]; then
   export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}
@@ -119,7 +119,6 @@ one, two = (json.load(open(name))["eval"] for name in ("cpu.json", "out.txt"))
 assert abs(one["loss"] - two["loss"]) < 1e-4 and one["ndcg_at_10"] == two["ndcg_at_10"], (one, two)
 PYTHON
   expect 0 finished "${pairs[@]}" "${xla[@]}" --max-steps 2 --job-dir xla
-  expect 2 "rows with negatives are ranked on CPUs only" "${lists[@]}" "${xla[@]}" --job-dir xla-lists
 else
   echo "NOT TESTED HERE: rerankers on the XLA engine, without $plugin"
 fi

@@ -130,7 +130,7 @@ TRIED = {
     "max-steps": (["3"], []),
     "batch-size": (["5"], []),
     "token-budget": (["64"], []),
-    "drop-remainder": ([], ["--batch-size", "7"]),
+    "drop-remainder": ([], ["--batch-size", "11"]),
     "batch-sampler": (["no_duplicates"], ["--train-data-file", "repeats.tsv"]),
     "seed": (["7"], []),
     "data-fraction": (["0.5"], []),

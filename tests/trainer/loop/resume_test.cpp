@@ -229,7 +229,7 @@ TEST_F(ResumeTest, ASlowSaveDoesNotDelayTraining) {
     if (step == 7) storage.release();
   };
   expect_same(finish(job), expected, "slow");
-  EXPECT_THAT(log.lines(), HasSubstr("the save of step 4 is postponed"));
+  EXPECT_THAT(log.lines(), HasSubstr("a later step is saved in place of step 4"));
   EXPECT_THAT(job.observer.checkpoints,
               testing::AllOf(Not(testing::Contains(4)), Not(testing::Contains(6))));
   EXPECT_EQ(job.observer.checkpoints.front(), 2);
