@@ -157,6 +157,23 @@ bool divides_the_optimizer(const CommandLine& line, MaybeTask) {
   return has_workers(line) && line.settings.training.shard_optimizer;
 }
 
+// What the loss of texts that are compared needs beside their embeddings is known on the host.
+bool asks_another_model(const CommandLine& line, MaybeTask) {
+  return traits(line.settings.mode).trains() && line.settings.embedding.has_other_guide();
+}
+bool learns_from_teacher(const CommandLine& line, MaybeTask) {
+  const auto& loss = line.settings.embedding.loss;
+  return traits(line.settings.mode).trains() && loss &&
+         (learns_scores(*loss) || learns_embeddings(*loss));
+}
+bool learns_embeddings_of_texts(const CommandLine& line, MaybeTask task) {
+  return traits(line.settings.mode).trains() && !line.settings.distillation.teacher.empty() &&
+         task && traits(*task).rows == HeadRows::kGroups;
+}
+bool mixes_sources(const CommandLine& line, MaybeTask) {
+  return !line.settings.data.train_sources.empty();
+}
+
 // One thing that a job may ask for.
 struct DeviceRule {
   std::string_view what;                    // as docs/devices.md names it; empty: not there
@@ -180,6 +197,19 @@ constexpr DeviceRule kRules[] = {
      "the student; the teacher's vectors are computed on the CPU"},
     {"distillation of a classifier (`--teacher` with labels)", kYes,
      "the student; the teacher's logits are computed on the CPU"},
+    {"`--similarity-loss margin_mse`, `distill_kl`, `embedding_mse`, `embedding_cosine`", kYes, kNo,
+     learns_from_teacher, "TPUs and GPUs learn nothing from a teacher of texts",
+     "--similarity-loss", "give another loss, or --device cpu", "--similarity-loss"},
+    {"`--task similarity --teacher`", kYes, kNo, learns_embeddings_of_texts,
+     "TPUs and GPUs learn nothing from a teacher of texts", "--teacher",
+     "leave it out, or give --device cpu", "--teacher"},
+    {"`--guide self`", kYes, kYes},
+    {"`--guide MODEL` in a training", kYes, kNo, asks_another_model,
+     "TPUs and GPUs have no other model as a guide", "--guide",
+     "give --guide self, or --device cpu", "--guide"},
+    {"`--train-source`", kYes, kNo, mixes_sources,
+     "TPUs and GPUs do not train on several sources of rows", "--train-source",
+     "leave it out, or give --device cpu", "--train-source"},
     {"probes of a pre-training (`--probe`)", kYes, "on the CPU, beside the training"},
     {"LoRA, `--recompute`, `--token-budget`, `--embedding-mini-batch-size`", kYes, kYes},
     {"`--precision auto`, the default",

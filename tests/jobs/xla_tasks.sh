@@ -57,9 +57,10 @@ compare() {
   cmp -s $name/model/model.safetensors $name-killed/model/model.safetensors || fail "$name: the weights differ after kills"
 }
 
-compare scored --task similarity --train-data-file scored.csv
+compare scored --task similarity --train-data-file scored.csv --matryoshka-dims 128,32
+grep -q '"spearman_cosine_dim_32"' scored/metrics.json || fail "scored: there are no metrics of shorter embeddings"
 compare triplets --task similarity --train-data-file triplets.csv --gradient-accumulation-steps 2 --matryoshka-dims 128,32
-compare cached --task similarity --train-data-file triplets.csv --embedding-mini-batch-size 3
+compare cached --task similarity --train-data-file triplets.csv --embedding-mini-batch-size 3 --guide self
 compare reranking --task reranking --train-data-file triplets.csv --reranking-loss lambda
 compare choices --task multiple_choice --train-data-file swag.csv
 compare next --task mlm_nsp --train-data-file documents.txt --init random
@@ -68,6 +69,17 @@ compare electra --task electra --train-data-file texts.jsonl --init random --mod
 cmp -s electra/model/generator/model.safetensors electra-killed/model/generator/model.safetensors || fail "electra: the generator differs"
 train teacher.log "${common[@]}" --train-data-file classes.csv --job-dir teacher --device cpu
 compare taught --train-data-file classes.csv --teacher teacher/model
+
+# What the programs do not compute is refused.
+refused() {
+  local flag=$1
+  shift
+  expect 2 "$flag: TPUs and GPUs" --task similarity --train-data-file triplets.csv --model "$tiny" --job-dir refused "$@" "${xla[@]}"
+}
+refused --train-source --train-source scored.csv
+refused --guide --guide "$tiny"
+refused --similarity-loss --similarity-loss margin_mse
+refused --teacher --teacher "$tiny"
 
 # same_numbers WHAT FILE FILE: fails where the numbers of lines of text differ by more than 1e-4.
 same_numbers() {

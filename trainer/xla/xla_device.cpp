@@ -6,6 +6,7 @@
 #include "storage/base/error.h"
 #include "storage/base/process_resources.h"
 #include "storage/base/text.h"
+#include "trainer/xla/network/group_losses.h"
 #include "trainer/xla/self_check.h"
 #include "trainer/xla/xla_engine.h"
 
@@ -99,6 +100,7 @@ class XlaDevice final : public Device {
   const EngineInfo& info() const override { return info_; }
   double peak_flops() override { return peak_; }
   EngineMemory memory_of(const EngineOptions& options) override {
+    require_known_loss(options.config);
     EngineMemory memory = xla_memory(options, replicas_.total(), is_host());
     memory.plugin += plugin_bytes_;
     return memory;
@@ -108,6 +110,7 @@ class XlaDevice final : public Device {
   }
   void set_profiler(Profiler* profiler) override { profiler_ = profiler; }
   std::unique_ptr<Engine> make_engine(const EngineOptions& options) override {
+    require_known_loss(options.config);
     try {
       return std::make_unique<XlaEngine>(info_, options, replicas_, cache_, generator_, profiler_);
     } catch (const Error& error) {

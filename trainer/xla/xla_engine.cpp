@@ -231,6 +231,15 @@ BatchLimits limits_of_programs(const BatchLimits& limits) {
   return caches(limits) ? limits_of_part(limits) : limits;
 }
 
+// What a loss keeps that compares the texts of all examples, in fp32 numbers.
+int64_t compared_numbers(const ModelConfig& config, int64_t sequences) {
+  const SimilarityObjective& objective = config.similarity;
+  const int64_t examples = sequences / config.texts_per_row;
+  const int64_t kinds = config.texts_per_row - 1 + (objective.contrasts_anchors ? 1 : 0) +
+                        (objective.contrasts_positives ? 1 : 0);
+  return 3 * examples * examples * kinds;
+}
+
 // What a batch of this shape keeps, in fp32 numbers.
 int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool trains,
                      bool recomputes) {
@@ -245,11 +254,10 @@ int64_t kept_numbers(const ModelConfig& config, const BatchShape& shape, bool tr
   const bool ranks = traits(config.task).loss == LossKind::kInBatchNegatives;
   const bool pools = rows == HeadRows::kPooled || rows == HeadRows::kGroups;
   const bool takes_maxima = pools && config.pooling == Pooling::kMax;
-  const int64_t examples = shape.sequences / config.texts_per_row;
   // The logits of masked or of all tokens, or the cosines of all texts that are compared.
   int64_t head = is_masked                   ? 3 * shape.masked * config.vocab_size
                  : rows == HeadRows::kTokens ? 3 * tokens * config.num_outputs()
-                 : ranks                     ? 3 * examples * (shape.sequences - examples)
+                 : ranks                     ? compared_numbers(config, shape.sequences)
                                              : 0;
   if (takes_maxima) head += 3 * shape.sequences * shape.row_length * hidden;
   if (!trains) return layer + head;
@@ -290,9 +298,8 @@ EngineMemory xla_memory(const EngineOptions& options, size_t replicas, bool on_h
   const auto kept = static_cast<size_t>(numbers);
   if (caches(options.limits)) {  // the comparison of all embeddings, and their gradients
     const int64_t sequences = options.limits.sequences;
-    const int64_t examples = sequences / options.config.texts_per_row;
-    numbers = std::max(numbers, 3 * sequences * options.config.hidden_size +
-                                    3 * examples * (sequences - examples));
+    numbers = std::max(numbers, 3 * sequences * options.config.embedding_dimension() +
+                                    compared_numbers(options.config, sequences));
   }
   const bool accumulates =
       options.micro_batches > 1 || options.config.generator.has_value() || caches(options.limits);
@@ -635,7 +642,8 @@ void XlaEngine::start_parts(const PackedBatch& batch, Work& work) {
   UpdateNumbers numbers{.loss_sums = compared.sums};
   std::span<const float> gradients = compared.gradients;
   for (const PackedBatch& part : parts) {
-    const auto size = static_cast<size_t>(part.num_sequences() * options_.config.hidden_size);
+    const auto size =
+        static_cast<size_t>(part.num_sequences() * options_.config.embedding_dimension());
     numbers.gradients = gradients.first(size);
     gradients = gradients.subspan(size);
     start(XlaPrograms::Kind::kAccumulation, &part, work, numbers);
@@ -701,6 +709,26 @@ XlaEngine::Inferred XlaEngine::infer_by(Generator* generator, const PackedBatch&
   return inferred;
 }
 
+namespace {
+
+// Of texts that are compared, only labelled examples have columns beside the task's own.
+std::vector<float> shown_columns(const PackedBatch& batch, const ModelConfig& config,
+                                 std::vector<float> outputs) {
+  const bool compares = traits(config.task).rows == HeadRows::kGroups;
+  const bool is_labelled = !std::holds_alternative<std::monostate>(batch.labels);
+  const int64_t rows = batch.num_examples();
+  if (!compares || batch.sequences_per_example == 1 || is_labelled || rows == 0) return outputs;
+  const int64_t columns = std::ssize(outputs) / rows;
+  std::vector<float> own;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto first = outputs.begin() + row * columns;
+    own.insert(own.end(), first, first + config.num_outputs());
+  }
+  return own;
+}
+
+}  // namespace
+
 std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) try {
   check_ids(batch, options_.config);
   const auto add = [&loss](double sum, double weight, double second_sum, double second_weight) {
@@ -713,7 +741,7 @@ std::vector<float> XlaEngine::infer(const PackedBatch& batch, LossSum& loss) try
     Inferred inferred = caches(options_.limits) ? infer_parts(batch) : infer_by(nullptr, batch, {});
     const LossSum& own = inferred.loss;
     add(own.loss, own.weight, own.second_loss, own.second_weight);
-    return std::move(inferred.logits);
+    return shown_columns(batch, options_.config, std::move(inferred.logits));
   }
   const Inferred predicted =
       infer_by(generator_.get(), batch, {.sampling_key = evaluation_sampling_key()});

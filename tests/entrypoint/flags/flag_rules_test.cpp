@@ -62,6 +62,46 @@ TEST(DeviceRules, TeachersAreForAllDevices) {
   }
 }
 
+TEST(DeviceRules, ATeacherOfTextsIsForCpus) {
+  for (const SimilarityLoss loss :
+       {SimilarityLoss::kMarginMse, SimilarityLoss::kDistillKl, SimilarityLoss::kEmbeddingMse,
+        SimilarityLoss::kEmbeddingCosine}) {
+    CommandLine line;
+    line.settings.embedding.loss = loss;
+    is_for_cpus(line, "--similarity-loss: TPUs and GPUs learn nothing from a teacher of texts");
+    EXPECT_EQ(needs_cpu(line), "--similarity-loss");
+    line.settings.mode = Mode::kEmbed;
+    EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+  }
+  CommandLine line;
+  line.settings.distillation.teacher = "teacher";
+  for (const Task task : {Task::kSimilarity, Task::kInBatchNegatives}) {
+    is_for_cpus(line, "--teacher: TPUs and GPUs learn nothing from a teacher of texts", task);
+  }
+  EXPECT_EQ(needs_cpu(line), "");
+  line.settings.data.task = "similarity";
+  EXPECT_EQ(needs_cpu(line), "--teacher");
+}
+
+TEST(DeviceRules, AnotherModelAsAGuideIsForCpus) {
+  CommandLine line;
+  line.settings.embedding.guide = "guide";
+  is_for_cpus(line, "--guide: TPUs and GPUs have no other model as a guide");
+  EXPECT_EQ(needs_cpu(line), "--guide");
+  line.settings.mode = Mode::kEval;  // which does not ask it
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+  line = {};
+  line.settings.embedding.guide = kOwnGuide;
+  EXPECT_NO_THROW(require_device(line, DeviceKind::kGpu));
+}
+
+TEST(DeviceRules, SeveralSourcesAreForCpus) {
+  CommandLine line;
+  line.settings.data.train_sources = "other.csv";
+  is_for_cpus(line, "--train-source: TPUs and GPUs do not train on several sources of rows");
+  EXPECT_EQ(needs_cpu(line), "--train-source");
+}
+
 TEST(DeviceRules, Int8IsForCpus) {
   CommandLine line;
   line.settings.mode = Mode::kPredict;

@@ -1,9 +1,11 @@
 // Compares the XLA engine with the CPU engine.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "tests/support/throws_code.h"
 #include "tests/trainer/cpu/network/recorded_tensors.h"
 #include "tests/trainer/xla/network/group_cases.h"
 #include "tests/trainer/xla/xla_case.h"
@@ -130,6 +132,51 @@ TEST_F(EngineParityOfGroups, PairsWithNumbers) {
   recorded.options.config.similarity.loss = SimilarityLoss::kCosent;
   recorded.batch.labels = PackedBatch::Scores{{0.9f, 0.1f, 0.4f, 0.7f}};
   expect_equal(recorded);
+}
+
+// Labelled rows have columns of shorter embeddings, and others have not.
+TEST_F(EngineParityOfGroups, ShorterSizesOfDenseModules) {
+  const BatchLimits parts{.part_sequences = 3, .part_tokens = 16};
+  for (const bool has_parts : {false, true}) {
+    RecordedCase recorded = case_of_texts(Task::kSimilarity, 4, 2);
+    add_dense_modules(recorded);
+    recorded.options.config.similarity = {.loss = SimilarityLoss::kCosent,
+                                          .scale = 5,
+                                          .nested = {{.size = 7}, {.size = 4, .weight = 0.5}}};
+    recorded.batch.labels = PackedBatch::Scores{{0.9f, 0.1f, 0.4f, 0.7f}};
+    expect_equal(recorded, has_parts ? parts : BatchLimits());
+    recorded.batch.labels = std::monostate();
+    const auto device = open();
+    const auto engine = device->make_engine(engine_options(recorded));
+    copy_state(recorded.cpu(), *engine);
+    LossSum unused;
+    const std::vector<float> cosines = engine->infer(recorded.batch, unused),
+                             of_cpu = recorded.cpu().infer(recorded.batch, unused);
+    ASSERT_EQ(cosines.size(), 4u);
+    ASSERT_EQ(of_cpu.size(), 4u);
+    for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(cosines[i], of_cpu[i], 1e-4) << i;
+  }
+}
+
+TEST_F(EngineParityOfGroups, ContrastsOfTextsOfTheSameKind) {
+  RecordedCase recorded = case_of_texts(Task::kInBatchNegatives, 2, 3);
+  SimilarityObjective& objective = recorded.options.config.similarity;
+  objective.rule = {.is_on = true, .margin = 0.01};
+  objective.scale = 5;
+  objective.contrasts_anchors = objective.contrasts_positives = true;
+  recorded.batch.labels = places_in_batch(2);
+  expect_equal(recorded);
+}
+
+TEST_F(EngineParityOfGroups, ALossThatProgramsLackIsRefused) {
+  RecordedCase recorded = case_of_texts(Task::kInBatchNegatives, 2, 3);
+  recorded.options.config.similarity.loss = SimilarityLoss::kMarginMse;
+  const auto device = open();
+  const EngineOptions options = engine_options(recorded);
+  EXPECT_THAT([&] { device->make_engine(options); },
+              ThrowsCode(Code::kUsage, "learns from a teacher of texts; use --device cpu"));
+  EXPECT_THAT([&] { device->memory_of(options); },
+              ThrowsCode(Code::kUsage, "learns from a teacher of texts; use --device cpu"));
 }
 
 // The batch as a whole on the CPU, and its parts on devices.

@@ -263,7 +263,7 @@ class Filler {
 
   void put_gradients() {
     if (numbers_.gradients.empty()) return;
-    put("gradients", cells_of(places_.sequences, config_.hidden_size),
+    put("gradients", cells_of(places_.sequences, config_.embedding_dimension()),
         [&](size_t i) { return numbers_.gradients[i]; });
     put("loss_sums", {{0, 0}, {0, 1}}, [&](size_t i) { return numbers_.loss_sums[i]; });
   }

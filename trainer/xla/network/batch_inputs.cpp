@@ -66,12 +66,13 @@ class Inputs {
   // The outputs of all examples, in place of what they are computed from.
   void add_embeddings() {
     const int64_t count = shape_.examples * shape_.group;
-    add("embeddings", all_.embeddings, ElementType::kF32, {count, config_.hidden_size});
+    add("embeddings", all_.embeddings, ElementType::kF32, {count, config_.embedding_dimension()});
     add("own_slots", all_.own_slots, ElementType::kF32, slots());
   }
 
   void add_gradients() {
-    add("gradients", all_.gradients, ElementType::kF32, {shape_.sequences, config_.hidden_size});
+    add("gradients", all_.gradients, ElementType::kF32,
+        {shape_.sequences, config_.embedding_dimension()});
     add("loss_sums", all_.loss_sums, ElementType::kF32, {2});
   }
 

@@ -432,9 +432,14 @@ HeadOutputs head_outputs(ForwardPass& pass, Value hidden) {
     case HeadRows::kPooled:
     case HeadRows::kGroups: {
       const Pooling pooling = pass.config.pooling;
-      const Value embeddings = pooling == Pooling::kMean  ? pass.sequence_means(hidden)
-                               : pooling == Pooling::kMax ? pass.sequence_maxima(hidden)
-                                                          : hidden;
+      Value embeddings = pooling == Pooling::kMean  ? pass.sequence_means(hidden)
+                         : pooling == Pooling::kMax ? pass.sequence_maxima(hidden)
+                                                    : hidden;
+      const std::vector<DenseModule>& modules = pass.config.dense_modules;
+      for (size_t i = 0; i < modules.size(); ++i) {
+        embeddings = pass.linear(embeddings, dense_module_name(i));
+        if (modules[i].activation) embeddings = activate(embeddings, *modules[i].activation);
+      }
       return {.logits = pass.batch.group > 1 ? of_all_replicas(pass, embeddings) : embeddings};
     }
     case HeadRows::kStates:

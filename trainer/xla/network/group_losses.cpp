@@ -3,6 +3,9 @@
 #include <numbers>
 #include <vector>
 
+#include "storage/base/error.h"
+#include "storage/base/text.h"
+
 namespace berth {
 
 using stablehlo::concatenate;
@@ -65,22 +68,36 @@ Value distances(Value u, Value v, EmbeddingDistance distance, double least, doub
 
 // ---- Losses of a batch --------------------------------------------------------------------------
 
+// kNever in the columns of texts that are padding. The columns are blocks of one for each example.
+Value without_padding(const ForwardPass& pass, Value scores) {
+  const int64_t group = pass.batch.group, examples = scores.size(0);
+  const Value is_real =
+      reshape(slice(reshape(real_slots(pass), {examples, group}), 1, 0, 1), {examples});
+  const std::vector<Value> blocks(static_cast<size_t>(scores.size(1) / examples), is_real);
+  const Value exists = compare(concatenate(blocks, 0), Comparison::kGreater, 0);
+  return select(broadcast(exists, scores.shape(), {1}), scores, kNever);
+}
+
 // The cosines of all first texts with all others [E,(G-1)*E]: the second texts of all examples,
 // then their third ones, and so on. Texts that are padding have kNever.
 Value all_cosines(const ForwardPass& pass, Value embeddings) {
-  const int64_t group = pass.batch.group, examples = embeddings.size(0) / group;
+  const int64_t group = pass.batch.group;
   const Value unit = unit_rows(embeddings, kLeastUnit);
-  const Value is_real =
-      reshape(slice(reshape(real_slots(pass), {examples, group}), 1, 0, 1), {examples});
-  std::vector<Value> texts, are_real;
-  for (int64_t text = 1; text < group; ++text) {
-    texts.push_back(text_of(unit, group, text));
-    are_real.push_back(is_real);
-  }
-  const Value scores = dot(text_of(unit, group, 0), concatenate(texts, 0),
-                           {.contracted_x = {1}, .contracted_y = {1}});
-  const Value exists = compare(concatenate(are_real, 0), Comparison::kGreater, 0);
-  return select(broadcast(exists, scores.shape(), {1}), scores, kNever);
+  std::vector<Value> texts;
+  for (int64_t text = 1; text < group; ++text) texts.push_back(text_of(unit, group, text));
+  return without_padding(pass, dot(text_of(unit, group, 0), concatenate(texts, 0),
+                                   {.contracted_x = {1}, .contracted_y = {1}}));
+}
+
+// The cosines of text number `text` of all examples with each other [E,E]. A text is not compared
+// with itself, which has kNever, and so have texts that are padding.
+Value cosines_of_kind(const ForwardPass& pass, Value embeddings, int64_t text) {
+  const Value unit = unit_rows(text_of(embeddings, pass.batch.group, text), kLeastUnit);
+  const Value scores = dot(unit, unit, {.contracted_x = {1}, .contracted_y = {1}});
+  const Value is_itself =
+      compare(iota(scores.graph(), ElementType::kS32, scores.shape(), 0), Comparison::kEqual,
+              iota(scores.graph(), ElementType::kS32, scores.shape(), 1));
+  return without_padding(pass, select(is_itself, kNever, scores));
 }
 
 // The number of each example's own second text among the columns [E].
@@ -101,7 +118,10 @@ Value without_false_negatives(const FalseNegativeRule& rule, Value scores, Value
 
 Loss in_batch_negatives(const ForwardPass& pass, Value embeddings, bool is_symmetric) {
   const SimilarityObjective& objective = pass.config.similarity;
-  Value scores = all_cosines(pass, embeddings);
+  std::vector<Value> blocks = {all_cosines(pass, embeddings)};
+  if (objective.contrasts_anchors) blocks.push_back(cosines_of_kind(pass, embeddings, 0));
+  if (objective.contrasts_positives) blocks.push_back(cosines_of_kind(pass, embeddings, 1));
+  Value scores = concatenate(blocks, 1);
   const Value own = pick(scores, own_columns(scores));
   if (objective.rule.is_on) scores = without_false_negatives(objective.rule, scores, own);
   const Value of_rows = log_sum_exp(scores * objective.scale);
@@ -243,13 +263,34 @@ Loss similarity_loss(const ForwardPass& pass, Value embeddings) {
   return all;
 }
 
+void require_known_loss(const ModelConfig& config) {
+  const auto refuse = [](const char* problem) {
+    throw Error(Code::kUsage, cat("the device does not compute ", problem), "", "use --device cpu");
+  };
+  if (traits(config.task).rows != HeadRows::kGroups) return;
+  const SimilarityObjective& objective = config.similarity;
+  if (!config.sources.empty()) refuse("the losses of several sources of rows");
+  if (objective.loss && (learns_scores(*objective.loss) || learns_embeddings(*objective.loss))) {
+    refuse("a loss that learns from a teacher of texts");
+  }
+  if (objective.vector_size > 0) refuse("a loss with another model as its guide");
+}
+
 Value compared(const ForwardPass& pass, Value embeddings) {
   const int64_t size = pass.config.similarity.compared_size;
   if (size > 0) embeddings = unit_rows(slice(embeddings, 1, 0, size), kLeastUnit);
   const int64_t examples = embeddings.size(0) / pass.batch.group;
   const auto column = [&](Value x) { return reshape(x, {examples, 1}); };
   if (!ranks(pass)) {
-    return column(cosines(text_of(embeddings, 2, 0), text_of(embeddings, 2, 1), kLeastCosine));
+    std::vector<Value> columns;
+    const auto add = [&](Value all) {
+      columns.push_back(column(cosines(text_of(all, 2, 0), text_of(all, 2, 1), kLeastCosine)));
+    };
+    add(embeddings);
+    for (const int64_t shorter : shorter_sizes(pass.config.similarity, embeddings.size(1))) {
+      add(unit_rows(slice(embeddings, 1, 0, shorter), kLeastUnit));
+    }
+    return concatenate(columns, 1);
   }
   const Value scores = all_cosines(pass, embeddings);
   const Value own = pick(scores, own_columns(scores));

@@ -6,10 +6,14 @@
 // together have E examples of G sequences each. Some are padding, and have weight 0.
 namespace berth {
 
+// Throws kUsage where the config's loss of texts that are compared is not written here.
+void require_known_loss(const ModelConfig& config);
+
 // Of embeddings [E*G,H]: the loss that ModelConfig::similarity names.
 Loss similarity_loss(const ForwardPass& pass, Value embeddings);
-// What inference gives of them: [E,1], the cosine of the two texts of an example. For in-batch
-// negatives [E,2]: the cosine of the first two texts, and 1 where no other text has a larger one.
+// What inference gives of them: [E,1], the cosine of the two texts of an example, and behind it the
+// cosines of shorter embeddings, for each of shorter_sizes(). For in-batch negatives [E,2]: the
+// cosine of the first two texts, and 1 where no other text has a larger one.
 Value compared(const ForwardPass& pass, Value embeddings);
 
 // Of the logits of labelled pairs [B,1], or of the passages of rows [E,G], of which the first one

@@ -46,6 +46,17 @@ inline PackedBatch::Classes places_in_batch(int64_t examples) {
   return places;
 }
 
+// Two Dense modules behind the pooling, which make embeddings of seven numbers.
+inline void add_dense_modules(RecordedCase& recorded) {
+  ModelConfig& config = recorded.options.config;
+  config.pooling = Pooling::kMean;
+  config.dense_modules = {{.folder = "2_Dense",
+                           .inputs = config.hidden_size,
+                           .outputs = 5,
+                           .activation = Activation::kTanh},
+                          {.folder = "3_Dense", .inputs = 5, .outputs = 7, .has_bias = false}};
+}
+
 // Masked tokens, and pairs of which some follow each other.
 inline RecordedCase case_of_next_sentences() {
   RecordedCase recorded("bert-masked", /*drops=*/true, made_texts(5, 1));

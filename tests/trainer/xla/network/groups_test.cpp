@@ -1,11 +1,17 @@
 // Compares what is not a loss of each sequence alone with the CPU engine: embeddings, texts that
 // are compared, next sentences and teachers. The interpreter runs the programs.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "storage/base/error.h"
+#include "tests/support/throws_code.h"
 #include "tests/trainer/xla/network/compare_updates.h"
 #include "tests/trainer/xla/network/group_cases.h"
 #include "trainer/model/two_losses.h"
+#include "trainer/xla/network/group_losses.h"
 
 namespace berth {
 namespace {
@@ -90,6 +96,73 @@ TEST(Groups, FalseNegativesAreLeftOutAsOnTheCpu) {
     recorded.batch.labels = places_in_batch(4);
     expect_equal_updates(recorded, 2);
   }
+}
+
+TEST(Groups, TextsOfTheSameKindAreContrastedAsOnTheCpu) {
+  for (const auto& [anchors, positives] :
+       {std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
+    for (const bool has_rule : {false, true}) {
+      SCOPED_TRACE(testing::Message() << anchors << positives << has_rule);
+      RecordedCase recorded = case_of_texts(Task::kInBatchNegatives, 2, 3);
+      SimilarityObjective& objective = recorded.options.config.similarity;
+      objective.rule.is_on = has_rule;
+      objective.rule.margin = 0.05;
+      objective.contrasts_anchors = anchors;
+      objective.contrasts_positives = positives;
+      recorded.batch.labels = places_in_batch(2);
+      expect_equal_inference(recorded);
+      expect_equal_updates(recorded, 2);
+    }
+  }
+}
+
+TEST(Groups, DenseModulesMatchTheCpu) {
+  for (const Task task : {Task::kTextEmbedding, Task::kSimilarity, Task::kInBatchNegatives}) {
+    RecordedCase recorded = case_of_texts(task, 4, task == Task::kTextEmbedding ? 1 : 2);
+    add_dense_modules(recorded);
+    if (task == Task::kSimilarity) {
+      recorded.batch.labels = PackedBatch::Scores{{0.9f, 0.1f, 0.4f, 0.7f}};
+    } else if (task == Task::kInBatchNegatives) {
+      recorded.batch.labels = places_in_batch(4);
+    }
+    expect_equal_inference(recorded);
+    if (task != Task::kTextEmbedding) expect_equal_updates(recorded, 2);
+  }
+}
+
+// The cosines of shorter embeddings stand behind the cosine of the whole ones.
+TEST(Groups, ShorterSizesHaveColumnsAsOnTheCpu) {
+  for (const bool has_dense : {false, true}) {
+    RecordedCase recorded = case_of_texts(Task::kSimilarity, 4, 2);
+    if (has_dense) add_dense_modules(recorded);
+    recorded.options.config.similarity.nested = {{.size = 7}, {.size = 5}, {.size = 2}};
+    recorded.batch.labels = PackedBatch::Scores{{0.9f, 0.1f, 0.4f, 0.7f}};
+    LossSum loss;
+    EXPECT_EQ(recorded.cpu().infer(recorded.batch, loss).size(), has_dense ? 12u : 16u);
+    expect_equal_inference(recorded);
+    expect_equal_updates(recorded, 2);
+  }
+}
+
+TEST(Groups, LossesThatAreNotWrittenAreRefused) {
+  ModelConfig config = case_of_texts(Task::kInBatchNegatives, 2, 3).options.config;
+  const auto is_refused = [&](const char* says) {
+    EXPECT_THAT([&] { require_known_loss(config); }, ThrowsCode(Code::kUsage, says));
+    config.similarity = {};
+  };
+  EXPECT_NO_THROW(require_known_loss(config));
+  for (const SimilarityLoss loss :
+       {SimilarityLoss::kMarginMse, SimilarityLoss::kDistillKl, SimilarityLoss::kEmbeddingMse,
+        SimilarityLoss::kEmbeddingCosine}) {
+    config.similarity.loss = loss;
+    is_refused("the device does not compute a loss that learns from a teacher of texts");
+  }
+  config.similarity.vector_size = 8;
+  is_refused("the device does not compute a loss with another model as its guide");
+  config.sources.resize(2);
+  is_refused("the device does not compute the losses of several sources of rows");
+  config.task = Task::kTextEmbedding;
+  EXPECT_NO_THROW(require_known_loss(config));
 }
 
 TEST(Groups, NestedSizesMatchTheCpu) {
