@@ -16,6 +16,9 @@ constexpr double kLeastUnit = 1e-12;   // of a length, as in torch.nn.functional
 constexpr double kLeastCosine = 1e-8;  // and as in torch.cosine_similarity
 constexpr double kShift = 1e-6;   // of differences, as in torch.nn.functional.pairwise_distance
 constexpr double kNever = -1e30;  // a score that has no share of a softmax
+// Equal texts have embeddings that differ by rounding, because they stand elsewhere in their rows.
+// The cosines of such embeddings are no farther apart.
+constexpr double kRounding = 1e-6;
 
 // ---- Embeddings ---------------------------------------------------------------------------------
 
@@ -240,6 +243,11 @@ Loss similarity_loss(const ForwardPass& pass, Value embeddings) {
   const SimilarityObjective& objective = pass.config.similarity;
   const SimilarityLoss loss = objective.loss.value_or(
       ranks(pass) ? SimilarityLoss::kInBatchNegatives : SimilarityLoss::kCosine);
+  // Rows to predict may have any number of texts, and they have no loss.
+  if (loss == SimilarityLoss::kTriplet && pass.batch.group != 3) {
+    const Value none = constant(embeddings.graph(), 0);
+    return {.sum = none, .weights = none};
+  }
   const int64_t whole = embeddings.size(1);
   std::vector<NestedSize> sizes = objective.nested;
   // Cosines are the same for embeddings of any length.
@@ -294,7 +302,8 @@ Value compared(const ForwardPass& pass, Value embeddings) {
   }
   const Value scores = all_cosines(pass, embeddings);
   const Value own = pick(scores, own_columns(scores));
-  const Value is_best = compare(own, Comparison::kEqual, reduce_max(scores, {1}));
+  const Value is_best =
+      compare(own + kRounding, Comparison::kGreaterEqual, reduce_max(scores, {1}));
   return concatenate({column(own), column(convert(is_best, ElementType::kF32))}, 1);
 }
 

@@ -88,6 +88,24 @@ TEST(Groups, TextsWithoutNumbersMatchTheCpu) {
   }
 }
 
+// A model that learnt from triplets predicts rows of any number of texts.
+TEST(Groups, RowsThatAreNoTripletsHaveNoLoss) {
+  for (const int32_t group : {2, 4}) {
+    RecordedCase recorded = case_of_texts(Task::kInBatchNegatives, 2, group);
+    recorded.options.config.similarity.loss = SimilarityLoss::kTriplet;
+    NamedArrays arrays = recorded.values();
+    arrays.merge(recorded.inputs({}));
+    run(inference_program(recorded.options, recorded.shape()), arrays);
+    LossSum unused;
+    const std::vector<float> expected = recorded.cpu().infer(recorded.batch, unused);
+    std::vector<double> found = arrays.at("logits").numbers;
+    ASSERT_EQ(expected.size(), 4u);
+    found.resize(4);  // without padding
+    expect_close(found, expected, 1, "logits");
+    EXPECT_EQ(arrays.at("sums").numbers, std::vector<double>({0, 0}));
+  }
+}
+
 TEST(Groups, FalseNegativesAreLeftOutAsOnTheCpu) {
   for (const double margin : {-1.0, 0.0, 0.05}) {
     RecordedCase recorded = case_of_texts(Task::kInBatchNegatives, 4, 2);
