@@ -22,6 +22,9 @@ namespace {
 constexpr double kLeastUnit = 1e-12;   // of a length, as in torch.nn.functional.normalize
 constexpr double kLeastCosine = 1e-8;  // and as in torch.cosine_similarity
 constexpr double kShift = 1e-6;  // of differences, as in torch.nn.functional.pairwise_distance
+// Equal texts have embeddings that differ by rounding, because they stand elsewhere in the batch.
+// The cosines of such embeddings are no farther apart.
+constexpr float kRounding = 1e-6f;
 
 double dot_product(const float* a, const float* b, int64_t count) {
   double sum = 0;
@@ -625,7 +628,8 @@ void Kernels::in_batch_negatives(const GroupInputs& inputs, const RankingLoss& l
         row[c] = cosines.of(texts.asking(b, c), texts.candidate(c));
       }
       outputs.f32()[2 * b] = row[b];
-      outputs.f32()[2 * b + 1] = row[b] == *std::max_element(row, row + texts.others()) ? 1 : 0;
+      const float largest = *std::max_element(row, row + texts.others());
+      outputs.f32()[2 * b + 1] = row[b] + kRounding >= largest ? 1 : 0;
     }
   });
   if (!inputs.has_loss) return;

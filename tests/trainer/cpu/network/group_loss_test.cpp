@@ -290,6 +290,23 @@ TEST(GroupLoss, LeavesOutFalseNegatives) {
   EXPECT_EQ(none.values(none.outputs), plain.values(plain.outputs));
 }
 
+// Equal texts of other rows are as right as the own one, although rounding makes them differ.
+TEST(GroupLoss, FindsATextThatOtherRowsHaveToo) {
+  LossOfEmbeddings pairs({"pairs", 2, "", {}}, Precision::kFp32);
+  float* const x = pairs.embeddings.f32();
+  for (int64_t h = 0; h < kHidden; ++h) {
+    x[h] = x[kHidden + h] + 0.5f * x[h];                 // the first row finds its text
+    x[3 * kHidden + h] = x[kHidden + h] + 2e-6f * x[h];  // which the second row has, too
+  }
+  const auto first_is_found = [&] {
+    pairs.compute(/*training=*/false);
+    return pairs.values(pairs.outputs)[1];
+  };
+  EXPECT_EQ(first_is_found(), 1);
+  std::copy_n(x, kHidden, x + 3 * kHidden);  // a text that is nearer
+  EXPECT_EQ(first_is_found(), 0);
+}
+
 // Labels score the cosines of each size, from one pass.
 TEST(GroupLoss, ComparesEachSizeOfLabelledRows) {
   const std::vector<NestedSize> sizes = {{kHidden, 1}, {7, 0.5}, {4, 0.25}};
