@@ -128,7 +128,7 @@ namespace {
 struct LevelNames {
   const char *prefix, *severity;
 };
-constexpr LevelNames kNames[] = {
+constexpr LevelNames kLevelNames[] = {
     {"error: ", "ERROR"}, {"warning: ", "WARNING"}, {"", "INFO"}, {"debug: ", "DEBUG"}};
 
 }  // namespace
@@ -139,7 +139,7 @@ bool wants_text(const std::string& log_format, bool is_terminal) {
 
 LogSink text_log_sink(LogLevel least_urgent, TerminalLine& line) {
   return [least_urgent, &line](LogLevel level, const std::string& text) {
-    if (level <= least_urgent) line.print(kNames[static_cast<size_t>(level)].prefix + text);
+    if (level <= least_urgent) line.print(kLevelNames[static_cast<size_t>(level)].prefix + text);
   };
 }
 
@@ -149,7 +149,7 @@ LogSink json_log_sink(LogLevel least_urgent, Write write, Clock wall_clock) {
     const OrderedJson object = {
         {"time", iso_time(wall_clock())},
         {"event", "log"},
-        {"severity", kNames[static_cast<size_t>(level)].severity},
+        {"severity", kLevelNames[static_cast<size_t>(level)].severity},
         {"message", text},
     };
     write(printable_json(to_text(object)) + "\n");
