@@ -28,7 +28,7 @@ for _ in $(seq 900); do
 done
 grep -q 'took over the lease' one-3.txt || fail "the lease of a suspended job is not taken: $(tail -n 1 one-3.txt)"
 kill -CONT "${pids[left]}"
-for _ in $(seq 300); do kill -0 "${pids[left]}" 2>/dev/null || break; sleep 0.1; done
+for _ in $(seq 3000); do kill -0 "${pids[left]}" 2>/dev/null || break; sleep 0.1; done
 kill -KILL "${pids[left]}" 2>/dev/null
 wait "${pids[left]}"
 [ $? = 6 ] || fail "a job that was suspended ends otherwise: $(tail -n 1 one-$left.txt)"

@@ -81,7 +81,7 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t sequences = std::max(limits.sequences, limits.compared_sequences);
   const int64_t examples = sequences / config_.texts_per_row;
   const int64_t shown = std::ssize(shown_sizes());
-  outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs() + shown});
+  outputs_ = arena.make(DType::kF32, {examples * (config_.num_outputs() + shown)});
   if (limits.compared_sequences > 0) {
     for (Tensor* tensor : {&all_, &dall_}) {
       *tensor = arena.make(DType::kF32, {sequences, config_.embedding_dimension()});

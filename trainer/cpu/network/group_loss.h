@@ -69,7 +69,7 @@ class GroupLoss {
   Kernels& kernels_;
   Communicator* const workers_;
   int32_t source_ = 0;
-  Tensor outputs_;        // [B,C]
+  Tensor outputs_;        // [B*C]
   Tensor other_outputs_;  // [B,C], which nobody reads; null where is_plain()
   Tensor scores_;  // [B*columns], as RankingLoss has columns; null where the task compares no texts
                    // of different rows
