@@ -54,6 +54,8 @@ topics=("the ball was kicked into the goal" "bread with butter and cheese" "the 
 rows=(--task similarity --train-data-file rows.csv --model "$tiny" --max-steps 6 --eval-steps 3)
 compare negatives "${rows[@]}" --batch-sampler no_duplicates --matryoshka-dims 32,8 --gradient-accumulation-steps 2
 compare guided "${rows[@]}" --guide self --guide-margin 0.01 --embedding-mini-batch-size 2
+compare another-guide "${rows[@]}" --guide "$tiny" --guide-margin 0.01
+compare sources --task similarity --train-data-file rows.csv --train-source scored.csv,loss=cosent --matryoshka-dims 32,8 --model "$tiny" --max-steps 6
 compare directions "${rows[@]}" --similarity-loss symmetric --token-budget 300
 compare cosent --task similarity --train-data-file scored.csv --similarity-loss cosent --model "$tiny" --max-steps 6 --eval-steps 3
 compare angle --task similarity --train-data-file scored.csv --similarity-loss angle --model "$tiny" --max-steps 6
