@@ -226,7 +226,8 @@ std::unique_ptr<Teacher> teacher_of_texts(const Job& job, const Settings& settin
     return nullptr;
   }
   objective.vector_size = teacher->num_outputs();
-  if (!learns_embeddings(*objective.loss) || objective.vector_size == config.embedding_dimension()) {
+  if (!learns_embeddings(*objective.loss) ||
+      objective.vector_size == config.embedding_dimension()) {
     return teacher;
   }
   throw Error(Code::kUsage,
