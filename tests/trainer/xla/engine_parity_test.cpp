@@ -209,13 +209,18 @@ TEST_F(EngineParityOfGroups, NextSentences) {
   expect_equal(recorded);
 }
 
+// The same tokens as a second micro-batch of the update, with one masked token less.
+PackedBatch second_micro_batch(const PackedBatch& first) {
+  PackedBatch second = first;
+  std::get<PackedBatch::MaskedTokens>(second.labels).ids[0] = -1;
+  second.first_token = static_cast<uint64_t>(first.num_tokens());
+  second.first_sequence = static_cast<uint64_t>(first.num_sequences());
+  return second;
+}
+
 TEST_F(EngineParityOfOptions, NextSentencesInMicroBatches) {
   RecordedCase recorded = case_of_next_sentences();
-  PackedBatch other = recorded.batch;
-  std::get<PackedBatch::MaskedTokens>(other.labels).ids[0] = -1;
-  other.first_token = static_cast<uint64_t>(recorded.batch.num_tokens());
-  other.first_sequence = static_cast<uint64_t>(recorded.batch.num_sequences());
-  expect_equal_updates(recorded, {recorded.batch, other});
+  expect_equal_updates(recorded, {recorded.batch, second_micro_batch(recorded.batch)});
 }
 
 TEST_F(EngineParityOfGroups, ReplacedTokens) {
@@ -225,11 +230,7 @@ TEST_F(EngineParityOfGroups, ReplacedTokens) {
 
 TEST_F(EngineParityOfOptions, ReplacedTokensInMicroBatches) {
   RecordedCase recorded = case_of_replaced_tokens();
-  PackedBatch other = recorded.batch;
-  std::get<PackedBatch::MaskedTokens>(other.labels).ids[0] = -1;
-  other.first_token = static_cast<uint64_t>(recorded.batch.num_tokens());
-  other.first_sequence = static_cast<uint64_t>(recorded.batch.num_sequences());
-  expect_equal_updates(recorded, {recorded.batch, other});
+  expect_equal_updates(recorded, {recorded.batch, second_micro_batch(recorded.batch)});
 }
 
 TEST_F(EngineParityOfOptions, ATeacherOfClasses) {

@@ -290,7 +290,8 @@ TEST(GroupLoss, LeavesOutFalseNegatives) {
   EXPECT_EQ(none.values(none.outputs), plain.values(plain.outputs));
 }
 
-// Equal texts of other rows are as right as the own one, although rounding makes them differ.
+// A text of another row that equals the partner counts as found, although rounding makes them
+// differ.
 TEST(GroupLoss, FindsATextThatOtherRowsHaveToo) {
   LossOfEmbeddings pairs({"pairs", 2, "", {}}, Precision::kFp32);
   float* const x = pairs.embeddings.f32();
