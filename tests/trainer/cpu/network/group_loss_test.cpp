@@ -146,7 +146,8 @@ struct LossOfEmbeddings {
         recorded(*file->view()),
         expected(*expected_file->view()),
         pool(2),
-        kernels(make_cpu_kernels(pool, "", precision)),
+        // Every CPU can emulate bf16.
+        kernels(make_cpu_kernels(pool, precision == Precision::kBf16 ? "baseline" : "", precision)),
         memory(1 << 20),
         arena(memory) {
     config.task = test.labels.empty() ? Task::kInBatchNegatives : Task::kSimilarity;
