@@ -87,11 +87,12 @@ inline void pack_panel_of_rows(const Lanes& lanes, uint16_t* panel) {
   const int64_t padded = (lanes.depth + kTileDepth - 1) / kTileDepth * kTileDepth;
   for (int64_t d = 0; d < padded; ++d) {
     for (int64_t lane = 0; lane < kTilePanelRows; ++lane) {
-      const Lanes one{.data = lanes.data + lane * lanes.lane_stride + d * lanes.depth_stride,
+      const Lanes one{.data = lanes.at(lane, d),
                       .lane_stride = lanes.lane_stride,
                       .depth_stride = lanes.depth_stride,
                       .count = 1,
-                      .depth = 1};
+                      .depth = 1,
+                      .is_bf16 = lanes.is_bf16};
       std::array<uint16_t, 2 * kPanelColumns> rounded{};
       if (lane < lanes.count && d < lanes.depth) {
         bf16_portable::loops.pack_columns(one, rounded.data());
@@ -119,6 +120,7 @@ inline const Bf16Loops emulated_tile_loops = {
           for_each_panel(emulated_tile_loops, lanes, panels, emulated_tiles::pack_panel_of_rows);
         },
     .pack_columns = emulated_tiles::pack_columns,
-    .multiply = multiply_tiles<EmulatedTiles>};
+    .multiply = multiply_tiles<EmulatedTiles>,
+    .multiply_in_place = multiply_tiles_in_place<EmulatedTiles>};
 
 }  // namespace berth

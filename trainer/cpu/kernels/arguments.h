@@ -70,9 +70,23 @@ struct NormalizedRows {
   ConstTensor mean, rstd;  // [T]
 };
 
+// A residual [T,H]: the rows themselves or, where there are statistics, what normalizing them
+// gives, to the bit. So a normalized tensor need not be stored in fp32.
+struct Residual {
+  Residual(ConstTensor values) : rows{.x = values, .mean = {}, .rstd = {}} {}
+  Residual(Tensor values) : Residual(ConstTensor(values)) {}
+  Residual(const NormalizedRows& normalized, const LayerNormParameters& parameters)
+      : rows(normalized), norm(parameters) {}
+
+  bool is_normalized() const { return static_cast<bool>(rows.mean); }
+
+  NormalizedRows rows;
+  LayerNormParameters norm{};
+};
+
 // What the fused end of half an encoder layer writes.
 struct AddLayerNormOutputs {
-  Tensor sum, y;  // [T,H]; sum may be the x that was dropped
+  Tensor sum, y;  // [T,H]; sum may be the x that was dropped; y is an operand
   NormStatistics statistics;
 };
 

@@ -78,10 +78,14 @@ class AttentionPairs {
   std::vector<int64_t> cuts_;
 };
 
-// Pointers to the first query, key and value of one head's sequence, or to their gradients.
-template <typename Float>
-struct AttentionRows {
-  Float *q, *k, *v;
+// The queries, keys and values of one head's sequence, as factors of products.
+struct AttentionFactors {
+  Factor q, k, v;
+};
+
+// Where the gradients of queries, keys and values of one head's sequence are summed.
+struct AttentionSums {
+  float *q, *k, *v;
   int64_t q_stride, kv_stride;  // between rows
 };
 
@@ -120,8 +124,14 @@ class AttentionHead {
  private:
   struct Block;  // of at most kQueries queries, and its scores
 
-  template <typename Float, typename View>
-  AttentionRows<Float> rows_of(View qkv, View q) const;
+  AttentionFactors factors_of(ConstTensor qkv, ConstTensor q) const;
+  // Sums in fp32 lie in the gradients themselves. Otherwise they are taken from the scratch, and
+  // store() rounds them once.
+  AttentionSums sums_of(const AttentionGradients& gradients, float* room) const;
+  int64_t sums_room(const AttentionGradients& gradients) const;  // elements
+  void store(const AttentionSums& sums, const AttentionGradients& gradients) const;
+  // Element `at` and the following ones of a head's row of x, in fp32; perhaps copied to `room`.
+  const float* widened(ConstTensor x, int64_t at, float* room) const;
   // Where the rows of queries from `begin` on begin: in out and dout, and in log_sum_exp.
   int64_t at(int64_t begin) const;
   int64_t log_at(int64_t begin) const;
@@ -143,8 +153,8 @@ class AttentionHead {
   void compute_scores(const Block& block) const;
   // Scores of keys beyond a query's window become minus infinity.
   void close_windows(const Block& block) const;
-  void backward_of_block(const Block& block, const Kept& kept,
-                         const AttentionRows<float>& gradients, float* sums) const;
+  void backward_of_block(const Block& block, const Kept& kept, const AttentionSums& gradients,
+                         float* sums) const;
   void backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
                                   float* sums) const;
   // c [m,n] = a [m,D] b [n,D]^T.
@@ -164,7 +174,7 @@ class AttentionHead {
   const std::optional<DropoutDraw>& draw_;
   const std::optional<RelativeView> relative_;
   const int64_t stride_;  // of scores
-  const AttentionRows<const float> rows_;
+  const AttentionFactors rows_;
 };
 
 AttentionPairs::AttentionPairs(const AttentionInputs& inputs, int64_t hidden_size, int threads,
@@ -271,6 +281,7 @@ struct AttentionHead::Block {
   float* dscores = nullptr;  // as scores
   float *dc2p = nullptr, *dp2c = nullptr;
   float* delta = nullptr;                   // [queries]
+  float* rows = nullptr;                    // [2,D], of dout and out in fp32
   float *bias = nullptr, *dbias = nullptr;  // as biases_by_offset(); null where there is none
 };
 
@@ -286,22 +297,62 @@ AttentionHead::AttentionHead(const CpuLoops& loops, const Multiply& multiply,
       relative_(inputs.relative ? std::optional<RelativeView>(std::in_place, inputs, pairs, view)
                                 : std::nullopt),
       stride_(score_stride(most_keys(view.length, inputs.window))),
-      rows_(rows_of<const float>(inputs.qkv, inputs.q)) {
+      rows_(factors_of(inputs.qkv, inputs.q)) {
   assert(inputs.window < 0 || (!inputs.relative && !inputs.bias && !inputs.selected));
   assert(!inputs.bias || (!inputs.relative && view.length <= inputs.bias.longest()));
 }
 
-template <typename Float, typename View>
-AttentionRows<Float> AttentionHead::rows_of(View qkv, View q) const {
+AttentionFactors AttentionHead::factors_of(ConstTensor qkv, ConstTensor q) const {
   const int64_t hidden = pairs_.hidden, column = view_.head * pairs_.head_size;
-  const int64_t kv_stride = qkv.columns(), q_stride = q ? hidden : kv_stride;
-  Float* const values = qkv.f32() + view_.first * kv_stride + kv_stride - hidden + column;
-  Float* const queries = q ? q.f32() : qkv.f32();
-  return {.q = queries + view_.first_query * q_stride + column,
+  const int64_t values = qkv.columns() - hidden + column;
+  return {.q = Factor(q ? q : qkv).from(view_.first_query, column),
+          .k = Factor(qkv).from(view_.first, values - hidden),
+          .v = Factor(qkv).from(view_.first, values)};
+}
+
+int64_t AttentionHead::sums_room(const AttentionGradients& gradients) const {
+  if (gradients.dqkv.dtype == DType::kF32) return 0;
+  return (view_.queries + 2 * view_.length) * pairs_.head_size;
+}
+
+AttentionSums AttentionHead::sums_of(const AttentionGradients& gradients, float* room) const {
+  const Tensor dqkv = gradients.dqkv, dq = gradients.dq;
+  const int64_t hidden = pairs_.hidden, size = pairs_.head_size;
+  if (dqkv.dtype != DType::kF32) {
+    float* const keys = room + view_.queries * size;
+    return {
+        .q = room, .k = keys, .v = keys + view_.length * size, .q_stride = size, .kv_stride = size};
+  }
+  const int64_t kv_stride = dqkv.columns(), q_stride = dq ? hidden : kv_stride;
+  const int64_t column = view_.head * size;
+  float* const values = dqkv.f32() + view_.first * kv_stride + kv_stride - hidden + column;
+  return {.q = (dq ? dq : dqkv).f32() + view_.first_query * q_stride + column,
           .k = values - hidden,
           .v = values,
           .q_stride = q_stride,
           .kv_stride = kv_stride};
+}
+
+void AttentionHead::store(const AttentionSums& sums, const AttentionGradients& gradients) const {
+  const Tensor dqkv = gradients.dqkv, dq = gradients.dq ? gradients.dq : dqkv;
+  if (dqkv.dtype == DType::kF32) return;
+  const int64_t size = pairs_.head_size, column = view_.head * size, columns = dqkv.columns();
+  for (int64_t i = 0; i < view_.queries; ++i) {
+    loops_.to_bf16(sums.q + i * size, dq.bf16() + (view_.first_query + i) * dq.columns() + column,
+                   size);
+  }
+  for (int64_t j = 0; j < view_.length; ++j) {
+    uint16_t* const values =
+        dqkv.bf16() + (view_.first + j) * columns + columns - pairs_.hidden + column;
+    loops_.to_bf16(sums.k + j * size, values - pairs_.hidden, size);
+    loops_.to_bf16(sums.v + j * size, values, size);
+  }
+}
+
+const float* AttentionHead::widened(ConstTensor x, int64_t at, float* room) const {
+  if (x.dtype == DType::kF32) return x.f32() + at;
+  loops_.from_bf16(x.bf16() + at, room, pairs_.head_size);
+  return room;
 }
 
 int64_t AttentionHead::at(int64_t begin) const {
@@ -355,8 +406,11 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t count = relative_ ? relative_->count : 0;
   const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
-  // scores [queries,keys]; c2p [queries,P] and p2c [n,P] of P relative positions; bias [2n-1].
-  Scratch scratch(memory, (length + most) * count + most * stride_ + offsets);
+  const bool rounds = out.dtype != DType::kF32;
+  const int64_t attended = rounds ? most * pairs_.head_size : 0;
+  // scores [queries,keys]; c2p [queries,P] and p2c [n,P] of P relative positions; bias [2n-1]; and
+  // the output [queries,D] before it is rounded.
+  Scratch scratch(memory, (length + most) * count + most * stride_ + offsets + attended);
   Block block{.begin = 0,
               .queries = 0,
               .scores = nullptr,
@@ -365,6 +419,7 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
   block.scores = scratch.take(most * stride_);
   if (inputs_.bias) biases_by_offset(block.bias = scratch.take(offsets));
   if (relative_) position_to_content(block.p2c);
+  float* const room = scratch.take(attended);
   // Blocks of queries, each with all of its keys.
   for (; block.begin < view_.queries; block.begin += kQueries) {
     block.queries = std::min(kQueries, view_.queries - block.begin);
@@ -376,9 +431,13 @@ void AttentionHead::forward(Tensor out, Tensor log_sum_exp, std::vector<float>& 
                              log_sum_exp.f32() + log_at(block.begin), pairs_.heads);
     // 3. out [queries,D] = probabilities v [keys,D].
     const Keys keys = keys_of(block);
-    accumulate(block.queries, keys.count, {block.scores, stride_},
-               {rows_.v + keys.first * rows_.kv_stride, rows_.kv_stride},
-               out.f32() + at(block.begin), pairs_.hidden, false);
+    accumulate(block.queries, keys.count, {block.scores, stride_}, rows_.v.from(keys.first, 0),
+               rounds ? room : out.f32() + at(block.begin),
+               rounds ? pairs_.head_size : pairs_.hidden, false);
+    for (int64_t i = 0; rounds && i < block.queries; ++i) {
+      loops_.to_bf16(room + i * pairs_.head_size, out.bf16() + at(block.begin + i),
+                     pairs_.head_size);
+    }
   }
 }
 
@@ -386,18 +445,20 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
                              std::vector<float>& memory) const {
   const int64_t length = view_.length, most = std::min(kQueries, view_.queries);
   const int64_t size = pairs_.head_size, count = relative_ ? relative_->count : 0;
-  const AttentionRows<float> d = rows_of<float>(gradients.dqkv, gradients.dq);
+  // The scratch of forward, and a gradient beside each part of it. delta [queries].
+  const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
+  const int64_t room = sums_room(gradients);
+  Scratch scratch(memory, 2 * (length + most) * count + most * (2 * stride_ + 1) + 2 * offsets +
+                              2 * size + room);
+  const AttentionSums d = sums_of(gradients, scratch.take(room));
   // Blocks with windows add to the gradients of some keys, and the others overwrite all.
   const bool starts_from_zero = view_.queries == 0 || inputs_.window >= 0;
   for (int64_t j = 0; starts_from_zero && j < length; ++j) {
     std::fill_n(d.k + j * d.kv_stride, size, 0.0f);
     std::fill_n(d.v + j * d.kv_stride, size, 0.0f);
   }
-  if (view_.queries == 0) return;
+  if (view_.queries == 0) return store(d, gradients);
 
-  // The scratch of forward, and a gradient beside each part of it. delta [queries].
-  const int64_t offsets = inputs_.bias ? 2 * length - 1 : 0;
-  Scratch scratch(memory, 2 * (length + most) * count + most * (2 * stride_ + 1) + 2 * offsets);
   Block block{.begin = 0,
               .queries = 0,
               .scores = nullptr,
@@ -408,6 +469,7 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   block.scores = scratch.take(most * stride_);
   block.dscores = scratch.take(most * stride_);
   block.delta = scratch.take(most);
+  block.rows = scratch.take(2 * size);
   if (inputs_.bias) {
     biases_by_offset(block.bias = scratch.take(offsets));
     block.dbias = scratch.take(offsets);
@@ -424,31 +486,32 @@ void AttentionHead::backward(const Kept& kept, const AttentionGradients& gradien
   if (sums != nullptr) {
     for (int64_t i = 0; i < offsets; ++i) sums[bias_row(i)] += block.dbias[i] / scale();
   }
-  if (!relative_) return;
   // dk [n,D] += dp2c [n,P] pq [P,D];  dpq [P,D] += dp2c^T k [n,D].
-  accumulate(length, count, {block.dp2c, count}, {relative_->queries, relative_->stride}, d.k,
-             d.kv_stride, true);
-  accumulate(count, length, {block.dp2c, count, true}, {rows_.k, rows_.kv_stride},
-             sums + relative_->low * 2 * size, 2 * size, true);
+  if (relative_) {
+    accumulate(length, count, {block.dp2c, count}, {relative_->queries, relative_->stride}, d.k,
+               d.kv_stride, true);
+    accumulate(count, length, {block.dp2c, count, true}, rows_.k, sums + relative_->low * 2 * size,
+               2 * size, true);
+  }
+  store(d, gradients);
 }
 
-void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
-                                      const AttentionRows<float>& d, float* sums) const {
+void AttentionHead::backward_of_block(const Block& block, const Kept& kept, const AttentionSums& d,
+                                      float* sums) const {
   const int64_t queries = block.queries, begin = block.begin;
   const auto [first, count] = keys_of(block);
-  const int64_t kv_stride = rows_.kv_stride;
-  const Factor q{rows_.q + begin * rows_.q_stride, rows_.q_stride};
-  const Factor dout{kept.dout.f32() + at(begin), pairs_.hidden};
-  const float* const out = kept.out.f32() + at(begin);
+  const Factor q = rows_.q.from(begin, 0);
+  const Factor dout =
+      Factor(kept.dout).from(view_.first_query + begin, view_.head * pairs_.head_size);
   // 1. delta [queries] = the row sums of dout * out, which softmax's derivative needs.
   for (int64_t i = 0; i < queries; ++i) {
-    block.delta[i] =
-        loops_.dot(dout.data + i * pairs_.hidden, out + i * pairs_.hidden, pairs_.head_size);
+    block.delta[i] = loops_.dot(widened(kept.dout, at(begin + i), block.rows),
+                                widened(kept.out, at(begin + i), block.rows + pairs_.head_size),
+                                pairs_.head_size);
   }
   // 2. The scores again, and dprobabilities [queries,keys] = dout v^T in the place of dscores.
   compute_scores(block);
-  dot_products(queries, count, dout, {rows_.v + first * kv_stride, kv_stride}, block.dscores,
-               stride_);
+  dot_products(queries, count, dout, rows_.v.from(first, 0), block.dscores, stride_);
   // 3. In place: scores become the dropped probabilities, dprobabilities the gradient of q k^T.
   loops_.attention_softmax_backward(block.scores, block.dscores, score_block(block),
                                     RowDraw(draw_, view_.first_query + begin).get(),
@@ -463,8 +526,8 @@ void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
              d.kv_stride, add);
   accumulate(count, queries, {block.dscores, stride_, true}, q, d.k + first * d.kv_stride,
              d.kv_stride, add);
-  accumulate(queries, count, {block.dscores, stride_}, {rows_.k + first * kv_stride, kv_stride}, dq,
-             d.q_stride, false);
+  accumulate(queries, count, {block.dscores, stride_}, rows_.k.from(first, 0), dq, d.q_stride,
+             false);
   // 5. What positions added to the scores gets the same gradient.
   if (relative_) backward_through_positions(block, dq, d.q_stride, sums);
   for (int64_t i = 0; inputs_.bias && i < queries; ++i) {
@@ -476,7 +539,7 @@ void AttentionHead::backward_of_block(const Block& block, const Kept& kept,
 void AttentionHead::backward_through_positions(const Block& block, float* dq, int64_t dq_stride,
                                                float* sums) const {
   const int64_t count = relative_->count, size = pairs_.head_size;
-  const Factor q{rows_.q + block.begin * rows_.q_stride, rows_.q_stride};
+  const Factor q = rows_.q.from(block.begin, 0);
   std::fill_n(block.dc2p, block.queries * count, 0.0f);
   // c2p and p2c were spread over the scores by distance, so their gradients are gathered by it.
   for_pairs(block, [&block](int64_t score, int64_t of_query, int64_t of_key) {
@@ -503,15 +566,14 @@ void AttentionHead::biases_by_offset(float* bias) const {
 }
 
 void AttentionHead::position_to_content(float* p2c) const {
-  dot_products(view_.length, relative_->count, {rows_.k, rows_.kv_stride},
-               {relative_->queries, relative_->stride}, p2c, relative_->count);
+  dot_products(view_.length, relative_->count, rows_.k, {relative_->queries, relative_->stride},
+               p2c, relative_->count);
 }
 
 void AttentionHead::compute_scores(const Block& block) const {
-  const Factor q{rows_.q + block.begin * rows_.q_stride, rows_.q_stride};
+  const Factor q = rows_.q.from(block.begin, 0);
   const Keys keys = keys_of(block);
-  dot_products(block.queries, keys.count, q,
-               {rows_.k + keys.first * rows_.kv_stride, rows_.kv_stride}, block.scores, stride_);
+  dot_products(block.queries, keys.count, q, rows_.k.from(keys.first, 0), block.scores, stride_);
   if (inputs_.window >= 0) close_windows(block);
   // A row of biases is a window of the biases by offset, which moves by one with each query.
   for (int64_t i = 0; inputs_.bias && i < block.queries; ++i) {
@@ -566,8 +628,9 @@ size_t Kernels::scratch_bytes(const ScratchExtent& extent) const {
   const int64_t rows = std::min(extent.positions, std::max<int64_t>(0, 2 * length - 1));
   const int64_t threads = pool_.size();
   const int64_t offsets = extent.bias_rows > 0 ? std::max<int64_t>(0, 2 * length - 1) : 0;
-  const int64_t of_thread =
-      queries * (2 * score_stride(length) + 1) + 2 * (length + queries) * rows + 2 * offsets;
+  const int64_t of_thread = queries * (2 * score_stride(length) + 1) +
+                            2 * (length + queries) * rows + 2 * offsets +
+                            (bf16_ ? 3 * length + 2 : 2) * extent.head_size;
   const int64_t sums =
       (extent.heads + threads - 1) * (extent.positions * 2 * extent.head_size + extent.bias_rows);
   return static_cast<size_t>(threads * of_thread + sums) * sizeof(float) +

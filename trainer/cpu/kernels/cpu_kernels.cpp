@@ -88,12 +88,13 @@ void Kernels::convert(ConstTensor x, Tensor y) {
   assert(x.elements() == y.elements());
   parallel(x.elements(), 1 << 14, [&](int64_t begin, int64_t end, int) {
     const int64_t count = end - begin;
-    if (x.dtype == DType::kBF16) {
+    if (x.dtype == y.dtype) {
+      const auto at = static_cast<size_t>(begin) * size_of(x.dtype);
+      std::memcpy(y.data + at, x.data + at, static_cast<size_t>(count) * size_of(x.dtype));
+    } else if (x.dtype == DType::kBF16) {
       loops_.from_bf16(x.bf16() + begin, y.f32() + begin, count);
-    } else if (y.dtype == DType::kBF16) {
-      loops_.to_bf16(x.f32() + begin, y.bf16() + begin, count);
     } else {
-      loops_.copy(x.f32() + begin, y.f32() + begin, count);
+      loops_.to_bf16(x.f32() + begin, y.bf16() + begin, count);
     }
   });
 }

@@ -41,13 +41,18 @@ void Kernels::dropout(ConstTensor x, const Dropout& dropout, const StepState& st
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
   if (!draw && x.data == y.data) return;
   parallel(rows, row_grain(columns), [&](int64_t begin, int64_t end, int) {
-    const float* from = x.f32() + begin * columns;
-    float* to = y.f32() + begin * columns;
-    const RowDraw rows_draw(draw, begin);
-    if (rows_draw.get() == nullptr) {
-      loops_.copy(from, to, (end - begin) * columns);
-    } else {
-      loops_.dropout(from, *rows_draw.get(), end - begin, columns, to);
+    std::vector<float> room(static_cast<size_t>(columns));
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t at = row * columns;
+      const float* const from = widened(x, at, columns, room.data());
+      const RowDraw row_draw(draw, row);
+      if (row_draw.get() == nullptr) {
+        keep_row(from, y, at, columns);
+        continue;
+      }
+      float* const to = y.dtype == DType::kF32 ? y.f32() + at : room.data();
+      loops_.dropout(from, *row_draw.get(), 1, columns, to);
+      keep_row(to, y, at, columns);
     }
   });
 }

@@ -123,8 +123,8 @@ Product Product::part(const Tile& tile) const {
   Product part = *this;
   part.m = tile.rows;
   part.n = tile.columns;
-  part.a.data = a.at(tile.row, 0);
-  part.b.data = b.at(0, tile.column);
+  part.a = a.from(tile.row, 0);
+  part.b = b.from(0, tile.column);
   if (c != nullptr) part.c = c + tile.row * c_stride + tile.column;
   if (bias != nullptr) part.bias = bias + tile.column;
   return part;
@@ -149,7 +149,7 @@ void multiply(const Product& p) {
   prepare_blas_buffer();
   cblas_sgemm(CblasRowMajor, p.a.transposed ? CblasTrans : CblasNoTrans,
               p.b.transposed ? CblasTrans : CblasNoTrans, narrow(p.m), narrow(p.n), narrow(p.k),
-              p.scale, p.a.data, narrow(p.a.stride), p.b.data, narrow(p.b.stride),
+              p.scale, p.a.f32(), narrow(p.a.stride), p.b.f32(), narrow(p.b.stride),
               p.add || p.bias != nullptr ? 1.0f : 0.0f, p.c, narrow(p.c_stride));
 }
 

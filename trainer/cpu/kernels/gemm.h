@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "storage/base/thread_pool.h"
+#include "trainer/cpu/kernels/tensor.h"
 
 namespace berth {
 
@@ -33,17 +35,41 @@ void for_each_small_tile(ThreadPool& pool, int64_t m, int64_t n, int64_t k, Tile
                          TileSize most,
                          const std::function<void(const Tile& tile, int thread)>& fn);
 
-// A row-major fp32 factor of a product, with rows `stride` apart. Where it is transposed, the
-// product takes it with rows and columns exchanged.
+// A row-major factor of a product, in fp32 or bf16, with rows `stride` elements apart. Where it is
+// transposed, the product takes it with rows and columns exchanged.
 struct Factor {
-  const float* data;
-  int64_t stride;
+  const std::byte* data = nullptr;  // null where the factor is packed elsewhere
+  int64_t stride = 0;
   bool transposed = false;
+  DType dtype = DType::kF32;
 
-  // Element (row, column) as the product takes it; null where the factor is packed elsewhere.
-  const float* at(int64_t row, int64_t column) const {
-    if (data == nullptr) return nullptr;
-    return transposed ? data + column * stride + row : data + row * stride + column;
+  Factor() = default;
+  Factor(const float* values, int64_t row_stride, bool is_transposed = false)
+      : data(reinterpret_cast<const std::byte*>(values)),
+        stride(row_stride),
+        transposed(is_transposed) {}
+  Factor(const uint16_t* values, int64_t row_stride, bool is_transposed = false)
+      : data(reinterpret_cast<const std::byte*>(values)),
+        stride(row_stride),
+        transposed(is_transposed),
+        dtype(DType::kBF16) {}
+  explicit Factor(ConstTensor matrix, bool is_transposed = false)
+      : data(matrix.data),
+        stride(matrix.columns()),
+        transposed(is_transposed),
+        dtype(matrix.dtype) {}
+
+  // The factor from an element (row, column) on, as the product takes it.
+  Factor from(int64_t row, int64_t column) const {
+    Factor part = *this;
+    const int64_t elements = transposed ? column * stride + row : row * stride + column;
+    if (data != nullptr) part.data += elements * static_cast<int64_t>(size_of(dtype));
+    return part;
+  }
+  // The elements. The dtype is asserted.
+  const float* f32() const {
+    assert(dtype == DType::kF32);
+    return reinterpret_cast<const float*>(data);
   }
 };
 

@@ -38,6 +38,12 @@ struct LinearGradients {
   Into into_dw = Into::kAdd;  // kOverwrite where dw is not fp32
 };
 
+// The input of an activation, as forward stored it: fp32 or product_dtype().
+struct Preactivation {
+  ConstTensor values{};  // null: there was no activation
+  Activation activation = Activation::kGelu;
+};
+
 // An adapter of a matrix [N,K]: the product of two narrow ones.
 struct LowRankFactors {
   ConstTensor a, b;  // [R,K], [N,R]
@@ -59,8 +65,8 @@ struct LowRankGradients {
 //
 // Shape letters: T tokens of a packed batch, B sequences, R rows (all tokens, or some of them), H
 // hidden, A heads, D = H/A, F feed-forward, V vocabulary, C classes. N and K are a matrix's outputs
-// and inputs. Tensors are fp32 unless a comment says otherwise; ids are int32. A matrix that only
-// products read may be in product_dtype() if its comment says so.
+// and inputs. Tensors are fp32 unless a comment says otherwise; ids are int32. An "operand" is a
+// matrix that products read. It may be fp32 or product_dtype(), to which products round it anyway.
 //
 // An operation writes its Tensor arguments, and only reads its ConstTensor arguments. Forward
 // operations overwrite their results. Backward operations overwrite gradients of activations (or
@@ -93,7 +99,7 @@ class Kernels {
   // ---- Elements ------------------------------------------------------------------------------
   void zero(Tensor x);
   void add(ConstTensor x, Tensor y);      // y += x, of the same shape
-  void convert(ConstTensor x, Tensor y);  // y = x, of the same shape; each in fp32 or bf16
+  void convert(ConstTensor x, Tensor y);  // y = x, of the same shape; each fp32 or bf16
 
   // ---- Memory and weights --------------------------------------------------------------------
   // A matrix [N,K] as the right factor of products, packed from `values`, which must outlive it.
@@ -115,7 +121,8 @@ class Kernels {
   // Layer normalization over H (Ba et al. 2016, arXiv:1607.06450). x, y [T,H].
   void layer_norm_forward(ConstTensor x, const LayerNormParameters& parameters, Tensor y,
                           const NormStatistics& statistics);
-  // Recomputes y from rows that a forward pass normalized. The result is the same to the bit.
+  // Recomputes y, an operand, from rows that a forward pass normalized. The result is the same to
+  // the bit.
   void layer_norm_recompute(const NormalizedRows& rows, const LayerNormParameters& parameters,
                             Tensor y);
   // Overwrites dx [T,H], which may be dy.
@@ -125,42 +132,49 @@ class Kernels {
 
   // The end of both halves of an encoder layer, fused:
   //   sum = residual + dropout(x); y = layer_norm(sum). All are [T,H].
-  void add_layer_norm_forward(ConstTensor x, ConstTensor residual, const Dropout& dropout,
+  void add_layer_norm_forward(ConstTensor x, const Residual& residual, const Dropout& dropout,
                               const StepState& state, const LayerNormParameters& parameters,
                               const AddLayerNormOutputs& outputs);
-  // `rows` holds the sum. dresidual is the gradient of the sum, and dx = dropout(dresidual).
+  // y [R,H] = the rows of the residual.
+  void gather_residual(const Residual& residual, ConstTensor rows, Tensor y);
+  // `rows` holds the sum. dresidual is the gradient of the sum, and dx = dropout(dresidual) is an
+  // operand.
   void add_layer_norm_backward(ConstTensor dy, const NormalizedRows& rows, const Dropout& dropout,
                                const StepState& state, const LayerNormParameters& parameters,
                                const AddLayerNormGradients& gradients);
 
-  // y = dropout(x); y may be x. Dropout is linear, so its backward pass is the same call on the
-  // gradient: dx = dropout(dy).
+  // y = dropout(x), operands; y may be x. Dropout is linear, so its backward pass is the same call
+  // on the gradient: dx = dropout(dy).
   void dropout(ConstTensor x, const Dropout& dropout, const StepState& state, Tensor y);
 
   // ---- Matrix products -----------------------------------------------------------------------
+  // x, y, dx and dy are operands. A y or dx in bf16 is rounded once, from a sum in fp32. Weights of
+  // fewer outputs than kLeastOutputs have fp32 operands only.
+  //
   // y [T,N] = x [T,K] w^T + bias [N]. A null bias is not added.
   void linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y);
-  // dx [T,K] = dy [T,N] w, or that is added to dx. dw = dy^T x, summed in fp32, or that is added to
-  // dw. The column sums of dy are added to dbias.
+  // dx [T,K] = dy [T,N] w, or that is added to an fp32 dx. dw = dy^T x, summed in fp32, or that is
+  // added to dw. The column sums of dy are added to dbias. Where `pre` is given, x is its
+  // activation and dx becomes the gradient of `pre`; then dx is overwritten.
   void linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
-                       const LinearGradients& gradients);
+                       const LinearGradients& gradients, const Preactivation& pre = {});
   // pre = x w^T + bias, stored for backward in fp32 or product_dtype(). y = activation(pre),
   // computed from the stored values. GELU (Hendrycks and Gimpel 2016, arXiv:1606.08415) uses erf
   // (kGelu) or its tanh approximation (kGeluTanh).
   void linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                  Activation activation, Tensor pre, Tensor y);
 
-  // y = activation(x); y may be x. Where `kept` is given, x is stored there (in fp32 or
+  // y = activation(x), operands; y may be x. Where `kept` is given, x is stored there (in fp32 or
   // product_dtype()), and y is computed from the stored values: a later call on them gives the same
   // bits.
   void activation_forward(ConstTensor x, Activation activation, Tensor y, Tensor kept = {});
-  // Turns dy into the gradient of x, in place.
+  // Turns dy, an operand, into the gradient of x, in place.
   void activation_backward(ConstTensor x, Activation activation, Tensor dy);
 
   // A gated linear unit (Shazeer 2020, arXiv:2002.05202): y [R,F] = activation(a) * b, where x
-  // [R,2F] is a beside b. Where `kept` is given, it is as in activation_forward.
+  // [R,2F] is a beside b, all operands. Where `kept` is given, it is as in activation_forward.
   void gated_activation_forward(ConstTensor x, Activation activation, Tensor y, Tensor kept = {});
-  // x [R,2F] and dy [R,F]; overwrites dx [R,2F], which is fp32.
+  // x [R,2F] and dy [R,F]; overwrites dx [R,2F]. All are operands.
   void gated_activation_backward(ConstTensor x, Activation activation, ConstTensor dy, Tensor dx);
 
   // Low-rank adaptation of a matrix (Hu et al. 2021, arXiv:2106.09685): down = x a^T; the adapter's
@@ -194,17 +208,18 @@ class Kernels {
   // the score is (q_i.k_j + q_i.pk_r + k_j.pq_r) / sqrt(3D). With a position bias, row r of its
   // table is added to the scaled score. out [R,H]; log_sum_exp [R,A], of the scaled scores. Dropout
   // falls on the probabilities; its elements are counted by (query's token, head, place of the key
-  // in its sequence).
+  // in its sequence). qkv, q and out are operands.
   void attention_forward(const AttentionInputs& inputs, const StepState& state, Tensor out,
                          Tensor log_sum_exp);
   // Computes the probabilities again from the inputs and log_sum_exp (Dao et al. 2022,
-  // arXiv:2205.14135). Overwrites all gradients except the bias's.
+  // arXiv:2205.14135). Overwrites all gradients except the bias's. dout, out, dqkv and dq are
+  // operands.
   void attention_backward(ConstTensor dout, const AttentionInputs& inputs, const StepState& state,
                           ConstTensor out, ConstTensor log_sum_exp,
                           const AttentionGradients& gradients);
 
   // ---- Rows and losses -----------------------------------------------------------------------
-  // y[r] = x[rows[r]]; x [T,H], y [R,H], rows int32 [R], distinct.
+  // y[r] = x[rows[r]]; x [T,H], y [R,H], both of one type; rows int32 [R], distinct.
   void gather_rows(ConstTensor x, ConstTensor rows, Tensor y);
   // Its backward pass: x[rows[r]] = y[r], and all other rows of x become 0.
   void scatter_rows(ConstTensor y, ConstTensor rows, Tensor x);
@@ -356,8 +371,16 @@ class Kernels {
   // there is one.
   void multiply_by(const Weight& weight, const std::optional<Bf16Part>& right,
                    const Product& product, const TileFunction& after = {});
-  // As linear_forward: in int8 if the weight is.
-  void multiply_by_layer(const Weight& w, const Product& product, const TileFunction& after = {});
+  // Takes and may change the sums of elements [at, at + count) of a result.
+  using RowFunction = std::function<void(float* sums, int64_t at, int64_t count)>;
+  // Makes the product of a dense layer, in int8 if the weight is, and hands out its sums row by
+  // row. They lie in product.c or, where that is null, in scratch memory.
+  void multiply_by_rows(const Weight& w, const std::optional<Bf16Part>& right,
+                        const Product& product, const RowFunction& use);
+  // As keep_row(), but past the caches where the tensor is large and the instruction set can.
+  void store_row(const float* sums, Tensor y, int64_t at, int64_t count) const;
+  // Rounds numbers that will be kept in this type.
+  void round_as(DType dtype, float* x, int64_t count) const;
   // Writes the logits of a tile, of inputs.x.rows() rows and w.values().rows() columns, to
   // `logits`.
   void vocabulary_logits(const VocabularyInputs& inputs, const Weight& w, const Tile& tile,
@@ -409,11 +432,13 @@ class Kernels {
                      const std::optional<DropoutDraw>& draw, const HeadFunction& fn);
   void add_relative_sums(const AttentionPairs& pairs, Tensor drelative_qk);
   void add_bias_sums(const AttentionPairs& pairs, Tensor dbias) const;
+  static constexpr int64_t kRowChunk = 1024;
   // Elements [at, at + count): keeps sums in `kept`, which may be the same memory.
   void keep_row(const float* sums, Tensor kept, int64_t at, int64_t count) const;
-  // Elements [at, at + count) of x, activated. y points to the first of them.
-  void activate_row(ConstTensor x, Activation activation, int64_t at, int64_t count,
-                    float* y) const;
+  // Elements [at, at + count) of x in fp32: these themselves, or copies in `room`.
+  const float* widened(ConstTensor x, int64_t at, int64_t count, float* room) const;
+  // Turns the gradient of elements [at, at + count) of an activation into the gradient of `pre`.
+  void backward_row(const Preactivation& pre, int64_t at, int64_t count, float* dy) const;
   // The gradient of the sum goes to dresidual, and where that is null to dx.
   void backward_through_norm(ConstTensor dy, const NormalizedRows& rows,
                              const LayerNormParameters& parameters,
@@ -422,6 +447,9 @@ class Kernels {
   void add_column_sums(ConstTensor x, Tensor sums);
   // The betas of a normalization, which are zeros where they are null.
   const float* betas_of(const LayerNormParameters& parameters);
+  // Row `row` of the residual, perhaps made in `room`. `beta` are the betas of its normalization.
+  const float* residual_row(const Residual& residual, const float* beta, int64_t row,
+                            float* room) const;
   void rotate_by(float direction, Tensor x, int64_t columns, ConstTensor positions,
                  const RotaryAngles& angles);
 

@@ -4,13 +4,6 @@
 #include "trainer/cpu/kernels/gemm.h"
 
 namespace berth {
-namespace {
-
-// Products with fewer outputs than this, such as a classifier's, stay in fp32, because they cost
-// little and the job reports their results.
-constexpr int64_t kLeastOutputs = kPanelColumns / 2;
-
-}  // namespace
 
 Weight::Weight(ConstTensor values, WeightUse use, Bf16Products* bf16, Int8Products* int8)
     : values_(values),
@@ -43,16 +36,19 @@ size_t Weight::packed_bytes() const {
 
 namespace {
 
-// y = x w^T + bias.
-Product forward_product(ConstTensor x, ConstTensor w, ConstTensor bias, Tensor y) {
-  assert(x.columns() == w.columns() && y.rows() == x.rows() && y.columns() == w.rows());
+// Where a product leaves sums for a result in fp32; null: with its caller, a tile at a time.
+float* sums_of(Tensor y) { return y.dtype == DType::kF32 ? y.f32() : nullptr; }
+
+// x w^T + bias, with its sums in `sums` or, where that is bf16, in none.
+Product forward_product(ConstTensor x, ConstTensor w, ConstTensor bias, Tensor sums) {
+  assert(x.columns() == w.columns() && sums.rows() == x.rows() && sums.columns() == w.rows());
   return {.m = x.rows(),
           .n = w.rows(),
           .k = x.columns(),
-          .a = {x.f32(), x.columns()},
-          .b = {w.f32(), w.columns(), true},
-          .c = y.f32(),
-          .c_stride = y.columns(),
+          .a = Factor(x),
+          .b = Factor(w, true),
+          .c = sums_of(sums),
+          .c_stride = sums.columns(),
           .bias = bias.f32()};
 }
 
@@ -81,38 +77,83 @@ void Kernels::multiply_alone(const Product& product, int thread) {
   }
 }
 
-void Kernels::multiply_by_layer(const Weight& w, const Product& product,
-                                const TileFunction& after) {
+void Kernels::multiply_by_rows(const Weight& w, const std::optional<Bf16Part>& right,
+                               const Product& product, const RowFunction& use) {
+  const auto use_rows = [&](const Tile& tile, float* sums, int64_t stride) {
+    for (int64_t row = 0; row < tile.rows; ++row) {
+      use(sums + row * stride, (tile.row + row) * product.n + tile.column, tile.columns);
+    }
+  };
+  const SumsFunction use_sums = [&](const Tile& tile, float* sums) {
+    use_rows(tile, sums, tile.columns);
+  };
+  const TileFunction after = [&](const Tile& tile) {
+    use_rows(tile, product.c + tile.row * product.c_stride + tile.column, product.c_stride);
+  };
   if (w.in_int8() != nullptr) {
     count(product);
-    return int8_->multiply(*w.in_int8(), product, after);
+    int8_->multiply(*w.in_int8(), product, product.c ? nullptr : use_sums, after);
+  } else if (product.c != nullptr) {
+    multiply_by(w, right, product, after);
+  } else {
+    assert(w.multiplies_in_bf16());
+    count(product);
+    bf16_->multiply_in_tiles(product, right ? &*right : nullptr, use_sums);
   }
-  multiply_by(w, whole(w.forward()), product, after);
+}
+
+void Kernels::store_row(const float* sums, Tensor y, int64_t at, int64_t count) const {
+  // Twice a second-level cache: nobody finds more than this in it.
+  constexpr size_t kStreamedBytes = size_t{4} << 20;
+  const auto stream = bf16_ ? bf16_->loops().stream_row : nullptr;
+  if (stream != nullptr && y.dtype == DType::kBF16 && count == kPanelColumns &&
+      y.size_bytes() >= kStreamedBytes && reinterpret_cast<uintptr_t>(y.bf16() + at) % 64 == 0) {
+    stream(sums, y.bf16() + at);
+  } else {
+    keep_row(sums, y, at, count);
+  }
 }
 
 void Kernels::linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y) {
   const ProfileScope scope(pool_.profiler(), "linear_forward", bytes_of({x, w.values(), y}));
-  multiply_by_layer(w, forward_product(x, w.values(), bias, y));
+  multiply_by_rows(w, whole(w.forward()), forward_product(x, w.values(), bias, y),
+                   [&](float* sums, int64_t at, int64_t count) { store_row(sums, y, at, count); });
 }
 
 void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
                                         Activation activation, Tensor pre, Tensor y) {
   const ProfileScope scope(pool_.profiler(), "linear_activation_forward",
                            bytes_of({x, w.values(), pre, y}));
-  // The sums are fp32. Where `pre` is bf16 they lie in y for the moment.
+  assert(pre.dtype == DType::kBF16 || y.dtype == DType::kF32);
+  const auto apply = loops_.activation_forward[static_cast<size_t>(activation)];
+  // The sums are fp32. Where `pre` is bf16 they may lie in y for the moment. While a tile's sums
+  // are still in a cache they are kept, and activated as they were kept.
   const Tensor sums = pre.dtype == DType::kF32 ? pre : y;
-  multiply_by_layer(w, forward_product(x, w.values(), bias, sums), [&](const Tile& tile) {
-    // The tile's sums are still in a cache: they are kept, and activated as they were kept.
-    for (int64_t t = tile.row; t < tile.row + tile.rows; ++t) {
-      const int64_t at = t * y.columns() + tile.column;
-      keep_row(sums.f32() + at, pre, at, tile.columns);
-      activate_row(pre, activation, at, tile.columns, y.f32() + at);
+  const auto use = [&](float* row, int64_t at, int64_t count) {
+    if (pre.dtype == DType::kF32 && y.dtype == DType::kF32) {
+      keep_row(row, pre, at, count);
+      return apply(row, y.f32() + at, count);
     }
-  });
+    round_as(pre.dtype, row, count);
+    store_row(row, pre, at, count);
+    apply(row, row, count);
+    store_row(row, y, at, count);
+  };
+  multiply_by_rows(w, whole(w.forward()), forward_product(x, w.values(), bias, sums), use);
+}
+
+void Kernels::round_as(DType dtype, float* x, int64_t count) const {
+  if (dtype != DType::kBF16) return;
+  uint16_t rounded[kRowChunk];
+  for (int64_t at = 0; at < count; at += kRowChunk) {
+    const int64_t part = std::min(kRowChunk, count - at);
+    loops_.to_bf16(x + at, rounded, part);
+    loops_.from_bf16(rounded, x + at, part);
+  }
 }
 
 void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Tensor dx, Into into,
-                              const LinearGradients& gradients) {
+                              const LinearGradients& gradients, const Preactivation& pre) {
   const ProfileScope scope(pool_.profiler(), "linear_backward",
                            bytes_of({dy, x, w.values(), dx, gradients.dw}));
   const ConstTensor values = w.values();
@@ -120,16 +161,20 @@ void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Te
   assert(values.rows() == outputs);
   // dx [T,K] (+)= dy [T,N] w [N,K].
   if (dx) {
-    assert(dx.columns() == inputs);
+    assert(dx.columns() == inputs && (into == Into::kOverwrite || (!pre.values && sums_of(dx))));
     const Product data_gradient{.m = tokens,
                                 .n = inputs,
                                 .k = outputs,
-                                .a = {dy.f32(), outputs},
-                                .b = {values.f32(), inputs},
-                                .c = dx.f32(),
+                                .a = Factor(dy),
+                                .b = Factor(values),
+                                .c = sums_of(dx),
                                 .c_stride = inputs,
                                 .add = into == Into::kAdd};
-    multiply_by(w, whole(w.backward()), data_gradient);
+    multiply_by_rows(w, whole(w.backward()), data_gradient,
+                     [&](float* sums, int64_t at, int64_t count) {
+                       if (pre.values) backward_row(pre, at, count, sums);
+                       store_row(sums, dx, at, count);
+                     });
   }
   // dw [N,K] (+)= dy^T x [T,K].
   if (gradients.dw) {
@@ -144,15 +189,15 @@ void Kernels::weight_gradient(const Weight& weight, ConstTensor dy, ConstTensor 
   Product product{.m = dy.columns(),
                   .n = x.columns(),
                   .k = dy.rows(),
-                  .a = {dy.f32(), dy.columns(), true},
-                  .b = {x.f32(), x.columns()},
+                  .a = Factor(dy, true),
+                  .b = Factor(x),
                   .c = nullptr,
                   .c_stride = x.columns()};
   // Each tile is summed over all tokens in fp32, and rounded once when it is stored.
   if (dw.dtype == DType::kBF16) {
     assert(into == Into::kOverwrite);
     count(product);
-    bf16_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
+    bf16_->multiply_in_tiles(product, nullptr, [&](const Tile& tile, const float* sums) {
       for (int64_t row = 0; row < tile.rows; ++row) {
         loops_.to_bf16(sums + row * tile.columns,
                        dw.bf16() + (tile.row + row) * product.n + tile.column, tile.columns);
@@ -177,9 +222,16 @@ void Kernels::add_column_sums(ConstTensor x, Tensor sums) {
       const int64_t column = strip * kColumns, width = std::min(kColumns, columns - column);
       double total[kColumns] = {};
       for (int64_t row = 0; row < rows; row += kRows) {
-        float partial[kColumns] = {};
-        loops_.column_sums(x.f32() + row * columns + column, std::min(kRows, rows - row), columns,
-                           width, partial);
+        const int64_t count = std::min(kRows, rows - row);
+        float partial[kColumns] = {}, room[kRows * kColumns];
+        if (x.dtype == DType::kF32) {
+          loops_.column_sums(x.f32() + row * columns + column, count, columns, width, partial);
+        } else {
+          for (int64_t r = 0; r < count; ++r) {
+            widened(x, (row + r) * columns + column, width, room + r * width);
+          }
+          loops_.column_sums(room, count, width, width, partial);
+        }
         loops_.add_to_double(partial, total, width);
       }
       for (int64_t c = 0; c < width; ++c) sums.f32()[column + c] += static_cast<float>(total[c]);

@@ -9,6 +9,10 @@
 
 namespace berth {
 
+// Products with fewer outputs than this, such as a classifier's, stay in fp32, because they cost
+// little and the job reports their results.
+inline constexpr int64_t kLeastOutputs = kPanelColumns / 2;
+
 // A matrix [N,K] as the right factor of products: the fp32 values, and packed copies of them for
 // products in bf16 or int8. Kernels::make_weight() makes it. Borrows the values.
 class Weight {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "trainer/cpu/kernels/kernels.h"
 
@@ -68,22 +69,24 @@ void Kernels::embedding_backward(ConstTensor dy, const EmbeddingIds& ids, Paddin
 
 void Kernels::gather_rows(ConstTensor x, ConstTensor rows, Tensor y) {
   const ProfileScope scope(pool_.profiler(), "gather_rows", 2 * bytes_of({y}));
-  const int64_t hidden = x.columns();
+  assert(x.dtype == y.dtype && x.columns() == y.columns());
+  const size_t row_bytes = static_cast<size_t>(x.columns()) * size_of(x.dtype);
   for (int64_t r = 0; r < y.rows(); ++r) {
     const int64_t row = rows.i32()[r];
     assert(row >= 0 && row < x.rows());
-    loops_.copy(x.f32() + row * hidden, y.f32() + r * hidden, hidden);
+    std::memcpy(y.slice(r, 1).data, x.slice(row, 1).data, row_bytes);
   }
 }
 
 void Kernels::scatter_rows(ConstTensor y, ConstTensor rows, Tensor x) {
   const ProfileScope scope(pool_.profiler(), "scatter_rows", bytes_of({y, x}));
-  const int64_t hidden = x.columns();
+  assert(x.dtype == y.dtype && x.columns() == y.columns());
+  const size_t row_bytes = static_cast<size_t>(x.columns()) * size_of(x.dtype);
   zero(x);
   for (int64_t r = 0; r < y.rows(); ++r) {
     const int64_t row = rows.i32()[r];
     assert(row >= 0 && row < x.rows());
-    loops_.copy(y.f32() + r * hidden, x.f32() + row * hidden, hidden);
+    std::memcpy(x.slice(row, 1).data, y.slice(r, 1).data, row_bytes);
   }
 }
 

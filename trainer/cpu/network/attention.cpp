@@ -7,23 +7,24 @@
 namespace berth {
 
 SelectedAttention::SelectedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
-                                     Parameters& parameters, Kernels& kernels)
+                                     DType operands, Parameters& parameters, Kernels& kernels)
     : config_(config),
       kernels_(kernels),
       bias_(bias),
       q_linear_(parameters, layer_names(config, layer).query),
-      kv_linear_(parameters, layer_names(config, layer).key, 2) {}
+      kv_linear_(parameters, layer_names(config, layer).key, 2),
+      operands_(operands) {}
 
 void SelectedAttention::allocate(Arena& arena, int64_t tokens, int64_t most_selected) {
   const int64_t hidden = config_.hidden_size;
-  q_ = arena.make(DType::kF32, {most_selected, hidden});
-  kv_ = arena.make(kernels_.product_dtype(), {tokens, 2 * hidden});
+  q_ = arena.make(operands_, {most_selected, hidden});
+  kv_ = arena.make(operands_, {tokens, 2 * hidden});
   log_sum_exp_ = arena.make(DType::kF32, {most_selected, config_.num_attention_heads});
 }
 
-AttentionInputs SelectedAttention::inputs(const StepContext& step, Tensor kv, Tensor selected,
+AttentionInputs SelectedAttention::inputs(const StepContext& step, Tensor selected,
                                           const Dropout& dropout) const {
-  return {.qkv = kv,
+  return {.qkv = kv_.first(step.batch.num_tokens),
           .q = q_.first(selected.rows()),
           .selected = selected,
           .cu_seqlens = step.batch.cu_seqlens,
@@ -33,14 +34,11 @@ AttentionInputs SelectedAttention::inputs(const StepContext& step, Tensor kv, Te
 }
 
 void SelectedAttention::forward(const StepContext& step, Dropout dropout, Tensor x, Tensor selected,
-                                Tensor selected_x, Tensor out, const LayerScratch& scratch) {
-  const int64_t tokens = x.rows(), rows = selected.rows();
-  const Tensor q = q_.first(rows), kept = kv_.first(tokens);
-  const Tensor kv = keeps_as_computed() ? kept : scratch.wide_as(tokens, kv_.columns());
-  q_linear_.forward(kernels_, selected_x, q);
-  kv_linear_.forward(kernels_, x, kv);
-  if (!keeps_as_computed()) kernels_.convert(kv, kept);
-  kernels_.attention_forward(inputs(step, kv, selected, dropout), step.state, out,
+                                ConstTensor selected_x, Tensor out) {
+  const int64_t rows = selected.rows();
+  q_linear_.forward(kernels_, selected_x, q_.first(rows));
+  kv_linear_.forward(kernels_, x, kv_.first(x.rows()));
+  kernels_.attention_forward(inputs(step, selected, dropout), step.state, out,
                              log_sum_exp_.first(rows));
 }
 
@@ -48,16 +46,14 @@ void SelectedAttention::backward(const StepContext& step, Dropout dropout, Tenso
                                  Tensor selected, Tensor out, Tensor dselected_x, Tensor dx,
                                  const LayerScratch& scratch) {
   const int64_t tokens = x.rows(), rows = selected.rows(), hidden = x.columns();
-  const Tensor kept = kv_.first(tokens);
-  const Tensor kv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, kv_.columns());
-  const Tensor dq = scratch.hidden.first(rows), dkv = scratch.wide_as(tokens, kv_.columns());
+  const Tensor dq = scratch.hidden_as(rows, hidden, operands_);
+  const Tensor dkv = scratch.wide_as(tokens, kv_.columns(), operands_);
   // 1. dq [R,H] and dkv [T,2H].
-  if (!keeps_as_computed()) kernels_.convert(kept, kv);
   kernels_.attention_backward(
-      dout, inputs(step, kv, selected, dropout), step.state, out, log_sum_exp_.first(rows),
+      dout, inputs(step, selected, dropout), step.state, out, log_sum_exp_.first(rows),
       {.dqkv = dkv, .dq = dq, .dbias = bias_ ? bias_->gradient() : Tensor()});
   // 2. Through the queries' product, to the selected rows of x. They are spread over dx [T,H].
-  const Tensor selected_x = scratch.second_wide_as(rows, hidden);  // kv is no longer needed
+  const Tensor selected_x = scratch.second_wide_as(rows, hidden, x.dtype);
   kernels_.gather_rows(x, selected, selected_x);
   q_linear_.backward(kernels_, dq, selected_x, dselected_x, Into::kAdd);
   kernels_.scatter_rows(dselected_x, selected, dx);
@@ -114,6 +110,7 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
     : config_(config),
       layer_(layer),
       kernels_(kernels),
+      operands_(operand_dtype(config, lora, kernels)),
       output_linear_(parameters, layer_names(config, layer).attention_output),
       output_adapter_(
           make_adapter(config, lora, layer, LayerPart::kAttentionOutput, parameters, kernels)),
@@ -134,7 +131,7 @@ SelfAttention::SelfAttention(const ModelConfig& config, const LoraOptions& lora,
   const bool shortens =
       names.qkv.empty() && !positions.relative && !positions.rotary && adapters_.empty();
   if (is_last && config.reads_first_tokens() && shortens) {
-    selected_.emplace(config, layer, bias_, parameters, kernels);
+    selected_.emplace(config, layer, bias_, operands_, parameters, kernels);
   } else {
     const bool is_joined = !names.qkv.empty();
     qkv_linear_.emplace(parameters, is_joined ? names.qkv : names.query, is_joined ? 1 : 3);
@@ -153,7 +150,7 @@ void SelfAttention::allocate(Arena& arena, int64_t tokens, int64_t most_selected
     qkv_ = arena.make(kernels_.product_dtype(), {tokens, 3 * hidden});
     log_sum_exp_ = arena.make(DType::kF32, {tokens, config_.num_attention_heads});
   }
-  attended_ = arena.make(DType::kF32, {selected_ ? most_selected : tokens, hidden});
+  attended_ = arena.make(operands_, {selected_ ? most_selected : tokens, hidden});
   sum_ = arena.make(DType::kF32, {most_selected, hidden});
   norm_.allocate(arena, most_selected);
   if (disentangled_) disentangled_->allocate(arena);
@@ -175,9 +172,9 @@ Dropout SelfAttention::adapter_dropout(LayerPart part, Tensor tokens) const {
   return {.site = adapter_site(layer_, part), .tokens = tokens};
 }
 
-AttentionInputs SelfAttention::inputs(const StepContext& step, Tensor qkv,
+AttentionInputs SelfAttention::inputs(const StepContext& step,
                                       const RelativePositionInputs& relative) const {
-  return {.qkv = qkv,
+  return {.qkv = qkv_.first(step.batch.num_tokens),
           .cu_seqlens = step.batch.cu_seqlens,
           .num_heads = static_cast<int>(config_.num_attention_heads),
           .relative = relative,
@@ -190,7 +187,8 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
                            const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor kept = qkv_.first(tokens);
-  const Tensor qkv = keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns());
+  const Tensor qkv =
+      keeps_as_computed() ? kept : scratch.wide_as(tokens, qkv_.columns(), DType::kF32);
   // qkv [T,3H] by one product, then what adapters and rotary positions do to it.
   qkv_linear_->forward(kernels_, x, qkv);
   for (Adapted& each : adapters_) {
@@ -200,7 +198,7 @@ void SelfAttention::attend(const StepContext& step, Tensor x, Tensor attended,
   if (!keeps_as_computed()) kernels_.convert(qkv, kept);
   RelativePositionInputs relative;
   if (disentangled_) relative = disentangled_->forward(step);
-  kernels_.attention_forward(inputs(step, qkv, relative), step.state, attended,
+  kernels_.attention_forward(inputs(step, relative), step.state, attended,
                              log_sum_exp_.first(tokens));
 }
 
@@ -209,10 +207,7 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
                                     Tensor dattended, Tensor dx, Into into,
                                     const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
-  const Tensor kept = qkv_.first(tokens);
-  const Tensor qkv = keeps_as_computed() ? kept : scratch.second_wide_as(tokens, qkv_.columns());
-  const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns());
-  if (!keeps_as_computed()) kernels_.convert(kept, qkv);
+  const Tensor dqkv = scratch.wide_as(tokens, qkv_.columns(), rotary_ ? DType::kF32 : operands_);
   RelativePositionInputs relative;
   AttentionGradients gradients{.dqkv = dqkv, .dbias = bias_ ? bias_->gradient() : Tensor()};
   if (disentangled_) {
@@ -220,7 +215,7 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
     gradients.drelative_qk = disentangled_->dqk();
   }
   // dqkv [T,3H], of the qkv that attention read: after the rotation.
-  kernels_.attention_backward(dattended, inputs(step, qkv, relative), step.state, attended,
+  kernels_.attention_backward(dattended, inputs(step, relative), step.state, attended,
                               log_sum_exp_.first(tokens), gradients);
   if (disentangled_) disentangled_->backward(step);
   // Back through the rotation and the product to dx [T,H].
@@ -231,18 +226,18 @@ void SelfAttention::attend_backward(const StepContext& step, Tensor x, Tensor at
   }
 }
 
-void SelfAttention::forward(const StepContext& step, Tensor x, Tensor all_residual, Tensor selected,
-                            Tensor y, const LayerScratch& scratch) {
+void SelfAttention::forward(const StepContext& step, Tensor x, const Residual& all_residual,
+                            Tensor selected, Tensor y, const LayerScratch& scratch) {
   const int64_t rows = y.rows();
-  const Tensor residual = select(all_residual, selected, scratch.second_hidden),
-               sum = sum_.first(rows);
+  const Tensor sum = sum_.first(rows);
+  const Residual residual = select(all_residual, selected, scratch);
   Tensor context = attended_.first(selected_ ? rows : x.rows());
   if (selected_) {
-    selected_->forward(step, probability_dropout(step, selected), x, selected, residual, context,
-                       scratch);
+    selected_->forward(step, probability_dropout(step, selected), x, selected, residual.rows.x,
+                       context);
   } else {
     attend(step, x, context, scratch);
-    context = select(context, selected, scratch.hidden);
+    context = select(context, selected, scratch.hidden_as(rows, context.columns(), operands_));
   }
   // The rest of the layer's half is computed for the R rows that are selected.
   output_linear_.forward(kernels_, context, sum);
@@ -254,11 +249,17 @@ void SelfAttention::forward(const StepContext& step, Tensor x, Tensor all_residu
   ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.forward(sum, residual, y);
 }
 
-// Returns the rows `selected` of x, copied to `room`. Returns x itself if `selected` is null.
 Tensor SelfAttention::select(Tensor x, Tensor selected, Tensor room) {
   if (!selected) return x;
-  const Tensor rows = room.first(selected.rows());
-  kernels_.gather_rows(x, selected, rows);
+  kernels_.gather_rows(x, selected, room);
+  return room;
+}
+
+Residual SelfAttention::select(const Residual& residual, Tensor selected,
+                               const LayerScratch& scratch) {
+  if (!selected) return residual;
+  const Tensor rows = scratch.second_hidden_as(selected.rows(), config_.hidden_size, DType::kF32);
+  kernels_.gather_residual(residual, selected, rows);
   return rows;
 }
 
@@ -272,7 +273,7 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
   const Tensor dy = d.selected;
   const int64_t tokens = x.rows(), rows = dy.rows();
   const Tensor attended = attended_.first(selected_ ? rows : tokens);
-  const Tensor dprojected = scratch.hidden.first(rows);
+  const Tensor dprojected = scratch.hidden_as(rows, dy.columns(), operands_);
   const Dropout dropout = output_dropout(step, selected);
   // 1. dprojected [R,H]: through the norm and the residual.
   const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
@@ -280,8 +281,8 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
   // 2. dattended [R,H]: through the output's product.
   const Tensor context =
       selected_ ? attended
-                : select(attended, selected, scratch.wide_as(tokens, attended.columns()));
-  Tensor dattended = scratch.second_hidden.first(rows);
+                : select(attended, selected, scratch.wide_as(rows, attended.columns(), operands_));
+  Tensor dattended = scratch.second_hidden_as(rows, dy.columns(), operands_);
   output_linear_.backward(kernels_, dprojected, context, dattended, Into::kOverwrite);
   if (output_adapter_) {
     output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, selected), context,
@@ -296,7 +297,8 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
   }
   if (selected) {
     const Tensor dcontext = dattended;
-    dattended = scratch.hidden.first(tokens);  // dprojected is no longer needed
+    // dprojected is no longer needed.
+    dattended = scratch.hidden_as(tokens, dcontext.columns(), operands_);
     kernels_.scatter_rows(dcontext, selected, dattended);
     const bool is_apart = config_.normalizes_first;
     kernels_.scatter_rows(is_apart ? dresidual.selected : dy, selected,

@@ -15,14 +15,14 @@ namespace berth {
 class SelectedAttention {
  public:
   // Borrows `bias`; null: nothing is added to the scores.
-  SelectedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias,
+  SelectedAttention(const ModelConfig& config, int64_t layer, PositionBias* bias, DType operands,
                     Parameters& parameters, Kernels& kernels);
 
   // For batches of at most `tokens` tokens, of which at most `most_selected` are selected.
   void allocate(Arena& arena, int64_t tokens, int64_t most_selected);
   // x [T,H]. selected_x [R,H] holds its rows `selected` [R], which increase. out [R,H].
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor selected,
-               Tensor selected_x, Tensor out, const LayerScratch& scratch);
+               ConstTensor selected_x, Tensor out);
   // x, selected and out are the arguments of forward. Adds the gradient through the queries to
   // dselected_x [R,H]. Overwrites dx [T,H] with dselected_x at the selected rows, plus the gradient
   // through keys and values. Uses all of the scratch but second_hidden, where dout may lie.
@@ -30,14 +30,13 @@ class SelectedAttention {
                 Tensor out, Tensor dselected_x, Tensor dx, const LayerScratch& scratch);
 
  private:
-  bool keeps_as_computed() const { return kv_.dtype == DType::kF32; }
-  AttentionInputs inputs(const StepContext& step, Tensor kv, Tensor selected,
-                         const Dropout& dropout) const;
+  AttentionInputs inputs(const StepContext& step, Tensor selected, const Dropout& dropout) const;
 
   const ModelConfig& config_;
   Kernels& kernels_;
   PositionBias* bias_;
   Linear q_linear_, kv_linear_;
+  DType operands_;               // see operand_dtype()
   Tensor q_, kv_, log_sum_exp_;  // [R,H], [T,2H], [R,A]
 };
 
@@ -88,11 +87,13 @@ class SelfAttention {
   // For batches of at most `tokens` tokens, of which at most `most_selected` are selected.
   void allocate(Arena& arena, int64_t tokens, int64_t most_selected);
   // x and residual [T,H]; see ResidualSum for the residual. y [R,H] has the rows of the tokens
-  // `selected` [R], which increase; null: of all tokens.
-  void forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected, Tensor y,
-               const LayerScratch& scratch);
+  // `selected` [R], which increase; null: of all tokens. x and y are operands.
+  void forward(const StepContext& step, Tensor x, const Residual& residual, Tensor selected,
+               Tensor y, const LayerScratch& scratch);
   Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass, [R,H]
-  void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
+  // y of the last forward pass as a residual, and its values, the same to the bit.
+  Residual output(int64_t rows) const { return norm_.residual(sum_.first(rows)); }
+  void recompute_output(Tensor y);
   // The gradient of the selected rows, and memory for the gradient of all tokens. Both are one
   // tensor if all tokens are selected.
   struct SpreadGradient {
@@ -107,17 +108,24 @@ class SelfAttention {
   void attend(const StepContext& step, Tensor x, Tensor attended, const LayerScratch& scratch);
   void attend_backward(const StepContext& step, Tensor x, Tensor attended, Tensor dattended,
                        Tensor dx, Into into, const LayerScratch& scratch);
-  AttentionInputs inputs(const StepContext& step, Tensor qkv,
-                         const RelativePositionInputs& relative) const;
+  AttentionInputs inputs(const StepContext& step, const RelativePositionInputs& relative) const;
   Dropout probability_dropout(const StepContext& step, Tensor selected = {}) const;
   Dropout output_dropout(const StepContext& step, Tensor selected) const;
   Dropout adapter_dropout(LayerPart part, Tensor tokens = {}) const;
+  // The rows `selected` of x, copied to `room`; x itself where `selected` is null.
   Tensor select(Tensor x, Tensor selected, Tensor room);
-  bool keeps_as_computed() const { return qkv_.dtype == DType::kF32; }
+  // Likewise. The selected rows are fp32 and not normalized any more.
+  Residual select(const Residual& residual, Tensor selected, const LayerScratch& scratch);
+  // Whether the product writes queries, keys and values as they are kept. Adapters and rotary
+  // positions change them in fp32 before.
+  bool keeps_as_computed() const {
+    return qkv_.dtype == DType::kF32 || (adapters_.empty() && !rotary_);
+  }
 
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
+  DType operands_;                    // see operand_dtype()
   std::optional<Linear> qkv_linear_;  // where all tokens have queries; selected_ otherwise
   Linear output_linear_;
   struct Adapted {

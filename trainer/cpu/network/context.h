@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <span>
 
 #include "trainer/cpu/kernels/kernels.h"
@@ -62,20 +63,29 @@ struct StepContext {
   }
 };
 
-// Buffers that the passes of all layers share, [tokens, size] each.
+// Memory that the passes of all layers share, as rows of bytes. Each view takes it for itself.
 struct LayerScratch {
-  Tensor hidden, second_hidden;  // [T,H]
-  Tensor wide, second_wide;      // [T,max(3H,F)], or more
+  Tensor hidden, second_hidden;  // for [T,H]
+  Tensor wide, second_wide;      // for the widest of an operation
 
-  Tensor wide_as(int64_t tokens, int64_t columns) const { return view(wide, tokens, columns); }
-  Tensor second_wide_as(int64_t tokens, int64_t columns) const {
-    return view(second_wide, tokens, columns);
+  Tensor hidden_as(int64_t rows, int64_t columns, DType dtype) const {
+    return view(hidden, rows, columns, dtype);
+  }
+  Tensor second_hidden_as(int64_t rows, int64_t columns, DType dtype) const {
+    return view(second_hidden, rows, columns, dtype);
+  }
+  Tensor wide_as(int64_t rows, int64_t columns, DType dtype) const {
+    return view(wide, rows, columns, dtype);
+  }
+  Tensor second_wide_as(int64_t rows, int64_t columns, DType dtype) const {
+    return view(second_wide, rows, columns, dtype);
   }
 
  private:
-  static Tensor view(Tensor buffer, int64_t tokens, int64_t columns) {
-    buffer.shape = {tokens, columns, 0};
-    return buffer;
+  static Tensor view(Tensor bytes, int64_t rows, int64_t columns, DType dtype) {
+    const Tensor part{.data = bytes.data, .dtype = dtype, .rank = 2, .shape = {rows, columns, 0}};
+    assert(part.size_bytes() <= bytes.size_bytes());
+    return part;
   }
 };
 

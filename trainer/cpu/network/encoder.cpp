@@ -84,6 +84,7 @@ FeedForward::FeedForward(const ModelConfig& config, const LoraOptions& lora, int
     : config_(config),
       layer_(layer),
       kernels_(kernels),
+      operands_(operand_dtype(config, lora, kernels)),
       intermediate_(joined_intermediate(parameters, layer_names(config, layer))),
       output_(parameters, layer_names(config, layer).output),
       intermediate_adapter_(
@@ -136,8 +137,11 @@ void FeedForward::activate(const StepContext& step, Tensor x, Tensor selected, T
 
 void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor selected,
                                  Tensor activated, const LayerScratch& scratch) {
+  // Adapters add to sums in fp32 before these are kept.
   const Tensor pre = pre_.first(x.rows());
-  const Tensor sums = pre.dtype == DType::kF32 ? pre : scratch.wide_as(x.rows(), inner_size());
+  const bool keeps_as_computed = pre.dtype == operands_;
+  const Tensor sums =
+      keeps_as_computed ? pre : scratch.wide_as(x.rows(), inner_size(), DType::kF32);
   intermediate_.forward(kernels_, x, sums);
   if (intermediate_adapter_) {
     intermediate_adapter_->forward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
@@ -146,14 +150,15 @@ void FeedForward::activate_gated(const StepContext& step, Tensor x, Tensor selec
   if (gate_adapter_) {
     gate_adapter_->forward(step, adapter_dropout(LayerPart::kGate, selected), x, sums);
   }
-  kernels_.gated_activation_forward(sums, config_.hidden_act, activated, /*kept=*/pre);
+  kernels_.gated_activation_forward(sums, config_.hidden_act, activated,
+                                    /*kept=*/keeps_as_computed ? Tensor() : pre);
   kernels_.dropout(activated, inner_dropout(step, selected), step.state, activated);
 }
 
-void FeedForward::forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected,
-                          Tensor y, const LayerScratch& scratch) {
+void FeedForward::forward(const StepContext& step, Tensor x, const Residual& residual,
+                          Tensor selected, Tensor y, const LayerScratch& scratch) {
   const int64_t rows = x.rows();
-  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size);
+  const Tensor activated = scratch.second_wide_as(rows, config_.intermediate_size, operands_);
   const Tensor sum = sum_.first(rows);
   activate(step, x, selected, activated, scratch);
   output_.forward(kernels_, activated, sum);
@@ -171,17 +176,18 @@ void FeedForward::recompute_output(Tensor y) {
 void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, Tensor d,
                            Tensor dresidual, const LayerScratch& scratch) {
   const int64_t rows = x.rows(), width = config_.intermediate_size;
-  const Tensor doutput = scratch.hidden.first(rows), pre = pre_.first(rows);
+  const Tensor doutput = scratch.hidden_as(rows, config_.hidden_size, operands_);
+  const Tensor pre = pre_.first(rows);
   const Dropout dropout = output_dropout(step, selected), inner = inner_dropout(step, selected);
   // 1. doutput [R,H]: through the norm and the residual to the output of the second dense layer.
   const Into into = ResidualSum{kernels_, step, norm_, dropout, config_.normalizes_first}.backward(
       d, sum_.first(rows), dresidual, doutput);
   // 2. activated [R,F] again, where a gradient needs it, and room for dactivated [R,F]. A gated
   // layer needs the first buffer for the gradient of `pre`, twice as wide.
-  const Tensor halves = scratch.second_wide_as(2 * rows, width);
+  const Tensor halves = scratch.second_wide_as((config_.is_gated ? 2 : 1) * rows, width, operands_);
   const Tensor activated = halves.first(rows);
   const Tensor dactivated =
-      config_.is_gated ? halves.slice(rows, rows) : scratch.wide_as(rows, width);
+      config_.is_gated ? halves.slice(rows, rows) : scratch.wide_as(rows, width, operands_);
   if (output_.reads_input() || output_adapter_) {
     if (config_.is_gated) {
       kernels_.gated_activation_forward(pre, config_.hidden_act, activated);
@@ -190,8 +196,11 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, T
       kernels_.activation_forward(pre, config_.hidden_act, activated);
     }
   }
-  // 3. dactivated [R,F] and the gradients of the second dense layer.
-  output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite);
+  // 3. dactivated [R,F] and the gradients of the second dense layer. Where nothing else adds to
+  // dactivated, it goes through the activation while its sums are in a cache.
+  const bool is_fused = !config_.is_gated && !output_adapter_;
+  output_.backward(kernels_, doutput, activated, dactivated, Into::kOverwrite,
+                   is_fused ? Preactivation{pre, config_.hidden_act} : Preactivation());
   if (output_adapter_) {
     output_adapter_->backward(step, adapter_dropout(LayerPart::kOutput, selected), activated,
                               doutput, dactivated);
@@ -199,14 +208,14 @@ void FeedForward::backward(const StepContext& step, Tensor x, Tensor selected, T
   // 4. dpre [R,F], or [R,2F] of a gated layer, and through the first dense layer to dx in d [R,H].
   Tensor dpre = dactivated;
   if (config_.is_gated) {
-    dpre = scratch.wide_as(rows, inner_size());
+    dpre = scratch.wide_as(rows, inner_size(), operands_);
     kernels_.dropout(dactivated, inner, step.state, dactivated);
     kernels_.gated_activation_backward(pre, config_.hidden_act, dactivated, dpre);
-    intermediate_.backward(kernels_, dpre, x, d, into);
-  } else {
-    intermediate_.activation_backward(kernels_, dpre, {pre, config_.hidden_act}, x, d, into);
+  } else if (!is_fused) {
+    kernels_.activation_backward(pre, config_.hidden_act, dpre);
   }
-  if (intermediate_adapter_) {  // dpre now holds the gradient of `pre`
+  intermediate_.backward(kernels_, dpre, x, d, into);
+  if (intermediate_adapter_) {
     intermediate_adapter_->backward(step, adapter_dropout(LayerPart::kIntermediate, selected), x,
                                     dpre, d);
   }
@@ -251,8 +260,8 @@ Tensor Convolution::forward(const StepContext& step, Tensor x, Tensor layer_outp
 void Convolution::backward(const StepContext& step, Tensor d, const LayerScratch& scratch) {
   const int64_t tokens = step.batch.num_tokens;
   const Tensor windows = windows_.first(tokens), pre = pre_.first(tokens);
-  const Tensor dactivated = scratch.hidden.first(tokens);
-  const Tensor dwindows = scratch.wide_as(tokens, windows_.columns());
+  const Tensor dactivated = scratch.hidden_as(tokens, config_.hidden_size, DType::kF32);
+  const Tensor dwindows = scratch.wide_as(tokens, windows_.columns(), DType::kF32);
   // In the order of forward, last call first: norm and sum, activation, dropout, product, windows.
   kernels_.add_layer_norm_backward(
       d, norm_.normalized(sum_.first(tokens)), /*dropout=*/{}, step.state, norm_.parameters(),
@@ -270,6 +279,7 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
     : config_(config),
       parameters_(parameters),
       kernels_(kernels),
+      operands_(operand_dtype(config, lora, kernels)),
       embeddings_(config, parameters, kernels) {
   if (config.has_relative_positions()) {
     positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
@@ -315,12 +325,21 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_sel
   if (positions_) positions_->allocate(arena);
   if (bias_) bias_->allocate(arena);
   // What all layers share: their input and output, if they are restored by normalizing again.
+  // Outputs are fp32 where they are residuals themselves: a residual that is normalized again needs
+  // the sums of the layer before, and the convolution stands between two layers.
   embedded_ = arena.make(DType::kF32, {tokens, hidden});
-  middle_ = arena.make(DType::kF32, {tokens, hidden});
+  middle_ = arena.make(operands_, {tokens, hidden});
   recomputes_ = limits.recomputes;
-  if (!recomputes_) hidden_ = arena.make(DType::kF32, {tokens, hidden});
+  const DType outputs = recomputes_ || convolution_ ? DType::kF32 : operands_;
+  if (!recomputes_) hidden_ = arena.make(outputs, {tokens, hidden});
+  last_ = hidden_;
+  if (outputs != DType::kF32) {
+    const int64_t rows = most_selected > 0 ? std::min(most_selected, tokens) : tokens;
+    last_ = arena.make(DType::kF32, {rows, hidden});
+  }
   for (Layer& layer : layers_) {
-    layer.output = recomputes_ ? arena.make(DType::kF32, {tokens, hidden}) : hidden_;
+    const bool ends = &layer == &layers_.back();
+    layer.output = recomputes_ ? arena.make(DType::kF32, {tokens, hidden}) : ends ? last_ : hidden_;
     if (recomputes_ && config_.normalizes_first) {
       layer.sum = arena.make(DType::kF32, {tokens, hidden});
     }
@@ -335,15 +354,24 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_sel
   // The activations of the layers, and the gradients that take their place.
   allocate_layers(arena, limits, most_selected);
   if (convolution_) convolution_->allocate(arena, limits);
-  for (Tensor* each : {&scratch_.hidden, &scratch_.second_hidden}) {
-    *each = arena.make(DType::kF32, {tokens, hidden});
-  }
-  // Scratch as wide as the widest of qkv [T,3H], the windows of a convolution and [T,F] or [T,2F].
-  const int64_t wide = std::max(std::max<int64_t>(3, config_.conv_kernel_size) * hidden,
-                                (config_.is_gated ? 2 : 1) * config_.intermediate_size);
-  for (Tensor* each : {&scratch_.wide, &scratch_.second_wide}) {
-    *each = arena.make(DType::kF32, {tokens, wide});
-  }
+  allocate_scratch(arena, tokens, most_selected);
+}
+
+void Encoder::allocate_scratch(Arena& arena, int64_t tokens, int64_t most_selected) {
+  const int64_t hidden = config_.hidden_size;
+  const auto single = static_cast<int64_t>(size_of(DType::kF32));
+  const auto operand = static_cast<int64_t>(size_of(operands_));
+  const int64_t inner = (config_.is_gated ? 2 : 1) * config_.intermediate_size;
+  const auto make = [&](int64_t bytes) { return arena.make(DType::kI8, {bytes}); };
+  // Gradients of [T,H]; those of a convolution are fp32, and so are residuals of selected tokens.
+  scratch_.hidden = make(tokens * hidden * (convolution_ ? single : operand));
+  scratch_.second_hidden = make(hidden * std::max(tokens * operand, most_selected * single));
+  // qkv [T,3H] and its gradient, which rotary positions change in fp32; the inner part of a feed
+  // forward part [T,F] or [T,2F]; the windows of a convolution.
+  const int64_t of_qkv = 3 * hidden * (rotary_ ? single : operand);
+  scratch_.wide = make(
+      tokens * std::max({of_qkv, inner * operand, config_.conv_kernel_size * hidden * single}));
+  scratch_.second_wide = make(std::max(tokens * inner * operand, most_selected * hidden * single));
 }
 
 // ParameterSpec::depth of a layer's parameters.
@@ -388,9 +416,13 @@ Tensor Encoder::selected_of(const StepContext& step, size_t i) const {
 
 // The residual to which the layer's attention is added. Pre-normalized layers add to the sums of
 // the layer before.
-Tensor Encoder::residual_of(const StepContext& step, size_t i) const {
-  if (i == 0 || !config_.normalizes_first) return layers_[i].input;
-  return layers_[i - 1].feed_forward.sum(step.batch.num_tokens);
+Residual Encoder::residual_of(const StepContext& step, size_t i) const {
+  const Tensor input = layers_[i].input;
+  if (i == 0) return input;
+  const FeedForward& before = layers_[i - 1].feed_forward;
+  const int64_t tokens = step.batch.num_tokens;
+  if (config_.normalizes_first) return before.sum(tokens);
+  return input.dtype == DType::kF32 ? Residual(input) : before.output(tokens);
 }
 
 // Returns the layer's output.
@@ -400,7 +432,9 @@ Tensor Encoder::forward_layer(const StepContext& step, size_t i) {
   const int64_t rows = selected ? selected.rows() : step.batch.num_tokens;
   const Tensor middle = middle_.first(rows), output = layer.output.first(rows);
   layer.attention.forward(step, layer.input, residual_of(step, i), selected, middle, scratch_);
-  const Tensor residual = config_.normalizes_first ? layer.attention.sum(rows) : middle;
+  const Residual residual = config_.normalizes_first      ? Residual(layer.attention.sum(rows))
+                            : middle.dtype == DType::kF32 ? Residual(middle)
+                                                          : layer.attention.output(rows);
   layer.feed_forward.forward(step, middle, residual, selected, output, scratch_);
   return output;
 }

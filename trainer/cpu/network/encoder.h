@@ -54,11 +54,13 @@ class FeedForward {
   // `sum_room` is the memory for the sums; null: among the layer's own activations.
   void allocate(Arena& arena, int64_t most_rows, const Tensor* sum_room);
   // x, residual and y [R,H] are rows of the tokens `selected` [R]; null: of all tokens. See
-  // ResidualSum for the residual.
-  void forward(const StepContext& step, Tensor x, Tensor residual, Tensor selected, Tensor y,
-               const LayerScratch& scratch);
+  // ResidualSum for the residual. x and y are operands.
+  void forward(const StepContext& step, Tensor x, const Residual& residual, Tensor selected,
+               Tensor y, const LayerScratch& scratch);
   Tensor sum(int64_t rows) const { return sum_.first(rows); }  // of the last forward pass
-  void recompute_output(Tensor y);  // y of the last forward pass, the same to the bit
+  // y of the last forward pass as a residual, and its values, the same to the bit.
+  Residual output(int64_t rows) const { return norm_.residual(sum_.first(rows)); }
+  void recompute_output(Tensor y);
   // x and selected are the arguments of forward. d holds dy and becomes dx. See ResidualSum for
   // dresidual [R,H].
   void backward(const StepContext& step, Tensor x, Tensor selected, Tensor d, Tensor dresidual,
@@ -77,6 +79,7 @@ class FeedForward {
   const ModelConfig& config_;
   int64_t layer_;
   Kernels& kernels_;
+  DType operands_;                // see operand_dtype()
   Linear intermediate_, output_;  // the first includes the gate
   std::optional<LowRankAdapter> intermediate_adapter_, gate_adapter_, output_adapter_;
   LayerNorm norm_;
@@ -140,7 +143,7 @@ class Encoder {
     SelfAttention attention;
     FeedForward feed_forward;
     bool shares;               // whether it has the parameters of the layer before
-    Tensor input{}, output{};  // [T,H], of the last forward
+    Tensor input{}, output{};  // [T,H], of the last forward, operands
     Tensor sum{};              // [T,H], pre-normalized: the sums, where layers recompute theirs
   };
 
@@ -148,16 +151,18 @@ class Encoder {
   bool reads_layer_before(size_t i) const;
   bool is_last(size_t i) const { return i + 1 == layers_.size(); }
   Tensor selected_of(const StepContext& step, size_t i) const;
-  Tensor residual_of(const StepContext& step, size_t i) const;
+  Residual residual_of(const StepContext& step, size_t i) const;
   Tensor forward_layer(const StepContext& step, size_t i);
   void restore_layer(const StepContext& step, size_t i);
 
   size_t kept_bytes(int64_t depth) const;
   void allocate_layers(Arena& arena, const BatchLimits& limits, int64_t most_selected);
+  void allocate_scratch(Arena& arena, int64_t tokens, int64_t most_selected);
 
   const ModelConfig& config_;
   Parameters& parameters_;
   Kernels& kernels_;
+  DType operands_;  // see operand_dtype()
   Embeddings embeddings_;
   std::unique_ptr<RelativePositions> positions_;  // DeBERTa's
   std::unique_ptr<RotaryPositions> rotary_;       // ModernBERT's
@@ -165,9 +170,10 @@ class Encoder {
   std::vector<Layer> layers_;
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]
-  // Without recomputation, all layers write their outputs to the one `hidden_`, and their attention
-  // writes to the one `middle_`. Backward normalizes the sums again to restore both.
-  Tensor hidden_, middle_;  // [T,H]
+  // Without recomputation, all layers but the last write their outputs to the one `hidden_`, and
+  // their attention writes to the one `middle_`. Backward normalizes the sums again to restore
+  // both. `last_` is fp32, because heads read it.
+  Tensor hidden_, middle_, last_;  // [T,H]
   // The gradient of the last layer's input, if the layer selects tokens.
   Tensor spread_;  // [T,H]
   // Pre-normalized: the gradient of the residual, for all tokens and for the tokens that the last

@@ -1,5 +1,7 @@
 #include "trainer/cpu/network/layer_parts.h"
 
+#include <algorithm>
+
 #include "trainer/model/part_names.h"
 
 namespace berth {
@@ -9,8 +11,9 @@ Linear::Linear(Parameters& parameters, const std::string& name, int count)
       bias(parameters.has(name + ".bias") ? &parameters.parameter(name + ".bias", count)
                                           : nullptr) {}
 
-void Linear::backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const {
-  kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients());
+void Linear::backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into,
+                      const Preactivation& pre) const {
+  kernels.linear_backward(dy, x, weight.weight(), dx, into, gradients(), pre);
   weight.take_product(kernels, dy, x);
 }
 
@@ -23,6 +26,11 @@ void Linear::activation_backward(Kernels& kernels, Tensor dy, const Preactivatio
 LinearGradients Linear::gradients() const {
   return {weight.gradient().as_matrix(), bias != nullptr ? bias->gradient() : Tensor(),
           weight.form() == GradientForm::kWhole ? Into::kOverwrite : Into::kAdd};
+}
+
+DType operand_dtype(const ModelConfig& config, const LoraOptions& lora, const Kernels& kernels) {
+  const bool is_narrow = std::min(config.hidden_size, config.intermediate_size) < kLeastOutputs;
+  return lora || is_narrow ? DType::kF32 : kernels.product_dtype();
 }
 
 LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& target, int64_t column,
@@ -104,7 +112,7 @@ void LayerNorm::allocate(Arena& arena, int64_t most_rows) {
   statistics_.rstd = arena.make(DType::kF32, {most_rows});
 }
 
-void ResidualSum::forward(Tensor sum, Tensor residual, Tensor y) const {
+void ResidualSum::forward(Tensor sum, const Residual& residual, Tensor y) const {
   kernels.add_layer_norm_forward(sum, residual, dropout, step.state, norm.parameters(),
                                  {.sum = sum, .y = y, .statistics = norm.statistics(sum.rows())});
 }

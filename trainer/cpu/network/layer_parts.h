@@ -10,12 +10,6 @@
 
 namespace berth {
 
-// The input of an activation, as forward stored it.
-struct Preactivation {
-  ConstTensor values;
-  Activation activation;
-};
-
 // One dense layer: y = x w^T + bias. Copies share the parameters.
 struct Linear {
   // The parameters `name`.weight and, if there is one, `name`.bias. `count` > 1 joins that many
@@ -35,7 +29,8 @@ struct Linear {
     kernels.linear_activation_forward(x, weight.weight(), biases(), activation, pre, y);
   }
   // As Kernels::linear_backward. The gradients of the parameters go where their handles hold them.
-  void backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into) const;
+  void backward(Kernels& kernels, ConstTensor dy, ConstTensor x, Tensor dx, Into into,
+                const Preactivation& pre = {}) const;
   // The same for y = activation(x w^T + bias). Turns dy into the gradient of the preactivation.
   void activation_backward(Kernels& kernels, Tensor dy, const Preactivation& pre, ConstTensor x,
                            Tensor dx, Into into) const;
@@ -47,6 +42,10 @@ struct Linear {
   Tensor biases() const { return bias != nullptr ? bias->value() : Tensor(); }
   LinearGradients gradients() const;
 };
+
+// The type of what layers hand to products: product_dtype(), in which activations take half the
+// memory. Adapters need fp32, and so do the products of models that are too narrow for bf16.
+DType operand_dtype(const ModelConfig& config, const LoraOptions& lora, const Kernels& kernels);
 
 // The adapter that LoRA adds to one dense layer (Hu et al. 2021, arXiv:2106.09685). It adds alpha /
 // rank * dropout(x) A^T B^T to columns [column, column + N) of y. Copies share the parameters, but
@@ -110,6 +109,8 @@ class LayerNorm {
     return {
         .x = x, .mean = statistics_.mean.first(x.rows()), .rstd = statistics_.rstd.first(x.rows())};
   }
+  // What normalizing x gave, as a residual.
+  Residual residual(ConstTensor x) const { return {normalized(x), parameters()}; }
 
  private:
   Parameter& gamma_;
@@ -131,7 +132,7 @@ struct ResidualSum {
   bool normalizes_first;
 
   // Replaces `sum`, which holds the output, with the sum.
-  void forward(Tensor sum, Tensor residual, Tensor y) const;
+  void forward(Tensor sum, const Residual& residual, Tensor y) const;
   // dy is the gradient of y, and doutput becomes the gradient of the output. Post-normalized: dy
   // becomes the gradient of the residual, and the caller adds the gradient of the half's input to
   // it. Pre-normalized: the gradient is added to dresidual, and the caller may overwrite dy with

@@ -30,6 +30,15 @@ std::vector<float> small_integers(int64_t count, int salt) {
   return values;
 }
 
+// The same numbers in bf16.
+std::vector<uint16_t> in_bf16(const std::vector<float>& values) {
+  std::vector<uint16_t> rounded;
+  for (const float value : values) {
+    rounded.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+  }
+  return rounded;
+}
+
 std::vector<std::byte> bytes_of(const Bf16Matrix& matrix) {
   return {matrix.panels.data(), matrix.panels.data() + matrix.panels.size_bytes()};
 }
@@ -62,11 +71,25 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
 #endif
   }
 
+  // Multiplies in tiles on the pool, and puts the sums where C would be.
+  std::vector<float> in_tiles(Product product, const Bf16Part* right) {
+    std::vector<float> sums(static_cast<size_t>(product.m * product.n), -1);
+    product.c = nullptr;
+    products_->multiply_in_tiles(product, right, [&](const Tile& tile, const float* from) {
+      for (int64_t i = 0; i < tile.rows; ++i) {
+        std::copy_n(from + i * tile.columns, tile.columns,
+                    sums.data() + (tile.row + i) * product.n + tile.column);
+      }
+    });
+    return sums;
+  }
+
   // Compares C with its definition. With `packed`, the pool multiplies by a right factor that was
-  // packed before. Otherwise both the pool and one thread alone multiply by an unpacked factor.
+  // packed before. Otherwise both the pool and one thread alone multiply by an unpacked factor. The
+  // unpacked factors are fp32, or bf16 with `rounded`.
   enum class Start { kZero, kC, kBias };
   void check(const Shape& shape, bool left_transposed, bool right_transposed, Start start,
-             bool packed) {
+             bool packed, bool rounded) {
     const auto [m, n, k] = shape;
     // The strides exceed the rows, as in a part of a larger matrix.
     const int64_t a_stride = (left_transposed ? m : k) + 3;
@@ -75,36 +98,54 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
     const auto b = small_integers((right_transposed ? n : k) * b_stride, 2);
     std::vector<float> c = small_integers(m * c_stride, 3), expected = c;
     const std::vector<float> bias = small_integers(n, 4);
-    const Product product{.m = m,
-                          .n = n,
-                          .k = k,
-                          .a = {a.data(), a_stride, left_transposed},
-                          .b = {b.data(), b_stride, right_transposed},
-                          .c = c.data(),
-                          .c_stride = c_stride,
-                          .add = start == Start::kC,
-                          .bias = start == Start::kBias ? bias.data() : nullptr};
+    const std::vector<uint16_t> rounded_a = in_bf16(a), rounded_b = in_bf16(b);
+    const Factor left{a.data(), a_stride, left_transposed};
+    const Factor right_factor{b.data(), b_stride, right_transposed};
+    const Product product{
+        .m = m,
+        .n = n,
+        .k = k,
+        .a = rounded ? Factor(rounded_a.data(), a_stride, left_transposed) : left,
+        .b = rounded ? Factor(rounded_b.data(), b_stride, right_transposed) : right_factor,
+        .c = c.data(),
+        .c_stride = c_stride,
+        .add = start == Start::kC,
+        .bias = start == Start::kBias ? bias.data() : nullptr};
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         float& sum = expected[static_cast<size_t>(i * c_stride + j)];
         if (start == Start::kZero) sum = 0;
         if (start == Start::kBias) sum = bias[static_cast<size_t>(j)];
-        for (int64_t d = 0; d < k; ++d) sum += *product.a.at(i, d) * *product.b.at(d, j);
+        for (int64_t d = 0; d < k; ++d) {
+          sum += *left.from(i, d).f32() * *right_factor.from(d, j).f32();
+        }
       }
     }
-    const std::string what = cat(m, "x", n, "x", k, " transposed ", left_transposed,
-                                 right_transposed, " start ", static_cast<int>(start));
+    const std::string what =
+        cat(m, "x", n, "x", k, " transposed ", left_transposed, right_transposed, " start ",
+            static_cast<int>(start), " rounded ", rounded);
     const std::vector<float> before = c;
+    std::vector<float> sums;  // without the columns between the rows of C
+    for (int64_t i = 0; i < m; ++i) {
+      const auto row = expected.begin() + i * c_stride;
+      sums.insert(sums.end(), row, row + n);
+    }
     if (packed) {
       Bf16Matrix right = products_->make_matrix(k, n), transposed = products_->make_matrix(n, k);
       products_->pack(product.b, right, &transposed);
       const Bf16Part whole = right.whole();
       products_->multiply(product, &whole);
       EXPECT_EQ(c, expected) << what << " packed";
+      if (start != Start::kC) {
+        EXPECT_EQ(in_tiles(product, &whole), sums) << what << " packed, in tiles";
+      }
       return;
     }
     products_->multiply(product, nullptr);
     EXPECT_EQ(c, expected) << what;
+    if (start != Start::kC) {
+      EXPECT_EQ(in_tiles(product, nullptr), sums) << what << " in tiles";
+    }
     c = before;
     products_->multiply_alone(product, 2);
     EXPECT_EQ(c, expected) << what << " alone";
@@ -112,8 +153,8 @@ class Bf16ProductsTest : public testing::TestWithParam<const char*> {
 
   void check_all(const Shape& shape) {
     for (const Start start : {Start::kZero, Start::kC, Start::kBias}) {
-      for (int choice = 0; choice < 8; ++choice) {
-        check(shape, choice & 1, choice & 2, start, choice & 4);
+      for (int choice = 0; choice < 16; ++choice) {
+        check(shape, choice & 1, choice & 2, start, choice & 4, choice & 8);
       }
     }
   }
@@ -148,6 +189,18 @@ TEST_P(Bf16ProductsTest, AgreeAtAndAboveTheLimitOfFewRows) {
   check_all({1056, 33, 34});
   check_all({1056, 3, 330});
   check_all({1089, 33, 34});
+}
+
+// Tiles read such rows where they lie, and pack the rest of them.
+TEST_P(Bf16ProductsTest, AgreeWhereRowsAreReadInPlace) {
+  for (const int64_t m : {31, 32, 64, 290, 600}) {
+    for (const int64_t n : {32, 40, 1600}) {
+      for (const Start start : {Start::kZero, Start::kC, Start::kBias}) {
+        check({m, n, 96}, false, true, start, /*packed=*/true, /*rounded=*/true);
+      }
+    }
+  }
+  check({70, 64, 3072}, false, true, Start::kBias, /*packed=*/true, /*rounded=*/true);
 }
 
 TEST_P(Bf16ProductsTest, OfDepthZeroEqualTheirAddend) { check_all({5, 40, 0}); }
@@ -240,17 +293,10 @@ TEST_P(Bf16ProductsTest, SumsInTilesOnThePoolEqualThoseOfMultiply) {
                                                   {9, 70, 60000},
                                                   {2, 33, 200000}}) {
     const auto a = small_integers(k * m, 1), b = small_integers(k * n, 2);
-    std::vector<float> c(static_cast<size_t>(m * n)), tiled(c.size(), -1);
-    Product product{m, n, k, {a.data(), m, true}, {b.data(), n}, c.data(), n};
+    std::vector<float> c(static_cast<size_t>(m * n));
+    const Product product{m, n, k, {a.data(), m, true}, {b.data(), n}, c.data(), n};
     products_->multiply(product, nullptr);
-    product.c = nullptr;
-    products_->multiply_in_tiles(product, [&](const Tile& tile, const float* sums) {
-      for (int64_t i = 0; i < tile.rows; ++i) {
-        std::copy_n(sums + i * tile.columns, tile.columns,
-                    tiled.data() + (tile.row + i) * n + tile.column);
-      }
-    });
-    EXPECT_EQ(tiled, c) << cat(m, " x ", n, " x ", k);
+    EXPECT_EQ(in_tiles(product, nullptr), c) << cat(m, " x ", n, " x ", k);
   }
 }
 
@@ -283,20 +329,23 @@ void expect_equal_packing(const Bf16Loops& loops, const Bf16Loops& slow) {
   ASSERT_EQ(loops.panel_rows, slow.panel_rows);
   std::vector<float> values;
   for (int i = 0; i < kStride * kStride; ++i) values.push_back(std::sin(static_cast<float>(i)));
-  for (const bool transposed : {false, true}) {
+  const std::vector<uint16_t> cut = in_bf16(values);
+  for (const int choice : {0, 1, 2, 3}) {
+    const bool transposed = choice & 1, is_bf16 = choice & 2;
     for (const int64_t count : {1, 11, 12, 13, 15, 16, 17, 24, 31, 32, 33, 65}) {
       for (const int64_t depth : {1, 2, 31, 32, 33, 49, 64, 65}) {
-        const Lanes lanes{.data = values.data(),
+        const Lanes lanes{.data = is_bf16 ? static_cast<const void*>(cut.data()) : values.data(),
                           .lane_stride = transposed ? 1 : kStride,
                           .depth_stride = transposed ? kStride : 1,
                           .count = count,
-                          .depth = depth};
+                          .depth = depth,
+                          .is_bf16 = is_bf16};
         for (const auto pack : {&Bf16Loops::pack_rows, &Bf16Loops::pack_columns}) {
           if (pack == &Bf16Loops::pack_columns && count > kPanelColumns) continue;
           std::vector<uint16_t> panels(96 * 96, 7), expected = panels;
           (loops.*pack)(lanes, panels.data());
           (slow.*pack)(lanes, expected.data());
-          EXPECT_EQ(panels, expected) << cat(transposed, " ", count, " ", depth);
+          EXPECT_EQ(panels, expected) << cat(choice, " ", count, " ", depth);
         }
       }
     }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -155,7 +156,7 @@ TEST_P(Int8, CallsBackForEachPartOfTheResultOnce) {
                       .b = {},
                       .c = y.data(),
                       .c_stride = kColumns},
-                     [&](const Tile& tile) {
+                     /*use=*/{}, [&](const Tile& tile) {
                        for (int64_t row = tile.row; row < tile.row + tile.rows; ++row) {
                          for (int64_t n = tile.column; n < tile.column + tile.columns; ++n) {
                            ++calls[static_cast<size_t>(row * kColumns + n)];
@@ -200,6 +201,26 @@ TEST(Int8Kernels, MultiplyInInt8WhereTheyAreForInference) {
   const Floats numbers = rounded(w, 64, pick_int8_loops("").largest_column);
   const Floats expected = product_of(rounded(x, 64), numbers, bias, 64);
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-4) << i;
+  // Operands in bf16: the result is the one of the same numbers in fp32, rounded once.
+  std::vector<uint16_t> cut_x, cut_y(9 * 32);
+  for (float& value : x) {
+    cut_x.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+    value = std::bit_cast<float>(uint32_t{cut_x.back()} << 16);
+  }
+  const auto operand = [](std::vector<uint16_t>& cut, int64_t rows) {
+    return Tensor{.data = reinterpret_cast<std::byte*>(cut.data()),
+                  .dtype = DType::kBF16,
+                  .rank = 2,
+                  .shape = {rows, static_cast<int64_t>(cut.size()) / rows}};
+  };
+  const Tensor rounded_y = operand(cut_y, 9);
+  kernels->linear_forward(matrix(x, 9, 64), *weight, matrix(bias, 1, 32), matrix(y, 9, 32));
+  kernels->linear_forward(operand(cut_x, 9), *weight, matrix(bias, 1, 32), rounded_y);
+  Floats wide_y(9 * 32), again(9 * 32);
+  kernels->convert(rounded_y, matrix(wide_y, 9, 32));
+  kernels->convert(matrix(y, 9, 32), rounded_y);
+  kernels->convert(rounded_y, matrix(again, 9, 32));
+  EXPECT_EQ(wide_y, again);
   Floats few = random_floats(4 * 64, 2);
   EXPECT_EQ(kernels->make_weight(matrix(few, 4, 64), WeightUse::kInference)->in_int8(), nullptr);
 }

@@ -25,14 +25,9 @@ Vectors pairs_of_lanes(const Lanes& lanes, int64_t first, int64_t d) {
   }
   prefetch_adjacent(lanes, first, d + kTileDepth, kTileDepth);
   const __mmask16 read = first_lanes(lanes.count - first);
-  const auto row = [&](int64_t depth) {
-    return read != 0 && depth < lanes.depth
-               ? _mm512_maskz_loadu_ps(read, lanes.data + depth * lanes.depth_stride + first)
-               : _mm512_setzero_ps();
-  };
   Vectors pairs;
   for (int64_t p = 0; p < 16; ++p) {
-    pairs[static_cast<size_t>(p)] = interleaved_pairs_of(row(d + 2 * p), row(d + 2 * p + 1));
+    pairs[static_cast<size_t>(p)] = adjacent_pairs_of(lanes, first, read, d + 2 * p);
   }
   return transpose(pairs);
 }
@@ -67,6 +62,11 @@ void stream_columns(const Lanes& lanes, uint16_t* panel) {
   fill_up(lanes, panel);
 }
 
+void stream_row(const float* x, uint16_t* y) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(y),
+                      pairs_of(_mm512_loadu_ps(x), _mm512_loadu_ps(x + 16)));
+}
+
 void end_streaming() { _mm_sfence(); }
 
 }  // namespace
@@ -78,9 +78,11 @@ const Bf16Loops loops = {.name = "bf16-amx",
                          .pack_rows = pack_rows,
                          .pack_columns = pack_columns,
                          .multiply = multiply_tiles<Amx>,
+                         .multiply_in_place = multiply_tiles_in_place<Amx>,
                          .begin = begin_amx,
                          .end = end_amx,
                          .stream_columns = stream_columns,
+                         .stream_row = stream_row,
                          .end_streaming = end_streaming};
 
 }  // namespace berth::bf16_amx

@@ -52,8 +52,7 @@ void pack_adjacent(const Lanes& lanes, uint16_t* panels) {
   assert(lanes.count > 0);
   const int64_t ahead = std::max<int64_t>(2, kAhead / lanes.count);
   const int64_t panel_size = loops.padded(lanes.depth) * kWidth;
-  const auto pack_depths = [&](int64_t d, bool has_second) {
-    const float* const row = lanes.data + d * lanes.depth_stride;
+  for (int64_t d = 0; d < lanes.depth; d += 2) {
     uint16_t* panel = panels + d * kWidth;
     for (int64_t begin = 0; begin < lanes.count; begin += kWidth, panel += panel_size) {
 #pragma GCC unroll 2
@@ -61,17 +60,11 @@ void pack_adjacent(const Lanes& lanes, uint16_t* panels) {
         const int64_t first = std::min(begin + lane, lanes.count);
         const __mmask16 read = first_lanes(std::min(kWidth - lane, lanes.count - first));
         prefetch_adjacent(lanes, first, d + ahead, 2);
-        const __m512 even = _mm512_maskz_loadu_ps(read, row + first);
-        const __m512 odd = has_second
-                               ? _mm512_maskz_loadu_ps(read, row + lanes.depth_stride + first)
-                               : _mm512_setzero_ps();
-        Store::store(panel + 2 * lane, first_lanes(kWidth - lane), interleaved_pairs_of(even, odd));
+        Store::store(panel + 2 * lane, first_lanes(kWidth - lane),
+                     adjacent_pairs_of(lanes, first, read, d));
       }
     }
-  };
-  int64_t d = 0;
-  for (; d + 1 < lanes.depth; d += 2) pack_depths(d, true);
-  if (d < lanes.depth) pack_depths(d, false);
+  }
 }
 
 template <typename Store>

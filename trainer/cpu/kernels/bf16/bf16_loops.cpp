@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "trainer/cpu/kernels/instruction_set.h"
 
@@ -64,6 +65,19 @@ uint16_t to_bf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+// An element of a factor, rounded.
+uint16_t rounded(const Lanes& lanes, int64_t lane, int64_t d) {
+  const std::byte* const at = lanes.at(lane, d);
+  if (lanes.is_bf16) {
+    uint16_t value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  float value;
+  std::memcpy(&value, at, sizeof value);
+  return to_bf16(value);
+}
+
 float to_float(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
 
 template <int64_t kWidth>
@@ -71,9 +85,7 @@ void pack(const Lanes& lanes, uint16_t* panel) {
   for (int64_t d = 0; d < even(lanes.depth); ++d) {
     for (int64_t lane = 0; lane < kWidth; ++lane) {
       const bool exists = lane < lanes.count && d < lanes.depth;
-      panel[(d / 2 * kWidth + lane) * 2 + d % 2] =
-          exists ? to_bf16(lanes.data[lane * lanes.lane_stride + d * lanes.depth_stride])
-                 : uint16_t{0};
+      panel[(d / 2 * kWidth + lane) * 2 + d % 2] = exists ? rounded(lanes, lane, d) : uint16_t{0};
     }
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,12 +14,19 @@ namespace berth {
 // the factor are 0.
 inline constexpr int64_t kPanelColumns = 32;
 
-// Some lanes of a row-major fp32 factor. One of the two strides is 1.
+// Some lanes of a row-major factor in fp32 or bf16. One of the two strides is 1.
 struct Lanes {
-  const float* data;
+  const void* data;
   int64_t lane_stride, depth_stride;
   int64_t count;
   int64_t depth;
+  bool is_bf16 = false;
+
+  int64_t element_bytes() const { return is_bf16 ? 2 : 4; }
+  const std::byte* at(int64_t lane, int64_t d) const {
+    return static_cast<const std::byte*>(data) +
+           (lane * lane_stride + d * depth_stride) * element_bytes();
+  }
 };
 
 // To what a product is added: rows that are `stride` apart, or one row for all where stride is 0.
@@ -26,6 +34,12 @@ struct Lanes {
 struct Addend {
   const float* data = nullptr;
   int64_t stride = 0;
+};
+
+// What a product does between two steps of its inner loop; null: nothing.
+struct Between {
+  void (*step)(void* context) = nullptr;
+  void* context = nullptr;
 };
 
 // The inner loops of bf16 products with fp32 sums. They work on the calling thread.
@@ -42,8 +56,8 @@ struct Bf16Loops {
     return (depth + depth_multiple - 1) / depth_multiple * depth_multiple;
   }
 
-  // Packs lanes, rounding to nearest with ties to even: rows into panels of panel_rows lanes that
-  // follow one another, columns into one panel of at most kPanelColumns lanes.
+  // Packs lanes, rounding fp32 to nearest with ties to even: rows into panels of panel_rows lanes
+  // that follow one another, columns into one panel of at most kPanelColumns lanes.
   void (*pack_rows)(const Lanes& lanes, uint16_t* panels);
   void (*pack_columns)(const Lanes& lanes, uint16_t* panel);
 
@@ -53,6 +67,12 @@ struct Bf16Loops {
   void (*multiply)(const uint16_t* rows_panel, const uint16_t* columns_panel, int64_t depth,
                    int64_t rows, int64_t columns, const Addend& addend, float* c, int64_t c_stride);
 
+  // The same for panel_rows rows of bf16 that are read where they lie, `row_stride` elements apart.
+  // `depth` is a multiple of depth_multiple. Null where rows must be packed.
+  void (*multiply_in_place)(const uint16_t* rows, int64_t row_stride, const uint16_t* columns_panel,
+                            int64_t depth, int64_t columns, const Addend& addend, float* c,
+                            int64_t c_stride, const Between& between) = nullptr;
+
   // What a thread must do before and after calls of multiply; null: nothing.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
@@ -60,6 +80,8 @@ struct Bf16Loops {
   // As pack_columns, but writes past the caches, for panels that are read much later. Other threads
   // see the panels after end_streaming. Null where the instruction set has no such stores.
   void (*stream_columns)(const Lanes& lanes, uint16_t* panel) = nullptr;
+  // Rounds kPanelColumns numbers and writes them past the caches, to a cache line.
+  void (*stream_row)(const float* x, uint16_t* y) = nullptr;
   void (*end_streaming)() = nullptr;
 };
 
@@ -69,7 +91,7 @@ void for_each_panel(const Bf16Loops& loops, const Lanes& lanes, uint16_t* panels
                     const Pack& pack) {
   for (int64_t first = 0; first < lanes.count; first += loops.panel_rows) {
     Lanes panel = lanes;
-    panel.data += first * lanes.lane_stride;
+    panel.data = lanes.at(first, 0);
     panel.count = std::min(loops.panel_rows, lanes.count - first);
     pack(panel, panels + first * loops.padded(lanes.depth));
   }

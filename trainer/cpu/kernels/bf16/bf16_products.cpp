@@ -50,6 +50,10 @@ static_assert(kDeepestInTiles <= 4 * kSlabDepth);  // one block of columns has t
 constexpr int64_t kFewRows = 1056, kColumnsOfFewRows = 768;
 constexpr size_t kRowsScratch = kFewRows * kSlabDepth;
 static_assert(kFewRows >= kTallTile.rows);
+constexpr int64_t kMostSums = std::max(kTileSums, kFewRows* kColumnsOfFewRows);
+
+// Rows that are read where they lie stay in the second-level cache, with a panel of columns.
+constexpr int64_t kRowsInPlace = 256, kElementsInPlace = int64_t{1} << 19;
 
 // A packed matrix of this size is unlikely to be in a cache when it is read.
 constexpr size_t kStreamedBytes = size_t{1} << 20;
@@ -61,24 +65,28 @@ int64_t slab_depth(const Bf16Loops& loops, int64_t depth) {
 }
 
 Lanes rows_of(const Factor& left, int64_t row, int64_t count, int64_t depth, int64_t first) {
-  return {.data = left.at(row, first),
+  return {.data = left.from(row, first).data,
           .lane_stride = left.transposed ? 1 : left.stride,
           .depth_stride = left.transposed ? left.stride : 1,
           .count = count,
-          .depth = depth};
+          .depth = depth,
+          .is_bf16 = left.dtype == DType::kBF16};
 }
 
 Lanes columns_of(const Factor& right, int64_t column, int64_t count, int64_t depth, int64_t first) {
-  return {.data = right.at(first, column),
+  return {.data = right.from(first, column).data,
           .lane_stride = right.transposed ? right.stride : 1,
           .depth_stride = right.transposed ? 1 : right.stride,
           .count = count,
-          .depth = depth};
+          .depth = depth,
+          .is_bf16 = right.dtype == DType::kBF16};
 }
+
+}  // namespace
 
 // Columns [column, column + columns) and depths [first, first + depth) of a product's right factor,
 // and the panels that hold them, of depth `panel_depth`.
-struct Block {
+struct Bf16Products::Block {
   int64_t column, columns, first, depth;
   uint16_t* panels;
   int64_t panel_depth;
@@ -86,6 +94,20 @@ struct Block {
   int64_t count() const { return pieces_of(columns, kPanelColumns); }
   uint16_t* panel(int64_t at) const { return panels + (at - column) * panel_depth; }
 };
+
+namespace {
+
+using Block = Bf16Products::Block;
+
+// The whole of a right factor that is packed already.
+Block block_of(const Bf16Part& right) {
+  return {.column = 0,
+          .columns = right.columns,
+          .first = 0,
+          .depth = right.depth,
+          .panels = right.panels,
+          .panel_depth = right.panel_depth};
+}
 
 // Calls fn(block) for parts of the right factor whose panels fit into `room` elements. A part has
 // whole slabs of depth and at most `stripe` columns. All slabs of its columns come before the next
@@ -136,8 +158,8 @@ class Fetch {
   explicit Fetch(const Lanes& lanes) : at_(reinterpret_cast<const std::byte*>(lanes.data)) {
     const bool by_lanes = lanes.depth_stride == 1;
     runs_ = by_lanes ? lanes.count : lanes.depth;
-    stride_bytes_ = (by_lanes ? lanes.lane_stride : lanes.depth_stride) * kFloatBytes;
-    run_bytes_ = (by_lanes ? lanes.depth : lanes.count) * kFloatBytes;
+    stride_bytes_ = (by_lanes ? lanes.lane_stride : lanes.depth_stride) * lanes.element_bytes();
+    run_bytes_ = (by_lanes ? lanes.depth : lanes.count) * lanes.element_bytes();
   }
 
   int64_t lines() const { return runs_ * pieces_of(run_bytes_, kLineBytes); }
@@ -153,7 +175,7 @@ class Fetch {
   }
 
  private:
-  static constexpr int64_t kFloatBytes = sizeof(float), kLineBytes = 64;
+  static constexpr int64_t kLineBytes = 64;
 
   const std::byte* at_;  // where a run of contiguous elements begins
   int64_t runs_, stride_bytes_, run_bytes_, passed_bytes_ = 0;
@@ -206,14 +228,117 @@ void sum_tile(const Bf16Loops& loops, const Product& p, const Block& block, cons
   multiply_tile(loops, part, columns, whole, row_panels);
 }
 
+// The tiles of a product that reads its rows in place.
+TileSize tile_in_place(const Product& p) {
+  const int64_t fit = kElementsInPlace / std::max<int64_t>(1, p.k);
+  const int64_t rows =
+      std::clamp<int64_t>(fit / kPanelColumns * kPanelColumns, kPanelColumns, kRowsInPlace);
+  return {rows, kWideTile.columns};
+}
+
+// What a product on tiles does while it multiplies a block: it brings the next panel of columns to
+// the second-level cache, and it hands out the sums of the block before.
+class Overlap {
+ public:
+  // Borrows `use`, which may be empty.
+  explicit Overlap(const SumsFunction& use) : use_(use) {}
+  ~Overlap() { finish(); }
+
+  // The block before is finished. Its sums lie in `sums` until finish().
+  void take(const Tile& block, float* sums) {
+    finish();
+    block_ = block;
+    sums_ = sums;
+  }
+  void finish() {
+    while (block_.rows > 0) hand_out(block_.rows);
+  }
+  // Fetches `lines` cache lines from `next` on, `each` of them in a step.
+  void prefetch(const uint16_t* next, int64_t lines, int64_t each) {
+    next_ = reinterpret_cast<const std::byte*>(next);
+    lines_ = lines;
+    each_ = each;
+  }
+  Between between() {
+    return {[](void* self) { static_cast<Overlap*>(self)->step(); }, this};
+  }
+
+ private:
+  static constexpr int64_t kRowsOfStep = 4, kLineBytes = 64;
+
+  void step() {
+    for (int64_t i = std::min(each_, lines_); i > 0; --i, --lines_, next_ += kLineBytes) {
+      __builtin_prefetch(next_, /*rw=*/0, /*locality=*/2);
+    }
+    if (block_.rows > 0) hand_out(std::min(block_.rows, kRowsOfStep));
+  }
+  void hand_out(int64_t rows) {
+    use_({block_.row, rows, block_.column, block_.columns}, sums_);
+    block_.row += rows;
+    block_.rows -= rows;
+    sums_ += rows * block_.columns;
+  }
+
+  const SumsFunction& use_;
+  Tile block_{};
+  float* sums_ = nullptr;
+  const std::byte* next_ = nullptr;
+  int64_t lines_ = 0, each_ = 0;
+};
+
 }  // namespace
+
+bool Bf16Products::reads_in_place(const Product& p, const Bf16Part* right) const {
+  return right != nullptr && loops_.multiply_in_place != nullptr && p.a.dtype == DType::kBF16 &&
+         !p.a.transposed && p.k > 0 && p.k % loops_.depth_multiple == 0 &&
+         loops_.panel_rows * p.k <= static_cast<int64_t>(kRowsScratch);
+}
+
+// Makes a tile of C, or hands out its sums where there is a `use`. The last rows of a factor may be
+// fewer than tiles read. These rows are packed.
+void Bf16Products::multiply_in_place(const Product& p, const Block& block, const Tile& tile,
+                                     int thread, const SumsFunction& use) {
+  const int64_t height = loops_.panel_rows, blocks = pieces_of(tile.rows, height);
+  const int64_t rest = tile.rows % height, lines = p.k * kPanelColumns * 2 / 64;
+  const auto* const rows = reinterpret_cast<const uint16_t*>(p.a.data);
+  float* room[2] = {sums(thread), sums(thread) + height * kPanelColumns};
+  Overlap overlap(use);
+  if (loops_.begin != nullptr) loops_.begin();
+  if (rest > 0) {
+    loops_.pack_rows(rows_of(p.a, tile.row + tile.rows - rest, rest, p.k, 0), row_panels(thread));
+  }
+  for (int64_t n = tile.column; n < tile.column + tile.columns; n += kPanelColumns) {
+    const int64_t columns = std::min(kPanelColumns, tile.column + tile.columns - n);
+    const bool is_last = n + kPanelColumns >= block.columns;
+    overlap.prefetch(block.panel(n + kPanelColumns), is_last ? 0 : lines,
+                     pieces_of(lines, blocks * p.k / loops_.depth_multiple));
+    for (int64_t m = 0; m < tile.rows; m += height) {
+      const int64_t row = tile.row + m, count = std::min(height, tile.rows - m);
+      const Addend start = addend_at(p, /*is_first=*/true, row, n);
+      float* const c = use ? room[0] : p.c + row * p.c_stride + n;
+      const int64_t stride = use ? columns : p.c_stride;
+      if (count == height) {
+        loops_.multiply_in_place(rows + row * p.a.stride, p.a.stride, block.panel(n), p.k, columns,
+                                 start, c, stride, overlap.between());
+      } else {
+        loops_.multiply(row_panels(thread), block.panel(n), p.k, count, columns, start, c, stride);
+      }
+      if (!use) continue;
+      overlap.take({row, count, n, columns}, room[0]);
+      std::swap(room[0], room[1]);
+    }
+  }
+  overlap.finish();
+  if (loops_.end_streaming != nullptr) loops_.end_streaming();
+  if (loops_.end != nullptr) loops_.end();
+}
 
 Bf16Products::Bf16Products(ThreadPool& pool, const Bf16Loops& loops)
     : pool_(pool),
       loops_(loops),
       rows_(static_cast<size_t>(pool.size()) * kRowsScratch * sizeof(uint16_t)),
       columns_(static_cast<size_t>(pool.size()) * kColumnsScratch * sizeof(uint16_t)),
-      sums_(static_cast<size_t>(pool.size()) * kTileSums * sizeof(float)) {
+      sums_(static_cast<size_t>(pool.size()) * kMostSums * sizeof(float)) {
   assert(kWideTile.rows % loops.panel_rows == 0 && kTallTile.rows % loops.panel_rows == 0);
   assert(kFewRows % loops.panel_rows == 0);
   assert(kSlabDepth % loops.depth_multiple == 0);
@@ -256,7 +381,8 @@ void Bf16Products::pack(const Factor& right, Bf16Matrix& packed, Bf16Matrix* tra
   const bool streams =
       loops_.stream_columns != nullptr && packed.panels.size_bytes() >= kStreamedBytes;
   const auto pack_panel = streams ? loops_.stream_columns : loops_.pack_columns;
-  const Factor flipped{right.data, right.stride, !right.transposed};
+  Factor flipped = right;
+  flipped.transposed = !right.transposed;
   const int64_t count = pieces_of(packed.columns, kPanelColumns);
   pool_.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t first = begin * kPanelColumns; first < end * kPanelColumns;
@@ -288,16 +414,16 @@ void Bf16Products::multiply(const Product& p, const Bf16Part* right, const TileF
                           if (is_last && after) after(tile);
                         });
   };
-  // The right factor is packed already: one block.
-  if (right != nullptr) {
-    multiply_block({.column = 0,
-                    .columns = p.n,
-                    .first = 0,
-                    .depth = p.k,
-                    .panels = right->panels,
-                    .panel_depth = right->panel_depth});
+  if (reads_in_place(p, right)) {
+    for_each_small_tile(pool_, p.m, p.n, p.k, {loops_.panel_rows, kPanelColumns}, tile_in_place(p),
+                        [&](const Tile& tile, int thread) {
+                          multiply_in_place(p, block_of(*right), tile, thread, {});
+                          if (after) after(tile);
+                        });
     return;
   }
+  // The right factor is packed already: one block.
+  if (right != nullptr) return multiply_block(block_of(*right));
   // Few rows: packed columns would be used too seldom, so each thread packs a panel when it needs
   // it.
   if (p.m <= kFewRows) {
@@ -377,8 +503,33 @@ void Bf16Products::multiply_in_tiles(const Product& p, TileSize most, float* roo
   for_each_block(loops_, p, kStripeColumns, column_panels(thread), kColumnsScratch, sum_block);
 }
 
-void Bf16Products::multiply_in_tiles(const Product& p, const SumsFunction& use) {
-  assert(p.scale == 1);
+void Bf16Products::multiply_in_tiles(const Product& p, const Bf16Part* right,
+                                     const SumsFunction& use) {
+  assert(p.scale == 1 && !p.add && p.c == nullptr);
+  const TileSize multiple{loops_.panel_rows, kPanelColumns};
+  if (right != nullptr) {
+    const Block block = block_of(*right);
+    const bool in_place = reads_in_place(p, right);
+    for_each_small_tile(pool_, p.m, p.n, p.k, multiple, in_place ? tile_in_place(p) : tile_for(p.n),
+                        [&](const Tile& tile, int thread) {
+                          if (in_place) return multiply_in_place(p, block, tile, thread, use);
+                          sum_tile(loops_, p, block, tile, row_panels(thread), sums(thread));
+                          use(tile, sums(thread));
+                        });
+    return;
+  }
+  // Few rows, as in multiply(). A left factor that is transposed has few rows only in small models.
+  if (p.m <= kFewRows && !p.a.transposed) {
+    for_each_small_tile(pool_, p.m, p.n, p.k, {p.m, kPanelColumns}, {p.m, kColumnsOfFewRows},
+                        [&](const Tile& tile, int thread) {
+                          Product part = p.part(tile);
+                          part.c = sums(thread);
+                          part.c_stride = tile.columns;
+                          multiply_few_rows(part, thread);
+                          use(tile, part.c);
+                        });
+    return;
+  }
   // The columns of a stripe are packed with their whole depth, so that a tile's sums are complete.
   const int64_t slab = slab_depth(loops_, p.k), depth = pieces_of(p.k, slab) * slab;
   const size_t least_bytes = static_cast<size_t>(depth * kPanelColumns) * sizeof(uint16_t);
@@ -388,15 +539,17 @@ void Bf16Products::multiply_in_tiles(const Product& p, const SumsFunction& use) 
   const int64_t stripe = std::min(kStripeColumns, fit / kPanelColumns * kPanelColumns);
   for_each_block(loops_, p, stripe, column_panels(0), room, [&](const Block& block) {
     pack_block(pool_, loops_, p, block);
-    for_each_small_tile(pool_, p.m, block.columns, block.depth, {loops_.panel_rows, kPanelColumns},
-                        tile_for(block.columns), [&](Tile tile, int thread) {
-                          float* const sums =
-                              reinterpret_cast<float*>(sums_.data()) + thread * kTileSums;
+    for_each_small_tile(pool_, p.m, block.columns, block.depth, multiple, tile_for(block.columns),
+                        [&](Tile tile, int thread) {
                           tile.column += block.column;
-                          sum_tile(loops_, p, block, tile, row_panels(thread), sums);
-                          use(tile, sums);
+                          sum_tile(loops_, p, block, tile, row_panels(thread), sums(thread));
+                          use(tile, sums(thread));
                         });
   });
+}
+
+float* Bf16Products::sums(int thread) {
+  return reinterpret_cast<float*>(sums_.data()) + thread * kMostSums;
 }
 
 uint16_t* Bf16Products::column_panels(int thread) {

@@ -41,10 +41,17 @@ inline constexpr int64_t kDeepestInTiles = 1280;
 // They are blocked as by Goto and van de Geijn 2008 (ACM TOMS 34, 3): a product takes one slab of
 // depth after the other. The rows of a slab and their sums stay in the second-level cache, while
 // the panels of columns go through the first-level cache. Where there are few rows, each panel of
-// columns is packed right before it is used. Results do not depend on the number of threads. Not
-// thread-safe: one caller at a time. Borrows the pool.
+// columns is packed right before it is used.
+//
+// Tiles take another way if the left factor is bf16 and the right one is packed. They read the rows
+// where they lie and sum the whole depth in registers. The sums of a block leave while the next
+// block multiplies.
+//
+// Results do not depend on the number of threads. Not thread-safe: one caller at a time. Borrows
+// the pool.
 class Bf16Products {
  public:
+  struct Block;
   Bf16Products(ThreadPool& pool, const Bf16Loops& loops);
 
   const Bf16Loops& loops() const { return loops_; }
@@ -73,20 +80,25 @@ class Bf16Products {
   // as above.
   void multiply_in_tiles(const Product& product, TileSize most, float* room, int thread,
                          const SumsFunction& use);
-  // The same on the threads of the pool and for any depth. A depth of tens of thousands slows it.
-  void multiply_in_tiles(const Product& product, const SumsFunction& use);
+  // The same on the threads of the pool and for any depth, with `right` as in multiply(). Without
+  // it, a depth of tens of thousands slows it.
+  void multiply_in_tiles(const Product& product, const Bf16Part* right, const SumsFunction& use);
 
  private:
+  bool reads_in_place(const Product& product, const Bf16Part* right) const;
+  void multiply_in_place(const Product& product, const Block& block, const Tile& tile, int thread,
+                         const SumsFunction& use);
   void multiply_few_rows(const Product& product, int thread);  // for at most kFewRows rows
   uint16_t* row_panels(int thread);
   uint16_t* column_panels(int thread);
+  float* sums(int thread);
 
   ThreadPool& pool_;
   const Bf16Loops& loops_;
   // Scratch of the threads, a part for each. All parts begin at cache lines: vectors that lie
   // across two lines would slow the loops.
   Memory rows_, columns_;  // panels, bf16
-  Memory sums_;            // of a tile, fp32
+  Memory sums_;            // of a tile, fp32, where a product has no C
 };
 
 }  // namespace berth

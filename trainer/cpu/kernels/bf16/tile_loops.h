@@ -17,10 +17,18 @@ namespace berth {
 inline constexpr int64_t kTileSide = 16, kTileDepth = 32;
 inline constexpr int64_t kTilePanelRows = 2 * kTileSide;
 
+// Rows of the left factor as tiles read them: `stride` elements apart, and `step` elements from one
+// block of 32 depths to the next.
+struct TileRows {
+  const uint16_t* data;
+  int64_t stride, step;
+};
+
 // As Bf16Loops::multiply, with 2 x 2 tiles of sums.
 template <typename Tiles>
-void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
-                    int64_t columns, const Addend& addend, float* c, int64_t c_stride) {
+void multiply_by_tiles(const TileRows& left, const uint16_t* b, int64_t depth, int64_t rows,
+                       int64_t columns, const Addend& addend, float* c, int64_t c_stride,
+                       const Between& between) {
   constexpr int64_t kColumns = 2 * kTileSide;
   constexpr size_t kRowBytes = 64;
   alignas(64) float edge[kTilePanelRows * kColumns];
@@ -48,16 +56,19 @@ void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t
   }
   // Tiles:  0 1   +=   4   *  6 7
   //         2 3        5
+  const uint16_t* a = left.data;
+  const auto left_bytes = static_cast<size_t>(left.stride) * sizeof(uint16_t);
   for (int64_t d = 0; d < depth; d += kTileDepth) {
-    Tiles::template load<4>(a, kRowBytes);
+    Tiles::template load<4>(a, left_bytes);
     Tiles::template load<6>(b, 2 * kRowBytes);
     Tiles::template dot<0, 4, 6>();
     Tiles::template load<7>(b + 2 * kTileSide, 2 * kRowBytes);
     Tiles::template dot<1, 4, 7>();
-    Tiles::template load<5>(a + kTileSide * kTileDepth, kRowBytes);
+    Tiles::template load<5>(a + kTileSide * left.stride, left_bytes);
     Tiles::template dot<2, 5, 6>();
     Tiles::template dot<3, 5, 7>();
-    a += kTilePanelRows * kTileDepth;
+    if (between.step != nullptr) between.step(between.context);
+    a += left.step;
     b += kColumns * kTileDepth;
   }
   Tiles::template store<0>(sums, stride_bytes);
@@ -67,6 +78,23 @@ void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t
   for (int64_t r = 0; !is_whole && r < rows; ++r) {
     std::copy_n(edge + r * kColumns, columns, c + r * c_stride);
   }
+}
+
+// Rows of a panel lie in blocks of 32 depths.
+template <typename Tiles>
+void multiply_tiles(const uint16_t* a, const uint16_t* b, int64_t depth, int64_t rows,
+                    int64_t columns, const Addend& addend, float* c, int64_t c_stride) {
+  multiply_by_tiles<Tiles>({a, kTileDepth, kTilePanelRows * kTileDepth}, b, depth, rows, columns,
+                           addend, c, c_stride, {});
+}
+
+// As Bf16Loops::multiply_in_place.
+template <typename Tiles>
+void multiply_tiles_in_place(const uint16_t* a, int64_t row_stride, const uint16_t* b,
+                             int64_t depth, int64_t columns, const Addend& addend, float* c,
+                             int64_t c_stride, const Between& between) {
+  multiply_by_tiles<Tiles>({a, row_stride, kTileDepth}, b, depth, kTilePanelRows, columns, addend,
+                           c, c_stride, between);
 }
 
 }  // namespace berth

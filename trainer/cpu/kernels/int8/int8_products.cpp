@@ -1,12 +1,23 @@
 #include "trainer/cpu/kernels/int8/int8_products.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cstring>
 
 #include "trainer/cpu/kernels/gemm.h"
 
 namespace berth {
 namespace {
+
+// Numbers of bf16 in fp32.
+void widen(const std::byte* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t number;
+    std::memcpy(&number, from + 2 * i, sizeof number);
+    to[i] = std::bit_cast<float>(uint32_t{number} << 16);
+  }
+}
 
 // A tile's rows and their sums fit the second-level cache.
 constexpr int64_t kTileBytesPerDepth = 96, kTileColumns = 256;
@@ -24,7 +35,8 @@ int64_t Int8Products::tile_rows() const {
 }
 
 size_t Int8Products::scratch_bytes(int64_t depth) const {
-  const int64_t bytes = tile_rows() * (row_stride(depth) + static_cast<int64_t>(sizeof(float)));
+  const int64_t bytes =
+      tile_rows() * (row_stride(depth) + (1 + kTileColumns) * static_cast<int64_t>(sizeof(float)));
   return static_cast<size_t>(pool_.size() * bytes);
 }
 
@@ -55,19 +67,25 @@ Int8Matrix Int8Products::pack(ConstTensor w) {
 }
 
 void Int8Products::multiply(const Int8Matrix& right, const Product& product,
-                            const TileFunction& after) {
+                            const SumsFunction& use, const TileFunction& after) {
   assert(!product.add && product.scale == 1 && !product.a.transposed);
   assert(product.k == right.depth && product.n == right.columns);
   rows_.resize(static_cast<size_t>(pool_.size()));
   for (Rows& rows : rows_) rows.first = -1;
-  for_each_small_tile(pool_, product.m, product.n, product.k,
-                      {loops_.panel_rows, loops_.panel_columns}, {tile_rows(), kTileColumns},
-                      [&](const Tile& tile, int thread) {
-                        Rows& rows = rows_[static_cast<size_t>(thread)];
-                        if (rows.first != tile.row) quantize(product, tile, rows);
-                        multiply_tile(right, product, tile, rows);
-                        if (after) after(tile);
-                      });
+  for_each_small_tile(
+      pool_, product.m, product.n, product.k, {loops_.panel_rows, loops_.panel_columns},
+      {tile_rows(), kTileColumns}, [&](const Tile& tile, int thread) {
+        Rows& rows = rows_[static_cast<size_t>(thread)];
+        if (rows.first != tile.row) quantize(product, tile, rows);
+        if (product.c == nullptr) {
+          rows.sums.resize(static_cast<size_t>(tile_rows() * kTileColumns));
+          multiply_tile(right, product, tile, rows, rows.sums.data(), tile.columns);
+          return use(tile, rows.sums.data());
+        }
+        multiply_tile(right, product, tile, rows,
+                      product.c + tile.row * product.c_stride + tile.column, product.c_stride);
+        if (after) after(tile);
+      });
 }
 
 // All tiles with the same first row have the same rows.
@@ -77,14 +95,17 @@ void Int8Products::quantize(const Product& product, const Tile& tile, Rows& rows
   if (rows.numbers.size() < room) rows.numbers.resize(room);
   rows.scales.resize(static_cast<size_t>(tile_rows()));
   rows.first = tile.row;
+  std::vector<float> wide(product.a.dtype == DType::kBF16 ? static_cast<size_t>(product.k) : 0);
   for (int64_t i = 0; i < tile.rows; ++i) {
-    rows.scales[static_cast<size_t>(i)] =
-        loops_.quantize(product.a.at(tile.row + i, 0), product.k, rows.numbers.data() + i * stride);
+    const Factor row = product.a.from(tile.row + i, 0);
+    if (!wide.empty()) widen(row.data, product.k, wide.data());
+    rows.scales[static_cast<size_t>(i)] = loops_.quantize(
+        wide.empty() ? row.f32() : wide.data(), product.k, rows.numbers.data() + i * stride);
   }
 }
 
 void Int8Products::multiply_tile(const Int8Matrix& right, const Product& product, const Tile& tile,
-                                 const Rows& rows) const {
+                                 const Rows& rows, float* c, int64_t c_stride) const {
   const int64_t depth = loops_.padded(product.k), stride = row_stride(product.k);
   const int64_t height = loops_.panel_rows, width = loops_.panel_columns;
   const auto* const panels = reinterpret_cast<const int8_t*>(right.panels.data());
@@ -97,7 +118,7 @@ void Int8Products::multiply_tile(const Int8Matrix& right, const Product& product
     for (int64_t i = 0; i < tile.rows; i += height) {
       loops_.multiply(rows.numbers.data() + i * stride, stride, rows.scales.data() + i, panel,
                       depth, std::min(height, tile.rows - i), columns, bias,
-                      product.c + (tile.row + i) * product.c_stride + column, product.c_stride);
+                      c + i * c_stride + column - tile.column, c_stride);
     }
   }
   if (loops_.end != nullptr) loops_.end();

@@ -34,8 +34,10 @@ class Int8Products {
   size_t matrix_bytes(int64_t depth, int64_t columns) const;
 
   // C [m,n] = A [m,k] * right + bias. Takes the product's m, a, c, c_stride and bias; a is not
-  // transposed. `after`, which may be empty, is called for each tile on its thread.
-  void multiply(const Int8Matrix& right, const Product& product, const TileFunction& after = {});
+  // transposed. `after`, which may be empty, is called for each tile on its thread. Where c is
+  // null, `use` gets the sums of each tile instead.
+  void multiply(const Int8Matrix& right, const Product& product, const SumsFunction& use = {},
+                const TileFunction& after = {});
 
  private:
   // The numbers of the rows of a tile, and their scales.
@@ -43,10 +45,12 @@ class Int8Products {
     int64_t first = -1;  // of the product; -1: none
     std::vector<std::byte> numbers{};
     std::vector<float> scales{};
+    std::vector<float> sums{};  // of a tile, where there is no C
   };
   void quantize(const Product& product, const Tile& tile, Rows& rows) const;
+  // `c` points to the tile's first sum.
   void multiply_tile(const Int8Matrix& right, const Product& product, const Tile& tile,
-                     const Rows& rows) const;
+                     const Rows& rows, float* c, int64_t c_stride) const;
   int64_t row_stride(int64_t depth) const;
   int64_t tile_rows() const;
 
