@@ -381,14 +381,16 @@ std::vector<Flag> reranking_flags() {
        {},
        kModel,
        "For --task reranking. bce is the binary cross-entropy of each pair, whose label is from 0 "
-       "to 1. mse is the squared error of its output, for any numbers. softmax and lambda compare "
-       "the passages of a row, so rows need negatives: softmax is the cross-entropy over them, and "
-       "lambda weighs each pair of them by what it means for nDCG.",
+       "to 1. mse is the squared error of its output, for any numbers. The others compare the "
+       "passages of a row, so rows need negatives: softmax is the cross-entropy over them, and "
+       "lambda weighs each pair of them by what it means for nDCG. margin_mse learns by how much "
+       "a teacher's score of the positive is above each negative's. Rows hold these scores.",
        choice_value<RerankingLoss>(reranking(&RerankingOptions::loss),
                                    {{"bce", RerankingLoss::kBinaryCrossEntropy},
                                     {"mse", RerankingLoss::kSquaredError},
                                     {"softmax", RerankingLoss::kSoftmax},
-                                    {"lambda", RerankingLoss::kLambda}}),
+                                    {"lambda", RerankingLoss::kLambda},
+                                    {"margin_mse", RerankingLoss::kMarginMse}}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::rank_passages),
        "bce"},
       {"positive-weight",

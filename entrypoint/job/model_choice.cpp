@@ -177,13 +177,16 @@ int64_t pairs_of(const LoadedTable& loaded) {
   return static_cast<int64_t>(loaded.table->read(0).texts.size()) - 1;
 }
 
-// The loss of a cross-encoder, and the pairs of a row. Labelled pairs have the usual loss where the
-// model was trained to compare passages. Throws kBadData where the loss compares the
-// passages of a row, and rows have one.
+// The loss of a cross-encoder, and the pairs of a row. Rows have the usual loss where they lack
+// what the model was trained on: passages to compare, or a teacher's scores. Throws kBadData where
+// the loss compares the passages of a row, and rows have one.
 void settle_reranking(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
   RerankingLoss loss = settings.reranking.loss.value_or(RerankingObjective().loss);
   const bool has_labels = traits(loaded.task).has_label_column;
-  if (has_labels && compares_passages(loss)) loss = RerankingLoss::kBinaryCrossEntropy;
+  const bool lacks_scores = learns_scores(loss) && loaded.table->read(0).text_scores.empty();
+  if ((has_labels && compares_passages(loss)) || lacks_scores) {
+    loss = RerankingLoss::kBinaryCrossEntropy;
+  }
   config.task = loaded.task;
   config.reranking.loss = loss;
   config.reranking.positive_weight = settings.reranking.positive_weight;
@@ -210,7 +213,9 @@ void say_other_loss(const Settings& settings, SimilarityLoss loss) {
 }  // namespace
 
 ScoreForm trained_form(const RerankingOptions& asked) {
-  return asked.loss == RerankingLoss::kSquaredError ? ScoreForm::kLogit : ScoreForm::kProbability;
+  const RerankingLoss loss = asked.loss.value_or(RerankingObjective().loss);
+  const bool is_number = loss == RerankingLoss::kSquaredError || learns_scores(loss);
+  return is_number ? ScoreForm::kLogit : ScoreForm::kProbability;
 }
 
 void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {

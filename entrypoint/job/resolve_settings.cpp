@@ -169,11 +169,14 @@ std::optional<bool> trains_on_archive(const DataPaths& paths, const DataOptions&
   return paths.at(data.train_data_file).is_archived();
 }
 
-// Whether rows that are compared need the scores of a teacher.
+// Whether rows that are compared, or their passages, need the scores of a teacher.
 LabelNeed need_of_scores(const Settings& settings) {
-  const std::optional<SimilarityLoss>& loss = settings.embedding.loss;
+  const auto& loss = settings.embedding.loss;
+  const auto& of_passages = settings.reranking.loss;
   const bool has_teacher = !settings.distillation.teacher.empty();
-  if (!loss || !learns_scores(*loss) || has_teacher) return LabelNeed::kIgnored;
+  const bool are_learnt =
+      (loss && learns_scores(*loss)) || (of_passages && learns_scores(*of_passages));
+  if (!are_learnt || has_teacher) return LabelNeed::kIgnored;
   if (traits(settings.mode).trains()) return LabelNeed::kRequired;
   return settings.mode == Mode::kEval ? LabelNeed::kIfPresent : LabelNeed::kIgnored;
 }

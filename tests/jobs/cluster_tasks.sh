@@ -60,6 +60,8 @@ compare directions "${rows[@]}" --similarity-loss symmetric --token-budget 300
 compare cosent --task similarity --train-data-file scored.csv --similarity-loss cosent --model "$tiny" --max-steps 6 --eval-steps 3
 compare angle --task similarity --train-data-file scored.csv --similarity-loss angle --model "$tiny" --max-steps 6
 compare lists --task reranking --train-data-file rows.csv --reranking-loss softmax --model "$tiny" --max-steps 6
+awk -F , 'NR == 1 { print $0 ",margins"; next } { printf "%s,\"[%d, 0.%d]\"\n", $0, NR % 4, NR % 7 }' rows.csv >margins.csv
+compare margins --task reranking --train-data-file margins.csv --reranking-loss margin_mse --model "$tiny" --max-steps 6
 python3 - <<'PYTHON' || fail "workers evaluate in other batches"
 import json
 for job in ("negatives", "guided", "cosent"):

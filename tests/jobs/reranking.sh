@@ -19,7 +19,7 @@ with open("pairs.tsv", "w") as pairs, open("lists.csv", "w") as lists, open("fla
         for i, passage in enumerate(passages):
             print(query, passage, int(i == 0), sep="\t", file=pairs)
         print(query, *passages, sep=",", file=lists)
-        print(json.dumps({"query": query, "pos": passages[:1], "neg": passages[1:], "pos_scores": [1.0]}), file=flag)
+        print(json.dumps({"query": query, "pos": passages[:1], "neg": passages[1:], "pos_scores": [1.0], "neg_scores": [0.1, -2, number % 5, 0.5]}), file=flag)
 PYTHON
 
 # metric FILE NAME: the value of a metric in a file of JSON.
@@ -81,6 +81,28 @@ head -n 1 loss-softmax/predictions.tsv | says $'^id\tscore\trank$' || fail "head
 expect 0 finished --task reranking --train-data-file flag.jsonl --reranking-loss softmax --max-steps 6 --batch-size 4 --max-seq-length 32 \
   --validation-split 0.3 --job-dir flag
 cmp -s flag/model/model.safetensors loss-softmax/model/model.safetensors || fail "lists in JSON lines train another model"
+
+# A teacher's scores. The model scores rows with them and without them; the first passage stays the right one.
+margins=(--task reranking --train-data-file flag.jsonl --reranking-loss margin_mse --epochs 2 --batch-size 4 --save-steps 4 --max-seq-length 32
+  --validation-split 0.3)
+expect 0 finished "${margins[@]}" --job-dir margins
+says -F "a teacher's scores: column" <err.txt || fail "does not say where scores are: $(cat err.txt)"
+metric margins/metrics.json ndcg_at_10 >/dev/null || fail "margin_mse ranks nothing"
+grep -q 'linear.Identity' margins/model/config_sentence_transformers.json || fail "margin_mse learns a number, and no probability"
+expect 0 finished --mode eval --eval-data-file flag.jsonl --job-dir margins
+cp out.txt scored.json
+for file in lists.csv pairs.tsv; do
+  expect 0 finished --mode eval --eval-data-file $file --job-dir margins
+  python3 - <<'PYTHON' || fail "rows of $file without scores are ranked otherwise, or have the same loss"
+import json
+one, two = (json.load(open(name))["eval"] for name in ("scored.json", "out.txt"))
+assert all(abs(one[name] - two[name]) < 1e-9 for name in ("ndcg_at_10", "mrr_at_10", "map")) and one["loss"] != two["loss"], (one, two)
+PYTHON
+done
+survives_kills killed-margins "${margins[@]}"
+cmp -s margins/model/model.safetensors killed-margins/model/model.safetensors || fail "a killed job made another model of scores"
+expect 3 "no column has a usual name for a teacher's scores" --task reranking --train-data-file lists.csv --reranking-loss margin_mse --job-dir refused5
+expect 3 "the rows have one" --task reranking --train-data-file pairs.tsv --reranking-loss margin_mse --job-dir refused6
 
 # A job that is killed makes the same model, from both kinds of rows.
 survives_kills killed "${pairs[@]}"

@@ -18,6 +18,7 @@ def table(name, rows):
         writer.writerows(rows)
 table("scored.csv", [{"sentence1": f"{topics[i % 4]} {i}", "sentence2": topics[i // 4 % 4], "score": 0.9 if i % 4 == i // 4 % 4 else 0.2} for i in range(40)])
 table("triplets.csv", [{"anchor": f"{topics[i % 4]} {i}", "positive": f"{topics[i % 4]} again {i}", "negative": topics[(i + 1) % 4]} for i in range(40)])
+table("margins.csv", [{"query": f"{topics[i % 4]} {i}", "positive": f"{topics[i % 4]} again {i}", "negative": topics[(i + 1) % 4], "margin": i % 7 / 2 - 0.5} for i in range(40)])
 table("pairs.csv", [{"anchor": f"{topics[i % 4]} {i}", "positive": f"{topics[i % 4]} again {i}"} for i in range(40)])
 table("classes.csv", [{"text": f"{topics[i % 4]} {i}", "label": "abcd"[i % 4]} for i in range(40)])
 swag = []
@@ -62,6 +63,7 @@ grep -q '"spearman_cosine_dim_32"' scored/metrics.json || fail "scored: there ar
 compare triplets --task similarity --train-data-file triplets.csv --gradient-accumulation-steps 2 --matryoshka-dims 128,32
 compare cached --task similarity --train-data-file triplets.csv --embedding-mini-batch-size 3 --guide self
 compare reranking --task reranking --train-data-file triplets.csv --reranking-loss lambda
+compare margins --task reranking --train-data-file margins.csv --reranking-loss margin_mse
 compare choices --task multiple_choice --train-data-file swag.csv
 compare next --task mlm_nsp --train-data-file documents.txt --init random
 sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/BertModel/ElectraModel/' "$tiny/config.json" >electra.json

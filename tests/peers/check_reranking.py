@@ -24,7 +24,7 @@ import torch  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from sentence_transformers import CrossEncoder  # noqa: E402
 from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator  # noqa: E402
-from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss, LambdaLoss, MSELoss  # noqa: E402
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss, LambdaLoss, MarginMSELoss, MSELoss  # noqa: E402
 
 TINY = pathlib.Path(__file__).parents[1] / "testdata/tiny_model"
 ROWS, PASSAGES, LENGTH = 40, 5, 24
@@ -35,6 +35,11 @@ def make_rows():
     words = [word for word in (TINY / "vocab.txt").read_text().split() if word.isalpha()]
     texts = lambda count: [" ".join(rng.choices(words, k=rng.randint(2, 20))) for _ in range(count)]  # noqa: E731
     return [(query, texts(PASSAGES)) for query in texts(ROWS)]
+
+
+def margins_of(row):
+    """How much higher a teacher scores the first passage of a row than each other one."""
+    return [(row * 7 + i * 3) % 11 / 4 - 0.5 for i in range(1, PASSAGES)]
 
 
 def run(binary, *flags):
@@ -52,6 +57,9 @@ def peer_loss(model, rows, name):
     with torch.no_grad():
         if name == "lambda":
             return LambdaLoss(model)([queries, passages], [torch.tensor([1.0] + [0.0] * (PASSAGES - 1))] * len(rows)).item()
+        if name == "margin_mse":
+            columns = [[texts[i] for texts in passages] for i in range(PASSAGES)]
+            return MarginMSELoss(model)([queries, *columns], torch.tensor([margins_of(row) for row in range(len(rows))])).item()
         if name == "softmax":
             logits = model(model.preprocess(pairs))["scores"].view(len(rows), PASSAGES)
             return torch.nn.functional.cross_entropy(logits, torch.zeros(len(rows), dtype=torch.long)).item()
@@ -64,12 +72,13 @@ def check_losses(binary, scratch, rows, folder):
     table = {"query": [query for query, _ in rows], "positive": [texts[0] for _, texts in rows]}
     table |= {f"negative_{i}": [texts[i] for _, texts in rows] for i in range(1, PASSAGES)}
     pandas.DataFrame(table).to_parquet(scratch / "lists.parquet")
+    pandas.DataFrame(table | {"scores": [margins_of(row) for row in range(len(rows))]}).to_parquet(scratch / "margins.parquet")
     pairs = [(query, text, int(i == 0)) for query, texts in rows for i, text in enumerate(texts)]
     pandas.DataFrame(pairs, columns=["query", "passage", "label"]).to_csv(scratch / "pairs.csv", index=False)
     cases = {"bce": [], "weighted": ["--positive-weight", 4], "mse": ["--reranking-loss", "mse"]}
-    for name, flags in (cases | {loss: ["--reranking-loss", loss] for loss in ("softmax", "lambda")}).items():
+    for name, flags in (cases | {loss: ["--reranking-loss", loss] for loss in ("softmax", "lambda", "margin_mse")}).items():
         expected = peer_loss(CrossEncoder(str(folder), max_length=LENGTH), rows, name)
-        for file in ("lists.parquet", "pairs.csv"):
+        for file in ("margins.parquet",) if name == "margin_mse" else ("lists.parquet", "pairs.csv"):
             if file == "pairs.csv" and name not in cases:
                 continue
             job = scratch / f"{name}-{file}"
@@ -87,7 +96,7 @@ def check_losses(binary, scratch, rows, folder):
         moved = max((one[key] - first[key]).abs().max().item() for key in first)
         if apart > 1e-5 or moved < 1e-4:
             sys.exit("lists train another model than their pairs")
-    return scratch / "bce-pairs.csv" / "model", scratch / "mse-pairs.csv" / "model"
+    return [scratch / job / "model" for job in ("bce-pairs.csv", "mse-pairs.csv", "margin_mse-margins.parquet")]
 
 
 def check_scores(binary, scratch, rows, model):

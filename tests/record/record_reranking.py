@@ -4,25 +4,26 @@
     python tests/record/record_reranking.py tests/testdata/metrics/reranking.json
 
 The losses are of rows of passages, of which the first one is right: of LambdaLoss, BinaryCrossEntropyLoss (with and without pos_weight)
-and MSELoss, and the cross-entropy over the passages. The metrics are of CrossEncoderRerankingEvaluator.
+and MSELoss, and the cross-entropy over the passages. MarginMSELoss has a teacher's scores, too. The metrics are of CrossEncoderRerankingEvaluator.
 """
 import json
 import sys
 
 import numpy
 import torch
+from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder.evaluation import CrossEncoderRerankingEvaluator
-from sentence_transformers.cross_encoder.losses import LambdaLoss
+from sentence_transformers.cross_encoder.losses import LambdaLoss, MarginMSELoss
 
 
-class Scores(torch.nn.Module):
+class Scores(CrossEncoder):
     """Stands for a model whose logits are known."""
 
     num_labels = 1
     device = torch.device("cpu")
 
     def __init__(self, logits):
-        super().__init__()
+        torch.nn.Module.__init__(self)
         self.logits = logits
 
     def preprocess(self, pairs, **_):
@@ -40,13 +41,20 @@ def lambda_loss(logits):
     return loss([queries, texts], [torch.tensor([1.0] + [0.0] * (passages - 1)) for _ in range(rows)])
 
 
+def margin_loss(logits, scores):
+    rows, passages = logits.shape
+    columns = [[str(row) for row in range(rows)]] + [[f"{row} {passage}" for row in range(rows)] for passage in range(passages)]
+    return MarginMSELoss(Scores(logits))(columns, scores)
+
+
 def losses():
-    generator = torch.Generator().manual_seed(5)
+    generator, of_teacher = torch.Generator().manual_seed(5), torch.Generator().manual_seed(6)
     cases = []
     for rows, passages, scale in ((3, 2, 1), (4, 5, 3), (2, 9, 20)):
         values = torch.randn(rows, passages, generator=generator) * scale
         labels = torch.zeros_like(values)
         labels[:, 0] = 1
+        scores = torch.randn(rows, passages, generator=of_teacher) * scale
         bce = torch.nn.functional.binary_cross_entropy_with_logits
         made = {
             "bce": lambda x: bce(x, labels),
@@ -54,12 +62,14 @@ def losses():
             "mse": lambda x: torch.nn.functional.mse_loss(x, labels),
             "softmax": lambda x: torch.nn.functional.cross_entropy(x, torch.zeros(rows, dtype=torch.long)),
             "lambda": lambda_loss,
+            "margin_mse": lambda x: margin_loss(x, scores),
         }
         for name, compute in made.items():
             x = values.clone().requires_grad_()
             loss = compute(x)
             loss.backward()
-            cases.append({"loss": name, "logits": values.tolist(), "value": loss.item(), "gradient": x.grad.tolist()})
+            cases.append({"loss": name, "logits": values.tolist(), "value": loss.item(), "gradient": x.grad.tolist(),
+                          **({"scores": scores.tolist()} if name == "margin_mse" else {})})
     return cases
 
 

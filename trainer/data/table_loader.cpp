@@ -373,9 +373,11 @@ std::vector<size_t> TableLoader::text_scores_in(std::span<const Column> columns)
   if (rules_.text_scores == LabelNeed::kIgnored || !are_compared) return {};
   std::vector<size_t> found = find_text_scores(columns, rules_.columns.label);
   if (!found.empty() || rules_.text_scores == LabelNeed::kIfPresent) return found;
-  throw Error(
-      Code::kBadData, "no column has a usual name for a teacher's scores (score, label, ...)", "",
-      cat("name it with --label-column, or give a teacher by --teacher; ", list_columns(columns)));
+  throw Error(Code::kBadData,
+              "no column has a usual name for a teacher's scores (score, label, ...)", "",
+              cat("name it with --label-column",
+                  makes_embeddings(*rules_.task) ? ", or give a teacher by --teacher; " : "; ",
+                  list_columns(columns)));
 }
 
 void TableLoader::say_text_scores(std::span<const Column> columns) {

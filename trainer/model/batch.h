@@ -65,8 +65,8 @@ struct PackedBatch {
   // The vector that another model makes of each sequence [B,V], where examples are texts that are
   // compared. Empty: the loss needs none.
   std::vector<float> text_vectors{};
-  // The scores that a teacher gives to the texts of each example but its first one [B,G-1]. Empty:
-  // the loss needs none.
+  // The scores that a teacher gives to the texts of each example but its first one [B,G-1], or to
+  // the pairs of a cross-encoder [B,G]. Empty: the loss needs none.
   std::vector<float> text_scores{};
 
   // A factor for the loss of each sequence [B], or of each token [T] where tokens have the labels.

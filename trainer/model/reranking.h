@@ -13,6 +13,8 @@ enum class RerankingLoss {
   // Of the passages of a row, of which the first one is right.
   kSoftmax,  // the cross-entropy of a softmax over them, as FlagEmbedding trains rerankers
   kLambda,   // LambdaLoss with NDCGLoss2PPScheme (Wang et al. 2018, doi:10.1145/3269206.3271784)
+  // Of the same, and the scores that a teacher gives to the passages.
+  kMarginMse,  // MarginMSELoss (Hofstaetter et al. 2020, arXiv:2010.02666)
 };
 
 // The score of a pair: its logit itself, or the sigmoid of it.
@@ -32,8 +34,8 @@ struct RerankingObjective {
 };
 
 // Whether the loss compares the passages of a row.
-constexpr bool compares_passages(RerankingLoss loss) {
-  return loss == RerankingLoss::kSoftmax || loss == RerankingLoss::kLambda;
-}
+constexpr bool compares_passages(RerankingLoss loss) { return loss >= RerankingLoss::kSoftmax; }
+// Whether the loss learns a teacher's scores of these passages.
+constexpr bool learns_scores(RerankingLoss loss) { return loss == RerankingLoss::kMarginMse; }
 
 }  // namespace berth

@@ -123,7 +123,10 @@ class RerankingEvaluator final : public Evaluator {
   explicit RerankingEvaluator(Dataset& data) : data_(data) {}
 
   void add(int64_t index, std::span<const float> logits) override {
-    queries_.add(data_, index, logits, data_.features(index).targets);
+    // Where rows have no labels, their targets are a teacher's scores.
+    const bool has_labels = traits(data_.task()).has_label_column;
+    queries_.add(data_, index, logits,
+                 has_labels ? data_.features(index).targets : std::vector<float>());
   }
 
   TaskScores finish() override {

@@ -192,10 +192,13 @@ TEST_F(EngineParityOfGroups, GradientCaching) {
 }
 
 TEST_F(EngineParityOfGroups, RowsOfPassages) {
-  RecordedCase recorded = case_of_texts(Task::kListReranking, 2, 4);
-  recorded.options.config.reranking.loss = RerankingLoss::kLambda;
-  recorded.batch.labels = places_in_batch(2);
-  expect_equal(recorded);
+  for (const RerankingLoss loss : {RerankingLoss::kLambda, RerankingLoss::kMarginMse}) {
+    RecordedCase recorded = case_of_texts(Task::kListReranking, 2, 4);
+    recorded.options.config.reranking.loss = loss;
+    recorded.batch.labels = places_in_batch(2);
+    if (learns_scores(loss)) recorded.batch.text_scores = {3, 1, 0.5, -2, 4, 4.5, 0, 1};
+    expect_equal(recorded);
+  }
 }
 
 TEST_F(EngineParityOfGroups, MultipleChoice) {

@@ -86,6 +86,19 @@ double lambda_loss(const PassageRow& row) {
   return sum;
 }
 
+// The squared errors of the differences between the first passage's score and each other one's.
+double margin_loss(const PassageRow& row) {
+  double sum = 0;
+  row.dx[0] = 0;
+  for (size_t i = 1; i < row.x.size(); ++i) {
+    const double error = (row.x[0] - row.x[i]) - (row.targets[0] - row.targets[i]);
+    sum += error * error;
+    row.dx[0] += 2 * error;
+    row.dx[i] = -2 * error;
+  }
+  return sum;
+}
+
 // The loss of a row, and how many terms it is a sum of.
 double loss_of(const PassageRow& row, const RerankingObjective& objective, double& terms) {
   terms = static_cast<double>(row.x.size());
@@ -100,6 +113,9 @@ double loss_of(const PassageRow& row, const RerankingObjective& objective, doubl
     case RerankingLoss::kLambda:
       terms -= 1;
       return lambda_loss(row);
+    case RerankingLoss::kMarginMse:
+      terms -= 1;
+      return margin_loss(row);
   }
   return 0;
 }

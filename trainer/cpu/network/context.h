@@ -19,7 +19,7 @@ struct BatchTensors {
   Tensor labels{}, targets{}, ends{};
   Tensor teacher{};         // the teacher's logits [B,C]; null: there is no teacher
   Tensor text_vectors{};    // of another model [B,V]; null: there are none
-  Tensor text_scores{};     // of a teacher [B,G-1]; null: there are none
+  Tensor text_scores{};     // as in PackedBatch; null: there are none
   Tensor weights{};         // of the labels, [B], [T] or [M]; null: every label weighs 1
   Tensor masked{};          // [M], the rows of masked tokens
   Tensor next_sentences{};  // [B], the classes of a second loss

@@ -25,7 +25,10 @@ void TextTargets::allocate(const ModelConfig& config, const BatchLimits& limits,
     vectors_ = arena.make(DType::kF32, {limits.sequences, objective.vector_size});
   }
   // The rows of several sources bring their labels as scores.
-  if (!config.sources.empty() || (objective.loss && learns_scores(*objective.loss))) {
+  const bool are_learnt = ranks_passages(config.task)
+                              ? learns_scores(config.reranking.loss)
+                              : objective.loss && learns_scores(*objective.loss);
+  if (!config.sources.empty() || are_learnt) {
     scores_ = arena.make(DType::kF32, {limits.sequences});
   }
 }
@@ -37,9 +40,9 @@ void TextTargets::upload(const PackedBatch& batch, BatchTensors& tensors) const 
     copy_in(tensors.text_vectors, batch.text_vectors.data());
   }
   if (!batch.text_scores.empty() && scores_) {
-    const int64_t columns = batch.sequences_per_example - 1;
-    tensors.text_scores = as_rows(scores_, batch.num_examples(), columns);
-    assert(batch.text_scores.size() == static_cast<size_t>(tensors.text_scores.elements()));
+    const int64_t examples = batch.num_examples(), scores = std::ssize(batch.text_scores);
+    assert(scores % examples == 0 && scores <= batch.num_sequences());
+    tensors.text_scores = as_rows(scores_, examples, scores / examples);
     copy_in(tensors.text_scores, batch.text_scores.data());
   }
 }

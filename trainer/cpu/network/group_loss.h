@@ -17,7 +17,7 @@ class TextTargets {
   void upload(const PackedBatch& batch, BatchTensors& tensors) const;
 
  private:
-  Tensor vectors_, scores_;  // [B*G,V], [B*(G-1)]
+  Tensor vectors_, scores_;  // [B*G,V], and at most [B*G]
 };
 
 // The loss of a batch whose examples are texts that are compared, from their embeddings:

@@ -288,7 +288,9 @@ class SequenceHead final : public Head {
     if (loss == LossKind::kSquaredError) {
       kernels_.mean_squared_error(of_targets, step.state, dlogits);
     } else if (loss == LossKind::kReranking) {
-      kernels_.reranking_loss(of_targets, config_.reranking, step.state, dlogits);
+      const Tensor targets = batch.targets ? batch.targets : batch.text_scores;
+      kernels_.reranking_loss({logits, targets, batch.weights}, config_.reranking, step.state,
+                              dlogits);
     } else if (loss == LossKind::kBinaryCrossEntropy) {
       const BinaryLoss weighted{.focal_gamma = step.focal_gamma,
                                 .positive_weights = step.positive_weights};

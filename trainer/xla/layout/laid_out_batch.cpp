@@ -287,7 +287,12 @@ class Filler {
   void put_labels() {
     const std::vector<Place>& sequences = places_.sequences;
     if (const auto* classes = std::get_if<PackedBatch::Classes>(&batch_.labels)) {
-      put("labels", labelled(), [&](size_t i) { return (*classes)[example(i)]; });
+      if (ranks_passages(config_.task)) {  // a teacher's scores, where the loss learns them
+        put("labels", cells_of(labelled(), out_.shape.group),
+            [&](size_t i) { return batch_.text_scores[i % batch_.text_scores.size()]; });
+      } else {
+        put("labels", labelled(), [&](size_t i) { return (*classes)[example(i)]; });
+      }
       put_example_weights();
     } else if (const auto* scores = std::get_if<PackedBatch::Scores>(&batch_.labels)) {
       put_targets(scores->values);

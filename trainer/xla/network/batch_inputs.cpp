@@ -84,8 +84,12 @@ class Inputs {
                       : is_of_sequences() || has_answers() ? sequences()
                                                            : Dims{shape_.rows, shape_.row_length};
     Dims labels = rows;
-    if (has_targets(task_.loss)) labels.push_back(config_.num_outputs());
-    if (task_.labels != LabelKind::kPlaceInBatch) {
+    const bool has_scores = task_.labels == LabelKind::kPlaceInBatch &&
+                            task_.loss == LossKind::kReranking &&
+                            learns_scores(config_.reranking.loss);
+    if (has_targets(task_.loss))
+      labels.push_back(has_scores ? shape_.group : config_.num_outputs());
+    if (task_.labels != LabelKind::kPlaceInBatch || has_scores) {
       add("labels", all_.labels, has_targets(task_.loss) ? ElementType::kF32 : ElementType::kS32,
           labels);
     }

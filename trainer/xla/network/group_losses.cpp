@@ -353,7 +353,17 @@ Loss reranking_loss(const ForwardPass& pass, Value logits) {
   const auto mean = [&](Value losses) {
     return sum_of(reduce_sum(losses, {1}) / static_cast<double>(logits.size(1)), weights);
   };
+  // How much higher the first passage's number is than each one's.
+  const auto margins = [](Value x) {
+    const Value first = reshape(slice(x, 1, 0, 1), {x.size(0)});
+    return broadcast(first, x.shape(), {0}) - x;
+  };
   switch (objective.loss) {
+    case RerankingLoss::kMarginMse: {
+      const Value error = margins(logits) - margins(targets);  // the first one is 0
+      return sum_of(reduce_sum(error * error, {1}) / static_cast<double>(logits.size(1) - 1),
+                    weights);
+    }
     case RerankingLoss::kSquaredError: {
       const Value error = logits - targets;
       return mean(error * error);

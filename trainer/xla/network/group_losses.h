@@ -17,7 +17,7 @@ Loss similarity_loss(const ForwardPass& pass, Value embeddings);
 Value compared(const ForwardPass& pass, Value embeddings);
 
 // Of the logits of labelled pairs [B,1], or of the passages of rows [E,G], of which the first one
-// is right.
+// is right. The labels [E,G] are a teacher's scores, where the loss learns them.
 Loss reranking_loss(const ForwardPass& pass, Value logits);
 
 }  // namespace berth

@@ -17,6 +17,7 @@ RerankingObjective objective_of(const std::string& name) {
   if (name == "mse") return {.loss = RerankingLoss::kSquaredError};
   if (name == "softmax") return {.loss = RerankingLoss::kSoftmax};
   if (name == "lambda") return {.loss = RerankingLoss::kLambda};
+  if (name == "margin_mse") return {.loss = RerankingLoss::kMarginMse};
   return {.positive_weight = name == "weighted_bce" ? 4.0 : 1.0};
 }
 
@@ -33,15 +34,20 @@ TEST_P(RerankingLosses, EqualTheRecordedOnes) {
     SCOPED_TRACE(recorded["loss"].get<std::string>());
     const auto rows = static_cast<int64_t>(recorded["logits"].size());
     const auto passages = static_cast<int64_t>(recorded["logits"][0].size());
-    Vector logits, gradient;
+    Vector logits, gradient, scores;
     for (const Json& row : recorded["logits"]) logits.insert(logits.end(), row.begin(), row.end());
+    if (recorded.contains("scores")) {
+      for (const Json& row : recorded["scores"])
+        scores.insert(scores.end(), row.begin(), row.end());
+    }
     for (const Json& row : recorded["gradient"]) {
       for (const Json& value : row) gradient.push_back(value.get<double>() * double(rows));
     }
     begin(inputs_);
     const Tensor dlogits = garbage({rows, passages});
-    kernels().reranking_loss({tensor({rows, passages}, logits), {}}, objective_of(recorded["loss"]),
-                             *state_, dlogits);
+    const Tensor targets = scores.empty() ? Tensor() : tensor({rows, passages}, scores);
+    kernels().reranking_loss({tensor({rows, passages}, logits), targets},
+                             objective_of(recorded["loss"]), *state_, dlogits);
     const double value = recorded["value"];
     const UpdateOutcome outcome = state_->outcome();
     EXPECT_EQ(outcome.examples, double(rows));

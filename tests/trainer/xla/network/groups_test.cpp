@@ -202,11 +202,13 @@ TEST(Groups, NestedSizesMatchTheCpu) {
 
 TEST(Groups, RowsOfPassagesMatchTheCpu) {
   using L = RerankingLoss;
-  for (const L loss : {L::kBinaryCrossEntropy, L::kSquaredError, L::kSoftmax, L::kLambda}) {
+  for (const L loss :
+       {L::kBinaryCrossEntropy, L::kSquaredError, L::kSoftmax, L::kLambda, L::kMarginMse}) {
     SCOPED_TRACE(static_cast<int>(loss));
     RecordedCase recorded = case_of_texts(Task::kListReranking, 2, 4);
     recorded.options.config.reranking = {.loss = loss, .positive_weight = 2};
     recorded.batch.labels = places_in_batch(2);
+    if (learns_scores(loss)) recorded.batch.text_scores = {3, 1, 0.5, -2, 4, 4.5, 0, 1};
     recorded.batch.weights = {1, 0.5};
     expect_equal_inference(recorded);
     expect_equal_updates(recorded, 2);
