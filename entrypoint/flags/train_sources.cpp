@@ -61,6 +61,7 @@ Settings TrainSource::settings(const Settings& job) const {
   own.embedding.guide = kNoGuide;
   own.embedding.guide_margin.reset();
   own.embedding.guide_relative_margin.reset();
+  own.distillation.teacher.clear();
   return own;
 }
 
@@ -105,15 +106,6 @@ void check_sources(const Settings& settings) {
   if (settings.training.token_budget > 0) {
     refuse_source("--token-budget", "updates of several sources have a number of rows",
                   "give --batch-size");
-  }
-  if (settings.training.sampler == BatchSampler::kNoDuplicates) {
-    refuse_source("--batch-sampler", "equal texts are kept apart in one source alone",
-                  "leave it out, or train on one source");
-  }
-  if (!settings.distillation.teacher.empty() || settings.embedding.has_other_guide()) {
-    refuse_source(settings.distillation.teacher.empty() ? "--guide" : "--teacher",
-                  "another model embeds the texts of one source alone",
-                  "leave it out, or train on one source");
   }
   if (settings.data.data_fraction < 1 || settings.data.max_train_samples > 0) {
     refuse_source(settings.data.data_fraction < 1 ? "--data-fraction" : "--max-train-samples",

@@ -52,10 +52,9 @@ RowsOfSource append_source(const LoadedTable& loaded, const Settings& own, doubl
                       .rows = {.rows = static_cast<int64_t>(table.rows()), .weight = weight}};
   source.objective = similarity_objective(own, loaded.task, /*has_scores=*/true);
   const SimilarityLoss loss = *source.objective.loss;
-  const bool has_labels = traits(loaded.task).has_label_column;
   for (uint32_t row = 0; row < table.rows(); ++row) {
     Example example = table.read(row);
-    if (has_labels) {
+    if (learns_numbers(loss)) {
       example.text_scores = {scaled_label(example.score, own.data.max_similarity,
                                           learns_marks(loss),
                                           cat(loaded.name, ": row ", table.source_row(row)))};

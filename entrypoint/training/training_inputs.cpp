@@ -347,11 +347,14 @@ void TrainingData::collect_texts() {
   const TrainingRows& rows = inputs_.rows;
   const auto collect = [&](const LoadedTable& loaded, const Dataset& data,
                            const EmbeddingOptions& embedding) {
-    return RowTexts(loaded, rows_of(data), row_prompts(embedding, rows.task));
+    std::vector<uint32_t> numbers = rows_of(data);
+    // Of several sources, the first one alone has a teacher or a guide.
+    if (!rows.sources.empty()) numbers.resize(static_cast<size_t>(rows.sources[0].rows.rows));
+    return RowTexts(loaded, numbers, row_prompts(embedding, rows.task));
   };
   train_texts_.emplace(
       collect(rows.train, train_, settings_to_train(inputs_.settings()).embedding));
-  if (eval_) {
+  if (eval_ && rows.sources.empty()) {
     eval_texts_.emplace(
         collect(rows.eval ? *rows.eval : rows.train, *eval_, inputs_.settings().embedding));
   }

@@ -56,6 +56,10 @@ compare negatives "${rows[@]}" --batch-sampler no_duplicates --matryoshka-dims 3
 compare guided "${rows[@]}" --guide self --guide-margin 0.01 --embedding-mini-batch-size 2
 compare another-guide "${rows[@]}" --guide "$tiny" --guide-margin 0.01
 compare sources --task similarity --train-data-file rows.csv --train-source scored.csv,loss=cosent --matryoshka-dims 32,8 --model "$tiny" --max-steps 6
+# The last update of a source has one row, so that one worker and then two have none.
+head -n 58 scored.csv >odd.csv
+compare odd-sources --task similarity --train-data-file rows.csv --train-source odd.csv,loss=cosent --train-source rows.csv,loss=symmetric --guide "$tiny" \
+  --batch-sampler no_duplicates --model "$tiny" --max-steps 24
 compare directions "${rows[@]}" --similarity-loss symmetric --token-budget 300
 compare cosent --task similarity --train-data-file scored.csv --similarity-loss cosent --model "$tiny" --max-steps 6 --eval-steps 3
 compare angle --task similarity --train-data-file scored.csv --similarity-loss angle --model "$tiny" --max-steps 6

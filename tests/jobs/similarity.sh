@@ -308,12 +308,24 @@ expect 2 'weight stands there twice' "${sources[@]}" --train-source scored.tsv,w
 expect 2 'weight: ' "${sources[@]}" --train-source scored.tsv,weight=0
 expect 2 'loss: ' "${sources[@]}" --train-source scored.tsv,loss=hinge
 expect 2 'there is no second source' "${sources[@]}" --source-sampling round_robin
-expect 2 'one source alone' "${sources[@]}" --train-source scored.tsv --batch-sampler no_duplicates
-expect 2 'one source alone' "${sources[@]}" --train-source scored.tsv --guide cosine/model
+expect 2 'have a number of rows' "${sources[@]}" --train-source scored.tsv --token-budget 100
 expect 2 'only --task similarity' --train-data-file "$sample" --train-source scored.tsv --job-dir refused-26
 expect 3 'say by max-similarity' "${sources[@]}" --train-source scored.tsv
 expect 3 'does not fit rows of' "${sources[@]}" --train-source pairs.tsv,loss=triplet
 expect 4 'none.tsv' "${sources[@]}" --train-source none.tsv
+
+# A guide and a teacher are of the first source alone, and each update holds a text once. A kill changes nothing.
+beside=(--train-source scored.tsv,loss=cosent,max-similarity=5 --train-source passages.jsonl,loss=distill_kl --epochs 2 --batch-size 8 --save-steps 3)
+sources_apart=(--task similarity --train-data-file triplets.csv --batch-sampler no_duplicates "${beside[@]}")
+expect 0 finished "${sources_apart[@]}" --job-dir sources-apart
+says 'no_duplicates: [1-9][0-9]* of 88 rows have a text that another row has' <err.txt || fail "does not count equal texts: $(cat err.txt)"
+expect 0 finished "${sources_apart[@]}" --guide cosine/model --guide-margin -0.01 --job-dir guided-sources
+cmp -s sources-apart/model/model.safetensors guided-sources/model/model.safetensors && fail "several sources heed no guide"
+survives_kills killed-guided-sources "${sources_apart[@]}" --guide cosine/model --guide-margin -0.01
+cmp -s guided-sources/model/model.safetensors killed-guided-sources/model/model.safetensors || fail "a killed job of sources with a guide made another model"
+expect 0 finished "${sources_apart[@]}" --guide cosine/model --guide-margin -0.01 --embedding-mini-batch-size 3 --eval-data-file triplets.csv --job-dir cached-sources
+expect 0 finished --task similarity --train-data-file scored.tsv --max-similarity 5 --teacher cosine/model "${beside[@]}" --job-dir taught-sources
+says -F 'loss embedding_mse' <err.txt || fail "the first source does not learn from the teacher: $(cat err.txt)"
 
 # A Dense module of the model's folder is trained along and exported. A kill changes nothing, and neither does gradient caching.
 cp -r cosine/model with-dense

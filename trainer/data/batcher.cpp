@@ -317,7 +317,8 @@ PackedBatch pack(Dataset& data, std::span<const int64_t> indices, const MaskingR
     batch.token_type_ids.insert(batch.token_type_ids.end(), features.token_type_ids.begin(),
                                 features.token_type_ids.end());
     add_sequences(features, static_cast<int32_t>(first), is_group, batch);
-    if (const TextVectors* vectors = data.text_vectors()) {
+    const TextVectors* const vectors = data.text_vectors();
+    if (vectors != nullptr && vectors->has(data.row(index))) {
       vectors->append_to(data.row(index), batch.text_vectors);
     }
     if (const Masking* masking = data.masking()) {
@@ -360,7 +361,7 @@ Sampler make_sampler(const OrderedRows& rows, const BatchOptions& options,
                      DistinctTexts* distinct) {
   if (rows.sources.empty()) return {rows.rows, rows.block_rows, options.seed, distinct};
   return Sampler(SourceOrder(rows.sources, options.source_mix, options.batch_size,
-                             options.drop_remainder, options.seed));
+                             options.drop_remainder, options.seed, distinct));
 }
 
 Batcher::Batcher(const BatchOptions& options, Dataset& data)
@@ -401,6 +402,8 @@ DataCursor Batcher::behind_skipped(DataCursor cursor) const {
 Batcher::Selection Batcher::collect(DataCursor cursor) {
   cursor = behind_skipped(cursor);
   Selection selection{.begin = cursor, .end = cursor, .epoch = cursor.epoch};
+  // The order of several sources keeps equal texts apart already.
+  const bool has_sources = sampler_.sources() != nullptr, is_apart = distinct_ && !has_sources;
   int64_t block = cursor.block;
   while (static_cast<int64_t>(selection.indices.size()) < options_.batch_size &&
          (selection.end.epoch == selection.epoch || selection.indices.empty())) {
@@ -413,10 +416,10 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
     if (selection.indices.empty()) {
       selection.epoch = epoch;
       block = selection.end.block;
-      if (distinct_) distinct_->begin_batch();
-    } else if (distinct_ && (selection.end.block != block || !distinct_->may_join(index))) {
+      if (is_apart) distinct_->begin_batch();
+    } else if ((is_apart || has_sources) && selection.end.block != block) {
       break;
-    } else if (sampler_.has_sources() && selection.end.block != block) {
+    } else if (is_apart && !distinct_->may_join(index)) {
       break;
     }
     if (options_.token_budget > 0) {
@@ -425,7 +428,7 @@ Batcher::Selection Batcher::collect(DataCursor cursor) {
       if (tokens > options_.token_budget && !selection.indices.empty()) break;
       selection.tokens = tokens;
     }
-    if (distinct_) {
+    if (is_apart) {
       distinct_->join(index);
       selection.repeating_rows += distinct_->repeats(index) ? 1 : 0;
     }
@@ -445,7 +448,7 @@ bool Batcher::is_remainder(const Selection& selection) const {
 
 Batcher::Selection Batcher::select(DataCursor cursor) {
   Selection selection = collect(cursor);
-  if (!options_.drop_remainder || sampler_.has_sources()) return selection;
+  if (!options_.drop_remainder || sampler_.sources() != nullptr) return selection;
   const bool is_first = cursor.epoch < selection.epoch || cursor == DataCursor{cursor.epoch};
   if (!is_first && is_remainder(selection)) {  // the data before it may all be skipped
     selection = collect({.epoch = selection.epoch + 1});
@@ -460,6 +463,14 @@ Batcher::Selection Batcher::select(DataCursor cursor) {
 
 Batcher::EpochCount Batcher::count(int64_t epoch) {
   EpochCount counted;
+  if (SourceOrder* const sources = sampler_.sources()) {
+    for (; counted.updates < sources->updates(); ++counted.updates) {
+      const bool is_short = std::ssize(sources->rows(epoch, counted.updates)) < options_.batch_size;
+      if (is_short && !sources->ends_pass()) ++counted.short_updates;
+    }
+    counted.repeating_rows = sources->repeating_rows();
+    return counted;
+  }
   for (DataCursor cursor{.epoch = epoch}; cursor.epoch == epoch; ++counted.updates) {
     const Selection selection = select(cursor);
     const bool is_short = static_cast<int64_t>(selection.indices.size()) < options_.batch_size;
@@ -536,6 +547,10 @@ UpdateBatch Batcher::next(DataCursor cursor) {
   for (const std::span<const int64_t> part : parts_of(all)) {
     pass_to(static_cast<size_t>(part.data() - all.data()));
     PackedBatch batch = pack(data_, part, MaskingRound::of_epoch(selection.epoch));
+    if (part.empty()) {  // the ranks compute the loss of the same source together
+      batch.source = data_.source_of(all.front());
+      batch.sequences_per_example = static_cast<int32_t>(data_.features(all.front()).ends.size());
+    }
     batch.first_token = tokens;
     batch.first_sequence = passed * static_cast<uint64_t>(batch.sequences_per_example);
     update.micro_batches.push_back(std::move(batch));

@@ -45,8 +45,8 @@ class Sampler {
   // epoch is the first of the next epoch.
   int64_t next(DataCursor& cursor);
 
-  // Whether each update is a block, which has rows of one source.
-  bool has_sources() const { return sources_.has_value(); }
+  // Where each update is a block, which has rows of one source: their order. Else null.
+  SourceOrder* sources() { return sources_ ? &*sources_ : nullptr; }
 
   // Whether the data have a row at `cursor`. The other functions need one that they have.
   bool holds(const DataCursor& cursor);

@@ -67,7 +67,8 @@ class TextVectors {
   TextVectors(RowTargets vectors, size_t group, std::vector<uint32_t> places)
       : vectors_(std::move(vectors)), group_(group), places_(std::move(places)) {}
 
-  // Appends the vectors of all texts of the row.
+  bool has(uint32_t row) const { return places_[row * group_] != kNone; }
+  // Appends the vectors of all texts of the row, which has them.
   void append_to(uint32_t row, std::vector<float>& out) const;
 
  private:

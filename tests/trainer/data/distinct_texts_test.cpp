@@ -267,6 +267,36 @@ TEST_F(DistinctBatches, SkippedRowsStayOut) {
   EXPECT_EQ(rows, 60 - skipped.size() / 2);
 }
 
+// Each pass over a source has all of its rows. The passes over a source follow one another,
+// whatever updates they take.
+TEST_F(DistinctBatches, OfSeveralSourcesHoldNoTextTwice) {
+  data_.data->set_sources({{.rows = 40}, {.rows = 20}});
+  const BatchOptions options{.batch_size = 8, .keeps_texts_apart = true};
+  Batcher batcher(options, *data_.data);
+  const Batcher::EpochCount counted = batcher.count(0);
+  EXPECT_EQ(counted.updates, 5 + 3);
+  EXPECT_EQ(counted.repeating_rows, 40 + 10) << "rows of one source share texts";
+  std::map<std::vector<int32_t>, int64_t> rows;
+  for (int64_t number = 0; number < 6; ++number) {
+    const Epoch made = epoch(batcher, number);
+    EXPECT_EQ(std::ssize(made.updates), counted.updates);
+    for (size_t i = 0; i < made.updates.size(); ++i) {
+      EXPECT_FALSE(has_equal_texts(made.updates[i])) << i;
+      Batcher resumed(options, *data_.data);
+      EXPECT_EQ(texts(resumed.next(made.cursors[i])), made.updates[i]);
+      for (size_t text = 0; text < made.updates[i].size(); text += 2) {
+        std::vector<int32_t> row = made.updates[i][text];
+        row.insert(row.end(), made.updates[i][text + 1].begin(), made.updates[i][text + 1].end());
+        ++rows[row];
+      }
+    }
+  }
+  // Six epochs are three to six passes, of which the last one may have begun only.
+  for (const auto& [row, times] : rows) EXPECT_TRUE(times >= 3 && times <= 6) << times;
+  EXPECT_EQ(rows.size(), 60u);
+  EXPECT_EQ(texts(batcher.next({})), epoch(batcher, 0).updates[0]) << "back to the first pass";
+}
+
 // Rows on disk are ordered in blocks of 16,384, and an update is of one block.
 TEST_F(DistinctBatches, OfRowsOnDiskAreOfOneBlock) {
   constexpr int kRows = 40'000, kKinds = 12'000;

@@ -235,6 +235,40 @@ TEST(TextGroups, UpdatesTakeRowsOfOneSource) {
   EXPECT_THAT(of_sources, ElementsAre(8, 6));
 }
 
+// A rank without rows of a micro-batch computes the same loss as the others.
+TEST(TextGroups, RanksWithoutRowsKnowTheSource) {
+  std::vector<Row> rows(5, {cell_of("a"), cell_of("b")});
+  GroupData data({"anchor", "positive"}, std::move(rows));
+  data.data->set_sources({{.rows = 2}, {.rows = 3}});
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    Batcher batcher({.batch_size = 3, .rank = rank, .ranks = 4}, *data.data);
+    for (DataCursor cursor; cursor.epoch == 0;) {
+      const UpdateBatch update = batcher.next(cursor);
+      ASSERT_EQ(update.micro_batches.size(), 1u);
+      const PackedBatch& batch = update.micro_batches[0];
+      EXPECT_EQ(batch.source, update.examples == 3 ? 1 : 0) << rank;
+      EXPECT_EQ(batch.sequences_per_example, 2) << rank;
+      cursor = update.after;
+    }
+  }
+}
+
+// Cross-encoders learn the scores of all passages of a row.
+TEST(RerankingRows, HoldTheScoresOfATeacher) {
+  TableLoader loader({.task = Task::kListReranking, .text_scores = LabelNeed::kRequired});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      named_columns({"query", "pos", "neg", "pos_scores", "neg_scores"}),
+      std::vector<Row>{{cell_of("a"), cell_of(R"(["b", "e"])"), cell_of(R"(["c", "d"])"),
+                        cell_of("[0.5, 2]"), cell_of("[-1, 0.25]")}}));
+  const auto table = loader.finish();
+  const LetterTokenizer tokenizer;
+  const auto maker = make_feature_maker({.task = Task::kListReranking}, tokenizer);
+  Dataset data(*table, {0, 1}, Task::kListReranking, *maker, /*labelled=*/true);
+  const PackedBatch batch = pack(data, std::vector<int64_t>{0, 1});
+  EXPECT_EQ(batch.num_examples(), 2);
+  EXPECT_THAT(batch.text_scores, ElementsAre(0.5f, -1.0f, 0.25f, 2.0f, -1.0f, 0.25f));
+}
+
 TEST(TextGroups, OddScoresOfATeacherAreBadRows) {
   const std::vector<std::string> one = {"query", "positive", "negative", "score"};
   const auto with = [&](const char* score) {

@@ -64,6 +64,11 @@ RankingLoss GroupLoss::ranking_loss() const {
           .contrasts_positives = objective.contrasts_positives};
 }
 
+bool GroupLoss::takes_vectors() const {
+  const bool is_first = config_.sources.empty() || source_ == 0;
+  return is_first && config_.similarity.vector_size > 0;
+}
+
 bool GroupLoss::is_plain() const {
   const bool is_usual =
       loss() == (ranks() ? SimilarityLoss::kInBatchNegatives : SimilarityLoss::kCosine);
@@ -167,7 +172,7 @@ Tensor GroupLoss::compute_with_all(const GroupInputs& own, StepState& state, Ten
   }
   const auto texts = static_cast<size_t>(own.group);
   const size_t embedding = texts * static_cast<size_t>(config_.embedding_dimension());
-  const size_t vector = all_vectors_ ? texts * static_cast<size_t>(all_vectors_.columns()) : 0;
+  const size_t vector = takes_vectors() ? texts * static_cast<size_t>(all_vectors_.columns()) : 0;
   size_t examples = 0, first = 0;
   bool has_weights = false;
   for (size_t rank = 0; rank < messages.size(); ++rank) {

@@ -49,6 +49,8 @@ class GroupLoss {
   SimilarityLoss loss() const;
   // Whether the loss needs embeddings of length 1, or parts of them.
   bool takes_parts() const;
+  // Whether batches hold vectors of another model: of several sources, the first one has them.
+  bool takes_vectors() const;
   // Whether it is the usual loss of the task, whose kernel makes the outputs, too.
   bool is_plain() const;
   RankingLoss ranking_loss() const;
