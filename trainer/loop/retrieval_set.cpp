@@ -42,6 +42,13 @@ std::string table_name(const std::string& file) {
   return name;
 }
 
+// The split of judgements that lie beside the corpus: "dev" of qrels.dev.tsv.gz, none of qrels.tsv.
+std::string split_of(const std::string& file) {
+  const std::string name(without_compression_suffix(file));
+  const size_t first = name.find('.'), last = name.rfind('.');
+  return first == last ? "" : name.substr(first + 1, last - first - 1);
+}
+
 // Adds a file to the set of the folder that it belongs to, if it is one of a retrieval set. `path`
 // is its path below the place that the user named.
 void add_file(const std::string& path, const Uri& file, std::map<std::string, SetFiles>& sets) {
@@ -62,7 +69,7 @@ void add_file(const std::string& path, const Uri& file, std::map<std::string, Se
   } else if (name == kQueries) {
     sets[folder].queries.push_back(file);
   } else if (name == kJudgements) {
-    sets[folder].judgements[""].push_back(file);
+    sets[folder].judgements[split_of(std::string(last_part(path)))].push_back(file);
   }
 }
 
@@ -131,11 +138,8 @@ size_t required_column(std::span<const Column> columns, const char* what, Names 
   if (const auto found = column_of(columns, names)) return *found;
   std::string known;
   for (const Column& column : columns) known += (known.empty() ? "" : ", ") + quoted(column.name);
-  const bool has_blanks = columns.size() == 1 && parted(columns[0].name, " ").size() > 2;
-  throw Error(
-      Code::kBadData, cat("no column has a usual name for ", what), "",
-      cat("call it ", *names.begin(), "; the columns are ", known,
-          has_blanks ? "; tabs separate the fields of a .tsv, also in judgements of TREC" : ""));
+  throw Error(Code::kBadData, cat("no column has a usual name for ", what), "",
+              cat("call it ", *names.begin(), "; the columns are ", known));
 }
 
 std::string text_of(const Row& row, std::optional<size_t> column) {
@@ -194,6 +198,15 @@ JudgementColumns judgement_columns(std::span<const Column> columns) {
   return {.query = required_column(columns, "the queries of judgements", kQueryIds),
           .document = required_column(columns, "the passages of judgements", kDocumentIds),
           .grade = column_of(columns, {"score", "relevance", "label", "rel", "grade"})};
+}
+
+// Cuts a line that is one cell, as TREC's judgements separate their fields by blanks.
+void split_at_blanks(Row& row) {
+  if (row.size() != 1) return;
+  const std::vector<std::string> fields = parted(plain_text(row[0]).value_or(""), " \t");
+  if (fields.size() < 3) return;
+  row.clear();
+  for (const std::string& field : fields) row.emplace_back(field);
 }
 
 // Whether the names of the columns are the first judgement, as the file has no header.
@@ -332,20 +345,21 @@ class RetrievalLoader {
 
   void read_judgements(const std::vector<Uri>& files) {
     for (const Uri& file : files) {
-      const std::string name(without_compression_suffix(file.file_name()));
-      const bool is_tsv = lower_ascii(name).ends_with(".tsv");
+      const std::string name = lower_ascii(without_compression_suffix(file.file_name()));
+      const bool has_lines = name.ends_with(".tsv") || name.ends_with(".txt");
       const auto use = [&](RowReader& rows, BadRows& bad) {
-        is_tsv ? read_judged_lines(rows, bad)
-               : read_judgements(rows, judgement_columns(rows.columns()), bad);
+        has_lines ? read_judged_lines(rows, bad)
+                  : read_judgements(rows, judgement_columns(rows.columns()), bad);
       };
-      read(kJudgements, {file}, use, is_tsv ? RowLayout::kHeadlessTsv : RowLayout::kByName);
+      read(kJudgements, {file}, use, has_lines ? RowLayout::kHeadlessTsv : RowLayout::kByName);
     }
   }
 
-  // Of a .tsv, which may have a header. Its first line shows that.
+  // Of a .tsv or a .txt, which may have a header. Its first line shows that.
   void read_judged_lines(RowReader& rows, BadRows& bad) {
     Row first;
     if (!rows.next(first)) return;
+    split_at_blanks(first);
     std::vector<Column> header;
     for (const Cell& cell : first) header.emplace_back().name = plain_text(cell).value_or("");
     if (!lacks_header(header)) return read_judgements(rows, judgement_columns(header), bad);
@@ -356,7 +370,15 @@ class RetrievalLoader {
   }
 
   void read_judgements(RowReader& rows, const JudgementColumns& columns, BadRows& bad) {
-    for (Row row; rows.next(row);) add_judgement(row, columns, rows, bad);
+    for (Row row; rows.next(row);) {
+      split_at_blanks(row);
+      const size_t last = std::max({columns.query, columns.document, columns.grade.value_or(0)});
+      if (row.size() > last) {
+        add_judgement(row, columns, rows, bad);
+      } else {
+        bad.add(cat("the line has ", counted(row.size(), "field"), ", and not ", last + 1), rows);
+      }
+    }
   }
 
   void add_judgement(const Row& row, const JudgementColumns& columns, const RowReader& rows,

@@ -87,6 +87,19 @@ TEST_F(RetrievalSetTest, JudgementsNeedNoHeader) {
   EXPECT_EQ(load()->queries()[1].judgements[0].grade, 3);
 }
 
+// trec_eval reads fields between any blanks.
+TEST_F(RetrievalSetTest, JudgementsOfTrecHaveBlanks) {
+  remove("qrels");
+  for (const char* name : {"qrels.test.tsv", "qrels.test.txt"}) {
+    SCOPED_TRACE(name);
+    write(name, "1 0 b 1\n2  Q0  a 3\n");
+    EXPECT_EQ(load()->queries()[1].judgements[0].grade, 3);
+    write(name, "1 0 b 1\n2 a\n");
+    EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "the line has 1 field, and not 4"));
+    remove(name);
+  }
+}
+
 TEST_F(RetrievalSetTest, TablesMayHaveOtherFormats) {
   remove("corpus.jsonl");
   remove("qrels");
@@ -96,6 +109,15 @@ TEST_F(RetrievalSetTest, TablesMayHaveOtherFormats) {
   EXPECT_THAT(documents_of(*set), ElementsAre("b: tea", "a: bread"));
   EXPECT_EQ(set->split(), "");
   EXPECT_EQ(set->queries()[0].judgements[0].grade, 1);
+}
+
+TEST_F(RetrievalSetTest, JudgementsBesideTheCorpusMayHaveSplits) {
+  remove("qrels");
+  write("qrels.dev.small.tsv", "1\tb\t1\n");
+  write("qrels.test.tsv", "1\tb\t1\n2\ta\t1\n");
+  EXPECT_THAT(load()->queries(), SizeIs(2));
+  request_.split = "dev.small";
+  EXPECT_THAT(load()->queries(), SizeIs(1));
 }
 
 TEST_F(RetrievalSetTest, TablesMayBeFoldersOfParts) {
