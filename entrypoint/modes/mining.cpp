@@ -370,6 +370,10 @@ void run_mining(Job& job) {
   FinishedModel finished(job);
   const Settings& settings = finished.settings();
   const LoadedTable pairs = load_pairs(DataPaths(job.storage), finished.sources().predict);
+  if (!pairs.columns.others.empty()) {
+    log_warning(cat("the negatives that the rows have already (", quoted_list(pairs.columns.others),
+                    ") are left out; the new ones take their place"));
+  }
   const std::unique_ptr<RetrievalSet> set = make_set(job.storage, settings, pairs);
   std::optional<SavedVectors> saved;
   const FoundPassages found = find_passages(job, finished, *set, rules, saved);

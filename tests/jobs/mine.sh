@@ -52,6 +52,15 @@ expect 0 finished "${mine[@]}" --mine-corpus corpus --mine-range 2-30 --mine-neg
 check mined.csv 24 2
 grep -q 'the train left the station bread with butter' mined.csv plain/mined.jsonl || says . <mined.csv || fail "titles are not read"
 
+# Negatives of the rows are not mixed with the new ones.
+python3 -c '
+import csv
+rows = list(csv.DictReader(open("pairs.csv")))
+print("anchor,positive,negative", *(",".join([*row.values(), "an old one"]) for row in rows), sep="\n")' >old.csv
+expect 0 finished "${mine[@]}" --predict-data-file old.csv --predictions-file renewed.jsonl
+check renewed.jsonl 24 3
+tr -d '\\' <err.txt | says -F 'the negatives that the rows have already ("negative") are left out' || fail "does not say that negatives are left out"
+
 # The same seed chooses the same rows, and another one others. Standard output is JSON lines.
 for seed in 1 1 2; do
   expect 0 finished "${mine[@]}" --mine-corpus corpus --mine-sampling random --mine-range 40 --seed $seed

@@ -103,13 +103,14 @@ cmp -s batches/embeddings.npy first.npy || fail "embed joins the two texts that 
 
 # Rows as FlagEmbedding has them: lists of texts, of which the first two negatives are read. A kill changes nothing.
 for i in $(seq 0 23); do
-  printf '{"query": "%s %d", "pos": ["%s", "%s again"], "neg": ["%s", "%s", "one more"], "neg_scores": [0.1, 0.2, 0.3]}\n' "${topics[i % 4]}" "$i" \
+  printf '{"query": "%s %d", "pos": ["%s", "%s again"], "neg": ["%s", "%s", "one more"], "neg_scores": [0.1, 0.2, 0.3], "prompt": "Find: "}\n' "${topics[i % 4]}" "$i" \
     "${topics[i % 4]}" "${topics[i % 4]}" "${topics[(i + 1) % 4]}" "${topics[(i + 2) % 4]}"
 done >lists.jsonl
 lists=(--task similarity --train-data-file lists.jsonl --max-negatives 2 --matryoshka-dims 32,8 --matryoshka-weights 1,0.5 --similarity-scale 10
   --epochs 2 --batch-size 8 --save-steps 2)
 expect 0 finished "${lists[@]}" --job-dir lists
 says -F 'neg_scores' <err.txt || fail "does not say which column is not read"
+tr -d '\\' <err.txt | says -F 'column "prompt" is not read' || fail "says nothing of FlagEmbedding's prompts"
 says -F 'make 24 rows more' <err.txt || fail "does not count the rows of lists"
 survives_kills killed-lists "${lists[@]}"
 cmp -s lists/model/model.safetensors killed-lists/model/model.safetensors || fail "a killed job of lists made another model"

@@ -325,7 +325,16 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
                              " is not read: its name says that it holds no texts")}});
     }
   }
-  add_findings(look_for_splits(columns, {}, indices(found)));
+  const std::optional<size_t> prompt = find_column(columns, "prompt");
+  const std::vector<size_t> used = indices(found);
+  const bool has_prompt = prompt && std::ranges::find(used, *prompt) == used.end();
+  if (has_prompt && makes_embeddings(*rules_.task)) {
+    add_findings({{"",
+                   "column \"prompt\" is not read; FlagEmbedding puts such a prompt before each "
+                   "query, and --query-prompt does so for all rows",
+                   /*is_warning=*/true}});
+  }
+  add_findings(look_for_splits(columns, {}, used));
   const bool compares =
       *rules_.task == Task::kSimilarity && found.labels.size() == 1 &&
       lower_ascii(columns[found.labels[0]].name).find("distance") != std::string::npos;
