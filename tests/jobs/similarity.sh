@@ -302,6 +302,11 @@ cmp -s mixed/model/model.safetensors killed-mixed/model/model.safetensors || fai
 expect 0 finished "${mixed[@]}" --source-sampling round_robin --embedding-mini-batch-size 3 --job-dir turns
 grep -q '"steps": 24' turns/metrics.json || fail "round_robin takes another number of updates: $(cat turns/metrics.json)"
 expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --similarity-loss cosine --job-dir mixed
+mkdir splits
+cp triplets.csv splits/train.csv
+head -n 3 triplets.csv >splits/validation.csv
+expect 0 finished --task similarity --train-data-file pairs.tsv --train-source splits --max-steps 1 --batch-size 8 --mode train --job-dir of_splits
+says -F 'source 2: splits, 24 rows' <err.txt || fail "a source is not the split train of its folder: $(cat err.txt)"
 expect 5 'train-source' "${mixed[@]}" --train-source marks.tsv --epochs 3 --eval-data-file triplets.csv --job-dir mixed
 sources=(--task similarity --train-data-file pairs.tsv --job-dir refused-25)
 expect 2 'there is no file' "${sources[@]}" --train-source ,weight=2

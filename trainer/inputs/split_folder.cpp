@@ -24,8 +24,11 @@ std::string listed(const std::vector<std::string>& names);
 constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json",
                            kReadme = "README.md";
 
+// Whether the rows are for training: of --train-data-file, "train", or of a --train-source, "train_2".
+bool is_for_training(std::string_view role) { return role == "train" || role.starts_with("train_"); }
+
 std::vector<std::string> wanted_splits(const std::string& role) {
-  if (role == "train") return {"train"};
+  if (is_for_training(role)) return {"train"};
   if (role == "eval_mm") return {"validation_mismatched"};
   if (role == "predict") return {"test", "test_matched", "validation", "validation_matched"};
   return {"validation", "validation_matched", "test", "test_matched"};
@@ -298,7 +301,7 @@ const std::vector<Uri>& files_for(const Splits& splits, const std::string& role)
 }
 
 const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& role) {
-  if (role == "train" && folder.splits.size() == 1) {
+  if (is_for_training(role) && folder.splits.size() == 1) {
     const std::string meaning = named_split(folder.splits.begin()->first);
     if (!meaning.empty() && meaning != "train") refuse_role(folder.splits, role);
   }

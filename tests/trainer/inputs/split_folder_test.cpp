@@ -56,6 +56,7 @@ TEST_F(SplitFolderTest, ASavedDictHasASplitForEachRole) {
     put_state(std::string("dict/") + split, R"({"filename": "data.arrow"})");
   }
   EXPECT_THAT(files("dict", "train"), ElementsAre("dict/train/data.arrow"));
+  EXPECT_THAT(files("dict", "train_2"), ElementsAre("dict/train/data.arrow"));
   EXPECT_THAT(files("dict", "eval"), ElementsAre("dict/validation/data.arrow"));
   EXPECT_THAT(files("dict", "predict"), ElementsAre("dict/test/data.arrow"));
   EXPECT_THAT(files("dict/test", "eval"), ElementsAre("dict/test/data.arrow"));
