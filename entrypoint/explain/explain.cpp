@@ -46,6 +46,8 @@ constexpr std::array<std::string_view, 13> kFilters = {"cat",   "cut",   "grep",
 constexpr std::array<std::string_view, 7> kInterpreters = {"bash", "sh",      "zsh", "perl",
                                                            "make", "Rscript", "java"};
 
+constexpr std::string_view kPrepares = " may prepare files; berth does not do its work\n";
+
 // Whether a script of this name prepares files for a training, and trains nothing itself:
 // "preprocess.py", "convert_to_conll.py".
 bool prepares_files(std::string_view script) {
@@ -92,6 +94,7 @@ class Explainer {
     note_launch();
     translate_flags();
     check_meanings(script_, typed_, devices_.processes, own_, remarks_);
+    keep_rows_apart();
     name_configuration(typed_, own_, remarks_);
     name_scratch_model(typed_, own_, remarks_);
     if (script_ != nullptr) name_random_model(*script_, own_, remarks_);
@@ -160,7 +163,11 @@ class Explainer {
   void note_launch() {
     const bool is_foreign = std::ranges::any_of(
         typed_.arguments(), [](const TypedArgument& row) { return row.foreign != nullptr; });
-    if (!launch_.script.empty() && script_ == nullptr) {
+    if (launch_.script.ends_with(".ipynb")) {
+      remarks_.refuse(launch_.script,
+                      "holds no training that berth reads: no TrainingArguments, and no known script "
+                      "that a cell starts");
+    } else if (!launch_.script.empty() && script_ == nullptr) {
       remarks_.refuse(launch_.script,
                       "is unknown here, and so is the task that it trains. Its flags are read "
                       "like Trainer's; compare the line with what the script does");
@@ -259,6 +266,23 @@ class Explainer {
     } catch (const Error& error) {
       remarks_.refuse(flag, cat(error.problem(), "; ", error.hint()));
     }
+  }
+
+  // Each process that a launcher starts compares the texts of its own batch, unless the loss gathers
+  // them. berth compares the rows of a micro-batch, on however many devices.
+  void keep_rows_apart() {
+    constexpr std::array<std::string_view, 5> kComparing = {
+        "in_batch_negatives", "symmetric", "cosent", "angle", "online_contrastive"};
+    const bool compares = is_one_of(kComparing, own_.value("similarity-loss").value_or(""));
+    const auto steps = parse_number(own_.value("gradient-accumulation-steps").value_or("1"));
+    if (!compares || launch_.launcher.empty() || launch_.gathers_rows || !steps) return;
+    if (devices_.processes < 2 || *steps > 100'000) return;
+    own_.set("gradient-accumulation-steps",
+             std::to_string(*steps * static_cast<uint64_t>(devices_.processes)));
+    remarks_.note("--gradient-accumulation-steps",
+                  cat("keeps the rows of ", devices_.processes,
+                      " processes apart, as the program does without gather_across_devices: berth "
+                      "compares the rows of a micro-batch"));
   }
 
   // Some scripts evaluate on the file that berth would predict.
@@ -457,6 +481,7 @@ void read_program(const ExplainOptions& options, Launch& launch) {
                                               typed.value("model").value_or(""));
   if (!job) return;
   launch.script = job->script;
+  launch.gathers_rows = job->gathers_rows;
   if (job->device != AskedDevice::kNotSaid) {
     launch.device = job->device;
     launch.visible = job->visible;
@@ -465,6 +490,26 @@ void read_program(const ExplainOptions& options, Launch& launch) {
     if (!is_answered(remark, launch.flags)) launch.remarks.push_back(std::move(remark));
   }
   std::vector<std::string> flags = std::move(job->flags);
+  // Rows that the line names take the place of the program's.
+  const auto leave_out = [&](std::string_view known, std::initializer_list<std::string_view> names) {
+    if (!typed.value(known)) return;
+    std::erase_if(flags, [&](const std::string& flag) {
+      return std::ranges::any_of(names, [&](auto name) { return flag.starts_with(name); });
+    });
+  };
+  leave_out("train-source", {"--train-source="});
+  leave_out("train-data-file", {"--dataset_name=", "--dataset_config_name="});
+  const bool evaluates = std::ranges::any_of(flags, [](const std::string& flag) {
+    return flag == "--do_eval=true" ||
+           (flag.find("_strategy=") != flag.npos && flag.starts_with("--eval") &&
+            !flag.ends_with("=no"));
+  });
+  if (typed.value("train-data-file") && evaluates && !typed.value("eval-data-file") &&
+      TypedCommand(flags).value("eval-data-file") == std::nullopt) {
+    launch.refuse("--train-data-file",
+                  "names the rows to train on, and the program evaluates on others; add "
+                  "--eval-data-file FILE to the line");
+  }
   flags.insert(flags.end(), launch.flags.begin(), launch.flags.end());
   launch.flags = std::move(flags);
 }
@@ -547,37 +592,12 @@ void read_files(const ExplainOptions& options, Launch& launch) {
 void note_loops(const std::vector<std::string>& names, Launch& launch) {
   for (const std::string& name : names) {
     const bool is_filled = std::ranges::any_of(launch.flags, [&](const std::string& word) {
-      return word.find("$" + name) != word.npos || word.find(cat("${", name, "}")) != word.npos;
+      return word.find("$" + name) != word.npos || word.find("${" + name) != word.npos;
     });
     if (is_filled)
       launch.remark("for " + name, "stays around this line, and fills in its variable");
   }
 }
-
-// Where the scripts of a text come from: an address that curl or wget fetched, or the folder that
-// `cd` changed to. Projects have scripts of the same name for PyTorch, Flax and TensorFlow.
-class ScriptOrigins {
- public:
-  void note(const ShellCommand& command) {
-    if (command.words.size() > 1 && command.words[0] == "cd") folder_ = command.words[1];
-    for (const std::string& word : command.words) {
-      if (word.find("://") != std::string::npos && word.ends_with(".py")) fetched_.push_back(word);
-    }
-  }
-
-  std::string of(const Launch& launch) const {
-    for (const std::string& address : fetched_) {
-      if (last_part(address) == launch.script) return address;
-    }
-    const bool is_here = last_part(launch.path) == launch.script && !launch.path.starts_with('/') &&
-                         !folder_.empty();
-    return is_here ? cat(folder_, "/", launch.path) : "";
-  }
-
- private:
-  std::string folder_;
-  std::vector<std::string> fetched_;
-};
 
 // The explanation of each command that trains. It also names the commands that may prepare files
 // for the training: the shell and its tools, and scripts with such a name beside a known script.
@@ -606,7 +626,7 @@ Explanation explain_commands(const std::vector<ShellCommand>& commands, bool is_
         launch && knows_one && !is_known_script(launch->script) && prepares_files(launch->script);
     if (is_script) preparation = launch->path;
     if (!preparation.empty()) {
-      preparations += cat(preparation, " may prepare files; berth does not do its work\n");
+      preparations += cat(preparation, kPrepares);
     } else if (launch) {
       read_files(options, *launch);
       append(explain_launch(command, *launch, is_text, options), explanation);
@@ -618,16 +638,34 @@ Explanation explain_commands(const std::vector<ShellCommand>& commands, bool is_
   return explanation;
 }
 
-// The explanation of each container, and its args for the manifest.
-Explanation explain_manifest(const std::vector<ManifestLaunch>& jobs,
-                             const ExplainOptions& options) {
+// Whether the name of an unknown script says that it trains.
+bool names_training(std::string_view script) {
+  constexpr std::array<std::string_view, 7> kWords = {"train", "tune", "run", "main",
+                                                      "fit",   "learn", "bert"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return script.find(word) != script.npos; });
+}
+
+// The explanation of each container, and its args for the manifest. Commands of other steps beside a
+// known script are named, and not explained.
+Explanation explain_manifest(std::vector<ManifestLaunch> jobs, const ExplainOptions& options) {
+  for (ManifestLaunch& job : jobs) read_files(options, job.launch);
+  const auto is_known = [](const ManifestLaunch& job) {
+    return job.launch.is_berth || is_known_script(job.launch.script);
+  };
+  const bool knows_one = std::ranges::any_of(jobs, is_known);
   Explanation explanation;
-  for (ManifestLaunch job : jobs) {
-    read_files(options, job.launch);
+  std::string others;
+  for (const ManifestLaunch& job : jobs) {
+    if (job.is_text && knows_one && !is_known(job) && !names_training(job.launch.script)) {
+      others += cat(job.launch.path, kPrepares);
+      continue;
+    }
     Explanation part = explain_launch(job.command, job.launch, true, options);
-    part.text += manifest_args(part.text);
+    if (!job.is_text) part.text += manifest_args(part.text);
     append(std::move(part), explanation);
   }
+  if (!others.empty()) append({.text = others, .refused = {}}, explanation);
   return explanation;
 }
 
@@ -637,9 +675,9 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
   ExplainOptions options = given;
   words = without_options(words, options);
   const bool is_text = words.size() == 1 && words[0].find_first_of(" \t\n") != std::string::npos;
-  if (const std::vector<ManifestLaunch> jobs = find_manifest_jobs(words, is_text, options);
+  if (std::vector<ManifestLaunch> jobs = find_manifest_jobs(words, is_text, options);
       !jobs.empty()) {
-    return explain_manifest(jobs, options);
+    return explain_manifest(std::move(jobs), options);
   }
   std::vector<ShellCommand> commands;
   if (is_text) {

@@ -281,6 +281,14 @@ void read_ipexrun(Words words, Launch& launch) {
   }
 }
 
+// ray job submit --entrypoint-num-gpus 2 -- python run_glue.py
+void read_ray(Words words, Launch& launch) {
+  OptionReader options(words);
+  for (std::string name, value; options.next(name, value);) {
+    if (name == "entrypoint_num_gpus") see_gpus(launch, value);
+  }
+}
+
 void read_singularity(Words words, Launch& launch) {
   if (is_one_of(words, "--nv") && launch.visible.empty()) see_gpus(launch, "all");
 }
@@ -314,6 +322,7 @@ constexpr PrefixProgram kReadPrograms[] = {
     {"mpiexec", read_mpi},
     {"mpiexec.hydra", read_mpi},
     {"horovodrun", read_mpi},
+    {"ray", read_ray},
     {"singularity", read_singularity},
     {"apptainer", read_singularity},
     {kIpexRun, read_ipexrun},
@@ -328,7 +337,8 @@ const PrefixProgram* read_program_of(std::string_view word) {
 }
 
 // Programs that may stand before a script and leave its job as it is.
-constexpr std::array<std::string_view, 66> kOtherPrefixes = {
+constexpr std::array<std::string_view, 67> kOtherPrefixes = {
+    "dvc",
     "gcloud",   "ssh",       "tmux",        "screen",         "env",          "time",
     "nohup",    "sudo",      "exec",        "eval",           "nice",         "ionice",
     "taskset",  "numactl",   "stdbuf",      "timeout",        "setsid",       "unbuffer",
@@ -396,6 +406,10 @@ constexpr std::array<std::string_view, 3> kLauncherModules = {
 constexpr std::array<std::string_view, 5> kProcessOptions = {"nproc_per_node", "num_processes",
                                                              "num_gpus", "num_cores", "nproc"};
 constexpr std::array<std::string_view, 3> kMachineOptions = {"nnodes", "num_nodes", "num_machines"};
+// Modules that train nothing.
+constexpr std::array<std::string_view, 12> kIdleModules = {
+    "pip",   "venv",      "virtualenv", "pytest",          "unittest",    "build",
+    "spacy", "ipykernel", "ensurepip",  "nltk.downloader", "http.server", "pre_commit"};
 // Options of launchers that take no value. Others take the next word, unless it is an option.
 constexpr std::array<std::string_view, 24> kSwitches = {"standalone",
                                                         "use_env",
@@ -455,6 +469,7 @@ class LaunchReader {
       const std::string& word = words_[at_++];
       const std::string_view launcher = launcher_of(last_part(word));
       if (word == "-m" || word == "--module") {
+        if (at_ < words_.size() && is_one_of(kIdleModules, words_[at_])) return std::nullopt;
         if (at_ < words_.size() && starts_module(words_[at_++])) return finished();
       } else if (word.starts_with('-')) {
         read_option(word);
@@ -608,6 +623,22 @@ std::optional<Launch> launch_of(const ShellCommand& command) {
   read_environment(command.earlier_settings, *launch);
   read_environment(command.environment, *launch);
   return launch;
+}
+
+void ScriptOrigins::note(const ShellCommand& command) {
+  if (command.words.size() > 1 && command.words[0] == "cd") folder_ = command.words[1];
+  for (const std::string& word : command.words) {
+    if (word.find("://") != std::string::npos && word.ends_with(".py")) fetched_.push_back(word);
+  }
+}
+
+std::string ScriptOrigins::of(const Launch& launch) const {
+  for (const std::string& address : fetched_) {
+    if (last_part(address) == launch.script) return address;
+  }
+  const bool is_here = last_part(launch.path) == launch.script && !launch.path.starts_with('/') &&
+                       !folder_.empty();
+  return is_here ? cat(folder_, "/", launch.path) : "";
 }
 
 }  // namespace berth

@@ -25,6 +25,7 @@ struct Launch {
   std::string machines{};   // likewise, on how many machines
   bool counts_all = false;  // whether `processes` counts all machines together, not one machine
   bool is_berth = false;    // the line runs berth itself
+  bool gathers_rows = false;  // its processes compare the rows of all of them
 
   AskedDevice device = AskedDevice::kNotSaid;
   std::string visible{};  // how many GPUs the process sees, as typed: "2", "all"; empty: not said
@@ -51,5 +52,20 @@ std::optional<Launch> find_launch(std::span<const std::string> words);
 // The same for a command of a text, with further facts from the text: the variables in front of it
 // and before it, and the options of its batch job.
 std::optional<Launch> launch_of(const ShellCommand& command);
+
+// Where the scripts of a text come from: an address that curl or wget fetched, or the folder that
+// `cd` changed to. Projects have scripts of the same name for PyTorch, Flax and TensorFlow.
+class ScriptOrigins {
+ public:
+  // `folder` is the one in which the commands begin; empty: it is not known.
+  explicit ScriptOrigins(std::string folder = "") : folder_(std::move(folder)) {}
+
+  void note(const ShellCommand& command);
+  std::string of(const Launch& launch) const;
+
+ private:
+  std::string folder_;
+  std::vector<std::string> fetched_;
+};
 
 }  // namespace berth

@@ -1,6 +1,8 @@
 #include "entrypoint/explain/manifest.h"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +12,8 @@
 
 namespace berth {
 namespace {
+
+using Values = std::map<std::string, std::string>;
 
 bool is_manifest_name(std::string_view word) {
   return word.ends_with(".yaml") || word.ends_with(".yml");
@@ -25,10 +29,25 @@ const OrderedJson* member_of(const OrderedJson& object, const char* key) {
   return object.is_object() && object.contains(key) ? &object.at(key) : nullptr;
 }
 
+// The member at the end of a path of keys; nullptr: there is none.
+const OrderedJson* member_at(const OrderedJson& object, std::initializer_list<const char*> path) {
+  const OrderedJson* at = &object;
+  for (const char* key : path) {
+    if (at != nullptr) at = member_of(*at, key);
+  }
+  return at;
+}
+
+// The text of a member; empty: it has none.
+std::string text_at(const OrderedJson& object, const char* key) {
+  const OrderedJson* value = member_of(object, key);
+  return value == nullptr || !value->is_string() ? "" : value->get<std::string>();
+}
+
 std::vector<std::string> words_of(const OrderedJson& container, const char* key) {
   std::vector<std::string> words;
   const OrderedJson* list = member_of(container, key);
-  if (list == nullptr) return words;
+  if (list == nullptr || list->is_null()) return words;
   if (!list->is_array()) return {option_text(*list)};
   for (const OrderedJson& word : *list) words.push_back(option_text(word));
   return words;
@@ -43,16 +62,105 @@ std::string accelerator_count(const OrderedJson& value) {
   return colon == std::string::npos ? "1" : text.substr(colon + 1);
 }
 
-// Finds the containers in documents, whatever the kind of workload.
+// The GPUs that a service of Docker Compose asks for: "2", "all"; empty: it asks for none.
+std::string gpus_of_service(const OrderedJson& service) {
+  const OrderedJson* lists[] = {
+      member_of(service, "gpus"),
+      member_at(service, {"deploy", "resources", "reservations", "devices"})};
+  for (const OrderedJson* list : lists) {
+    if (list == nullptr) continue;
+    if (list->is_string()) return list->get<std::string>();
+    if (!list->is_array()) continue;
+    for (const OrderedJson& device : *list) {
+      const std::vector<std::string> kinds = words_of(device, "capabilities");
+      if (!kinds.empty() && !is_one_of(kinds, "gpu")) continue;
+      const OrderedJson* names = member_of(device, "device_ids");
+      if (names != nullptr && names->is_array()) return std::to_string(names->size());
+      const std::string count = text_at(device, "count");
+      return count.empty() ? "all" : count;
+    }
+  }
+  return text_at(service, "runtime") == "nvidia" ? "all" : "";
+}
+
+// Adds the values of a mapping by their paths: "train.rate".
+void add_values(const OrderedJson& value, const std::string& path, Values& values) {
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      add_values(item, path.empty() ? key : cat(path, ".", key), values);
+    }
+  } else if (value.is_string()) {
+    values[path] = value.get<std::string>();
+  }
+}
+
+bool is_no_letter(char c) {
+  return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
+}
+
+// A text with values in place of its expressions, which stand between `open` and `close`. One
+// without a value becomes a variable of the shell, and `unknown` gets its name and the expression.
+std::string filled_in(std::string_view text, std::string_view open, std::string_view close,
+                      const Values& values, Values& unknown) {
+  constexpr size_t kMostBytes = size_t{4} << 20;
+  std::string filled;
+  while (true) {
+    const size_t begin = text.find(open);
+    const size_t end = begin == text.npos ? begin : text.find(close, begin + open.size());
+    if (end == text.npos) return filled.append(text);
+    filled += text.substr(0, begin);
+    const std::string_view inside =
+        trimmed(text.substr(begin + open.size(), end - begin - open.size()));
+    if (const auto value = values.find(std::string(inside)); value != values.end()) {
+      filled += value->second;
+    } else {
+      std::string name = cat("value_", inside);
+      std::ranges::replace_if(name, is_no_letter, '_');
+      unknown[name] = inside;
+      filled += cat("${", name, "}");
+    }
+    if (filled.size() > kMostBytes) {
+      throw Error(Code::kUsage, "the values of a command have more than 4 MiB", "",
+                  "explain the command line itself");
+    }
+    text.remove_prefix(end + close.size());
+  }
+}
+
+// Finds the containers and the commands in documents, whatever the kind of workload.
 class ManifestReader {
  public:
-  // What stands above a container and says how often and with what it runs.
+  // What stands above a container or a command, and says how often and with what it runs.
   struct Surroundings {
     int64_t replicas = 1;
     std::string gpus{}, tpus{};
     int64_t mpi_workers = 1;              // machines on which mpirun starts processes
-    std::vector<std::string> settings{};  // variables of the container
+    std::vector<std::string> settings{};  // variables: "NAME=value"
+    std::string processes{};  // of torchrun where its line does not say: "2"; "auto": of the GPUs
+    std::string place{};      // of a command in its file: two places are two jobs
+    std::string folder{};     // where its commands begin
+    bool is_text = false;     // a shell reads it
+    bool has_no_gpu = false;
+    Remarks remarks{};
+    Values expressions{};  // without a value, by their variables
   };
+
+  void read_document(const OrderedJson& document) {
+    const std::string kind = text_at(document, "kind");
+    if (kind == "TrainJob") return read_train_job(document);
+    if (kind == "RayJob") return read_ray_job(document);
+    const OrderedJson *services = member_of(document, "services"),
+                      *stages = member_of(document, "stages");
+    if (services != nullptr && services->is_object()) return read_services(*services);
+    if (stages != nullptr && stages->is_object()) return read_stages(*stages, document);
+    if (read_task(document) || read_workflow(document)) return;
+    read(document, {});
+  }
+
+  // The parameters of a DVC pipeline, in a file beside it.
+  void read_parameters(const std::string& text) {
+    for (const OrderedJson& document : parse_yaml(text)) add_values(document, "", parameters_);
+  }
 
   void read(const OrderedJson& value, Surroundings around) {
     if (value.is_array()) {
@@ -93,46 +201,8 @@ class ManifestReader {
     }
   }
 
-  // A task of SkyPilot: its resources, its variables, and the commands of its text `run`. false:
-  // the document has no such text.
-  bool read_task(const OrderedJson& task) {
-    const OrderedJson* run = member_of(task, "run");
-    if (run == nullptr || !run->is_string()) return false;
-    Surroundings around;
-    if (const OrderedJson* nodes = member_of(task, "num_nodes")) {
-      around.replicas = replicas_in(option_text(*nodes));
-    }
-    const OrderedJson* resources = member_of(task, "resources");
-    const OrderedJson* gpus =
-        resources == nullptr ? nullptr : member_of(*resources, "accelerators");
-    const bool is_tpu =
-        gpus != nullptr && lower_ascii(to_text(*gpus)).find("tpu") != std::string::npos;
-    if (gpus != nullptr) (is_tpu ? around.tpus : around.gpus) = accelerator_count(*gpus);
-    std::map<std::string, std::string> variables;
-    for (const char* key : {"envs", "secrets"}) {
-      const OrderedJson* settings = member_of(task, key);
-      if (settings == nullptr || !settings->is_object()) continue;
-      for (const auto& [name, value] : settings->items()) {
-        if (!value.is_null()) variables[name] = option_text(value);
-      }
-    }
-    for (ShellCommand& command : shell_commands(run->get<std::string>(), variables)) {
-      std::optional<Launch> launch = launch_of(command);
-      if (launch) add(std::move(command), std::move(*launch), around);
-    }
-    return true;
-  }
-
   void take_words(std::vector<std::string> words, const Surroundings& around) {
-    ShellCommand command{.words = std::move(words), .earlier_settings = around.settings};
-    std::vector<ShellCommand> commands;
-    if (!launch_of(command)) commands = inner_commands(command);
-    if (commands.empty()) commands.push_back(std::move(command));
-    for (ShellCommand& one : commands) {
-      std::optional<Launch> launch = launch_of(one);
-      if (!launch) continue;
-      add(std::move(one), std::move(*launch), around);
-    }
+    take_command({.words = std::move(words)}, around, ScriptOrigins(around.folder));
   }
 
   std::vector<ManifestLaunch> jobs() {
@@ -150,37 +220,247 @@ class ManifestReader {
   }
 
  private:
-  void take(const OrderedJson& container, Surroundings around) {
-    if (const OrderedJson* resources = member_of(container, "resources")) {
-      for (const char* kind : {"requests", "limits"}) {
-        const OrderedJson* amounts = member_of(*resources, kind);
-        if (amounts == nullptr) continue;
-        if (const OrderedJson* gpus = member_of(*amounts, "nvidia.com/gpu")) {
-          around.gpus = option_text(*gpus);
+  // A task of SkyPilot: its resources, its variables, and the commands of its text `run`. false:
+  // the document has no such text.
+  bool read_task(const OrderedJson& task) {
+    const OrderedJson* run = member_of(task, "run");
+    if (run == nullptr || !run->is_string()) return false;
+    Surroundings around{.replicas = replicas_in(text_at(task, "num_nodes"))};
+    const OrderedJson* gpus = member_at(task, {"resources", "accelerators"});
+    const bool is_tpu =
+        gpus != nullptr && lower_ascii(to_text(*gpus)).find("tpu") != std::string::npos;
+    if (gpus != nullptr) (is_tpu ? around.tpus : around.gpus) = accelerator_count(*gpus);
+    for (const char* key : {"envs", "secrets"}) add_settings(member_of(task, key), around);
+    take_text(run->get<std::string>(), around);
+    return true;
+  }
+
+  // Kubeflow's second version. torchrun takes its processes from a variable that the operator sets.
+  void read_train_job(const OrderedJson& job) {
+    const OrderedJson* trainer = member_at(job, {"spec", "trainer"});
+    const bool has_words = trainer != nullptr && (member_of(*trainer, "command") != nullptr ||
+                                                  member_of(*trainer, "args") != nullptr);
+    if (!has_words) {
+      throw Error(Code::kUsage, "the TrainJob takes its command from a runtime", "spec.trainer",
+                  "write the runtime's command and args there, and explain it again");
+    }
+    const std::string processes = text_at(*trainer, "numProcPerNode");
+    take(*trainer, {.replicas = replicas_in(text_at(*trainer, "numNodes")),
+                    .processes = processes.empty() ? "auto" : processes},
+         "resourcesPerNode");
+  }
+
+  // The entrypoint of a RayJob runs once, on the head of the cluster or where it finds the GPUs
+  // that it asks for.
+  void read_ray_job(const OrderedJson& job) {
+    const OrderedJson* spec = member_of(job, "spec");
+    if (spec == nullptr) return;
+    Surroundings around;
+    const OrderedJson* containers = member_at(
+        *spec, {"rayClusterSpec", "headGroupSpec", "template", "spec", "containers"});
+    if (containers != nullptr && containers->is_array() && !containers->empty()) {
+      see_amounts(member_of(containers->front(), "resources"), around);
+    }
+    const std::string asked = text_at(*spec, "entrypointNumGpus");
+    if (!asked.empty() && asked != "0") around.gpus = asked;
+    for (const OrderedJson& environment : parse_yaml(text_at(*spec, "runtimeEnvYAML"))) {
+      add_settings(member_of(environment, "env_vars"), around);
+    }
+    take_text(text_at(*spec, "entrypoint"), around);
+  }
+
+  // Docker Compose: each service is a container.
+  void read_services(const OrderedJson& services) {
+    for (const auto& [name, service] : services.items()) {
+      Surroundings around{.gpus = gpus_of_service(service),
+                          .place = name,
+                          .folder = text_at(service, "working_dir")};
+      const OrderedJson* replicas = member_at(service, {"deploy", "replicas"});
+      if (replicas != nullptr) around.replicas = replicas_in(option_text(*replicas));
+      add_settings(member_of(service, "environment"), around);
+      if (member_of(service, "env_file") != nullptr) {
+        around.remarks.note("env_file",
+                            "names a file of variables, which is not read here: if one of them "
+                            "says on which devices the job trains, write it into environment");
+      }
+      if (member_of(service, "extends") != nullptr) {
+        around.remarks.refuse("extends",
+                              "takes settings of another service, which are not read here; write "
+                              "them into this one");
+      }
+      std::vector<std::string> words = split_words(service, "entrypoint");
+      const std::string command = text_at(service, "command");
+      if (words.empty() && !command.empty()) {
+        take_text(command, around);
+        continue;
+      }
+      for (std::string& word : split_words(service, "command")) words.push_back(std::move(word));
+      if (!words.empty()) take_words(std::move(words), around);
+    }
+  }
+
+  // The words of a list, or of a text.
+  static std::vector<std::string> split_words(const OrderedJson& service, const char* key) {
+    const std::string text = text_at(service, key);
+    if (text.empty()) return words_of(service, key);
+    std::vector<ShellCommand> commands = shell_commands(text);
+    return commands.empty() ? std::vector<std::string>() : std::move(commands[0].words);
+  }
+
+  // The stages of a DVC pipeline. ${train.rate} stands for a parameter.
+  void read_stages(const OrderedJson& stages, const OrderedJson& pipeline) {
+    if (const OrderedJson* values = member_of(pipeline, "vars"); values && values->is_array()) {
+      for (const OrderedJson& item : *values) add_values(item, "", parameters_);
+    }
+    for (const auto& [name, stage] : stages.items()) {
+      const OrderedJson* each = member_of(stage, "do");  // of foreach
+      const OrderedJson& one = each == nullptr ? stage : *each;
+      Surroundings around{.place = name, .folder = text_at(one, "wdir")};
+      std::string text;
+      for (const std::string& command : words_of(one, "cmd")) text += command + "\n";
+      take_text(filled_in(text, "${", "}", parameters_, around.expressions), around);
+    }
+  }
+
+  // A workflow of GitHub Actions: the commands of the steps of its jobs. false: it has no steps.
+  bool read_workflow(const OrderedJson& workflow) {
+    const OrderedJson* jobs = member_of(workflow, "jobs");
+    if (jobs == nullptr || !jobs->is_object()) return false;
+    Values values;
+    for (const char* event : {"workflow_dispatch", "workflow_call"}) {
+      const OrderedJson* inputs = member_at(workflow, {"on", event, "inputs"});
+      if (inputs == nullptr || !inputs->is_object()) continue;
+      for (const auto& [name, input] : inputs->items()) {
+        if (member_of(input, "default") == nullptr) continue;
+        values["inputs." + name] = values["github.event.inputs." + name] =
+            text_at(input, "default");
+      }
+    }
+    bool has_steps = false;
+    for (const auto& [name, job] : jobs->items()) {
+      const OrderedJson* steps = member_of(job, "steps");
+      if (steps == nullptr || !steps->is_array()) continue;
+      has_steps = true;
+      size_t number = 0;
+      for (const OrderedJson& step : *steps) {
+        Surroundings around{.place = cat(name, "/", ++number)};
+        see_runner(job, around);
+        for (const OrderedJson* owner : {&workflow, &job, &step}) {
+          add_settings(member_of(*owner, "env"), around);
+          const OrderedJson* run = member_at(*owner, {"defaults", "run"});
+          const std::string folder = text_at(run == nullptr ? *owner : *run, "working-directory");
+          if (!folder.empty()) around.folder = folder;
         }
-        if (const OrderedJson* tpus = member_of(*amounts, "google.com/tpu")) {
-          around.tpus = option_text(*tpus);
+        take_step(text_at(step, "run"), values, around);
+      }
+    }
+    return has_steps;
+  }
+
+  void take_step(const std::string& run, Values values, Surroundings& around) {
+    for (std::string& setting : around.settings) {
+      setting = filled_in(setting, "${{", "}}", values, around.expressions);
+      const size_t equals = setting.find('=');
+      values["env." + setting.substr(0, equals)] = setting.substr(equals + 1);
+    }
+    take_text(filled_in(run, "${{", "}}", values, around.expressions), around);
+  }
+
+  // GitHub's own machines with Linux or Windows have no GPU.
+  static void see_runner(const OrderedJson& job, Surroundings& around) {
+    const OrderedJson* runner = member_of(job, "runs-on");
+    const std::string labels = runner == nullptr ? "" : lower_ascii(to_text(*runner));
+    if (labels.find("gpu") != labels.npos || labels.find("cuda") != labels.npos) {
+      around.gpus = "all";
+    } else {
+      around.has_no_gpu = labels.starts_with("\"ubuntu-") || labels.starts_with("\"windows-");
+    }
+    const OrderedJson* options = member_at(job, {"container", "options"});
+    if (options == nullptr || !options->is_string()) return;
+    std::vector<std::string> words = {"docker", "run"};
+    for (const ShellCommand& command : shell_commands(options->get<std::string>())) {
+      words.insert(words.end(), command.words.begin(), command.words.end());
+    }
+    words.insert(words.end(), {"image", "python", "train.py"});
+    const std::optional<Launch> launch = find_launch(words);
+    if (launch && launch->device == AskedDevice::kGpu) around.gpus = launch->visible;
+  }
+
+  // Adds variables: a mapping, or a list of "NAME=value".
+  static void add_settings(const OrderedJson* variables, Surroundings& around) {
+    if (variables == nullptr) return;
+    for (const auto& [name, value] : variables->items()) {
+      const bool is_item = variables->is_array();
+      if (is_item && value.is_object()) {  // of a container
+        const std::string own = text_at(value, "name");
+        const OrderedJson* set = member_of(value, "value");
+        if (set != nullptr) around.settings.push_back(cat(own, "=", option_text(*set)));
+      } else if (value.is_string()) {
+        const std::string text = value.get<std::string>();
+        if (!is_item || is_assignment(text)) {
+          around.settings.push_back(is_item ? text : cat(name, "=", text));
         }
       }
     }
+  }
+
+  static void see_amounts(const OrderedJson* resources, Surroundings& around) {
+    for (const char* kind : {"requests", "limits"}) {
+      const OrderedJson* amounts = resources == nullptr ? nullptr : member_of(*resources, kind);
+      if (amounts == nullptr) continue;
+      if (const OrderedJson* gpus = member_of(*amounts, "nvidia.com/gpu")) {
+        around.gpus = option_text(*gpus);
+      }
+      if (const OrderedJson* tpus = member_of(*amounts, "google.com/tpu")) {
+        around.tpus = option_text(*tpus);
+      }
+    }
+  }
+
+  void take(const OrderedJson& container, Surroundings around, const char* amounts = "resources") {
+    see_amounts(member_of(container, amounts), around);
     std::vector<std::string> words = words_of(container, "command");
     const std::vector<std::string> arguments = words_of(container, "args");
     words.insert(words.end(), arguments.begin(), arguments.end());
     if (words.empty()) return;
-    if (const OrderedJson* variables = member_of(container, "env")) {
-      for (const OrderedJson& variable : *variables) {
-        const OrderedJson* name = member_of(variable, "name");
-        const OrderedJson* value = member_of(variable, "value");
-        if (name == nullptr || value == nullptr) continue;
-        around.settings.push_back(cat(option_text(*name), "=", option_text(*value)));
-      }
-    }
+    add_settings(member_of(container, "env"), around);
+    around.folder = text_at(container, "workingDir");
     take_words(std::move(words), around);
+  }
+
+  // The commands of a text that a shell reads.
+  void take_text(const std::string& text, Surroundings around) {
+    Values variables;
+    for (const std::string& setting : around.settings) {
+      const size_t equals = setting.find('=');
+      variables[setting.substr(0, equals)] = setting.substr(equals + 1);
+    }
+    around.is_text = true;
+    ScriptOrigins origins(around.folder);
+    for (ShellCommand& command : shell_commands(text, variables)) {
+      origins.note(command);
+      take_command(std::move(command), around, origins);
+    }
+  }
+
+  void take_command(ShellCommand command, const Surroundings& around,
+                    const ScriptOrigins& origins) {
+    command.earlier_settings.insert(command.earlier_settings.begin(), around.settings.begin(),
+                                    around.settings.end());
+    std::vector<ShellCommand> commands;
+    if (!launch_of(command)) commands = inner_commands(command);
+    if (commands.empty()) commands.push_back(std::move(command));
+    for (ShellCommand& one : commands) {
+      std::optional<Launch> launch = launch_of(one);
+      if (!launch) continue;
+      launch->origin = origins.of(*launch);
+      add(std::move(one), std::move(*launch), around);
+    }
   }
 
   // Replicas that run the same words, such as Master and Worker, are machines of one job.
   void add(ShellCommand command, Launch launch, const Surroundings& around) {
-    std::string key;
+    std::string key = around.place + '\n';
     for (const std::string& word : command.words) key += word + '\n';
     const bool has_gpus = !around.gpus.empty() && around.gpus != "0";
     if (has_gpus) {
@@ -188,16 +468,32 @@ class ManifestReader {
       launch.visible = around.gpus;
     } else if (!around.tpus.empty()) {
       launch.device = AskedDevice::kTpu;
+    } else if (around.has_no_gpu && launch.device == AskedDevice::kNotSaid) {
+      launch.device = AskedDevice::kCpu;
+    }
+    if (launch.launcher == "torchrun" && launch.processes.empty()) {
+      const bool is_of_gpus = has_gpus && (around.processes == "auto" || around.processes == "gpu");
+      launch.processes = is_of_gpus ? around.gpus : around.processes;
     }
     if (launch.launcher == "mpirun" && launch.machines.empty() && around.mpi_workers > 1) {
       launch.machines = std::to_string(around.mpi_workers);
     }
+    launch.remarks.insert(launch.remarks.end(), around.remarks.begin(), around.remarks.end());
+    for (const auto& [name, expression] : around.expressions) {
+      const bool is_used = std::ranges::any_of(command.words, [&](const std::string& word) {
+        return word.find(name) != std::string::npos;
+      });
+      if (!is_used) continue;
+      launch.refuse(expression,
+                    "is filled in when the file starts the job; write its value there");
+    }
     replicas_[key] += around.replicas;
-    jobs_.try_emplace(key, ManifestLaunch{std::move(command), std::move(launch)});
+    jobs_.try_emplace(key, ManifestLaunch{std::move(command), std::move(launch), around.is_text});
   }
 
   std::map<std::string, ManifestLaunch> jobs_;
   std::map<std::string, int64_t> replicas_;
+  Values parameters_;
 };
 
 // The value of an option of gcloud, "--args=a,b" and "--args a,b" alike; empty: it is not there.
@@ -265,12 +561,23 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
   }
 }
 
-// Whether a pasted text is a task of SkyPilot.
-bool is_task(std::string_view text) {
+// Whether a pasted text is a manifest: it begins with a key of one, and has the others.
+bool is_manifest(std::string_view text) {
+  using Keys = std::array<std::string_view, 2>;
+  constexpr Keys kKinds[] = {{"run:", "resources:"}, {"apiVersion:", "kind:"}, {"jobs:", "on:"},
+                             {"services:", ""},      {"stages:", ""},          {"workerPoolSpecs:", ""}};
   const auto has_line = [&](std::string_view key) {
     return text.starts_with(key) || text.find(cat("\n", key)) != text.npos;
   };
-  return has_line("run:") && has_line("resources:");
+  size_t begin = 0;  // of the first line that is no comment
+  while (begin < text.size() && (text[begin] == '#' || text[begin] == '\n' || text.substr(begin).starts_with("---"))) {
+    begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
+  }
+  const std::string_view word = text.substr(begin, text.find_first_of(": \n", begin) - begin);
+  const bool begins_with_key = !word.empty() && text.substr(begin + word.size()).starts_with(':');
+  return begins_with_key && std::ranges::any_of(kKinds, [&](const Keys& keys) {
+           return has_line(keys[0]) && has_line(keys[1]);
+         });
 }
 
 bool starts_job(std::span<const std::string> words) {
@@ -305,7 +612,9 @@ void read_ai_platform(std::span<const std::string> words, ManifestReader& reader
 std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> words, bool is_text,
                                                const ExplainOptions& options) {
   std::vector<std::string> line(words.begin(), words.end());
-  if (is_text) {
+  const bool is_pasted = is_text && is_manifest(words[0]);
+  if (is_pasted) line = {"the text"};
+  if (is_text && !is_pasted) {
     std::vector<ShellCommand> commands = shell_commands(words[0]);
     if (commands.empty()) return {};
     const auto job = std::ranges::find_if(
@@ -314,15 +623,17 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   }
   if (line.empty()) return {};
   ManifestReader reader;
-  const bool is_manifest = line.size() == 1 && is_manifest_name(line[0]);
-  if (is_manifest && options.read_file) {
+  const bool is_file = !is_pasted && line.size() == 1 && is_manifest_name(line[0]);
+  if (is_file && options.read_file) {
     const std::optional<std::string> text = options.read_file(line[0]);
     if (!text) throw Error(Code::kNotFound, "no such file", line[0], "name a manifest");
-    for (const OrderedJson& document : parse_yaml(*text)) {
-      if (!reader.read_task(document)) reader.read(document, {});
+    const std::string parameters = line[0].substr(0, line[0].rfind('/') + 1) + "params.yaml";
+    if (last_part(line[0]) == "dvc.yaml") {
+      if (const auto values = options.read_file(parameters)) reader.read_parameters(*values);
     }
-  } else if (is_text && is_task(words[0])) {
-    for (const OrderedJson& document : parse_yaml(words[0])) reader.read_task(document);
+    for (const OrderedJson& document : parse_yaml(*text)) reader.read_document(document);
+  } else if (is_pasted) {
+    for (const OrderedJson& document : parse_yaml(words[0])) reader.read_document(document);
   } else if (!starts_job(line)) {
     return {};
   } else if (is_one_of(line, "ai")) {
@@ -333,7 +644,7 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   std::vector<ManifestLaunch> jobs = reader.jobs();
   if (jobs.empty()) {
     throw Error(Code::kUsage, "no container starts a training script", line[0],
-                is_manifest ? "name a container whose command and args start one, or explain the "
+                is_file || is_pasted ? "name a container whose command and args start one, or explain the "
                               "command line that another field holds"
                             : "the image starts it: explain the command line in its Dockerfile");
   }

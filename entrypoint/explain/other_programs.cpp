@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "entrypoint/explain/program_parts.h"
+#include "entrypoint/explain/shell_text.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -48,7 +49,60 @@ constexpr Library kKnownLibraries[] = {
     {"TFTrainingArguments", kKeras},
 };
 
+// The last call of this name; nullptr: there is none.
+const PythonCall* find_last_call(const PythonProgram& program, std::string_view name) {
+  const PythonCall* last = nullptr;
+  for (const PythonCall& call : program.calls) {
+    if (last_name(call.name) == name) last = &call;
+  }
+  return last;
+}
+
+void take_machine(const std::string& type, const std::string& count, Launch& launch) {
+  constexpr std::string_view kOneGpu[] = {
+      "ml.p3.2xlarge", "ml.g4dn.xlarge",  "ml.g4dn.2xlarge", "ml.g4dn.4xlarge", "ml.g4dn.8xlarge",
+      "ml.g5.xlarge",  "ml.g5.2xlarge",   "ml.g5.4xlarge",   "ml.g5.8xlarge",   "ml.g5.16xlarge",
+      "ml.g6.xlarge",  "ml.g6.2xlarge",   "ml.g6.4xlarge",   "ml.g6.8xlarge",   "ml.g6.16xlarge",
+      "ml.p2.xlarge",  "ml.g4dn.16xlarge"};
+  if (count != "1") {
+    launch.refuse("instance_count",
+                   "is not 1 in the program; docs/workers.md says how several machines train");
+  }
+  const bool has_gpus = type.starts_with("ml.p") || type.starts_with("ml.g");
+  if (type.empty()) {
+    launch.refuse("instance_type", "is computed; say by --device what the job trains on");
+  }
+  launch.device = has_gpus ? AskedDevice::kGpu : AskedDevice::kCpu;
+  if (has_gpus) launch.visible = is_one_of(kOneGpu, type) ? "1" : "all";
+}
+
 }  // namespace
+
+bool read_estimator(const PythonProgram& program, Launch& launch) {
+  const PythonCall* estimator = find_last_call(program, "HuggingFace");
+  if (estimator == nullptr || estimator->find("entry_point") == nullptr) return false;
+  const auto text = [&](std::string_view keyword) {
+    const PythonValue* value = estimator->find(keyword);
+    return value == nullptr ? std::string() : value->text;
+  };
+  launch.script = last_part(text("entry_point"));
+  const PythonValue* flags = estimator->find("hyperparameters");
+  if (flags == nullptr || flags->kind != PythonValue::Kind::kMapping) {
+    launch.refuse("hyperparameters", "are computed in the program; add them as flags");
+  } else {
+    for (size_t i = 0; i < flags->items.size(); ++i) {
+      launch.add_flag(flags->keys[i], joined(flags->items[i]));
+    }
+  }
+  take_machine(text("instance_type"), text("instance_count"), launch);
+  const PythonCall* fit = find_last_call(program, "fit");
+  if (fit != nullptr && !(fit->positional.empty() && fit->keywords.empty())) {
+    launch.refuse(cat("fit (line ", fit->line, ")"),
+                   "names data that SageMaker puts into its channels; name the rows with "
+                   "--train-data-file and --eval-data-file");
+  }
+  return true;
+}
 
 void name_other_library(const PythonProgram& program, Launch& launch) {
   for (const Library& row : kKnownLibraries) {

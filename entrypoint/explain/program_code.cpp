@@ -175,8 +175,10 @@ class CodeReader {
 
   void read_call(const PythonCall& call) {
     const std::string_view name = last_name(call.name);
+    const bool adds_lora =
+        name == "add_adapter" && !call.positional.empty() && call.positional[0].name == "LoraConfig()";
     for (const TrainingCall& row : kTrainingCalls) {
-      if (name == row.name) refuse(call, row.text);
+      if (name == row.name && !adds_lora) refuse(call, row.text);
     }
     for (const char* keyword : {"optimizers", "optimizer_cls_and_kwargs"}) {
       if (call.find(keyword) == nullptr) continue;
@@ -341,10 +343,12 @@ class CodeReader {
       if (keyword != "train_dataset" && keyword != "eval_dataset") continue;
       if (!has_several_sets(program_, call.spans[i].begin)) continue;
       const bool may_mix = is_similarity_ && keyword == "train_dataset";
+      if (may_mix) take_sampling();
+      if (may_mix && !find_sources(program_).empty()) continue;
       launch_.refuse(keyword, may_mix ? "names several data sets; add --train-source FILE to the "
                                         "line for each one but the first"
-                                      : "names several data sets, and a job of berth has one");
-      if (may_mix) take_sampling();
+                                      : "names several data sets, and a job of berth scores one; "
+                                        "add --eval-data-file FILE to the line");
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/python_reader.h"
@@ -78,6 +79,24 @@ void check_sentence_model(const PythonCall& call, std::string_view flag, Launch&
 // its settings. A loss that berth does not have, and an argument that changes one in another way,
 // is refused.
 void read_sentence_losses(const PythonProgram& program, Launch& launch);
+
+// A data set of several that a program trains on together, each by its name in a mapping.
+struct SentenceSource {
+  const PythonCall* rows = nullptr;  // load_dataset(...)
+  const PythonCall* loss = nullptr;  // nullptr: all sources have one
+};
+
+// The data sets of a SentenceTransformerTrainer. Empty: it has one, or it makes them in a way that
+// is not read.
+std::vector<SentenceSource> find_sources(const PythonProgram& program);
+
+// What stands behind the file of a --train-source for its loss: ",loss=cosent,scale=30".
+std::string settings_of_source(const PythonProgram& program, const SentenceSource& source,
+                               Launch& launch);
+
+// Adds the script and the flags of HuggingFace(entry_point="run_glue.py", hyperparameters={...}) of
+// sagemaker, which starts the script elsewhere. false: the program makes no such call.
+bool read_estimator(const PythonProgram& program, Launch& launch);
 
 // Names the library of a program that trains without the TrainingArguments of transformers, and
 // what of berth does its work. It adds nothing where it knows no such library.

@@ -38,7 +38,13 @@ constexpr NamedText kTasks[] = {
     {"ForTokenClassification", "token_classification"},
     {"ForQuestionAnswering", "question_answering"},
     {"ForMaskedLM", "masked_lm"},
+    {"BertForPreTraining", "mlm_nsp"},
 };
+
+// Whether a class of this name has the model of the row: one that ends so, or has the whole name.
+bool has_model(std::string_view type, const NamedText& row) {
+  return row.name.starts_with("For") ? type.ends_with(row.name) : last_name(type) == row.name;
+}
 
 constexpr NamedText kOtherModels[] = {
     {"ForMultipleChoice",
@@ -46,7 +52,8 @@ constexpr NamedText kOtherModels[] = {
     {"ForNextSentencePrediction",
      "berth does not train next sentences alone; --task mlm_nsp trains them with masked tokens"},
     {"ForPreTraining",
-     "--task mlm_nsp trains masked tokens and next sentences, and explain does not read the rows"},
+     "--task mlm_nsp pre-trains a BERT, --task mlm the masked tokens of other encoders, and --task "
+     "electra an ELECTRA; write the job as flags"},
     {"ForCausalLM", "this is a decoder, and berth trains encoders"},
     {"ForSeq2SeqLM", "this is a decoder, and berth trains encoders"},
     {"ForConditionalGeneration", "this is a decoder, and berth trains encoders"},
@@ -80,6 +87,9 @@ constexpr std::array<std::string_view, 24> kPlainKeywords = {"pretrained_model_n
                                                              "labels",
                                                              "device_map"};
 
+// What makes a data set of the lines of a file in early versions of transformers.
+constexpr std::string_view kLines = "LineByLineTextDataset";
+
 // Data sets that load_dataset() loads only by the name of a configuration.
 constexpr std::array<std::string_view, 12> kSeveral = {
     "glue", "super_glue", "xtreme", "tweet_eval", "wikitext", "wikipedia",
@@ -91,11 +101,7 @@ class PythonJob {
       : program_(program), splits_(program.subscripts), model_(model), source_model_(model) {}
 
   std::optional<Launch> find() {
-    const PythonCall* estimator = find_last("HuggingFace");
-    if (estimator != nullptr && estimator->find("entry_point") != nullptr) {
-      read_estimator(*estimator);
-      return std::move(launch_);
-    }
+    if (read_estimator(program_, launch_)) return std::move(launch_);
     arguments_ = find_last("TrainingArguments");
     const PythonCall* sentences = find_last("SentenceTransformerTrainingArguments");
     const PythonCall* fit = find_fit();
@@ -125,49 +131,6 @@ class PythonJob {
   }
 
  private:
-  // HuggingFace(entry_point="run_glue.py", hyperparameters={...}) of sagemaker, which starts the
-  // script elsewhere, with these flags.
-  void read_estimator(const PythonCall& estimator) {
-    const auto text = [&](std::string_view keyword) {
-      const PythonValue* value = estimator.find(keyword);
-      return value == nullptr ? std::string() : value->text;
-    };
-    launch_.script = last_part(text("entry_point"));
-    const PythonValue* flags = estimator.find("hyperparameters");
-    if (flags == nullptr || flags->kind != PythonValue::Kind::kMapping) {
-      launch_.refuse("hyperparameters", "are computed in the program; add them as flags");
-    } else {
-      for (size_t i = 0; i < flags->items.size(); ++i) {
-        launch_.add_flag(flags->keys[i], joined(flags->items[i]));
-      }
-    }
-    take_machine(text("instance_type"), text("instance_count"));
-    const PythonCall* fit = find_last("fit");
-    if (fit != nullptr && !(fit->positional.empty() && fit->keywords.empty())) {
-      launch_.refuse(cat("fit (line ", fit->line, ")"),
-                     "names data that SageMaker puts into its channels; name the rows with "
-                     "--train-data-file and --eval-data-file");
-    }
-  }
-
-  void take_machine(const std::string& type, const std::string& count) {
-    constexpr std::string_view kOneGpu[] = {
-        "ml.p3.2xlarge", "ml.g4dn.xlarge",  "ml.g4dn.2xlarge", "ml.g4dn.4xlarge", "ml.g4dn.8xlarge",
-        "ml.g5.xlarge",  "ml.g5.2xlarge",   "ml.g5.4xlarge",   "ml.g5.8xlarge",   "ml.g5.16xlarge",
-        "ml.g6.xlarge",  "ml.g6.2xlarge",   "ml.g6.4xlarge",   "ml.g6.8xlarge",   "ml.g6.16xlarge",
-        "ml.p2.xlarge",  "ml.g4dn.16xlarge"};
-    if (count != "1") {
-      launch_.refuse("instance_count",
-                     "is not 1 in the program; docs/workers.md says how several machines train");
-    }
-    const bool has_gpus = type.starts_with("ml.p") || type.starts_with("ml.g");
-    if (type.empty()) {
-      launch_.refuse("instance_type", "is computed; say by --device what the job trains on");
-    }
-    launch_.device = has_gpus ? AskedDevice::kGpu : AskedDevice::kCpu;
-    if (has_gpus) launch_.visible = is_one_of(kOneGpu, type) ? "1" : "all";
-  }
-
   // A program that makes arguments twice trains with the last ones.
   const PythonCall* find_last(std::string_view name) const {
     const PythonCall* last = nullptr;
@@ -295,7 +258,7 @@ class PythonJob {
     std::string_view type = call.name;
     const bool is_loaded = type.ends_with(".from_pretrained");
     if (is_loaded) type.remove_suffix(16);
-    const auto is_of = [&](const NamedText& row) { return type.ends_with(row.name); };
+    const auto is_of = [&](const NamedText& row) { return has_model(type, row); };
     if (is_loaded && std::ranges::any_of(kOtherModels, is_of)) return true;
     if (is_loaded) return std::ranges::any_of(kTasks, is_of) && !type.starts_with("TF");
     return is_scratch_model(call);
@@ -326,14 +289,14 @@ class PythonJob {
     if (note_scratch_model(call)) return;
     std::string_view type = call.name;
     type.remove_suffix(16);  // ".from_pretrained"
-    for (const NamedText& row : kOtherModels) {
-      if (type.ends_with(row.name)) return launch_.refuse(type, row.text);
-    }
     for (const NamedText& row : kTasks) {
-      if (!type.ends_with(row.name)) continue;
+      if (!has_model(type, row)) continue;
       add_task(call, row.text);
       check_keywords(call);
       return name_model(call);
+    }
+    for (const NamedText& row : kOtherModels) {
+      if (has_model(type, row)) return launch_.refuse(type, row.text);
     }
   }
 
@@ -344,7 +307,7 @@ class PythonJob {
     if (is_from_config) type.remove_suffix(12);
     type = last_name(type);
     const auto* const row = std::ranges::find_if(
-        kTasks, [&](const NamedText& task) { return type.ends_with(task.name); });
+        kTasks, [&](const NamedText& task) { return has_model(type, task); });
     const bool is_made = is_from_config || call.name == type;
     const bool is_other = type.starts_with("DataCollator") || call.name.starts_with(kDefinition);
     const bool has_config = !call.positional.empty() || call.find("config") != nullptr;
@@ -410,7 +373,12 @@ class PythonJob {
   }
 
   void read_data() {
+    const std::vector<SentenceSource> sources =
+        is_similarity_ ? find_sources(program_) : std::vector<SentenceSource>();
+    if (!sources.empty()) return name_sources(sources);
+    if (task_ == "mlm_nsp") return name_lines("TextDatasetForNextSentencePrediction");
     const PythonCall* load = nullptr;
+    bool are_several = false;
     for (const PythonCall& call : program_.calls) {
       if (last_name(call.name) == "InputExample" && is_similarity_) {
         return launch_.refuse("the data", cat("are made in the program (line ", call.line,
@@ -418,16 +386,22 @@ class PythonJob {
                                               "--train-data-file"));
       }
       if (last_name(call.name) != "load_dataset") continue;
-      if (load != nullptr && !is_same_data(*load, call)) {
-        return launch_.refuse("the data",
-                              "are several data sets or files; name one with --train-data-file");
-      }
+      are_several = are_several || (load != nullptr && !is_same_data(*load, call));
       load = &call;
-      check_rows(call);
+    }
+    if (are_several) {
+      load = choose_data();
+    } else {
+      for (const PythonCall& call : program_.calls) {
+        if (last_name(call.name) == "load_dataset") check_rows(call);
+      }
+    }
+    if (are_several && load == nullptr) {
+      return launch_.refuse("the data",
+                            "are several data sets or files; name one with --train-data-file");
     }
     if (load == nullptr) {
-      const PythonCall* lines = find_last("LineByLineTextDataset");
-      if (lines != nullptr) return name_lines(*lines);
+      if (find_last(kLines) != nullptr) return name_lines(kLines);
       if (const PythonCall* saved = find_last("load_from_disk")) return name_saved(*saved);
     }
     if (load == nullptr || load->positional.empty() ||
@@ -457,6 +431,32 @@ class PythonJob {
     check_roles(name);
   }
 
+  // The data set that the Trainer gets, of several. Refuses others that it evaluates on. nullptr:
+  // the program does not say.
+  const PythonCall* choose_data() {
+    const std::string_view trainer = is_similarity_ ? "SentenceTransformerTrainer" : "Trainer";
+    const PythonSpan scored = find_argument(program_, trainer, "eval_dataset");
+    const PythonCall* rows =
+        find_call_of(program_, find_argument(program_, trainer, "train_dataset"));
+    const PythonCall* other = find_call_of(program_, scored);
+    if (rows == nullptr || last_name(rows->name) != "load_dataset") return nullptr;
+    splits_.clear();
+    check_rows(*rows);
+    if (other != nullptr && last_name(other->name) == "load_dataset" &&
+        is_same_data(*rows, *other)) {
+      check_rows(*other);
+    } else if (other != nullptr && other->find("data_files") != nullptr) {
+      check_rows(*other);
+      name_file(*other->find("data_files"), "validation_file");
+    } else if (evaluates() && scored.end > 0) {
+      splits_.insert("validation");  // which the sentence is about
+      launch_.refuse("the rows to evaluate on",
+                     "are of another data set, or computed in the program; add --eval-data-file "
+                     "FILE to the line");
+    }
+    return rows;
+  }
+
   // Whether the program trains on the split train of this data set, and evaluates on another one.
   void check_roles(const std::string& name) {
     const bool trains_on_train = std::ranges::any_of(
@@ -479,14 +479,88 @@ class PythonJob {
     }
   }
 
-  // The lines of a file, each a text, as early versions of transformers read them.
-  void name_lines(const PythonCall& call) {
-    const PythonValue* file = call.find("file_path");
-    if (file != nullptr && file->kind == PythonValue::Kind::kText) {
-      return launch_.add_flag("train_file", file->text);
+  // The rows of a program that trains on several data sets, each with its loss.
+  void name_sources(const std::vector<SentenceSource>& sources) {
+    const auto is_clear = [](const PythonCall& load) {
+      const PythonValue *config = configuration_of(load), *split = load.find("split");
+      return !load.positional.empty() && load.positional[0].kind == PythonValue::Kind::kText &&
+             (config == nullptr ? !is_one_of(kSeveral, last_part(load.positional[0].text))
+                                : config->kind == PythonValue::Kind::kText) &&
+             split != nullptr && split->text == "train" && load.find("data_files") == nullptr;
+    };
+    for (const SentenceSource& source : sources) {
+      if (is_clear(*source.rows)) continue;
+      return launch_.refuse(cat("load_dataset (line ", source.rows->line, ")"),
+                            "names other rows than the split train of a data set; name the rows "
+                            "with --train-data-file FILE, and of all others with --train-source "
+                            "FILE");
     }
-    launch_.refuse("file_path", cat("is computed in the program (line ", call.line,
-                                    "); add --train-data-file FILE to the line"));
+    for (const SentenceSource& source : sources) {
+      check_rows(*source.rows);
+      const std::string& name = source.rows->positional[0].text;
+      const PythonValue* config = configuration_of(*source.rows);
+      const std::string configuration = config == nullptr ? "" : config->text;
+      if (&source == &sources[0]) {
+        launch_.add_flag("dataset_name", name);
+        if (config != nullptr) launch_.add_flag("dataset_config_name", configuration);
+      } else {
+        launch_.add_flag("train-source", cat(find_hub_data_set(name, configuration).place,
+                                             settings_of_source(program_, source, launch_)));
+      }
+    }
+    const PythonSpan scored = find_argument(program_, "SentenceTransformerTrainer", "eval_dataset");
+    if (!evaluates() || scored.end == 0 || !find_entries(program_, scored).empty()) return;
+    launch_.refuse("eval_dataset",
+                   "is scored beside several sources; add --eval-data-file FILE with its rows to "
+                   "the line");
+  }
+
+  // The lines of files, as early versions of transformers read them: `maker` makes a data set of
+  // each file.
+  void name_lines(std::string_view maker) {
+    const auto is_made = [&](const PythonCall& call) {
+      return last_name(call.name) == maker && !call.name.starts_with(kDefinition);
+    };
+    const auto made = std::ranges::count_if(program_.calls, is_made);
+    const PythonCall* train = made == 1 ? &*std::ranges::find_if(program_.calls, is_made) : nullptr;
+    const PythonCall* scored = nullptr;
+    if (made > 1) {
+      train = find_call_of(program_, find_argument(program_, "Trainer", "train_dataset"));
+      scored = find_call_of(program_, find_argument(program_, "Trainer", "eval_dataset"));
+    }
+    if (train == nullptr || !is_made(*train)) {
+      return launch_.refuse("the data",
+                            "are made in a way that berth does not read; name the rows with "
+                            "--train-data-file");
+    }
+    name_file_of(*train, "train_file");
+    if (scored != nullptr && is_made(*scored)) {
+      name_file_of(*scored, "validation_file");
+    } else if (evaluates()) {
+      launch_.refuse("the rows to evaluate on",
+                     "are not named in the program as berth reads it; add --eval-data-file FILE to "
+                     "the line");
+    }
+    if (task_ != "mlm_nsp") return;
+    for (const char* share : {"short_seq_probability", "nsp_probability"}) {
+      if (train->find(share) == nullptr) continue;
+      launch_.refuse(share, "is set, and berth makes pairs as BERT does, with 0.1 and 0.5");
+    }
+    launch_.remark("--task mlm_nsp",
+                   "makes new pairs in each epoch and cuts long ones, and the program makes its "
+                   "pairs once");
+  }
+
+  void name_file_of(const PythonCall& call, std::string_view flag) {
+    const PythonValue* file = call.find("file_path");
+    if (file == nullptr && call.positional.size() > 1) file = &call.positional[1];
+    if (file != nullptr && file->kind == PythonValue::Kind::kText) {
+      return launch_.add_flag(flag, file->text);
+    }
+    launch_.refuse("file_path",
+                   cat("is computed in the program (line ", call.line, "); add --",
+                       flag == "train_file" ? "train-data-file" : "eval-data-file",
+                       " FILE to the line"));
   }
 
   // A folder that save_to_disk() wrote, which berth reads.
@@ -535,13 +609,20 @@ class PythonJob {
   }
 
   static bool is_same_data(const PythonCall& one, const PythonCall& other) {
-    const auto text = [](const PythonCall& call, size_t i) {
-      return i < call.positional.size() ? call.positional[i].text : std::string();
+    const auto name = [](const PythonCall& call) {
+      return call.positional.empty() ? std::string() : call.positional[0].text;
+    };
+    const auto config = [](const PythonCall& call) {
+      const PythonValue* value = configuration_of(call);
+      return value == nullptr ? std::string() : cat(value->text, value->name);
     };
     const PythonValue *files = one.find("data_files"), *others = other.find("data_files");
     const bool has_same_files =
-        files == nullptr ? others == nullptr : others != nullptr && files->text == others->text;
-    return text(one, 0) == text(other, 0) && text(one, 1) == text(other, 1) && has_same_files;
+        (files == nullptr) == (others == nullptr) &&
+        (files == nullptr || (files->keys == others->keys && joined(*files) == joined(*others) &&
+                              std::ranges::equal(files->items, others->items, {},
+                                                 &PythonValue::text, &PythonValue::text)));
+    return name(one) == name(other) && config(one) == config(other) && has_same_files;
   }
 
   bool evaluates() const {
@@ -567,12 +648,13 @@ class PythonJob {
     }
   }
 
+  void name_file(const PythonValue& file, std::string_view flag) {
+    if (file.kind == PythonValue::Kind::kText) return launch_.add_flag(flag, file.text);
+    launch_.refuse("data_files", "are several or computed; name the rows with --train-data-file");
+  }
+
   void name_files(const PythonValue& files) {
-    if (files.kind == PythonValue::Kind::kText) return launch_.add_flag("train_file", files.text);
-    if (files.kind != PythonValue::Kind::kMapping) {
-      return launch_.refuse("data_files",
-                            "are several or computed; name the rows with --train-data-file");
-    }
+    if (files.kind != PythonValue::Kind::kMapping) return name_file(files, "train_file");
     for (size_t i = 0; i < files.items.size(); ++i) {
       const PythonValue& file = files.items[i];
       const std::string& role = files.keys[i];
@@ -608,7 +690,11 @@ class PythonJob {
       return call.find("max_length");
     }
     rank = 3;
-    return last == "linebylinetextdataset" ? call.find("block_size") : nullptr;
+    const bool makes_lines =
+        last == lower_ascii(kLines) || last == "textdatasetfornextsentenceprediction";
+    if (!makes_lines) return nullptr;
+    const PythonValue* length = call.find("block_size");
+    return length == nullptr && call.positional.size() > 2 ? &call.positional[2] : length;
   }
 
   // "model[0].max_seq_length = 75"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -330,10 +331,40 @@ class PythonParser {
     while (!is_sign('=') && !is_sign(',') && !is_sign(')') && peek().kind != Kind::kEnd) skip_one();
   }
 
+  // sys.argv[1] if len(sys.argv) > 1 else "x" is "x" for a line without arguments. Passes over what
+  // stands before it.
+  void skip_to_default() {
+    if (!peek().is_name("sys") || !peek(2).is_name("argv")) return;
+    size_t ahead = 3;
+    while (peek(ahead).kind != Kind::kLineEnd && !peek(ahead).is_name("else")) ++ahead;
+    if (!peek(ahead).is_name("else") || !is_sign('[', 3)) return;
+    for (size_t i = 0; i <= ahead; ++i) advance();
+  }
+
+  // Whether `if NAME else` begins here, or `if not NAME else`, and the value before it is taken.
+  // nullopt: it does not, or it is not known.
+  std::optional<bool> condition() {
+    const bool is_not = peek(1).is_name("not");
+    const PythonToken& name = peek(is_not ? 2 : 1);
+    const bool is_read = peek().is_name("if") && name.kind == Kind::kName &&
+                         peek(is_not ? 3 : 2).is_name("else");
+    if (!is_read) return std::nullopt;
+    const std::string word = name.text == "True" || name.text == "False" ? name.text
+                                                                         : value_of(name.text).text;
+    if (word != "True" && word != "False") return std::nullopt;
+    return (word == "True") != is_not;
+  }
+
   PythonValue read_value() {
     const Level level(*this);
+    skip_to_default();
     PythonValue value = read_primary();
     if (ends_value()) return value;
+    if (const std::optional<bool> is_first = condition()) {
+      for (size_t i = peek(1).is_name("not") ? 4 : 3; i > 0; --i) advance();
+      PythonValue other = read_value();
+      return *is_first ? value : other;
+    }
     while (!ends_value()) skip_one();
     return PythonValue();
   }
@@ -447,6 +478,87 @@ const PythonValue* PythonProgram::assigned(std::string_view name) const {
     if (known == name) return &value;
   }
   return nullptr;
+}
+
+PythonSpan find_assigned(const PythonProgram& program, std::string_view name) {
+  const std::vector<PythonToken>& tokens = program.tokens;
+  PythonSpan found;
+  for (size_t i = 0; i + 2 < tokens.size(); ++i) {
+    const bool begins = i == 0 || tokens[i - 1].kind == PythonToken::Kind::kLineEnd;
+    if (!begins || !tokens[i].is_name(name)) continue;
+    if (tokens[i + 1].is_sign('[')) return {};
+    if (!tokens[i + 1].is_sign('=') || tokens[i + 2].is_sign('=')) continue;
+    if (found.end > 0) return {};
+    found = {i + 2, i + 2};
+    while (tokens[found.end].kind != PythonToken::Kind::kLineEnd) ++found.end;
+  }
+  return found;
+}
+
+namespace {
+
+// The name that is the whole value; empty: it is something else.
+std::string_view whole_name(const PythonProgram& program, PythonSpan value) {
+  const bool is_name = value.end == value.begin + 1 &&
+                       program.tokens[value.begin].kind == PythonToken::Kind::kName;
+  return is_name ? std::string_view(program.tokens[value.begin].text) : "";
+}
+
+}  // namespace
+
+const PythonCall* find_call_of(const PythonProgram& program, PythonSpan value) {
+  if (const std::string_view name = whole_name(program, value); !name.empty()) {
+    value = find_assigned(program, name);
+  }
+  for (const PythonCall& call : program.calls) {
+    const auto dots = static_cast<size_t>(std::ranges::count(call.name, '.'));
+    const size_t before = 2 * dots + 2;  // the tokens of "a.b("
+    if (!call.name.starts_with('.') && call.arguments.begin == value.begin + before &&
+        call.arguments.end + 1 == value.end) {
+      return &call;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::pair<std::string, PythonSpan>> find_entries(const PythonProgram& program,
+                                                             PythonSpan value) {
+  const std::vector<PythonToken>& tokens = program.tokens;
+  if (const std::string_view name = whole_name(program, value); !name.empty()) {
+    value = find_assigned(program, name);
+  }
+  if (value.end > value.begin + 2 && tokens[value.begin].is_name("DatasetDict")) value.begin += 2;
+  std::vector<std::pair<std::string, PythonSpan>> entries;
+  if (value.begin >= value.end || !tokens[value.begin].is_sign('{')) return entries;
+  size_t at = value.begin + 1;
+  while (at + 1 < value.end && !tokens[at].is_sign('}')) {
+    if (tokens[at].kind != PythonToken::Kind::kText || !tokens[at + 1].is_sign(':')) return {};
+    PythonSpan item{at + 2, at + 2};
+    size_t depth = 0;
+    for (; item.end < value.end; ++item.end) {
+      const PythonToken& token = tokens[item.end];
+      const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
+      if (depth == 0 && (token.is_sign(',') || closes)) break;
+      if (closes) --depth;
+      if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
+    }
+    entries.emplace_back(tokens[at].text, item);
+    at = item.end + (item.end < value.end && tokens[item.end].is_sign(',') ? 1 : 0);
+  }
+  return entries;
+}
+
+PythonSpan find_argument(const PythonProgram& program, std::string_view call,
+                         std::string_view keyword) {
+  PythonSpan found;
+  for (const PythonCall& row : program.calls) {
+    if (last_name(row.name) != call || row.name.starts_with(kDefinition)) continue;
+    found = {};
+    for (size_t i = 0; i < row.keywords.size() && i < row.spans.size(); ++i) {
+      if (row.keywords[i].first == keyword) found = row.spans[i];
+    }
+  }
+  return found;
 }
 
 PythonProgram read_python(std::string_view text) {

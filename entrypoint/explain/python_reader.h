@@ -91,6 +91,23 @@ inline std::string joined(const PythonValue& value) {
 // 64 levels.
 PythonProgram read_python(std::string_view text);
 
+// What the program assigns to a name, where it does so once by a statement of its own. Empty: it does
+// not, or it also assigns to an item of the name.
+PythonSpan find_assigned(const PythonProgram& program, std::string_view name);
+
+// The call that is this value: the call itself, or the one that is assigned to the name. nullptr:
+// it is something else.
+const PythonCall* find_call_of(const PythonProgram& program, PythonSpan value);
+
+// The keys and values of this value, a mapping of texts: in braces, in DatasetDict({...}), or
+// assigned to the name. Empty: it is something else.
+std::vector<std::pair<std::string, PythonSpan>> find_entries(const PythonProgram& program,
+                                                             PythonSpan value);
+
+// The value of a keyword of the last call of this name. Empty: there is none.
+PythonSpan find_argument(const PythonProgram& program, std::string_view call,
+                         std::string_view keyword);
+
 // The program in the code cells of a Jupyter notebook, without its magic commands. Throws kUsage
 // where the text is no notebook.
 std::string notebook_program(std::string_view json);

@@ -233,9 +233,18 @@ constexpr std::array<std::string_view, 42> kOtherKinds = {
     "reformer-",   "canine-",   "squeezebert", "mobilebert", "convbert",     "roformer",
     "rembert",     "fnet-",     "nezha",       "layoutlm",   "luke-",        "big_bird"};
 
+// Endings of files of parameters that berth does not read.
+constexpr std::array<std::string_view, 6> kOtherFiles = {".npz", ".msgpack",  ".h5",
+                                                         ".onnx", ".pdparams", ".keras"};
+
 void check_model_kind(const OwnCommand& own, Remarks& remarks) {
   const std::string model = lower_ascii(own.value("model").value_or(""));
   const std::string_view name = last_part(model);
+  const auto ends = [&](std::string_view ending) { return name.ends_with(ending); };
+  if (std::ranges::any_of(kOtherFiles, ends)) {
+    remarks.refuse("--model", cat("is a file of another kind, ", quoted(name),
+                                  "; docs/models.md lists the files that berth reads"));
+  }
   const auto begins = [&](std::string_view kind) { return name.starts_with(kind); };
   if (std::ranges::none_of(kOtherKinds, begins)) return;
   remarks.refuse("--model", cat("names ", quoted(name),

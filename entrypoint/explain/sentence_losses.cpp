@@ -126,6 +126,10 @@ class SentenceLossReader {
     given_.emplace_back(name, &value);
     if (changes_nothing(name, value) || is_read_later(name)) return;
     if (name == "similarity_fct" && is_usual_function(value)) return;
+    if (name == "gather_across_devices" && value.text == "True") {
+      launch_.gathers_rows = true;
+      return;
+    }
     if (name == kMiniBatch) return take_flag(name, "embedding-mini-batch-size", value);
     if (name == "scale") return take_flag(name, "similarity-scale", value);
     if (name == "margin" || name == "triplet_margin") {
@@ -352,10 +356,80 @@ bool is_same_call(const PythonProgram& program, const PythonCall& one, const Pyt
                                                       &PythonToken::text, &PythonToken::text);
 }
 
+// The row of a loss that a source may have; nullptr: it is none, or wraps others.
+const SentenceLoss* loss_of_source(const PythonCall* call) {
+  if (call == nullptr) return nullptr;
+  const auto* const known =
+      std::ranges::find(kSentenceLosses, last_name(call->name), &SentenceLoss::name);
+  return known == std::end(kSentenceLosses) || known->name == kNested ? nullptr : known;
+}
+
+// What --train-source says of a loss whose flags these are: ",loss=cosent,scale=30". Flags that are
+// for all sources are left out, and others are refused.
+std::string source_settings(const std::vector<std::string>& flags, Launch& launch) {
+  constexpr std::pair<std::string_view, std::string_view> kSettings[] = {
+      {"--similarity_loss=", ",loss="},
+      {"--similarity-scale=", ",scale="},
+      {"--similarity-margin=", ",margin="}};
+  std::string text;
+  for (const std::string& flag : flags) {
+    const auto* const row = std::ranges::find_if(
+        kSettings, [&](const auto& setting) { return flag.starts_with(setting.first); });
+    const bool is_for_all =
+        flag.starts_with("--matryoshka") || flag.starts_with("--embedding-mini-batch-size");
+    if (row != std::end(kSettings)) {
+      text += cat(row->second, flag.substr(row->first.size()));
+    } else if (!is_for_all) {
+      launch.refuse(flag.substr(0, flag.find('=')),
+                    "is a setting that a source beside --train-data-file does not have; train on "
+                    "its rows alone, or name them with --train-data-file");
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+std::vector<SentenceSource> find_sources(const PythonProgram& program) {
+  constexpr std::string_view kTrainer = "SentenceTransformerTrainer";
+  const PythonSpan loss = find_argument(program, kTrainer, "loss");
+  const auto losses = find_entries(program, loss);
+  std::vector<SentenceSource> sources;
+  for (const auto& [name, value] :
+       find_entries(program, find_argument(program, kTrainer, "train_dataset"))) {
+    SentenceSource source{.rows = find_call_of(program, value)};
+    const auto own = std::ranges::find(losses, name, [](const auto& entry) { return entry.first; });
+    if (own != losses.end()) source.loss = find_call_of(program, own->second);
+    const bool lacks_loss = !losses.empty() && loss_of_source(source.loss) == nullptr;
+    if (source.rows == nullptr || last_name(source.rows->name) != "load_dataset" || lacks_loss) {
+      return {};
+    }
+    sources.push_back(source);
+  }
+  return sources.size() > 1 ? sources : std::vector<SentenceSource>();
+}
+
+std::string settings_of_source(const PythonProgram& program, const SentenceSource& source,
+                               Launch& launch) {
+  Launch own;
+  if (source.loss == nullptr) {  // all sources have one loss, whose remarks the launch gets
+    read_sentence_losses(program, own);
+    return source_settings(own.flags, launch);
+  }
+  SentenceLossReader(program, own).read(*source.loss, *loss_of_source(source.loss));
+  launch.remarks.insert(launch.remarks.end(), own.remarks.begin(), own.remarks.end());
+  for (const std::string& flag : own.flags) {
+    if (flag.starts_with("--embedding-mini-batch-size")) launch.flags.push_back(flag);
+  }
+  return source_settings(own.flags, launch);
+}
 
 void read_sentence_losses(const PythonProgram& program, Launch& launch) {
   SentenceLossReader reader(program, launch);
+  if (const std::vector<SentenceSource> sources = find_sources(program);
+      !sources.empty() && sources[0].loss != nullptr) {
+    return reader.read(*sources[0].loss, *loss_of_source(sources[0].loss));
+  }
   const PythonCall* first = nullptr;
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);

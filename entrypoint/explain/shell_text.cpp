@@ -1,3 +1,4 @@
+    if (c == '`' && read_backticks()) return;
 #include "entrypoint/explain/shell_text.h"
 
 #include <algorithm>
@@ -118,6 +119,7 @@ class ShellReader {
         read_variable(true);
         continue;
       }
+      if (next() == '`' && read_backticks()) continue;
       const bool is_escape =
           next() == '\\' && std::string_view("\"\\$`\n").find(next(1)) != std::string_view::npos;
       if (is_escape) ++at_;
@@ -126,6 +128,18 @@ class ShellReader {
       ++at_;
     }
     ++at_;
+  }
+
+  // `command` on one line, which is written as $(command). false: it is something else.
+  bool read_backticks() {
+    const size_t end = text_.find_first_of("`\n", at_ + 1);
+    const bool is_command =
+        !is_windows_ && end != text_.npos && text_[end] == '`' && end > at_ + 1;
+    if (!is_command) return false;
+    word_ += cat("$(", text_.substr(at_ + 1, end - at_ - 1), ")");
+    in_word_ = true;
+    at_ = end + 1;
+    return true;
   }
 
   // NAME=( of bash: the words up to ")", on any number of lines.

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "entrypoint/explain/option_files.h"
+#include "entrypoint/explain/explain.h"
 #include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/report/html/compare_page.h"
@@ -32,10 +32,15 @@ void read_report(uint8_t kind, Bytes input) {
 
 void report(Bytes input) { read_chosen(input, read_report); }
 
-// 0: YAML, 1: a Python program, 2: a notebook.
+// 0: a manifest, 1: a Python program, 2: a notebook.
 void read_options(uint8_t kind, Bytes input) {
   may_refuse([&] {
-    if (kind % 3 == 0) parse_yaml(as_text(input));
+    if (kind % 3 == 0) {
+      const ReadFile read_file = [&](const std::string& path) {
+        return path == "dvc.yaml" ? std::optional(std::string(as_text(input))) : std::nullopt;
+      };
+      explain(std::vector<std::string>{"dvc.yaml"}, {.devices = {}, .read_file = read_file});
+    }
     if (kind % 3 == 1) find_python_job(as_text(input), "");
     if (kind % 3 == 2) read_python(notebook_program(as_text(input)));
     if (kind % 3 == 2) notebook_commands(as_text(input));
