@@ -1,4 +1,3 @@
-    if (c == '`' && read_backticks()) return;
 #include "entrypoint/explain/shell_text.h"
 
 #include <algorithm>
@@ -64,6 +63,7 @@ class ShellReader {
     if (!array_.empty() && (c == ')' || c == '\n')) return read_array_end();
     if (c == '#' && !in_word_) return read_comment();
     if ((c == '^' || c == '`') && !in_word_ && continues_line()) return;
+    if (c == '`' && read_backticks()) return;
     if (c == '<' || c == '>') return read_redirection();
     ++at_;
     if (c == ' ' || c == '\t' || c == '\r') return end_word();
