@@ -245,8 +245,9 @@ class ManifestReader {
                   "write the runtime's command and args there, and explain it again");
     }
     const std::string processes = text_at(*trainer, "numProcPerNode");
-    take(*trainer, {.replicas = replicas_in(text_at(*trainer, "numNodes")),
-                    .processes = processes.empty() ? "auto" : processes},
+    take(*trainer,
+         {.replicas = replicas_in(text_at(*trainer, "numNodes")),
+          .processes = processes.empty() ? "auto" : processes},
          "resourcesPerNode");
   }
 
@@ -256,8 +257,8 @@ class ManifestReader {
     const OrderedJson* spec = member_of(job, "spec");
     if (spec == nullptr) return;
     Surroundings around;
-    const OrderedJson* containers = member_at(
-        *spec, {"rayClusterSpec", "headGroupSpec", "template", "spec", "containers"});
+    const OrderedJson* containers =
+        member_at(*spec, {"rayClusterSpec", "headGroupSpec", "template", "spec", "containers"});
     if (containers != nullptr && containers->is_array() && !containers->empty()) {
       see_amounts(member_of(containers->front(), "resources"), around);
     }
@@ -318,7 +319,8 @@ class ManifestReader {
       Surroundings around{.place = name, .folder = text_at(one, "wdir")};
       std::string text;
       for (const std::string& command : words_of(one, "cmd")) text += command + "\n";
-      take_text(filled_in(text, "${", "}", parameters_, around.expressions), around);
+      text = filled_in(text, "${", "}", parameters_, around.expressions);
+      take_text(text, around);
     }
   }
 
@@ -363,7 +365,8 @@ class ManifestReader {
       const size_t equals = setting.find('=');
       values["env." + setting.substr(0, equals)] = setting.substr(equals + 1);
     }
-    take_text(filled_in(run, "${{", "}}", values, around.expressions), around);
+    const std::string text = filled_in(run, "${{", "}}", values, around.expressions);
+    take_text(text, around);
   }
 
   // GitHub's own machines with Linux or Windows have no GPU.
@@ -484,8 +487,7 @@ class ManifestReader {
         return word.find(name) != std::string::npos;
       });
       if (!is_used) continue;
-      launch.refuse(expression,
-                    "is filled in when the file starts the job; write its value there");
+      launch.refuse(expression, "is filled in when the file starts the job; write its value there");
     }
     replicas_[key] += around.replicas;
     jobs_.try_emplace(key, ManifestLaunch{std::move(command), std::move(launch), around.is_text});
@@ -564,13 +566,15 @@ void read_gcloud(std::span<const std::string> words, const ExplainOptions& optio
 // Whether a pasted text is a manifest: it begins with a key of one, and has the others.
 bool is_manifest(std::string_view text) {
   using Keys = std::array<std::string_view, 2>;
-  constexpr Keys kKinds[] = {{"run:", "resources:"}, {"apiVersion:", "kind:"}, {"jobs:", "on:"},
-                             {"services:", ""},      {"stages:", ""},          {"workerPoolSpecs:", ""}};
+  constexpr Keys kKinds[] = {{"run:", "resources:"}, {"apiVersion:", "kind:"},
+                             {"jobs:", "on:"},       {"services:", ""},
+                             {"stages:", ""},        {"workerPoolSpecs:", ""}};
   const auto has_line = [&](std::string_view key) {
     return text.starts_with(key) || text.find(cat("\n", key)) != text.npos;
   };
   size_t begin = 0;  // of the first line that is no comment
-  while (begin < text.size() && (text[begin] == '#' || text[begin] == '\n' || text.substr(begin).starts_with("---"))) {
+  while (begin < text.size() &&
+         (text[begin] == '#' || text[begin] == '\n' || text.substr(begin).starts_with("---"))) {
     begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
   }
   const std::string_view word = text.substr(begin, text.find_first_of(": \n", begin) - begin);
@@ -644,9 +648,10 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   std::vector<ManifestLaunch> jobs = reader.jobs();
   if (jobs.empty()) {
     throw Error(Code::kUsage, "no container starts a training script", line[0],
-                is_file || is_pasted ? "name a container whose command and args start one, or explain the "
-                              "command line that another field holds"
-                            : "the image starts it: explain the command line in its Dockerfile");
+                is_file || is_pasted
+                    ? "name a container whose command and args start one, or explain the "
+                      "command line that another field holds"
+                    : "the image starts it: explain the command line in its Dockerfile");
   }
   return jobs;
 }

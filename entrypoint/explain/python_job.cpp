@@ -306,8 +306,8 @@ class PythonJob {
     const bool is_from_config = type.ends_with(".from_config");
     if (is_from_config) type.remove_suffix(12);
     type = last_name(type);
-    const auto* const row = std::ranges::find_if(
-        kTasks, [&](const NamedText& task) { return has_model(type, task); });
+    const auto* const row =
+        std::ranges::find_if(kTasks, [&](const NamedText& task) { return has_model(type, task); });
     const bool is_made = is_from_config || call.name == type;
     const bool is_other = type.starts_with("DataCollator") || call.name.starts_with(kDefinition);
     const bool has_config = !call.positional.empty() || call.find("config") != nullptr;
@@ -368,8 +368,9 @@ class PythonJob {
                                              "); add --model NAME to the line"));
     }
     source_model_ = model->text;
-    model_ = is_similarity_ ? sentence_model(model->text) : model->text;
-    launch_.add_flag("model_name_or_path", model_);
+    const std::string name = is_similarity_ ? sentence_model(model->text) : model->text;
+    if (model_.empty()) model_ = name;  // else the line names one
+    launch_.add_flag("model_name_or_path", name);
   }
 
   void read_data() {
@@ -557,10 +558,9 @@ class PythonJob {
     if (file != nullptr && file->kind == PythonValue::Kind::kText) {
       return launch_.add_flag(flag, file->text);
     }
-    launch_.refuse("file_path",
-                   cat("is computed in the program (line ", call.line, "); add --",
-                       flag == "train_file" ? "train-data-file" : "eval-data-file",
-                       " FILE to the line"));
+    launch_.refuse("file_path", cat("is computed in the program (line ", call.line, "); add --",
+                                    flag == "train_file" ? "train-data-file" : "eval-data-file",
+                                    " FILE to the line"));
   }
 
   // A folder that save_to_disk() wrote, which berth reads.
