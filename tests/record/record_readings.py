@@ -4,7 +4,7 @@
 
 expected.json says of each file the task for which berth reads it, the texts or words of each row, and its labels or its number. pandas reads
 all tables but these: conllu reads words.conllu, and `datasets` reads tags.jsonl, of which transformers' run_ner.py takes the column TASK_tags
-for --task_name TASK. Recorded with pandas 3.1.1, numpy 2.4.6, pyarrow 26.0.1, conllu 6.0.0 and datasets 5.2.0.
+for --task_name TASK. Recorded with pandas 3.1.1, numpy 2.4.6, pyarrow 26.0.1, conllu 6.0.0, datasets 5.2.0 and polars 2.1.0.
 """
 import ast
 import csv
@@ -16,6 +16,9 @@ import conllu
 import datasets
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 FOLDER = pathlib.Path(sys.argv[1])
 expected = []
@@ -97,7 +100,18 @@ read = datasets.load_dataset("json", data_files=str(FOLDER / "tags.jsonl"), spli
 for task in "ner", "pos", "chunk":
     expect("tags.jsonl", "token_classification", list(read["tokens"]), given="token_classification", tags=task, labels=list(read[f"{task}_tags"]))
 
-# Refused: Parquet has no type for durations, so pandas writes integers and says so in its metadata.
-pd.DataFrame({"text": ["a", "b"], "label": pd.to_timedelta([10, 20], unit="m")}).to_parquet(FOLDER / "durations.parquet")
+# Refused: Parquet has no type for durations, so programs write integers and say so in metadata of their own.
+frame = pd.DataFrame({"text": ["a", "b"], "label": pd.to_timedelta([10, 20], unit="m")})
+frame.to_parquet(FOLDER / "durations.parquet")
+table = pa.table({"text": ["a", "b"], "label": pa.array([10, 20], pa.duration("ms"))})
+pq.write_table(table, FOLDER / "durations_arrow.parquet")
+pq.write_table(table.set_column(1, "label", pa.array([[10], [20]], pa.list_(pa.duration("s")))), FOLDER / "durations_nested.parquet")
+pl.from_arrow(table).write_parquet(FOLDER / "durations_polars.parquet")
+fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in (("text", "string"), ("label", "interval day to second"))]
+spark = {"org.apache.spark.sql.parquet.row.metadata": json.dumps({"type": "struct", "fields": fields})}  # as Spark 4 writes it
+table = pa.table({"text": ["a", "b"], "label": [10, 20]})
+with pq.ParquetWriter(FOLDER / "durations_spark.parquet", table.schema, store_schema=False) as file:
+    file.write_table(table)
+    file.add_key_value_metadata(spark)
 
 (FOLDER / "expected.json").write_text("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in expected) + "\n]\n", encoding="utf-8")

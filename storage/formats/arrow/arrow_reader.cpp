@@ -527,7 +527,7 @@ class ArrowReader final : public RowReader {
       }
       columns_.push_back({.name = field.name,
                           .categories = class_names_of(field),
-                          .unreadable = std::string(field.unreadable),
+                          .unreadable = std::string(unreadable_part(field)),
                           .is_nested = holds_nested(field.layout),
                           .declares_classes = !class_names_of(field).empty(),
                           .holds_bytes = columnar::holds_bytes(field.leaf)});

@@ -1,5 +1,6 @@
 #include "storage/formats/arrow/arrow_schema.h"
 
+#include "storage/base/base64.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/columnar/schema_metadata.h"
@@ -11,6 +12,7 @@ namespace {
 using columnar::CellMaker;
 using Names = std::vector<std::string>;
 
+constexpr std::string_view kDurations = "durations";
 constexpr int kDeepestField = 64;
 constexpr size_t kMostNameBytes = size_t{64} << 20;
 
@@ -106,6 +108,29 @@ Schema read_schema(const FlatTable& table, size_t metadata_size) {
     schema.fields.push_back(reader.read(fields.table(i), &names, 1));
   }
   return schema;
+}
+
+std::string_view unreadable_part(const Field& field) {
+  std::string_view part = field.unreadable;
+  for (const Field& child : field.children) {
+    if (part.empty()) part = unreadable_part(child);
+  }
+  return part;
+}
+
+std::vector<std::string> duration_columns(const std::string& message) {
+  std::vector<std::string> names;
+  const auto bytes = decode_base64(message);
+  if (!bytes || bytes->empty()) return names;
+  try {
+    const Messages messages(as_bytes(*bytes));
+    for (const Field& field : read_schema(messages.schema(), messages.schema_size()).fields) {
+      if (unreadable_part(field) == kDurations) names.push_back(field.name);
+    }
+  } catch (const Error&) {  // Parquet's own schema says how to read the values
+    names.clear();
+  }
+  return names;
 }
 
 std::map<int64_t, const Field*> dictionary_fields(const Schema& schema) {
@@ -300,7 +325,7 @@ void set_type(TypeId id, const std::optional<FlatTable>& type, Field& field) {
     case TypeId::kInterval:
       return set_interval(*type, field);
     case TypeId::kDuration:
-      field.unreadable = "durations";
+      field.unreadable = kDurations;
       return set_integer(8, true, Meaning::kInteger, field);
     case TypeId::kFixedSizeBinary:
       return set_fixed_bytes(*type, field);

@@ -62,6 +62,14 @@ struct Schema {
 // metadata of `datasets` have class names for a column, its integers become these names.
 Schema read_schema(const FlatTable& schema, size_t metadata_size);
 
+// What the field, or a field inside it, holds that has no form as cells; empty: nothing.
+std::string_view unreadable_part(const Field& field);
+
+// The names of the columns of a Parquet file that hold durations, also inside of lists and structs.
+// In Parquet they are integers. `message`: the schema that a program of Arrow has kept in the
+// file's metadata, in base64. Throws nothing: a damaged one gives no names.
+std::vector<std::string> duration_columns(const std::string& message);
+
 // The fields at any depth whose values lie in dictionaries, by the dictionary's id.
 std::map<int64_t, const Field*> dictionary_fields(const Schema& schema);
 

@@ -49,12 +49,12 @@ std::map<std::string, std::vector<std::string>> class_names(const std::string& h
 
 namespace {
 
-// The names of the columns whose member `key` begins with `type`.
-std::vector<std::string> columns_of(const std::string& pandas, const char* key,
+// The names of the columns in the list `list` whose member `key` begins with `type`.
+std::vector<std::string> columns_of(const std::string& text, const char* list, const char* key,
                                     std::string_view type) {
   std::vector<std::string> names;
-  const Json metadata = parse_json(pandas);
-  const Json* columns = JsonObject(&metadata).list("columns");
+  const Json metadata = parse_json(text);
+  const Json* columns = JsonObject(&metadata).list(list);
   if (columns == nullptr) return names;
   for (const Json& column : *columns) {
     const JsonObject members(&column);
@@ -67,11 +67,15 @@ std::vector<std::string> columns_of(const std::string& pandas, const char* key,
 }  // namespace
 
 std::vector<std::string> categorical_columns(const std::string& pandas) {
-  return columns_of(pandas, "pandas_type", "categorical");
+  return columns_of(pandas, "columns", "pandas_type", "categorical");
 }
 
 std::vector<std::string> duration_columns(const std::string& pandas) {
-  return columns_of(pandas, "numpy_type", "timedelta64");
+  return columns_of(pandas, "columns", "numpy_type", "timedelta64");
+}
+
+std::vector<std::string> interval_columns(const std::string& spark) {
+  return columns_of(spark, "fields", "type", "interval");
 }
 
 bool is_pandas_index(std::string_view name) { return name.starts_with("__index_level_"); }

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-// What libraries of Python note about columns in a file's metadata. Thread-safe. Throws nothing:
-// malformed metadata says nothing.
+// What Spark and libraries of Python note about columns in a file's metadata. Thread-safe. Throws
+// nothing: malformed metadata says nothing.
 namespace berth::columnar {
 
 // The names of the classes for which the integers of a column stand, by the column's name. They
@@ -24,6 +24,10 @@ std::vector<std::string> categorical_columns(const std::string& pandas);
 // The names of the columns that pandas wrote from durations (timedelta64), by the same metadata. In
 // Parquet such a column is one of integers.
 std::vector<std::string> duration_columns(const std::string& pandas);
+
+// The same of Spark's intervals, by its metadata "org.apache.spark.sql.parquet.row.metadata":
+// {"type": "struct", "fields": [{"name": "wait", "type": "interval day to second"}]}.
+std::vector<std::string> interval_columns(const std::string& spark);
 
 // Whether the column is an index without a name, which pandas keeps beside the table's columns.
 bool is_pandas_index(std::string_view name);

@@ -233,6 +233,8 @@ void read_key_value(ThriftReader& thrift, FileMetadata& metadata) {
   });
   if (key == "pandas") metadata.pandas = value;
   if (key == "huggingface") metadata.hugging_face = value;
+  if (key == "ARROW:schema") metadata.arrow_schema = value;
+  if (key == "org.apache.spark.sql.parquet.row.metadata") metadata.spark = value;
 }
 
 FileMetadata parse_metadata(Bytes bytes) {

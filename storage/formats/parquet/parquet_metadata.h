@@ -55,6 +55,8 @@ struct FileMetadata {
   int64_t rows = 0;
   std::string pandas;        // the key-value metadata "pandas", JSON; empty: none
   std::string hugging_face;  // the same of "huggingface"
+  std::string arrow_schema;  // what Arrow's programs add: a message with a schema, in base64
+  std::string spark;         // the same of Spark, JSON
 };
 
 // Reads the metadata at the end of `file`. Checks that each column chunk lies inside the file, and

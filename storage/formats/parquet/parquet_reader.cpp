@@ -15,6 +15,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/arrow/arrow_schema.h"
 #include "storage/formats/columnar/block_codec.h"
 #include "storage/formats/columnar/cell_maker.h"
 #include "storage/formats/columnar/schema_metadata.h"
@@ -392,10 +393,9 @@ class ParquetReader final : public RowReader {
       assemblies_.emplace_back(node, std::move(names[name]));
     }
     if (columns_.empty()) throw Error(Code::kBadData, "has no columns");
-    for (const std::string& name : duration_columns(metadata_.pandas)) {
-      const auto column = std::ranges::find(columns_, name, &Column::name);
-      if (column != columns_.end()) column->unreadable = "durations";
-    }
+    mark_durations(duration_columns(metadata_.pandas));
+    mark_durations(interval_columns(metadata_.spark));
+    mark_durations(arrow::duration_columns(metadata_.arrow_schema));
     for (const std::string& name : categorical_columns(metadata_.pandas)) find_categories(name);
     is_selected_.assign(columns_.size(), true);
   }
@@ -423,6 +423,14 @@ class ParquetReader final : public RowReader {
   }
 
  private:
+  void mark_durations(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (const auto column = find_column(columns_, name)) {
+        columns_[*column].unreadable = "durations";
+      }
+    }
+  }
+
   // The values of the first dictionary are the categories, in their order.
   void find_categories(const std::string& name) {
     const auto column = find_column(columns_, name);

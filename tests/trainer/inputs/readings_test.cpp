@@ -70,9 +70,14 @@ TEST_P(Readings, AreThoseOfTheOtherProgram) {
 
 TEST(ReadingsTest, DurationsInParquetAreRefused) {
   const auto storage = make_local_storage();
-  EXPECT_THAT(
-      [&] { load_table(*storage, {.role = "train", .path = folder() + "durations.parquet"}); },
-      ThrowsCode(Code::kBadData, "column \"label\" holds durations"));
+  // pandas, pyarrow, pyarrow in lists, polars and Spark.
+  for (const char* name : {"durations", "durations_arrow", "durations_nested", "durations_polars",
+                           "durations_spark"}) {
+    EXPECT_THAT(
+        [&] { load_table(*storage, {.role = "train", .path = cat(folder(), name, ".parquet")}); },
+        ThrowsCode(Code::kBadData, "column \"label\" holds durations"))
+        << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Readings, testing::ValuesIn(recorded_readings()),
