@@ -101,6 +101,94 @@ bool is_utf7_run(std::string_view run) {
   return count < 6 && (bits & ((1u << count) - 1)) == 0;
 }
 
+// Whether nearly every character beyond ASCII is the second one of a pair, as where each of the two
+// bytes of UTF-8 became a character. `leads`: what the first bytes of the language's letters
+// become.
+bool is_in_pairs(std::u32string_view text, std::u32string_view leads) {
+  constexpr size_t kFew = 4;
+  size_t pairs = 0, others = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_lead = leads.find(text[i]) != leads.npos;
+    if (text[i] < 0x80) continue;
+    if (is_lead && i + 1 < text.size() && text[i + 1] >= 0x80) {
+      ++pairs;
+      ++i;
+    } else {
+      ++others;
+    }
+  }
+  return pairs >= kFew && pairs >= 4 * others;
+}
+
+// Whether it is Cyrillic that was read in another of its encodings. The encodings have the letters
+// at other places, so rare letters, capitals inside of words and signs stand for usual letters.
+bool is_misread_cyrillic(std::u32string_view text) {
+  // What windows-1251 shows for usual letters of KOI8-R, and the other way round.
+  constexpr std::u32string_view kOfKoi8 = U"\u0411\u0419\u0424\u0427\u042A\u0426\u0429",
+                                k1251 = U"\u042E\u0425\u042F\u0428\u0411\u0419\u042A\u042D";
+  size_t capitals = 0, first_half = 0, second_half = 0, signs = 0, framed = 0, rises = 0;
+  size_t of_koi8 = 0, of_1251 = 0;
+  bool after_letter = false, after_small = false;
+  for (const char32_t c : text) {
+    const bool is_capital = c >= 0x410 && c <= 0x42F, is_small = c >= 0x430 && c <= 0x44F;
+    const bool is_frame = c >= 0x2500 && c <= 0x259F;
+    capitals += is_capital;
+    first_half += c >= 0x430 && c <= 0x43F;
+    second_half += c >= 0x440 && c <= 0x44F;
+    signs += c >= 0x80 && !is_capital && !is_small;
+    framed += is_frame && after_letter;
+    rises += is_capital && after_small;
+    of_koi8 += kOfKoi8.find(c) != kOfKoi8.npos;
+    of_1251 += k1251.find(c) != k1251.npos;
+    after_letter = is_capital || is_small;
+    after_small = is_small;
+  }
+  constexpr size_t kFew = 20, kFewSigns = 4;
+  const size_t small = first_half + second_half, letters = small + capitals;
+  if (letters >= kFew && capitals > small && 4 * std::max(of_koi8, of_1251) >= letters) return true;
+  if (rises >= kFewSigns && 8 * rises >= letters) return true;
+  if (framed >= kFewSigns && 4 * framed >= letters) return true;
+  // The halves of the small letters do not lie side by side in code page 866.
+  const bool is_of_one_half = first_half == 0 || second_half == 0;
+  return is_of_one_half && small >= kFew / 2 && 3 * signs >= small;
+}
+
+// Whether letters stand around a sign that windows-1252 shows for a letter of windows-1250, as in
+// Polish. Also whether the text has letters that no language has together, as in Czech.
+bool is_misread_central(std::u32string_view text) {
+  constexpr std::u32string_view kSigns = U"\u00B3\u00B9\u00BF\u00BA\u00BE";
+  const auto is_latin = [](char32_t c) {
+    return (c >= 'a' && c <= 'z') || (c >= 0xDF && c <= 0xFF && c != 0xF7);
+  };
+  for (size_t i = 1; i + 1 < text.size(); ++i) {
+    const bool is_sign = kSigns.find(text[i]) != kSigns.npos;
+    if (is_sign && is_latin(text[i - 1]) && is_latin(text[i + 1])) return true;
+  }
+  const auto has = [&](char32_t c) { return text.find(c) != text.npos; };
+  return has(0xF8) && (has(0xEC) || has(0xF9));
+}
+
+// Whether it has characters that stand for usual ones of Chinese and Japanese, where UTF-8 was read
+// as GBK or Shift_JIS. They are rare otherwise.
+bool is_misread_cjk(std::u32string_view text) {
+  constexpr std::u32string_view kMarks = U"\u9428\u951B\u9286\u93C4\u9366\u7E3A\u7E67\u7E5D";
+  return std::ranges::count_if(text, [&](char32_t c) { return kMarks.find(c) != kMarks.npos; }) > 2;
+}
+
+bool is_misread_script(std::string_view text) {
+  constexpr size_t kMostCharacters = 2000;  // more show nothing more
+  std::u32string characters;
+  for (size_t at = 0; at < text.size() && characters.size() < kMostCharacters;) {
+    characters += next_character(text, at);
+  }
+  // The first bytes of UTF-8 in windows-1251, -1253 and -1256, of Cyrillic, Greek and Arabic.
+  constexpr std::u32string_view kLeads[] = {U"\u0420\u0421", U"\u039E\u039F", U"\u0637\u0638"};
+  return std::ranges::any_of(kLeads, [&](auto leads) { return is_in_pairs(characters, leads); }) ||
+         characters.find(U"\u0432\u0402") != characters.npos ||  // a quote as windows-1251
+         is_misread_cyrillic(characters) || is_misread_central(characters) ||
+         is_misread_cjk(characters);
+}
+
 }  // namespace
 
 bool is_mojibake(std::string_view text) {
@@ -113,7 +201,8 @@ bool is_mojibake(std::string_view text) {
     const bool begins = rest.starts_with("\xC3\x83") || rest.starts_with("\xC3\x82");
     if (begins && rest.size() > 3 && rest[2] == '\xC2') return true;
   }
-  return is_decoded_twice(text) || is_of_high_letters(text) || has_old_mojibake(text);
+  return is_decoded_twice(text) || is_of_high_letters(text) || has_old_mojibake(text) ||
+         is_misread_script(text);
 }
 
 bool begins_iso_2022(std::string_view text) {

@@ -10,7 +10,9 @@ namespace berth {
 // characters, as bytes of windows-1252, are UTF-8 beyond ASCII. Also where one such character
 // stands in another text: A with a tilde or a circumflex before a character up to U+00BF, or the
 // beginning of a typographic quote. Also text that was read in Latin-1, code page 437 or Mac OS
-// Roman instead of its own encoding, where its letters show it.
+// Roman instead of its own encoding, where its letters show it. The same holds for Cyrillic in
+// another of its encodings, for windows-1250 as windows-1252, and for UTF-8 as windows-1251, -1253,
+// -1256, GBK or Shift_JIS.
 bool is_mojibake(std::string_view text);
 
 // Whether the text has an escape, or a shift, by which ISO-2022-JP, -KR or -CN begins characters of

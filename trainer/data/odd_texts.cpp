@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "storage/base/text.h"
 #include "storage/formats/utf8.h"
@@ -82,6 +83,25 @@ bool has_tag(std::string_view text) {
     if (begins_tag(text.substr(at))) return true;
   }
   return false;
+}
+
+// Whether the text has markup of a wiki, a forum or LaTeX: "[[Berlin]]", "{{cite|1}}", "'''so'''",
+// "== See also ==", "[quote]", "\\begin{". Also the times of subtitles.
+bool has_markup(std::string_view text) {
+  for (const auto& [open, close] : {std::pair("[[", "]]"), std::pair("{{", "}}")}) {
+    const size_t begin = text.find(open), end = text.find(close, begin);
+    constexpr std::string_view kNotNames = " [{\"'0123456789";  // as of lists and dicts
+    const bool has_name =
+        end != text.npos && end > begin + 2 && kNotNames.find(text[begin + 2]) == kNotNames.npos;
+    if (has_name) return true;
+  }
+  const std::string_view inner = trimmed(text);
+  const bool is_heading = inner.starts_with("==") && inner.ends_with("==") && inner.size() > 5;
+  if (is_heading && inner.find_first_not_of("= ") != inner.npos) return true;
+  constexpr std::string_view kMarks[] = {"'''",      " --> ", "{|",     "[quote",
+                                         "[/quote]", "[url=", "[/url]", "\\begin{"};
+  return std::ranges::any_of(kMarks,
+                             [&](std::string_view mark) { return text.find(mark) != text.npos; });
 }
 
 // Whether the text has the end of a line as a backslash and a letter, or as Excel's "_x000D_".
@@ -270,9 +290,17 @@ void OddTexts::look_at_encoding(std::string_view text) {
   if (is_iso_2022) count(kIso2022, text);
   if (has_hz(text)) count(kHz, text);
   if (has_utf7(text)) count(kUtf7, text);
-  const bool is_replaced = text.find("\xEF\xBF\xBD") != text.npos || is_of_question_marks(text);
+  // U+FFFD, and what two of them become where their UTF-8 is read as GBK or as EUC-KR.
+  constexpr std::string_view kReplacements[] = {"\xEF\xBF\xBD", "\u951F\u65A4\u62F7",
+                                                "\uC3D9\uC619"};
+  const bool is_replaced =
+      is_of_question_marks(text) || std::ranges::any_of(kReplacements, [&](std::string_view each) {
+        return text.find(each) != text.npos;
+      });
   if (is_replaced) count(kReplaced, text);
-  if (has_escape(text) || has_written_line_end(text) || has_written_bytes(text)) {
+  // A program may have written \" for a quote where the file's texts have no escapes.
+  const bool has_quote = are_texts_ && text.find("\\\"") != text.npos;
+  if (has_quote || has_escape(text) || has_written_line_end(text) || has_written_bytes(text)) {
     count(kEscapes, text);
   }
   if (!is_iso_2022 && (has_control(text) || has_unseen(text))) count(kControls, text);
@@ -284,6 +312,7 @@ void OddTexts::add(std::string_view text) {
   look_at_encoding(text);
   if (has_entity(text)) count(kEntities, text);
   if (has_tag(text)) count(kTags, text);
+  if (has_markup(text)) count(kMarkup, text);
   const size_t length = code_point_count(text);
   if (length > longest_) as_long_ = 0;
   longest_ = std::max(longest_, length);
@@ -325,6 +354,8 @@ std::vector<Finding> OddTexts::findings(const std::string& column) const {
       "have entities of HTML, which are read as they stand; html.unescape of Python decodes them",
       "have tags of HTML, which are read as they stand; BeautifulSoup(text).get_text() of Python "
       "takes them out",
+      "have markup, such as [[link]], {{template}}, ''', [quote] or \\begin{, which is read, too; "
+      "mwparserfromhell of Python takes a wiki's out",
       "look like text that was read in another encoding than its own and written again; "
       "ftfy.fix_text of Python repairs UTF-8 that was",
       "seem to be in ISO-2022, such as ISO-2022-JP; convert the file: iconv -f ISO-2022-JP -t "
@@ -333,7 +364,7 @@ std::vector<Finding> OddTexts::findings(const std::string& column) const {
       "seem to be in UTF-7; convert the file: iconv -f UTF-7 -t UTF-8",
       "have U+FFFD or question marks, which a program writes in place of what it could not decode; "
       "read the file again in its own encoding",
-      "have escapes such as \\u00e9, \\n, =C3=A9 or %C3%A9, which are read as they stand",
+      "have escapes such as \\u00e9, \\n, \\\", =C3=A9 or %C3%A9, which are read as they stand",
       "have control characters such as U+0000, or others that are not seen, such as U+FEFF; BERT's "
       "tokenizer drops some of them, and others read them",
       "have tokens such as [CLS], [SEP], </s> or <unk>; the tokenizer adds such tokens itself, so "

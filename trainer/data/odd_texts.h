@@ -25,6 +25,7 @@ class OddTexts {
   enum Kind {
     kEntities,
     kTags,
+    kMarkup,
     kMojibake,
     kIso2022,
     kHz,

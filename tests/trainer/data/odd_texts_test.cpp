@@ -44,6 +44,8 @@ TEST(OddTexts, WithMarksOfOtherProgramsAreNamed) {
   EXPECT_THAT(says_of({"<P>so</p>"}, /*are_texts=*/false), HasSubstr("have tags of HTML"));
   EXPECT_THAT(says_of({"so\\r\\nit was"}), HasSubstr("have escapes"));
   EXPECT_THAT(says_of({"so\\n"}), HasSubstr("have escapes"));
+  EXPECT_THAT(says_of({"so \\\"it\\\" was"}), HasSubstr("have escapes"));
+  EXPECT_EQ(says_of({"so \\\"it\\\" was"}, /*are_texts=*/false), "");
   EXPECT_THAT(says_of({"so_x000D_"}), HasSubstr("have escapes"));
   EXPECT_THAT(says_of({std::string("so\0", 3)}), HasSubstr("have control characters"));
   EXPECT_THAT(says_of({"[CLS] so it was [SEP]"}), HasSubstr("have tokens such as [CLS]"));
@@ -94,6 +96,64 @@ TEST(OddTexts, InAnotherEncodingAreNamed) {
   EXPECT_THAT(says_of({"+Tspl5TBvWSlsFzBMgm8wRDBnMFk 1"}), HasSubstr("seem to be in UTF-7"));
   EXPECT_THAT(says_of({"+AMk-t+AOk +AOA Paris"}), HasSubstr("seem to be in UTF-7"));
   EXPECT_EQ(says_of({"a+b", "C++ +John", "+4917612345678", "1 + 2", "~{a}", "~{~A~}", "+/-"}), "");
+}
+
+TEST(OddTexts, InAnotherEncodingOfTheirScriptAreNamed) {
+  for (const char* text : {
+           "ч ЗПТПДЕ ПФЛТЩМЙ ОПЧХА ВЙВМЙПФЕЛХ, Й ЧУЕ ДЕФЙ ВЩМЙ ТБДЩ",  // KOI8-R as windows-1251
+           "Ч ЗПТПДЕ ПФЛТЩМЙ ОПЧХА ВЙВМЙПФЕЛХ, Й ЧУЕ ДЕФЙ ВЩМЙ ТБДЩ",
+           "Б ЦНПНДЕ НРЙПШКХ МНБСЧ АХАКХНРЕЙС, Х БЯЕ ДЕРХ АШКХ ПЮДШ",  // windows-1251 as KOI8-R
+           "І УЮаЮФХ ЮвЪалЫШ ЭЮТго СШСЫШЮвХЪг, Ш ТбХ ФХвШ СлЫШ аРФл",  // ISO 8859-5 as windows-1251
+           "‚ Ј®а®¤Ґ ®вЄал«Ё \u00AD®ўго ЎЁЎ«Ё®вҐЄг, Ё ўбҐ ¤ҐвЁ Ўл«Ё а\u00A0¤л",  // code page 866 as
+                                                                                 // windows-1251
+           "┬ уюЁюфх юЄъЁ√ыш эютє■ сшсышюЄхъє, ш тёх фхЄш с√ыш Ёрф√",  // windows-1251 as code page
+                                                                       // 866
+           "Т ую№юфх юђъ№ћыш эютѓў сшсышюђхъѓ, ш тёх фхђш сћыш №рфћ",  // windows-1251 as ISO 8859-5
+           "Р’ РіРѕСЂРѕРґРµ",                                          // UTF-8 as windows-1251
+           "╨╜╨╛╨▓╤Г╤О ╨▒╨╕╨▒╨╗╨╕╨╛╤В╨╡╨║╤Г",                          // UTF-8 as code page 866
+           "Ξ— Ο€ΟΞ»Ξ· Ξ\u00ADΟ‡ΞµΞΉ",                                 // UTF-8 as windows-1253
+           "ظپظٹ ط§ظ„ظ…ط¯ظٹظ†ط©",                                      // UTF-8 as windows-1256
+           "itвЂ™s",
+           "縺薙ｌ縺ｯ譁ｰ縺励＞蝗ｳ譖ｸ鬢ｨ縺ｧ縺",  // UTF-8 as Shift_JIS
+           "杩欐槸鎴戠殑鏂板浘涔﹂嗭紝鍦ㄨ繖閲岀殑浜哄緢澶氥傛垜鐨勪功鏄鏂扮殑銆",  // UTF-8 as GBK
+           "za¿ó³æ gêœl¹ jaŸñ",  // windows-1250 as windows-1252
+           "pøíliš žluouèký kùò úpìl",
+       }) {
+    EXPECT_THAT(says_of({text}), HasSubstr("read in another encoding")) << text;
+  }
+  for (const char* text : {
+           "В городе открыли новую библиотеку, и все дети были рады",
+           "В ГОРОДЕ ОТКРЫЛИ НОВУЮ БИБЛИОТЕКУ, И ВСЕ ДЕТИ БЫЛИ РАДЫ",
+           "Сегодня в СССР и США",
+           "Ў нас сёння добрае надвор'е, і ўсе дзеці радыя",
+           "ШИНЭ НОМЫН САН ХОТЫН ТӨВД НЭЭГДЭЖ, БҮХ ХҮҮХДҮҮД БАЯРЛАЛАА",
+           "Қалада жаңа кітапхана ашылды, барлық балалар қуанды",
+           "Në ΑΘΗΝΑ και ΣΠΑΡΤΗ ΟΞΟΣ",
+           "│ имя │ возраст │ город │ адрес │",
+           "кВт и МВт, мкФ",
+           "¿Qué? ¡Sí! 5 m³ de agua, 1º año",
+           "Jørgen skål på kjøttet",
+           "ظهر الحق",
+           "东京的图书馆",
+           "хахаха",
+           "縺れる",
+           "på kø, à la carte",
+       }) {
+    EXPECT_EQ(says_of({text}), "") << text;
+  }
+  EXPECT_THAT(says_of({"\u951F\u65A4\u62F7 so"}), HasSubstr("have U+FFFD"));
+}
+
+TEST(OddTexts, WithMarkupAreNamed) {
+  for (const char* text : {"'''Berlin''' is a [[city]]", "{{cite web|url=a}}",
+                           "== See also ==", "so [quote=Ida]it was[/quote]",
+                           "00:01,000 --> 00:02,000", "\\begin{equation}", "{| class=a"}) {
+    EXPECT_THAT(says_of({text}), HasSubstr("have markup")) << text;
+  }
+  for (const char* text : {"[[1, 2], [3]]", "a[[0]]", "if [[ -f a ]]", "{{\"a\": 1}}", "a == b",
+                           "= Valkyria =", "======", "f(x) = {x}", "[sic]"}) {
+    EXPECT_EQ(says_of({text}), "") << text;
+  }
 }
 
 TEST(OddTexts, ThatLostOrHideCharactersAreNamed) {
