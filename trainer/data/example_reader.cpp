@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/example_table.h"
+#include "trainer/data/odd_texts.h"
 
 namespace berth {
 namespace {
@@ -158,10 +160,20 @@ class RecordReader final : public ExampleReader {
   Task task() const { return task_; }
   bool is_empty() const { return !has_first_; }  // may be called before the first next()
   std::vector<Finding> findings() const override {
-    if (!has_other_names_) return {};
-    return {{"attention_mask of records",
-             "attention_mask and token_type_ids of the records are read as input_mask and "
-             "segment_ids"}};
+    std::vector<Finding> found;
+    if (has_other_names_) {
+      found.push_back({"attention_mask of records",
+                       "attention_mask and token_type_ids of the records are read as input_mask "
+                       "and segment_ids"});
+    }
+    if (filled_ * 2 > read_) {
+      found.push_back({"",
+                       cat(filled_, " of ", counted(read_, "record"),
+                           " end in one token several times, as where input_mask has a 1 also for "
+                           "what fills the record up; write a 0 there"),
+                       /*is_warning=*/true});
+    }
+    return found;
   }
 
  private:
@@ -177,6 +189,24 @@ class RecordReader final : public ExampleReader {
       }
     }
     return false;
+  }
+
+  // The tokens that the mask keeps become neighbours. TensorFlow's models would leave a gap between
+  // the positions of tokens around a hole.
+  static void require_one_run(const Numbers& mask) {
+    const auto is_mark = [](int64_t mark) { return mark == 0 || mark == 1; };
+    const auto odd = std::ranges::find_if_not(mask, is_mark);
+    if (odd != mask.end()) {
+      throw Error(Code::kBadData, cat("input_mask holds ", *odd, ", which is neither 0 nor 1"), "",
+                  "write a 1 for each token of the text, and a 0 where the record is filled up");
+    }
+    const auto begin = std::ranges::find(mask, 1), end = std::find(begin, mask.end(), 0);
+    if (std::find(end, mask.end(), 1) == mask.end()) return;
+    throw Error(Code::kBadData,
+                cat("input_mask leaves out token ", end - mask.begin(), ", between other tokens"),
+                "",
+                "take such tokens out of input_ids, or leave such records out with "
+                "--skip-bad-rows N");
   }
 
   // Reads the tokens that the mask keeps, and returns the mask.
@@ -198,7 +228,12 @@ class RecordReader final : public ExampleReader {
       throw Error(Code::kBadData, cat("there are ", ids.size(), " input_ids, but ", mask.size(),
                                       " input_mask and ", types.size(), " segment_ids"));
     }
+    require_one_run(mask);
     example.token_ids = kept(ids, mask, limits_.vocab_size, "token id");
+    const std::span<const int32_t> last =
+        std::span(example.token_ids).last(std::min<size_t>(example.token_ids.size(), 3));
+    filled_ += last.size() == 3 && last[0] == last[1] && last[1] == last[2];
+    ++read_;
     example.token_types = kept(types, mask, limits_.type_vocab_size, "token type");
     if (example.token_ids.empty()) {
       throw Error(Code::kBadData, "there are no input_ids", "",
@@ -328,6 +363,7 @@ class RecordReader final : public ExampleReader {
   RecordFeatures first_;
   bool has_first_ = false, labelled_ = false;
   bool has_other_names_ = false;  // as transformers calls them
+  size_t read_ = 0, filled_ = 0;  // records; the filled ones end in one token several times
   bool is_masked_ = false;        // tokens are masked already
   Task task_ = kDefaultTask;
 };
@@ -509,6 +545,7 @@ class SquadReader final : public ExampleReader {
       const Json& question = questions[question_++];
       example = {};
       std::string& context = text(paragraph, "context", where);
+      if (question_ == 1) odd_contexts_.add(context);
       example.texts = {text(question, "question", position_), {}};
       // The last question takes the context, which may be long, from the JSON value.
       example.texts[1] = question_ == questions.size() ? std::move(context) : context;
@@ -531,7 +568,9 @@ class SquadReader final : public ExampleReader {
   }
   bool labelled() const override { return labelled_; }
   std::vector<Finding> findings() const override {
-    return has_trimmed_ ? std::vector{trimmed_answers()} : std::vector<Finding>();
+    std::vector<Finding> found = odd_contexts_.findings("context");
+    if (has_trimmed_) found.push_back(trimmed_answers());
+    return found;
   }
 
  private:
@@ -585,6 +624,7 @@ class SquadReader final : public ExampleReader {
   size_t paragraph_ = 0, question_ = 0;
   std::string position_;  // of the question; empty between two articles
   bool labelled_ = false;
+  OddTexts odd_contexts_{/*are_texts=*/false};
   bool has_trimmed_ = false;  // whether an answer had blanks around it
 };
 
@@ -593,6 +633,20 @@ class SquadReader final : public ExampleReader {
 std::unique_ptr<ExampleReader> make_squad_examples(std::unique_ptr<ByteSource> source,
                                                    LabelNeed need, AnswerPlaces places) {
   return std::make_unique<SquadReader>(std::move(source), need, places);
+}
+
+std::string split_key(const Example& example, Task task) {
+  if (!example.token_ids.empty()) {
+    std::string key;
+    for (const int32_t id : example.token_ids) key += std::to_string(id) + " ";
+    return key;
+  }
+  const InputKind inputs = traits(task).inputs;
+  if (inputs == InputKind::kQuestion) return example.texts.at(1);
+  if (inputs != InputKind::kWords) return example.texts.at(0);
+  std::string sentence;
+  for (const std::string& word : example.texts) sentence.append(word).append(" ");
+  return sentence;
 }
 
 }  // namespace berth

@@ -148,8 +148,8 @@ std::vector<Finding> ClassesOfTexts::findings() const {
   look_for_misspelt(found);
   if (copies_ * 2 >= rows_) {
     found.push_back(label_warning(cat(copies_, " of the first ", rows_,
-                                      " rows have the text and the label of an earlier row, and "
-                                      "count again; drop_duplicates() of pandas takes them out")));
+                                      " rows are copies of an earlier row, and count again; "
+                                      "drop_duplicates() of pandas takes them out")));
   }
   if (contradicting_ * 20 > rows_) {
     found.push_back(label_warning(cat(

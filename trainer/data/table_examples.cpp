@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_set>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -206,12 +207,22 @@ class TableExamples final : public ExampleReader {
                            " a number, or true or false, by type, and the others are texts"),
                        /*is_warning=*/true});
     }
-    if (equal_pairs_ * 2 > pairs_ && columns_.text_pair) {
+    // Few equal pairs of a search are as odd as many labelled ones.
+    if (equal_pairs_ * (is_compared() ? 20 : 2) > pairs_ && columns_.text_pair) {
       found.push_back(
           {"",
            cat("both texts are the same in ", equal_pairs_, " of ", counted(pairs_, "row"),
-               "; --text-column and --text-pair-column name the two texts"),
+               "; take such rows out, or --text-column and "
+               "--text-pair-column name the two texts"),
            /*is_warning=*/true});
+    }
+    const size_t compared = std::min(pairs_, kMostPairs);
+    if (repeated_seconds_ * 2 > compared && repeated_seconds_ >= kFewRepeated) {
+      found.push_back({"",
+                       cat(repeated_seconds_, " of the first ", compared,
+                           " rows have the second text of an earlier row, and in one batch it is "
+                           "wrong for this row, unless --batch-sampler no_duplicates is given"),
+                       /*is_warning=*/true});
     }
     if (equal_negatives_ > 0) {
       found.push_back(
@@ -320,13 +331,17 @@ class TableExamples final : public ExampleReader {
 
   void look_at_pair(const Example& example) {
     const LabelKind labels = traits(task_).labels;
-    if (example.texts.size() != 2 ||
-        (labels != LabelKind::kClass && labels != LabelKind::kNumber)) {
-      return;
-    }
+    const bool is_labelled = labels == LabelKind::kClass || labels == LabelKind::kNumber;
+    const bool is_pair = is_labelled ? example.texts.size() == 2 : is_compared();
+    if (!is_pair || example.texts.size() < 2) return;
     ++pairs_;
-    equal_pairs_ += example.texts[0] == example.texts[1];
+    equal_pairs_ += trimmed(example.texts[0]) == trimmed(example.texts[1]);
+    if (!is_compared() || pairs_ > kMostPairs) return;
+    repeated_seconds_ += !seconds_.insert(std::hash<std::string>()(example.texts[1])).second;
   }
+
+  // Whether each text is compared with the texts of the other rows of its batch.
+  bool is_compared() const { return traits(task_).labels == LabelKind::kPlaceInBatch; }
 
   void look_for_total(const Example& example) {
     if (traits(task_).inputs != InputKind::kTexts || example.texts.empty()) return;
@@ -336,7 +351,9 @@ class TableExamples final : public ExampleReader {
     const bool is_plain = form_.numbers == NumberForm{};
     total_.add(example.texts.front(), label,
                is_plain ? parse_real(label) : parse_number(label, form_.numbers));
-    if (has_label && traits(task_).labels == LabelKind::kClass) classes_.add(example.texts, label);
+    const LabelKind kind = traits(task_).labels;
+    const bool is_class = has_label && kind == LabelKind::kClass;
+    if (is_class || kind == LabelKind::kMaskedId) classes_.add(example.texts, label);
   }
 
   void read_texts(Example& example) {
@@ -652,7 +669,10 @@ class TableExamples final : public ExampleReader {
   Row cells_;
   size_t of_text_ = 0, of_other_types_ = 0;  // texts, by the types of their cells
   size_t pairs_ = 0, equal_pairs_ = 0;       // of two texts
-  size_t empty_ = 0, equal_negatives_ = 0;   // texts of which a row says nothing, or too much
+  static constexpr size_t kMostPairs = 100'000, kFewRepeated = 10;
+  std::unordered_set<size_t> seconds_;  // the second texts of the first pairs, by their hashes
+  size_t repeated_seconds_ = 0;
+  size_t empty_ = 0, equal_negatives_ = 0;  // texts of which a row says nothing, or too much
   bool has_begun_ = false;
   bool has_trimmed_ = false;  // whether an answer had blanks around it
   bool has_long_numbers_ =
@@ -763,20 +783,6 @@ bool settle_answers(Example& example, AnswerPlaces places) {
     answer.start = static_cast<uint32_t>(code_point_count(left)) + (nearest == std::string::npos);
   }
   return has_trimmed;
-}
-
-std::string split_key(const Example& example, Task task) {
-  if (!example.token_ids.empty()) {
-    std::string key;
-    for (const int32_t id : example.token_ids) key += std::to_string(id) + " ";
-    return key;
-  }
-  const InputKind inputs = traits(task).inputs;
-  if (inputs == InputKind::kQuestion) return example.texts.at(1);
-  if (inputs != InputKind::kWords) return example.texts.at(0);
-  std::string sentence;
-  for (const std::string& word : example.texts) sentence.append(word).append(" ");
-  return sentence;
 }
 
 }  // namespace berth

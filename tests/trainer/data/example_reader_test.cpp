@@ -139,8 +139,8 @@ TEST_F(TokenRows, MayBeMaskedForPreTraining) {
 }
 
 TEST_F(TokenRows, CountThePlacesOfMaskedTokensWithoutPadding) {
-  append_tfrecord(file_, example({{"input_word_ids", {101, 0, 0, 7, 103, 102}},
-                                  {"input_mask", {1, 0, 0, 1, 1, 1}},
+  append_tfrecord(file_, example({{"input_word_ids", {0, 0, 101, 7, 103, 102}},
+                                  {"input_mask", {0, 0, 1, 1, 1, 1}},
                                   {"masked_lm_positions", {4, 3}},
                                   {"masked_lm_ids", {9, 7}},
                                   {"next_sentence_labels", {0}}},
@@ -218,6 +218,30 @@ TEST_F(TokenRows, AreNotFilledUpWithoutAMask) {
               ThrowsCode(Code::kBadData, "ends in the token 0 several times"));
 }
 
+TEST_F(TokenRows, HaveAMaskWithoutHoles) {
+  add({{"input_ids", {5, 6, 7, 8}}, {"input_mask", {1, 1, 0, 1}}});
+  EXPECT_THAT([&] { read(Task::kSequenceClassification); },
+              ThrowsCode(Code::kBadData, "leaves out token 2, between other tokens"));
+  file_.clear();
+  add({{"input_ids", {5, 6}}, {"input_mask", {0, -10000}}});
+  EXPECT_THAT([&] { read(Task::kSequenceClassification); },
+              ThrowsCode(Code::kBadData, "holds -10000, which is neither 0 nor 1"));
+}
+
+TEST_F(TokenRows, ThatAMaskDoesNotEndAreNamed) {
+  const auto said = [&](Numbers mask) {
+    file_.clear();
+    add({{"input_ids", {5, 6, 0, 0, 0}}, {"input_mask", std::move(mask)}});
+    const auto reader = make_record_examples(std::make_unique<MemorySource>(file_), {}).reader;
+    for (Example each; reader->next(each, labels_);) continue;
+    return reader->findings();
+  };
+  ASSERT_THAT(said({1, 1, 1, 1, 1}), SizeIs(1));
+  EXPECT_THAT(said({1, 1, 1, 1, 1})[0].text,
+              testing::HasSubstr("1 of 1 record end in one token several times"));
+  EXPECT_THAT(said({1, 1, 0, 0, 0}), IsEmpty());
+}
+
 TEST_F(TokenRows, NameAMalformedRecord) {
   add({{"input_ids", {5, 6}}, {"input_mask", {1}}});
   EXPECT_THAT([&] { read(Task::kSequenceClassification); },
@@ -254,6 +278,17 @@ TEST_F(TokenRows, TagsBelongToTheTokensThatAreNotMasked) {
   EXPECT_EQ(task_, Task::kTokenClassification);
   EXPECT_EQ(rows[0].labels, (std::vector<int32_t>{-1, 0, -1, -1}));
   EXPECT_EQ(labels_.names(), std::vector<std::string>{"3"});
+}
+
+TEST(SquadRows, WithEntitiesOfHtmlAreNamed) {
+  constexpr std::string_view kFile =
+      R"({"data": [{"paragraphs": [{"context": "Tom &amp; Ida", "qas": [)"
+      R"({"id": "1", "question": "Who?", "answers": [{"text": "Ida", "answer_start": 10}]}]}]}]})";
+  const auto reader = make_squad_examples(std::make_unique<MemorySource>(as_bytes(kFile)));
+  LabelDictionary none;
+  for (Example each; reader->next(each, none);) continue;
+  ASSERT_THAT(reader->findings(), SizeIs(1));
+  EXPECT_THAT(reader->findings()[0].text, testing::HasSubstr("have entities of HTML"));
 }
 
 std::vector<Example> read(std::string_view text, bool* labelled = nullptr) {

@@ -335,7 +335,9 @@ TEST(Tasks, AFractionAmongTagsIsNoScore) {
 
 // What is said of rows of three texts, which are read for `task`.
 std::string said_of_rows(Task task, std::vector<Column> columns, std::vector<Row> rows) {
-  TableLoader loader({.task = task});
+  const bool has_labels = traits(task).labels != LabelKind::kMaskedId;
+  TableLoader loader(
+      {.task = task, .need = has_labels ? LabelNeed::kRequired : LabelNeed::kIgnored});
   loader.append_rows(std::make_unique<RowsInMemory>(std::move(columns), std::move(rows)));
   loader.finish();
   std::string all;
@@ -386,6 +388,27 @@ TEST(OddExamples, PairsOfEqualTextsAreNamed) {
                          {{text_cell("a"), text_cell("a"), text_cell("x")},
                           {text_cell("b"), text_cell("c"), text_cell("y")}}),
             "");
+  // Among rows of a search, few are odd.
+  const std::vector<Column> queries = {{"query", {}}, {"passage", {}}};
+  std::vector<Row> rows = {{text_cell("a"), text_cell(" a")}};
+  for (int i = 0; i < 10; ++i) rows.push_back({text_cell("b"), text_cell("c")});
+  EXPECT_THAT(
+      said_of_rows(Task::kSimilarity, queries, rows),
+      testing::AllOf(HasSubstr("both texts are the same in 1 of 11 rows; take such rows out"),
+                     testing::Not(HasSubstr("second text of an earlier row"))));
+  rows.push_back({text_cell("d"), text_cell("c")});
+  EXPECT_THAT(said_of_rows(Task::kSimilarity, queries, rows),
+              HasSubstr("10 of the first 12 rows have the second text of an earlier row"));
+  EXPECT_EQ(said_of_rows(Task::kSimilarity, queries, {{text_cell("a"), text_cell("b")}}), "");
+}
+
+TEST(OddExamples, CopiesOfALineAreNamed) {
+  std::vector<Row> rows(20, Row{text_cell("a line")});
+  const std::vector<Column> text = {{"text", {}}};
+  EXPECT_THAT(said_of_rows(Task::kMaskedLm, text, rows),
+              testing::HasSubstr("19 of the first 20 rows are copies of an earlier row"));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = {text_cell(cat("line ", i))};
+  EXPECT_EQ(said_of_rows(Task::kMaskedLm, text, rows), "");
 }
 
 TEST(OddExamples, DistancesAreNoSimilarities) {
