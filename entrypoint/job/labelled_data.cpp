@@ -111,6 +111,32 @@ size_t classes_of_rows(const TrainingRows& rows) {
   return has_classes ? rows.train.table->labels.names().size() : 0;
 }
 
+// "the label "sport"": what all of these rows have, or all of their words. Empty if they differ, or
+// are few.
+std::string equal_labels(const ExampleTable& table, const std::vector<uint32_t>& rows,
+                         LabelKind kind) {
+  constexpr size_t kFewRows = 5;
+  const bool is_of_words = kind == LabelKind::kTagPerWord, is_of_sets = kind == LabelKind::kSet;
+  const bool has_labels = kind == LabelKind::kClass || is_of_words || is_of_sets;
+  if (!has_labels || !table.labelled || rows.size() < kFewRows) return "";
+  std::optional<std::vector<std::string>> all;
+  for (const uint32_t row : rows) {
+    std::vector<std::string> names;
+    for (const int32_t entry : table.read(row).labels) {
+      if (entry >= 0) names.push_back(table.labels.name_of(entry));
+    }
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    if (is_of_words && names.empty()) continue;
+    if ((is_of_words && names.size() > 1) || names != all.value_or(names)) return "";
+    all = std::move(names);
+  }
+  if (!all || (all->empty() && !is_of_sets)) return "";
+  if (all->empty()) return "no label";
+  return cat("the ", is_of_words ? "tag" : "label", all->size() > 1 ? "s " : " ",
+             quoted_list(*all));
+}
+
 bool has_too_many(size_t classes, size_t rows) {
   constexpr size_t kFewRows = 3, kManyRows = 20;
   return (rows >= kFewRows && classes == rows) || (rows >= kManyRows && classes * 10 >= rows * 9);
@@ -173,6 +199,14 @@ std::vector<Finding> look_at_labels(const TrainingRows& rows, bool holds_rows_ou
   if (kind == LabelKind::kSet && rows.labels.size() == 1) {
     found.push_back(warning(cat("the only label is ", quoted(rows.labels.front()),
                                 ", so there is nothing to tell apart but whether a row has it; "
+                                "--label-column names another column")));
+  }
+  const std::string equal = kind == LabelKind::kSet && rows.labels.size() > 1
+                                ? equal_labels(*rows.train.table, rows.split.train, kind)
+                                : "";
+  if (!equal.empty()) {
+    found.push_back(warning(cat("every row has ", equal,
+                                ", so there is nothing to tell apart; "
                                 "--label-column names another column")));
   }
   if (rows.eval && rows.eval->table->digest() == rows.train.table->digest()) {
@@ -423,6 +457,15 @@ Dataset LabelledData::rows_to_evaluate(std::vector<uint32_t> rows) const {
   if (most > 0 && rows.size() > most) {
     log_info(cat(loaded_.name, ": evaluates on the first ", most, " of ", rows.size(), " rows"));
     rows.resize(most);
+  }
+  const LabelKind kind = traits(task_).labels;
+  const std::string equal = labelled_ ? equal_labels(*loaded_.table, rows, kind) : "";
+  if (!equal.empty()) {
+    const Finding found = warning(cat(
+        "every ", kind == LabelKind::kTagPerWord ? "word" : "row", " to evaluate on has ", equal,
+        ", so the evaluation does not show whether a model knows the other labels; give "
+        "rows of all labels"));
+    log_findings(loaded_.name, {&found, 1});
   }
   return this->rows(std::move(rows));
 }

@@ -83,7 +83,8 @@ expect 0 finished --mode predict --predict-data-file cut.csv --job-dir cut --epo
 warned '--mode predict does not use --epochs'
 
 # Labels that teach nothing, and evaluations without labels.
-printf 'Aunt O\nIda O\n\nRome O\nis O\n\nso O\nbig O\n' >alike.conll
+printf 'Aunt O\nIda O\n\nRome O\nis O\n\nso O\nbig O\n\nso O\n\nso O\n' >alike.conll
+for _ in 1 2 3 4; do printf 'Ida B-PER\nis O\n\n'; done >tagged.conll
 expect 0 finished --task ner --train-data-file alike.conll "${small[@]}" --validation-split 0 --job-dir alike
 warned 'every word has the tag "O"'
 {
@@ -98,6 +99,23 @@ warned 'no row is left to evaluate on'
   printf 'text,label,w\n'
   for i in $(seq 20); do printf 'bread %d,%s,%d\n' "$i" "$([ $((i % 2)) = 0 ] && echo a || echo b)" "$((i % 3))"; done
 } >weighed.csv
+# Equal labels of all rows.
+{ printf 'text,label\n' && printf 'rain %d,a\n' 1 2 3 4 5 6; } >one_class.csv
+expect 0 finished --train-data-file weighed.csv --eval-data-file one_class.csv "${small[@]}" --job-dir one_class
+warned 'every row to evaluate on has the label "a"'
+expect 0 finished --mode eval --eval-data-file one_class.csv --job-dir one_class
+warned 'every row to evaluate on has the label "a"'
+{ sed -n 1p weighed.csv && sed 1d weighed.csv | sort -t, -k2,2; } >sorted.csv
+expect 0 finished --mode eval --eval-data-file sorted.csv --max-eval-samples 6 --job-dir one_class
+warned 'every row to evaluate on has the label'
+expect 0 finished --mode eval --eval-data-file sorted.csv --job-dir one_class
+grep -q 'every row' err.txt && fail "rows of two classes are called one"
+printf 'text,label\n' >one_set.csv
+printf 'bread %d,x|y\n' 1 2 3 4 5 6 7 8 >>one_set.csv
+expect 0 finished --train-data-file one_set.csv "${small[@]}" --validation-split 0 --job-dir one_set
+warned 'every row has the labels "x", "y"'
+expect 0 finished --task ner --train-data-file tagged.conll --eval-data-file alike.conll "${small[@]}" --job-dir one_tag
+warned 'every word to evaluate on has the tag "O"'
 sed 's/,[0-9]*$/,0/; 1s/.*/text,label,w/' weighed.csv >weightless.csv
 expect 3 'nothing to learn' --train-data-file weightless.csv --weight-column w "${small[@]}" --validation-split 0 --job-dir weightless
 expect 0 finished --train-data-file weighed.csv --eval-data-file weightless.csv --weight-column w "${small[@]}" --job-dir unseen
