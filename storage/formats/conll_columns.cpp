@@ -466,6 +466,36 @@ void read_widths(const std::deque<ConllSentence>& sentences, ConllLayout& layout
   }
 }
 
+// Whether the field is a word with its tag, as in "Ida/B-PER" and "runs/VBZ".
+bool is_tagged_word(std::string_view field) {
+  const size_t bar = field.rfind('/');
+  if (bar == std::string_view::npos || bar == 0) return false;
+  const std::string_view tag = field.substr(bar + 1);
+  const bool is_name = !tag.empty() && tag[0] >= 'A' && tag[0] <= 'Z';
+  return is_iob_tag(tag) ||
+         (is_name && std::ranges::none_of(tag, [](char c) { return c >= 'a' && c <= 'z'; }));
+}
+
+// Refuses lines that are sentences of such words.
+void refuse_tagged_words(const std::deque<ConllSentence>& sentences) {
+  size_t fields = 0, tagged = 0;
+  std::string_view example;
+  for (const ConllSentence& sentence : sentences) {
+    for (const std::string& line : sentence.lines) {
+      for (const std::string_view field : conll_fields(line)) {
+        ++fields;
+        if (!is_tagged_word(field)) continue;
+        ++tagged;
+        example = field;
+      }
+    }
+  }
+  if (tagged < 3 || tagged * 4 < fields * 3) return;
+  throw Error(Code::kBadData, cat("has words with their tags, as in ", quoted(example)), "",
+              "write a line with the word, a tab and the tag for each word, and a blank line after "
+              "each sentence");
+}
+
 void say_columns(bool is_choice, bool is_plain, ConllLayout& layout) {
   if (layout.header) {
     layout.findings.push_back(
@@ -514,6 +544,7 @@ bool ConllLayout::is_no_word(std::span<const std::string_view> parts) const {
 ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const TextForm& form,
                               bool ignores_tags) {
   refuse_other_formats(sentences);
+  refuse_tagged_words(sentences);
   ConllLayout layout;
   std::vector<std::string> header;
   read_widths(sentences, layout, header);

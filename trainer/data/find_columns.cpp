@@ -533,7 +533,10 @@ std::vector<std::string> unread_texts(std::span<const Column> columns, const Fou
     // In annotators' tables, an answer says whether a row counts.
     const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
     if (is_used || name == "answer") continue;
-    const bool is_second = name == "text_2" || name == "sentence_2" || name == "sentence2";
+    // pandas calls a second column "text" so.
+    const bool is_again = name == cat(lower_ascii(columns[found.text].name), ".1");
+    const bool is_second =
+        is_again || name == "text_2" || name == "sentence_2" || name == "sentence2";
     if (is_second || names(kPairNames) || names(kGroupNames) || names(kRarePairNames)) {
       unread.push_back(quoted(columns[i].name));
     }

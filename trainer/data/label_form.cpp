@@ -257,6 +257,26 @@ void say_lost_zeros(const LabelCells& cells, std::vector<Finding>& findings) {
                       /*is_warning=*/true});
 }
 
+// Warns of texts such as "010", which seem to have a place for each label.
+void warn_of_bits(const LabelCells& cells, std::vector<Finding>& findings) {
+  std::set<std::string_view> texts;
+  bool begins_with_zero = false;
+  for (const Row& row : cells.rows) {
+    const std::string_view text = text_of(row[cells.column]);
+    const bool are_bits = text.find_first_not_of("01") == std::string_view::npos;
+    if (text.size() < 2 || !are_bits) return;
+    if (!texts.empty() && text.size() != texts.begin()->size()) return;
+    begins_with_zero = begins_with_zero || text[0] == '0';
+    texts.insert(text);
+  }
+  if (texts.size() < 3 || !begins_with_zero || cells.have_names) return;
+  findings.push_back({"",
+                      cat("labels such as ", quoted(*texts.begin()),
+                          " have a 0 or 1 in each place, and each text is one class; for --task "
+                          "multi_label write them as 0 1 0"),
+                      /*is_warning=*/true});
+}
+
 // The lists in a column of labels.
 struct ListsOfLabels {
   size_t lists = 0, of_one = 0, one_hot = 0, texts = 0;
@@ -473,6 +493,7 @@ LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bo
       return form;
     case LabelKind::kClass:
       say_lost_zeros(cells, findings);
+      warn_of_bits(cells, findings);
       cells.is_of_pairs ? find_no_agreement(form, cells, findings)
                         : warn_of_minus_one(cells, findings);
       if (is_given) {

@@ -70,16 +70,17 @@ bool is_no_class(std::string_view label, const LabelForm& form) {
          (form.minus_one_is_missing && parse_real(label) == -1);
 }
 
-// A number that a list has twice is no label.
+// A number, or a word such as "yes", that a list has twice is no label.
 void refuse_repeated(const std::vector<std::string>& parts, const std::string& whole) {
   std::set<std::string_view> seen;
   for (const std::string& part : parts) {
-    if (seen.insert(part).second || (!parse_real(part) && !parse_mark(part))) continue;
+    const bool is_new = seen.insert(part).second;
+    if (is_new || (!parse_real(part) && !column_mark(Cell(part)))) continue;
     throw Error(Code::kBadData,
                 cat("label ", quoted(whole), " has ", quoted(part), " twice, so it holds no names"),
                 "",
                 "--label-lists multi-hot reads lists of one length that have a 0 or 1 for each "
-                "label");
+                "label; write them in place of words");
   }
 }
 

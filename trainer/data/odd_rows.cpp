@@ -173,6 +173,26 @@ bool is_sentence(std::string_view name) {
   return parted(name, " ").size() >= kManyWords;
 }
 
+// Whether it is a number in digits that parse_real() does not know: Arabic ones, or wide ones.
+bool is_of_other_digits(std::string_view name) {
+  size_t others = 0;
+  bool are_digits = !name.empty();
+  to_unicode_form(name, UnicodeForm::kNfc, [&](ChangedCharacter character) {
+    const char32_t c = character.c;
+    const bool is_other = (c >= 0x660 && c <= 0x66C) || (c >= 0x6F0 && c <= 0x6F9) ||
+                          (c >= 0x966 && c <= 0x96F) || (c >= 0xFF0C && c <= 0xFF19);
+    others += is_other;
+    are_digits = are_digits && (is_other || (c >= '+' && c <= '9'));
+  });
+  return are_digits && others > 0;
+}
+
+// What stands behind the number with which a name begins: "kg" of "3.5 kg".
+std::string_view unit_of(std::string_view name) {
+  const size_t end = std::min(name.find_first_not_of("0123456789.,+- "), name.size());
+  return parse_real(trimmed(name.substr(0, end))) ? name.substr(end) : std::string_view();
+}
+
 bool has_line_end(std::string_view name) { return name.find_first_of("\n\r\t") != name.npos; }
 
 bool is_of_marks(std::string_view name) {
@@ -185,6 +205,11 @@ bool is_of_marks(std::string_view name) {
 bool is_quoted(std::string_view name) {
   constexpr std::string_view kQuotes = "'\"";
   return name.size() > 1 && name.front() == name.back() && kQuotes.find(name[0]) != kQuotes.npos;
+}
+
+bool is_latin(char c) {
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'z';
 }
 
 bool is_number(std::string_view name) { return parse_real(name).has_value(); }
@@ -327,6 +352,18 @@ void look_at_all_names(const std::vector<std::string>& names, std::vector<Findin
       " have the mark of fastText in their names; remove __label__ where names are shown");
   say(is_rating, " are names of classes; --task regression learns numbers, written as 4");
   say(is_share, " are names of classes; --task regression learns numbers, written as 0.8");
+  say(is_of_other_digits,
+      " are names of classes, because their digits are not 0 to 9; write numbers with these");
+  const std::string unit(unit_of(names.front()));
+  const auto is_measure = [](std::string_view name) {  // unlike "1990s" and "2A"
+    return name.find_first_of(". ") != name.npos;
+  };
+  const bool are_measures = std::ranges::any_of(unit, is_latin) && !is_rating(names.front()) &&
+                            std::ranges::any_of(names, is_measure);
+  if (are_measures && names.size() > 2) {
+    say([&](std::string_view name) { return unit_of(name) == unit; },
+        " are names of classes; --task regression learns numbers, written without the unit");
+  }
   if (std::ranges::all_of(names, is_date)) {
     found.push_back(warning(cat("each label is a date, such as ", quoted(names.front()),
                                 ", and becomes a class of its own; --label-column names the column "

@@ -179,6 +179,12 @@ TEST(ConllColumns, OtherProgramsFilesAreRefusedByName) {
               ThrowsCode(Code::kBadData, "is WebAnno's TSV"));
   EXPECT_THAT([] { tagged("T1\tPER 0 4\tMara\nT2\tLOC 6 9\tRom\n"); },
               ThrowsCode(Code::kBadData, "is an annotation of brat"));
+  for (const char* text :
+       {"Ida/B-PER sings/O ./O\n\nso/O it/O was/O\n", "The/DT dog/NN runs/VBZ ./.\n"}) {
+    EXPECT_THAT([&] { tagged(repeated(text, 5)); },
+                ThrowsCode(Code::kBadData, "has words with their tags, as in"));
+  }
+  EXPECT_THAT(tagged("AC/DC\tB-ORG\nand/or\tO\n\n"), ElementsAre("AC/DC/B-ORG and/or/O"));
 }
 
 }  // namespace

@@ -98,6 +98,11 @@ TEST(MultiHot, ANumberThatAListHasTwiceIsNoName) {
         read_label_rows(label_cells({"[0, 0, 3]", "[1, 2]", "[5]"}));
       },
       ThrowsCode(Code::kBadData, "row 0: label \"[0, 0, 3]\" has \"0\" twice"));
+  EXPECT_THAT(
+      [] {
+        read_label_rows(label_cells({"['yes', 'no', 'no']", "['no', 'no', 'yes']"}));
+      },
+      ThrowsCode(Code::kBadData, "has \"no\" twice, so it holds no names"));
   EXPECT_THAT(read_label_rows(label_cells({"['a', 'a']", "['b']"})).names, ElementsAre("a", "b"));
 }
 
@@ -203,6 +208,18 @@ TEST(JoinedLabels, BringAWarningWhereTheSeparatorIsRare) {
                   .says,
               HasSubstr("\"red, blue\" are read as one"));
   EXPECT_EQ(read_label_rows(label_cells({"very bad", "very good", "good", "bad day"})).says, "");
+}
+
+TEST(Classes, ThatAreBitsAreNamed) {
+  EXPECT_THAT(read_label_rows(label_cells({"010", "110", "000", "010"})).says,
+              HasSubstr("have a 0 or 1 in each place, and each text is one class"));
+  const std::vector<std::vector<std::string>> usual = {
+      {"10", "11", "100", "101"}, {"100", "101", "110"}, {"0", "1", "1"}, {"01", "10", "01"}};
+  for (const std::vector<std::string>& others : usual) {
+    std::vector<Cell> cells;
+    for (const std::string& text : others) cells.emplace_back(text);
+    EXPECT_THAT(read_label_rows(cells).says, testing::Not(HasSubstr("in each place")));
+  }
 }
 
 TEST(JoinedLabels, AreClassesWithAWarningWhereNoTaskWasGiven) {

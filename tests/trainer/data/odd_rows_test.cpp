@@ -65,6 +65,20 @@ TEST(Labels, ThatAreNoNamesAreNamed) {
   EXPECT_THAT(said_of({"|", "a", "b"}), testing::Not(HasSubstr("separates labels")));
 }
 
+TEST(Labels, ThatAreNumbersOtherwiseAreNamed) {
+  const auto said = [](const std::vector<std::string>& names) {
+    std::string all;
+    for (const Finding& found : look_at_names(names, LabelKind::kClass)) all += found.text + "\n";
+    return all;
+  };
+  EXPECT_THAT(said({"\u0661\u066B\u0665", "\u0662"}), testing::HasSubstr("digits are not 0 to 9"));
+  EXPECT_THAT(said({"\uFF11\uFF0E\uFF15", "\uFF12"}), testing::HasSubstr("digits are not 0 to 9"));
+  EXPECT_THAT(said({"1.5kg", "2kg", "3kg"}), testing::HasSubstr("written without the unit"));
+  EXPECT_THAT(said({"1 h", "2 h", "3 h"}), testing::HasSubstr("written without the unit"));
+  EXPECT_EQ(said({"1990s", "2000s", "2010s"}), "");
+  EXPECT_EQ(said({"1 cat", "2 dogs", "3 birds"}), "");
+}
+
 TEST(Labels, ThatAProgramHasChangedAreNamed) {
   EXPECT_THAT(said_of({"1-2", "5-Mar"}), HasSubstr("\"5-Mar\" looks like a date into which a "
                                                    "spreadsheet has turned"));

@@ -47,6 +47,10 @@ TEST(UnreadColumns, AreNamedWhereTheySeemToMatter) {
                           {{cell_with("a"), cell_with("b"), cell_with("x")}},
                           Task::kSequenceClassification),
               ElementsAre(HasSubstr("column \"query\" is not read, as \"document\" is the text")));
+  EXPECT_THAT(findings_of({{"text", {}}, {"text.1", {}}, {"label", {}}},
+                          {{cell_with("a"), cell_with("b"), cell_with("x")}},
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"text.1\" is not read, as \"text\" is the text")));
   EXPECT_THAT(findings_of({{"anchor", {}}, {"positive", {}}, {"alike", {}}},
                           {{cell_with("a"), cell_with("b"), cell_with("0")}}, Task::kSimilarity),
               ElementsAre(HasSubstr("no column has a usual name for scores")));
