@@ -31,14 +31,26 @@ bool among(std::span<const std::string_view> words, std::string_view text) {
   return std::ranges::find(words, lower_ascii(text)) != words.end();
 }
 
-// Whether a variable begins at the "$": $NAME, ${...} or $(...), as shells, Kubernetes and Vertex
-// write them.
-bool begins_variable(std::string_view from_dollar) {
-  if (from_dollar.size() < 2) return false;
-  const char next = from_dollar[1];
-  if (next == '(') return from_dollar.find(')') > 2 && from_dollar.find(')') != from_dollar.npos;
-  if (next == '{') return from_dollar.find('}') > 2 && from_dollar.find('}') != from_dollar.npos;
-  return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '_';
+// Whether a variable begins here: $NAME, ${...} or $(...), as shells, Kubernetes and Vertex write
+// them, {{...}} of Argo and Helm, %NAME% of Windows, or <...> of a manual.
+bool begins_variable(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto ends = [&](size_t begin, std::string_view end) {
+    const size_t at = text.find(end, begin);
+    return at != text.npos && at > begin;
+  };
+  if (text.size() < 2) return false;
+  if (text.starts_with("$(")) return ends(2, ")");
+  if (text.starts_with("${")) return ends(2, "}");
+  if (text.starts_with("{{")) return ends(2, "}}");
+  if (text[0] == '<') return is_letter(text[1]) && ends(1, ">");
+  if (text[0] == '%') {  // "%AB%CD" are bytes
+    const size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", 1);
+    return end != text.npos && end > 3 && text[1] != '_' && text[end] == '%';
+  }
+  return text[0] == '$' && is_letter(text[1]);
 }
 
 }  // namespace
@@ -83,7 +95,7 @@ std::string parse_text(std::string_view text) {
 
 std::string parse_path(std::string_view text, const std::string& home) {
   const std::string path = parse_text(text);
-  for (size_t at = 0; (at = path.find('$', at)) != std::string::npos; ++at) {
+  for (size_t at = 0; (at = path.find_first_of("$%{<", at)) != std::string::npos; ++at) {
     if (path.starts_with("./") || !begins_variable(std::string_view(path).substr(at))) continue;
     throw Error(Code::kUsage, cat(quoted(path), " holds a variable that nothing has replaced"), "",
                 "give the path itself (the platform, or a shell without single quotes, replaces "

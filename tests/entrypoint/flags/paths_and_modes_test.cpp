@@ -45,13 +45,16 @@ TEST_F(PathsAndModesTest, PathsBeginAtTheHomeDirectoryAsInAShell) {
 }
 
 TEST_F(PathsAndModesTest, APathWithAVariableThatNothingReplacedIsRefused) {
-  for (const char* path : {"$(AIP_MODEL_DIR)/x", "${OUT}/x", "$OUT", "gs://b/$(NAME)/x",
-                           "/mnt/$RUN/x", "/mnt/run-$USER", "/mnt/$(date +%Y)", "${OUT:-x}/y"}) {
+  for (const char* path :
+       {"$(AIP_MODEL_DIR)/x", "${OUT}/x", "$OUT", "gs://b/$(NAME)/x", "/mnt/$RUN/x",
+        "/mnt/run-$USER", "/mnt/$(date +%Y)", "${OUT:-x}/y", "{{workflow.name}}/x",
+        "a/{{ .Values.out }}", "%OUT_DIR%/x", "gs://<your-bucket>/x"}) {
     for (const char* flag : {"--job-dir", "--model", "--eval-data-file", "--cache-dir"}) {
       refuses({flag, path}, "a variable that nothing has replaced");
     }
   }
-  for (const char* path : {"a$", "a$1", "$()", "./$a$b"}) {
+  for (const char* path :
+       {"a$", "a$1", "$()", "./$a$b", "a{b}", "{{}}", "%AB%CD", "100%_OF%", "a<b", "<1>"}) {
     EXPECT_EQ(parse({"--job-dir", path}).settings.output.job_dir, path);
   }
   EXPECT_EQ(parse({"--job-dir=./$b"}).settings.output.job_dir, "./$b");
