@@ -125,7 +125,7 @@ bool is_in_pairs(std::u32string_view text, std::u32string_view leads) {
 bool is_misread_cyrillic(std::u32string_view text) {
   // What windows-1251 shows for usual letters of KOI8-R, and the other way round.
   constexpr std::u32string_view kOfKoi8 = U"\u0411\u0419\u0424\u0427\u042A\u0426\u0429",
-                                k1251 = U"\u042E\u0425\u042F\u0428\u0411\u0419\u042A\u042D";
+                                k1251 = U"\u042E\u0425\u042F\u0428\u0411\u0419\u042A";
   size_t capitals = 0, first_half = 0, second_half = 0, signs = 0, framed = 0, rises = 0;
   size_t of_koi8 = 0, of_1251 = 0;
   bool after_letter = false, after_small = false;
@@ -181,8 +181,9 @@ bool is_misread_script(std::string_view text) {
   for (size_t at = 0; at < text.size() && characters.size() < kMostCharacters;) {
     characters += next_character(text, at);
   }
-  // The first bytes of UTF-8 in windows-1251, -1253 and -1256, of Cyrillic, Greek and Arabic.
-  constexpr std::u32string_view kLeads[] = {U"\u0420\u0421", U"\u039E\u039F", U"\u0637\u0638"};
+  // The first bytes of UTF-8 in windows-1251, -1253, -1256 and code page 866.
+  constexpr std::u32string_view kLeads[] = {U"\u0420\u0421", U"\u039E\u039F", U"\u0637\u0638",
+                                            U"\u2568\u2564"};
   return std::ranges::any_of(kLeads, [&](auto leads) { return is_in_pairs(characters, leads); }) ||
          characters.find(U"\u0432\u0402") != characters.npos ||  // a quote as windows-1251
          is_misread_cyrillic(characters) || is_misread_central(characters) ||
