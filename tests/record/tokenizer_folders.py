@@ -1,15 +1,25 @@
 """Folders of tokenizers as transformers 4 and 5 and their users leave them: each class and flag, added tokens, edited and older files.
 
-make_all(root) writes them and returns {name: path}. The vocabularies are small; they hold every character of ALPHABET.
+make_all(root) writes them and returns {name: path}. The vocabularies are small; they hold every character of ALPHABET. After widen(), they
+also hold every character of torture_texts.
+
+    python tests/record/tokenizer_folders.py ROOT [DATA]
+
+writes the folders with the wide alphabet, by the transformers of this Python, and with the vocabularies of DATA. Needs sentencepiece.
 """
+import itertools
 import json
 import os
 import pathlib
+import shutil
+import sys
+import unicodedata
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 
 import transformers  # noqa: E402
+import torture_texts  # noqa: E402
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers  # noqa: E402
 
 NEW = int(transformers.__version__.split(".")[0]) >= 5
@@ -42,9 +52,24 @@ TEXTS = [
 ]
 
 
+def widen():
+    """Adds the characters of torture_texts to ALPHABET, and what normalizers make of them."""
+    global ALPHABET
+    seen = set(ALPHABET)
+    for text in torture_texts.TEXTS + [torture_texts.POOL]:
+        for form in [text] + [unicodedata.normalize(name, text) for name in ("NFC", "NFD", "NFKC", "NFKD")]:
+            seen |= set(form) | set(form.lower()) | set(unicodedata.normalize("NFD", form.lower()))
+    ALPHABET = "".join(sorted(c for c in seen if not c.isspace() and unicodedata.category(c) != "Cc"))
+
+
+def may_follow(character):
+    """Whether a word of BERT may have it after its first character."""
+    return character.isalnum() or unicodedata.category(character)[0] in "MC"
+
+
 def wordpiece_vocabulary(special=BERT_SPECIAL, case=True):
     letters = sorted(set(ALPHABET))
-    pieces = special + letters + ["##" + c for c in letters if c.isalnum()] + WORDS + ["##word", "##ing", "##s", "##able"]
+    pieces = special + letters + ["##" + c for c in letters if may_follow(c)] + WORDS + ["##word", "##ing", "##s", "##able"]
     return [p for i, p in enumerate(pieces) if p not in pieces[:i] and (case or p in special or p == p.lower())]
 
 
@@ -88,11 +113,11 @@ class Maker:
             return wordpiece_vocabulary(["<s>", "<pad>", "</s>", "[UNK]", "<mask>"])
         return wordpiece_vocabulary(case=name != "lower")
 
-    def tokenizer(self, name, **flags):
-        """A tokenizer of the class, made from files of a vocabulary or in memory."""
+    def tokenizer(self, name, slow=False, **flags):
+        """A tokenizer of the class, made from files of a vocabulary or in memory. slow: in Python, which only version 4 has."""
         old = self.scratch / f"{name}{len(self.made)}"
         old.mkdir(exist_ok=True)
-        cls = getattr(transformers, name + "Tokenizer" + ("" if NEW else "Fast"))
+        cls = getattr(transformers, name + "Tokenizer" + ("" if NEW or slow else "Fast"))
         if name in ("Roberta", "Longformer", "Bart", "GPT2", "Deberta"):
             special = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"] if name == "Deberta" else FAIRSEQ_SPECIAL + ["<mask>", "<|endoftext|>"]
             vocabulary, merges = bpe_vocabulary(special)
@@ -106,7 +131,7 @@ class Maker:
             return cls(vocab=vocabulary, merges=merges, **flags) if NEW else cls(str(old / "vocab.json"), str(old / "merges.txt"), **flags)
         if name in ("XLMRoberta", "Camembert", "Albert", "DebertaV2", "T5", "BigBird", "RemBert"):
             if not NEW:
-                raise NotImplementedError
+                return cls(str(self.sentencepiece(name, old)), **flags)
             special = {"XLMRoberta": FAIRSEQ_SPECIAL, "Camembert": ["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>"],
                        "Albert": ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], "DebertaV2": ["[PAD]", "[CLS]", "[SEP]", "[UNK]"],
                        "T5": ["<pad>", "</s>", "<unk>"], "BigBird": ["<pad>", "</s>", "<s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], "RemBert": ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]}[name]
@@ -118,6 +143,28 @@ class Maker:
         if NEW:
             return cls(vocab={p: i for i, p in enumerate(self.pieces(name))}, **flags)
         return cls(str(old / "vocab.txt"), **flags)
+
+    def sentencepiece(self, name, folder):
+        """Writes the model of a class under its name."""
+        import lone_vocabularies  # needs sentencepiece
+
+        if name not in lone_vocabularies.MODELS:
+            raise NotImplementedError
+        _, file, special, unknown = lone_vocabularies.MODELS[name]
+        (folder / file).write_bytes(lone_vocabularies.model(special, unknown))
+        return folder / file
+
+    def leave_files(self, what, name):
+        """Leaves the files of a tokenizer as version 4 saves them, with its vocabulary beside tokenizer.json."""
+        folder = self.root / what
+        self.tokenizer(name).save_pretrained(folder)
+        old = self.scratch / f"{name}{len(self.made)}"
+        if name in ("XLMRoberta", "Albert", "DebertaV2") and NEW:
+            self.sentencepiece(name, old)
+        elif name in ("Bert", "MPNet"):
+            (old / "vocab.txt").write_text("\n".join(self.pieces(name)) + "\n")
+        for file in old.iterdir():
+            shutil.copy(file, folder)
 
     def save(self, what, name, tokenizer, config=None, edit=None):
         """Saves a folder; `edit` changes its files afterwards: file -> function of its JSON, None to remove, or text."""
@@ -136,9 +183,12 @@ class Maker:
                 path.write_text(json.dumps(change(content) or content, ensure_ascii=False))
         self.made[what] = folder
 
-    def attempt(self, what, name, flags, then=None, **saving):
+    def attempt(self, what, name, flags, then=None, over=None, slow=False, **saving):
+        """`over` is the class of the tokenizer whose files are there already."""
         try:
-            tokenizer = self.tokenizer(name, **flags)
+            if over:
+                self.leave_files(what, over)
+            tokenizer = self.tokenizer(name, slow, **flags)
             if then:
                 then(tokenizer)
             self.save(what, name, tokenizer, **saving)
@@ -350,19 +400,135 @@ def unknown(make):
         make.attempt(f"{cls} with tokenizer.json", "Bert", {}, edit={"tokenizer_config.json": set_key(tokenizer_class=cls)})
 
 
+def rest(make):
+    """Other flags of the classes, and special tokens that are replaced."""
+    for name in ("Bert", "DistilBert", "MPNet", "Electra", "Roberta", "Deberta", "Herbert", "XLMRoberta", "Camembert", "Albert", "DebertaV2", "T5"):
+        make.attempt(f"{name} cut left", name, {"truncation_side": "left", "padding_side": "left", "model_max_length": 64}, add_words)
+    for name in ("Electra", "MobileBert", "ConvBert", "Longformer", "Bart", "Herbert", "LayoutLM"):
+        for addition in ("names", "flags"):
+            make.attempt(f"{name} {addition}", name, {}, ADDITIONS[addition])
+    for kind in ("nomic_bert", "new", "jina_bert", "ernie", "megatron-bert", "visual_bert", "xlm-roberta-xl", "deberta-v2", "albert", "mpnet", "distilbert"):
+        make.attempt(f"Bert of {kind}, class named", "Bert", {}, add_words, config={"model_type": kind})
+        make.attempt(f"Bert of {kind}", "Bert", {}, add_words, config={"model_type": kind}, edit={"tokenizer_config.json": without("tokenizer_class")})
+    for cls in ("RoFormerTokenizer", "NomicBertTokenizer", "XLNetTokenizerFast", "LlamaTokenizerFast", "DebertaV2TokenizerFast", "AlbertTokenizer", "MPNetTokenizer"):
+        make.attempt(f"Bert as a {cls}", "Bert", {}, edit={"tokenizer_config.json": set_key(tokenizer_class=cls)})
+        make.attempt(f"Roberta as a {cls}", "Roberta", {}, edit={"tokenizer_config.json": set_key(tokenizer_class=cls)})
+    for name in ("Bert", "Roberta", "XLMRoberta", "Albert", "DebertaV2", "MPNet", "Deberta"):
+        make.attempt(f"{name} saved twice", name, {}, add_flagged, over=name)
+        make.attempt(f"{name} special tokens only", name, {}, lambda t: t.add_tokens(["newword", "<ent>"], special_tokens=True))
+        make.attempt(f"{name} strange tokens", name, {}, lambda t: t.add_tokens([
+            AddedToken("é", normalized=True), AddedToken("\u00c9COLE", normalized=True), AddedToken("##word", normalized=False), AddedToken("中", single_word=True),
+            AddedToken("(in)", rstrip=True), AddedToken("\u0301", normalized=False), AddedToken("▁fox", normalized=True), AddedToken("Σ", normalized=True)]))
+
+
+def over_others(make):
+    """Saved over the files of another tokenizer, and without the tokenizer.json of the new one."""
+    for old, new in itertools.permutations(("Bert", "Roberta", "XLMRoberta", "Albert", "DebertaV2", "MPNet"), 2):
+        make.attempt(f"{new} over {old}", new, {}, add_words, over=old)
+        make.attempt(f"{new} over {old} without tokenizer.json", new, {}, add_words, over=old, edit={"tokenizer.json": None})
+
+
+def modern(make):
+    """Tokenizers without a class, as ModernBERT's."""
+    special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    vocabulary, merges = bpe_vocabulary(special)
+    for what, normalizer in {"NFC": normalizers.NFC(), "no normalizer": None, "NFKC and lower": normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])}.items():
+        for prefix in (True, False):
+            inner = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+            if normalizer:
+                inner.normalizer = normalizer
+            inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+            inner.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]",
+                                                                  special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])])
+            inner.add_tokens([AddedToken(" " * n, normalized=True) for n in range(24, 1, -1)] + [AddedToken("|||EMAIL|||", normalized=True)])
+            for side in ("right", "left"):
+                tokenizer = transformers.PreTrainedTokenizerFast(
+                    tokenizer_object=inner, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", truncation_side=side,
+                    mask_token=AddedToken("[MASK]", lstrip=True), model_max_length=8192, model_input_names=["input_ids", "attention_mask"])
+                make.save(f"ModernBERT {what} prefix={prefix} {side}", "", tokenizer, config={"model_type": "modernbert"})
+
+
+def slow(make):
+    """Tokenizers in Python as version 4 saves them: without tokenizer.json."""
+    if NEW:
+        return
+    for name in ("Bert", "DistilBert", "Electra", "MPNet", "Roberta", "Longformer", "Bart", "GPT2", "Deberta", "XLMRoberta", "Camembert", "Albert", "DebertaV2", "T5", "Herbert"):
+        make.attempt(f"slow {name}", name, {}, slow=True)
+        make.attempt(f"slow {name} cut left", name, {"truncation_side": "left"}, add_words, slow=True)
+        for addition, then in ADDITIONS.items():
+            make.attempt(f"slow {name} {addition}", name, {}, then, slow=True)
+        make.attempt(f"slow {name} without tokenizer_config.json", name, {}, add_words, slow=True, edit={"tokenizer_config.json": None})
+        make.attempt(f"slow {name} without decoder", name, {}, add_words, slow=True, edit={"tokenizer_config.json": without("added_tokens_decoder")})
+    for flags in ({"do_lower_case": False}, {"strip_accents": False}, {"tokenize_chinese_chars": False}, {"do_basic_tokenize": False}, {"never_split": ["fox"]}):
+        make.attempt(f"slow Bert {flags}", "Bert", flags, slow=True)
+    for flags in ({"do_lower_case": False}, {"keep_accents": True}, {"remove_space": False}, {"sp_model_kwargs": {"enable_sampling": True}}):
+        make.attempt(f"slow Albert {flags}", "Albert", flags, slow=True)
+    for flags in ({"do_lower_case": True}, {"split_by_punct": True}):
+        make.attempt(f"slow DebertaV2 {flags}", "DebertaV2", flags, slow=True)
+    for name in ("Roberta", "Deberta", "Longformer"):
+        make.attempt(f"slow {name} prefix", name, {"add_prefix_space": True}, slow=True)
+    for word in ("basic", "mecab"):
+        old = make.scratch / f"japanese{word}"
+        old.mkdir(exist_ok=True)
+        (old / "vocab.txt").write_text("\n".join(make.pieces("Bert")) + "\n")
+        try:
+            tokenizer = transformers.BertJapaneseTokenizer(str(old / "vocab.txt"), word_tokenizer_type=word)
+            make.save(f"slow BertJapanese {word}", "Bert", tokenizer)
+        except Exception as error:
+            print(f"not made: slow BertJapanese {word}: {error!r}"[:200])
+
+
+def real(root, vocabularies):
+    """Tokenizers with published vocabularies."""
+    make = Maker(root)
+    for what, name, flags in (("bert_uncased", "Bert", {}), ("bert_cased", "Bert", {"do_lower_case": False}), ("bert_uncased", "DistilBert", {}),
+                              ("bert_cased", "Electra", {"do_lower_case": False}), ("roberta-base", "Roberta", {}), ("roberta-base", "Longformer", {}), ("t5", "T5", {})):
+        folder = make.scratch / f"{what} of {name}"
+        if not folder.exists():
+            shutil.copytree(vocabularies / what, folder)
+            for file in folder.glob("t*.model"):
+                file.rename(folder / "spiece.model")
+            (folder / "config.json").write_text(json.dumps({"model_type": CONFIGS[name]}))
+        for lazy in ("", "Fast") if not NEW else ("",):
+            for addition, then in ({"as it is": None} | ADDITIONS).items():
+                tokenizer = getattr(transformers, name + "Tokenizer" + lazy).from_pretrained(folder, **flags)
+                if then:
+                    then(tokenizer)
+                make.save(f"{what} of {name}{lazy}, {addition}", name, tokenizer)
+    return make.made
+
+
 def make_all(root):
     make = Maker(root)
-    for part in (bert_like, byte_level, unigram, unknown):
+    for part in (bert_like, byte_level, unigram, unknown, rest, over_others, modern, slow):
         part(make)
     return make.made
 
 
-def asked(folder, texts, pairs):
+def asked(folder, texts, pairs, **options):
     """What AutoTokenizer says: [ids of the texts, ids and types of the pairs (None: there are no types)], or the error."""
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        singles = [tokenizer(t)["input_ids"] for t in texts]
-        encoded = [tokenizer([a], [b]) for a, b in pairs]  # a pair alone would lose an empty second text
-        return singles, [(e["input_ids"][0], e["token_type_ids"][0] if "token_type_ids" in e else None) for e in encoded]
+        singles = tokenizer(texts, **options)["input_ids"]
+        encoded = tokenizer([a for a, _ in pairs], [b for _, b in pairs], **options)
+        types = encoded["token_type_ids"] if "token_type_ids" in encoded else [None] * len(pairs)
+        return singles, list(zip(encoded["input_ids"], types))
     except Exception as error:
         return repr(error)
+
+
+def main():
+    import lone_vocabularies
+    import tokenizer_folders  # the module that lone_vocabularies has, too
+
+    tokenizer_folders.widen()
+    made = tokenizer_folders.make_all(sys.argv[1])
+    if len(sys.argv) > 2:
+        made |= tokenizer_folders.real(sys.argv[1], pathlib.Path(sys.argv[2]) / "vocab")
+    if NEW:
+        made |= lone_vocabularies.make_all(sys.argv[1])
+    print(f"{len(made)} folders by transformers {transformers.__version__}")
+
+
+if __name__ == "__main__":
+    main()

@@ -16,6 +16,7 @@
 // tokenize_lines VOCAB_DIR [MAX_LENGTH]    prints the ids, special tokens included
 // tokenize_lines VOCAB_DIR --offsets       prints "id:begin-end" for each token
 // tokenize_lines VOCAB_DIR --plain         the same without special tokens
+// tokenize_lines VOCAB_DIR --types         prints "id:type" for each token
 // tokenize_lines VOCAB_DIR --save FOLDER   writes the tokenizer's files to FOLDER
 
 namespace {
@@ -43,7 +44,8 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 2 ? argv[2] : "";
   options.add_special_tokens = mode != "--plain";
   options.with_offsets = mode == "--offsets" || mode == "--plain";
-  if (!mode.empty() && !options.with_offsets) options.max_length = std::stoi(mode);
+  const bool with_types = mode == "--types";
+  if (!mode.empty() && !mode.starts_with("--")) options.max_length = std::stoi(mode);
   std::string line, out;
   while (std::getline(std::cin, line)) {
     const berth::Json value = berth::parse_json(line);
@@ -57,6 +59,8 @@ int main(int argc, char** argv) {
       if (options.with_offsets) {
         const berth::Span span = encoding.offsets[i];
         out += ':' + std::to_string(span.begin) + '-' + std::to_string(span.end);
+      } else if (with_types) {
+        out += ':' + std::to_string(encoding.token_type_ids[i]);
       }
       out += ' ';
     }
