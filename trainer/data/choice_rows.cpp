@@ -182,4 +182,98 @@ int32_t number_of_choice(const Cell& cell, size_t count, std::span<const std::st
       "numbers begin with 1, subtract 1");
 }
 
+namespace {
+
+class QuestionRows final : public RowReader {
+ public:
+  explicit QuestionRows(std::unique_ptr<RowReader> articles)
+      : articles_(std::move(articles)), id_(find_column(articles_->columns(), "id")) {
+    article_ = *find_column(articles_->columns(), "article");
+    constexpr std::pair<std::string_view, std::string_view> kLists[] = {
+        {"questions", "question"}, {"options", "options"}, {"answers", "answer"}};
+    for (const auto& [list, name] : kLists) {
+      const auto column = find_column(articles_->columns(), list);
+      if (!column) continue;
+      lists_.push_back({.name = std::string(list), .column = *column});
+      columns_.push_back({std::string(name), {}});
+    }
+    columns_.push_back({"article", {}});
+    columns_.push_back({"id", {}});
+  }
+
+  std::span<const Column> columns() const override { return columns_; }
+  std::string position() const override { return cat(articles_->position(), ", question ", next_); }
+  std::vector<Finding> findings() const override { return articles_->findings(); }
+
+  bool next(Row& row) override {
+    while (next_ == count_) {
+      next_ = count_ = 0;
+      if (!articles_->next(cells_)) return false;
+      read_lists();
+    }
+    row.clear();
+    for (const List& list : lists_) {
+      const Json& value = list.values[next_];
+      row.emplace_back(value.is_string() ? Cell(value.get<std::string>())
+                       : value.is_null() ? Cell()
+                                         : Cell(to_text(value)));
+    }
+    row.push_back(cells_[article_]);
+    row.push_back(id_ ? Cell(cat(plain_text(cells_[*id_]).value_or(""), "-", next_)) : Cell());
+    ++next_;
+    return true;
+  }
+
+ private:
+  struct List {
+    std::string name;
+    size_t column = 0;
+    Json values{};
+  };
+
+  // The most bytes of text that the questions of an article may have for each byte of it.
+  static constexpr size_t kMostRepeated = 128;
+
+  void read_lists() {
+    const std::string article = plain_text(cells_[article_]).value_or("");
+    size_t bytes = article.size();
+    for (List& list : lists_) {
+      list.values = parse_json(plain_text(cells_[list.column]).value_or(""));
+      const size_t count = list.values.size();
+      if (!list.values.is_array() || count != lists_.front().values.size()) {
+        throw Error(Code::kBadData,
+                    cat("the article has ", counted(lists_.front().values.size(), "question"),
+                        ", and its member ", quoted(list.name), " is no list with as many members"),
+                    articles_->position());
+      }
+      bytes += plain_text(cells_[list.column])->size();
+    }
+    const size_t count = lists_.front().values.size();
+    if (article.size() * count > kMostRepeated * bytes) {
+      throw Error(Code::kBadData, "has too many questions about a long article",
+                  articles_->position());
+    }
+    count_ = count;
+  }
+
+  const std::unique_ptr<RowReader> articles_;
+  const std::optional<size_t> id_;
+  size_t article_ = 0;
+  std::vector<List> lists_;
+  std::vector<Column> columns_;
+  Row cells_;                    // of the article
+  size_t next_ = 0, count_ = 0;  // questions of the article
+};
+
+}  // namespace
+
+bool names_articles(std::span<const Column> columns) {
+  return find_column(columns, "article") && find_column(columns, "questions") &&
+         find_column(columns, "options");
+}
+
+std::unique_ptr<RowReader> make_question_rows(std::unique_ptr<RowReader> articles) {
+  return std::make_unique<QuestionRows>(std::move(articles));
+}
+
 }  // namespace berth

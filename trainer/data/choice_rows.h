@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,5 +43,13 @@ bool may_have_gap(std::string_view column);
 // The number of the choice that a label means: a number from 0, a letter from A, or one of the
 // names of the row's own choices. Throws kBadData where it means none of `count`.
 int32_t number_of_choice(const Cell& cell, size_t count, std::span<const std::string> names);
+
+// Whether rows are articles with several questions each, as in RACE's own files (Lai et al. 2017,
+// arXiv:1704.04683).
+bool names_articles(std::span<const Column> columns);
+// Reads such rows as a row for each question, with the columns article, question, options, id and,
+// where there are answers, answer. Throws kBadData, naming the article, where its lists differ in
+// length.
+std::unique_ptr<RowReader> make_question_rows(std::unique_ptr<RowReader> articles);
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include "storage/formats/tfrecord.h"
 #include "storage/formats/token_shard.h"
 #include "storage/formats/utf8.h"
+#include "trainer/data/choice_rows.h"
 #include "trainer/inputs/managed_rows.h"
 #include "trainer/inputs/peeked_source.h"
 #include "trainer/inputs/table_files.h"
@@ -84,6 +85,18 @@ bool holds_squad(std::string_view name, std::string_view text, const LoadRules& 
   return may_be_lines && !asks_for_table && begins_squad_object(text);
 }
 
+bool has_choices(std::optional<Task> task) {
+  return task && traits(*task).labels == LabelKind::kChoice;
+}
+
+// The rows of a file with choices. RACE's files are called .txt, and each holds one object.
+std::unique_ptr<RowReader> open_choices(std::unique_ptr<PeekedSource> content,
+                                        const std::string& name, const TextForm& form) {
+  const bool is_object = is_plain_text(name) && content->beginning().starts_with('{');
+  auto rows = open_rows(std::move(content), is_object ? ".json" : name, RowLayout::kByName, form);
+  return names_articles(rows->columns()) ? make_question_rows(std::move(rows)) : std::move(rows);
+}
+
 // Appends the rows of one file, whose path below the folder of the data is `place`. If rows name
 // objects that hold their texts, `objects` becomes the checksum of these objects.
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
@@ -136,13 +149,15 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const ColumnChoice& columns = table.columns();
   std::string tags = columns.label.empty() ? columns.tags : columns.label;
   if (tags.empty() && task && !is_of_words) tags = "any";
-  std::unique_ptr<RowReader> rows = open_rows(std::move(peeked), name, layout,
-                                              {.delimiter = request.form.delimiter,
-                                               .quoting = request.form.quoting,
-                                               .words = columns.text,
-                                               .tags = tags,
-                                               .usual_words = request.form.usual_words,
-                                               .usual_tags = request.form.usual_tags});
+  const TextForm form{.delimiter = request.form.delimiter,
+                      .quoting = request.form.quoting,
+                      .words = columns.text,
+                      .tags = tags,
+                      .usual_words = request.form.usual_words,
+                      .usual_tags = request.form.usual_tags};
+  std::unique_ptr<RowReader> rows = has_choices(task)
+                                        ? open_choices(std::move(peeked), name, form)
+                                        : open_rows(std::move(peeked), name, layout, form);
   if (is_lines && (is_of_words || !task)) table.expect_words(rows->columns());
   if (names_managed_rows(rows->columns())) {
     rows = make_managed_rows(std::move(rows), storage, objects, request.rules.need,
@@ -300,7 +315,9 @@ LoadedTable load_table(const DataPaths& paths, const DataRequest& request) {
         loaded.sources.push_back(std::move(source));
       }
     } catch (const Error& error) {
-      if (error.code() == Code::kBadData) refuse_class_folders(paths_of(files), loaded.name);
+      if (error.code() == Code::kBadData && !has_choices(request.rules.task)) {
+        refuse_class_folders(paths_of(files), loaded.name);
+      }
       throw;
     }
     const FileRows& rows = loader.file_rows();

@@ -93,6 +93,10 @@ void refuse_class_folders(const std::vector<std::string>& names, const std::stri
   if (folders.size() < 2 || parents.size() != 1) return;
   std::vector<std::string> classes;
   for (const std::string& folder : folders) classes.emplace_back(last_part(folder));
+  if (classes == std::vector<std::string>{"high", "middle"}) {
+    throw Error(Code::kBadData, "seems to hold the files of RACE, which are called .txt", where,
+                "give --task race, and name the files by a pattern, such as 'RACE/train/*/*.txt'");
+  }
   throw Error(
       Code::kBadData,
       cat("has a folder for each class (", quoted_list(classes), "), and in it a file for each ",

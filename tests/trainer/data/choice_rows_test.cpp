@@ -196,6 +196,68 @@ TEST(ChoiceRows, OfRaceFillTheGap) {
   EXPECT_THAT(rows.table->read(0).labels, ElementsAre(1));
 }
 
+// The files of RACE hold an article each.
+std::unique_ptr<RowReader> question_rows(const Names& names, std::vector<Row> articles) {
+  return make_question_rows(
+      std::make_unique<RowsInMemory>(columns_named(names), std::move(articles)));
+}
+
+TEST(RaceArticles, HaveARowForEachQuestion) {
+  const Names names = {"answers", "options", "questions", "article", "id"};
+  EXPECT_TRUE(names_articles(columns_named(names)));
+  EXPECT_FALSE(names_articles(columns_named({"article", "question", "options", "answer"})));
+  const auto rows = question_rows(
+      names,
+      {{text_cell(R"(["B", "A"])"), text_cell(R"([["c", "d"], ["e", "f"]])"),
+        text_cell(R"(["b _ .", "g?"])"), text_cell("a"), text_cell("high1.txt")},
+       {text_cell("[]"), text_cell("[]"), text_cell("[]"), text_cell("h"), text_cell("high2.txt")},
+       {text_cell(R"(["B"])"), text_cell(R"([["c", "d"]])"), text_cell(R"(["i"])"), text_cell("j"),
+        Cell()}});
+  EXPECT_THAT(choices_of({"question", "options", "answer", "article", "id"}), ElementsAre(1u));
+  Row row;
+  ASSERT_TRUE(rows->next(row));
+  EXPECT_EQ(row, (Row{text_cell("b _ ."), text_cell(R"(["c","d"])"), text_cell("B"), text_cell("a"),
+                      text_cell("high1.txt-0")}));
+  ASSERT_TRUE(rows->next(row));
+  EXPECT_EQ(row, (Row{text_cell("g?"), text_cell(R"(["e","f"])"), text_cell("A"), text_cell("a"),
+                      text_cell("high1.txt-1")}));
+  EXPECT_EQ(rows->position(), "row 0, question 2");
+  ASSERT_TRUE(rows->next(row));
+  EXPECT_EQ(row[0], text_cell("i"));
+  EXPECT_FALSE(rows->next(row));
+}
+
+TEST(RaceArticles, HaveListsOfOneLength) {
+  const Names names = {"article", "questions", "options", "answers"};
+  for (const char* answers : {R"(["A"])", R"("AB")", "A", ""}) {
+    const auto rows = question_rows(names, {{text_cell("a"), text_cell(R"(["b", "c"])"),
+                                             text_cell(R"([["d"], ["e"]])"), text_cell(answers)},
+                                            {text_cell("f"), text_cell(R"(["g"])"),
+                                             text_cell(R"([["h", "i"]])"), text_cell(R"(["A"])")}});
+    Row row;
+    EXPECT_THAT([&] { rows->next(row); },
+                ThrowsCode(Code::kBadData,
+                           "row 0: the article has 2 questions, and its member \"answers\" is no "
+                           "list with as many members"));
+    EXPECT_TRUE(rows->next(row));  // the article after it
+    EXPECT_EQ(row[0], text_cell("g"));
+  }
+}
+
+TEST(RaceArticles, DoNotRepeatALongArticleWithoutEnd) {
+  std::string questions = "[0", options = "[0";
+  for (int i = 0; i < 200; ++i) {
+    questions += ",0";
+    options += ",0";
+  }
+  const auto rows = question_rows({"article", "questions", "options"},
+                                  {{text_cell(std::string(10'000, 'a')), text_cell(questions + "]"),
+                                    text_cell(options + "]")}});
+  Row row;
+  EXPECT_THAT([&] { rows->next(row); },
+              ThrowsCode(Code::kBadData, "too many questions about a long article"));
+}
+
 TEST(ChoiceRows, WithoutAContextHaveTheQuestionFirst) {
   ChoiceTable rows({"question", "choices", "answerKey"},
                    {{text_cell("a"), text_cell(R"({"text": ["b", "c"], "label": ["1", "2"]})"),

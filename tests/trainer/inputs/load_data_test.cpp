@@ -101,6 +101,44 @@ TEST_F(LoadTableTest, ParquetIsATableWithAChecksum) {
   EXPECT_EQ(loaded.sources[0].checksum, checksum);
 }
 
+// Files of RACE (Lai et al. 2017) are called .txt, and hold an article with questions each.
+TEST_F(LoadTableTest, FilesOfRaceHaveARowForEachQuestion) {
+  const std::string article =
+      R"({"answers": ["B", "A"], "options": [["c", "d"], ["e", "f"]], "questions": ["_ b", "g?"], )"
+      R"("article": "a, {a", "id": "high1.txt"})";
+  for (const char* name :
+       {"train/high/1.txt", "train/middle/2.txt", "dev/high/3.txt", "one.json", "lines.jsonl"}) {
+    put(name, article + "\n");
+  }
+  put("indented.json",
+      "{\n  \"article\": \"a\", \"questions\": [\"b\"],\n"
+      "  \"options\": [[\"c\", \"d\"]], \"answers\": [\"A\"]}");
+  DataRequest request{.role = "train", .path = scratch_ / "train/*/*.txt"};
+  request.rules.task = Task::kMultipleChoice;
+  const LoadedTable loaded = load_table(*storage_, request);
+  ASSERT_EQ(loaded.table->rows(), 4u);
+  EXPECT_THAT(loaded.table->read(2).texts, ElementsAre("a, {a", "c b", "d b"));
+  EXPECT_THAT(loaded.table->read(3).texts, ElementsAre("a, {a", "g? e", "g? f"));
+  EXPECT_THAT(loaded.table->read(3).labels, ElementsAre(0));
+  for (const char* name : {"one.json", "lines.jsonl"}) {
+    request.path = scratch_ / name;
+    EXPECT_EQ(load_table(*storage_, request).table->rows(), 2u) << name;
+  }
+  request.path = scratch_ / "indented.json";
+  EXPECT_EQ(load_table(*storage_, request).table->rows(), 1u);
+  request.path = scratch_ / "train";
+  EXPECT_THAT([&] { load_table(*storage_, request); },
+              ThrowsCode(Code::kBadData, "such as 'RACE/train/*/*.txt'"));
+  put("train/middle/2.txt", article.substr(0, 90));
+  request.path = scratch_ / "train/*/*.txt";
+  EXPECT_THAT([&] { load_table(*storage_, request); },
+              ThrowsCode(Code::kBadData, "train/middle/2.txt"));
+  write_text(*storage_, Uri::parse(scratch_ / "race/train/high/1.txt"), article);
+  write_text(*storage_, Uri::parse(scratch_ / "race/dev/middle/2.txt"), article);
+  request.path = scratch_ / "race";
+  EXPECT_EQ(load_table(*storage_, request).table->rows(), 2u);
+}
+
 // pandas' split orient has a member "data", as SQuAD's files do.
 TEST_F(LoadTableTest, ASplitTableIsNoSquadFile) {
   std::string rows;
