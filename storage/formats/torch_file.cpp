@@ -152,8 +152,10 @@ DType dtype_of_storage(std::string_view storage_class) {
 }
 
 [[noreturn]] void refuse(const PickleGraph& graph, const char* what, NodeId callable) {
-  throw Error(Code::kBadData, cat(what, " ", graph.describe(callable),
-                                  ", which no state dict needs; nothing was executed"));
+  throw Error(
+      Code::kBadData,
+      cat(what, " ", graph.describe(callable), ", which no state dict needs; nothing was executed"),
+      "", "if you trust the file, load it in Python and save its state dict alone, by torch.save");
 }
 
 // The pickles of torch.save: dicts of tensors and plain values. The allowed globals are

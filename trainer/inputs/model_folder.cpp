@@ -66,6 +66,7 @@ bool is_parameter_file(Storage& storage, const Uri& uri) {
       "give a folder (or .tar.gz, .zip) with config.json, vocab.txt and model.safetensors or "
       "pytorch_model.bin";
   if (storage.stat(uri)) {
+    if (const auto other = foreign_weights(uri)) throw *other;
     throw Error(Code::kBadData,
                 "this is neither a directory nor an archive nor a file of parameters",
                 uri.to_string(), layout);

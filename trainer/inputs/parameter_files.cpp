@@ -96,12 +96,20 @@ class ParameterFolder {
   const std::function<void(const Uri&, Bytes)>& opened_;
 };
 
-// Whether a file may hold a model's parameters, and is not what the Trainer or OpenVINO write
-// beside them.
+// "model-00001-of-00002.safetensors"
+bool is_shard(std::string_view name) {
+  const size_t at = name.find("-of-0");
+  return at != name.npos && at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9';
+}
+
+// Whether a file may hold a model's parameters, and is not what the Trainer, accelerate, DeepSpeed
+// or OpenVINO write beside them.
 bool is_parameter_candidate(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kOthers = {
-      "training_args.bin", "optimizer.pt", "scheduler.pt", "scaler.pt", "openvino_model.bin"};
+  constexpr std::array<std::string_view, 8> kOthers = {
+      "training_args.bin", "optimizer.pt",  "scheduler.pt", "scaler.pt",
+      "optimizer.bin",     "scheduler.bin", "sampler.bin",  "openvino_model.bin"};
   return names_parameters(name) && !name.starts_with("rng_state") &&
+         !name.ends_with("_model_states.pt") && !name.ends_with("_optim_states.pt") &&
          std::ranges::find(kOthers, name) == kOthers.end();
 }
 
@@ -141,7 +149,8 @@ std::optional<Uri> find_parameters(const std::vector<Stat>& objects, const Uri& 
     const auto found = std::find(files.begin(), files.end(), folder / name);
     if (found != files.end()) return *found;
   }
-  return files.size() == 1 ? std::optional(files[0]) : std::nullopt;
+  const bool is_whole = files.size() == 1 && !is_shard(files[0].file_name());
+  return is_whole ? std::optional(files[0]) : std::nullopt;
 }
 
 std::string newest_checkpoint(const std::vector<Stat>& files, const Uri& folder) {
@@ -159,40 +168,73 @@ std::string newest_checkpoint(const std::vector<Stat>& files, const Uri& folder)
   return newest < 0 ? "" : cat(below, newest);
 }
 
+namespace {
+
+// Part of a name of a file: the weights in it, and what to do instead.
+struct Format {
+  std::string_view ending, weights;
+  const char* hint;
+};
+
+constexpr const char *kFromExporter = "give the folder that it was exported from",
+                     *kSaveAsTorch = "save them as model.safetensors, with transformers' names",
+                     *kFromDeepSpeed =
+                         "join the parts with the script that DeepSpeed leaves beside them: "
+                         "python zero_to_fp32.py . pytorch_model.bin";
+constexpr Format kFormats[] = {
+    {".h5", "TensorFlow's weights", kFromTensorFlow},
+    {".keras", "Keras' weights", kFromTensorFlow},
+    {".msgpack", "Flax' weights",
+     "convert them with transformers 4 and Flax: AutoModel.from_pretrained(FOLDER, "
+     "from_flax=True).save_pretrained(NEW_FOLDER)"},
+    {".onnx", "an ONNX graph", kFromExporter},
+    {".ort", "a graph of ONNX Runtime", kFromExporter},
+    {".gguf", "quantized weights", kFromExporter},
+    {".tflite", "a TensorFlow Lite graph", kFromExporter},
+    {".mlmodel", "a Core ML graph", kFromExporter},
+    {".ot", "weights of rust-bert", kFromExporter},
+    {".npz", "arrays of NumPy", kSaveAsTorch},
+    {".pdparams", "Paddle's weights", kSaveAsTorch},
+    {".params", "MXNet's weights", kSaveAsTorch},
+    {".nemo", "an archive of NeMo", kSaveAsTorch},
+    {".mar", "an archive of TorchServe", kFromExporter},
+    {".engine", "a TensorRT engine", kFromExporter},
+    {".pt2", "a program of torch.export", kFromExporter},
+    {".pte", "a program of ExecuTorch", kFromExporter},
+    {".torchscript", "a TorchScript program", kFromExporter},
+    {"openvino_model.xml", "an OpenVINO graph", kFromExporter},
+    {"saved_model.pb", "a TensorFlow SavedModel",
+     "give the checkpoint or the folder that it was exported from"},
+    {".mlpackage/Manifest.json", "a Core ML graph", kFromExporter},
+    {".pkl", "a pickle, whose code berth does not run",
+     "save model.state_dict() with torch.save, as pytorch_model.bin"},
+    {".distcp", "shards of torch.distributed.checkpoint",
+     "join them: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
+     "pytorch_model.bin"},
+    {"_model_states.pt", "a part of a DeepSpeed checkpoint", kFromDeepSpeed},
+    {"_optim_states.pt", "a part of a DeepSpeed checkpoint", kFromDeepSpeed},
+    {".safetensors.tmp", "a file that was not written to its end", "fetch or save it again"},
+    {".safetensors.incomplete", "a file that was not fetched to its end", "fetch it again"},
+};
+
+const Format* format_of(std::string_view name) {
+  const auto* const found = std::ranges::find_if(
+      kFormats, [&](const Format& format) { return name.ends_with(format.ending); });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+}  // namespace
+
+std::optional<Error> foreign_weights(const Uri& file) {
+  const Format* format = format_of(file.file_name());
+  if (format == nullptr) return std::nullopt;
+  return Error(Code::kBadData, cat("holds ", format->weights, ", which berth does not read"),
+               file.to_string(), format->hint);
+}
+
 Error missing_parameters(Storage& storage, const Uri& folder) {
-  struct Format {
-    std::string_view ending, weights;
-    const char* hint;
-  };
-  static constexpr const char* kFromExporter = "give the folder that it was exported from";
-  static constexpr Format kFormats[] = {
-      {".h5", "TensorFlow's weights", kFromTensorFlow},
-      {".keras", "Keras' weights", kFromTensorFlow},
-      {".msgpack", "Flax' weights",
-       "convert them with transformers 4 and Flax: AutoModel.from_pretrained(FOLDER, "
-       "from_flax=True).save_pretrained(NEW_FOLDER)"},
-      {".onnx", "an ONNX graph, which is not trained further", kFromExporter},
-      {".gguf", "quantized weights", kFromExporter},
-      {".tflite", "a TensorFlow Lite graph", kFromExporter},
-      {".mlmodel", "a Core ML graph", kFromExporter},
-      {".ot", "weights of rust-bert", kFromExporter},
-      {".npz", "arrays of NumPy", "save them as model.safetensors, with transformers' names"},
-      {"openvino_model.xml", "an OpenVINO graph", kFromExporter},
-      {"saved_model.pb", "a TensorFlow SavedModel",
-       "give the checkpoint or the folder that it was exported from"},
-      {".mlpackage/Manifest.json", "a Core ML graph", kFromExporter},
-      {".pkl", "a pickle, whose code berth does not run",
-       "save model.state_dict() with torch.save, as pytorch_model.bin"},
-      {".distcp", "shards of torch.distributed.checkpoint",
-       "join them: python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER "
-       "pytorch_model.bin"},
-      {"_model_states.pt", "a part of a DeepSpeed checkpoint",
-       "join the parts with the script that DeepSpeed leaves beside them: python zero_to_fp32.py . "
-       "pytorch_model.bin"},
-      {".safetensors.tmp", "a file that was not written to its end", "fetch or save it again"},
-      {".safetensors.incomplete", "a file that was not fetched to its end", "fetch it again"},
-  };
   std::string candidates;
+  bool lacks_index = false;
   std::optional<Error> other;
   const std::vector<Stat> files = storage.list(folder);
   const std::string checkpoint = newest_checkpoint(files, folder);
@@ -206,14 +248,20 @@ Error missing_parameters(Storage& storage, const Uri& folder) {
     const std::string name = is_below ? stat.name.substr(root.size()) : file;
     if (name == file && is_parameter_candidate(name)) {
       candidates += (candidates.empty() ? "" : ", ") + name;
+      lacks_index |= is_shard(name);
     }
-    for (const Format& format : kFormats) {
-      if (other || !name.ends_with(format.ending)) continue;
-      other = Error(Code::kNotFound,
-                    cat("no model.safetensors or pytorch_model.bin; ", name, " holds ",
-                        format.weights, ", which berth does not read"),
-                    folder.to_string(), format.hint);
-    }
+    const Format* format = format_of(name);
+    if (other || format == nullptr) continue;
+    other = Error(Code::kNotFound,
+                  cat("no model.safetensors or pytorch_model.bin; ", name, " holds ",
+                      format->weights, ", which berth does not read"),
+                  folder.to_string(), format->hint);
+  }
+  if (lacks_index) {
+    return Error(
+        Code::kNotFound,
+        cat("has ", candidates, ", but no index that says which tensors are in which file"),
+        folder.to_string(), "fetch all files of the model, also the index (.index.json)");
   }
   if (!candidates.empty()) {
     return Error(Code::kNotFound, cat("has several files of parameters: ", candidates),

@@ -27,8 +27,8 @@ inline constexpr std::array kModuleParameters = {"model.safetensors", "pytorch_m
 bool names_parameters(std::string_view file_name);
 
 // The folder's file of parameters: the first of kParameterFiles that exists, or else the only file
-// for which names_parameters() is true. nullopt if there is no such file or if there are several.
-// `objects` are all objects below `folder`.
+// for which names_parameters() is true. nullopt if there is no such file, if there are several, or
+// if it is one of several shards. `objects` are all objects below `folder`.
 std::optional<Uri> find_parameters(const std::vector<Stat>& objects, const Uri& folder);
 
 // The newest folder "checkpoint-STEP" of transformers' Trainer with parameters among `files`, which
@@ -48,6 +48,10 @@ struct ModelParameters {
   // Calls verify() of the tensors. Errors also name the file.
   void verify() const;
 };
+
+// The error for a file that `--model` names, if its name belongs to a format that berth does not
+// read.
+std::optional<Error> foreign_weights(const Uri& file);
 
 // Opens the file `uri`, for which names_parameters() is true. If it is an index, opens the shards
 // beside it. Local files are mapped and not copied. Calls `opened` with each file that was read.

@@ -564,7 +564,9 @@ class PickleMachine {
                   cat("refers to ", global_name(module, name), ", which is not part of a ",
                       dialect_.kind(), "; nothing was executed"),
                   "",
-                  std::string_view(dialect_.kind()) == "table" ? hint_of_class(module, name) : "");
+                  dialect_.kind() == "table" ? hint_of_class(module, name)
+                                             : "if you trust the file, load it in Python and save "
+                                               "its state dict alone, by torch.save");
     }
     push(graph_.add_global(*entry));
   }

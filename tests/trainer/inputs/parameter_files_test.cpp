@@ -102,6 +102,16 @@ TEST_F(ParameterFilesTest, ThatBerthDoesNotReadAreNamedWithTheWayToConvertThem) 
            {"onnx/model.onnx", "ONNX"},
            {"coreml/float32_model.mlpackage/Manifest.json", "Core ML"},
            {"weights.pkl", "state_dict"},
+           {"model_state.pdparams", "Paddle's weights"},
+           {"bert.params", "MXNet's weights"},
+           {"bert.nemo", "NeMo"},
+           {"bert.mar", "TorchServe"},
+           {"model.ort", "ONNX Runtime"},
+           {"model.engine", "TensorRT"},
+           {"model.pt2", "torch.export"},
+           {"mp_rank_00_model_states.pt", "zero_to_fp32.py"},
+           {"bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt", "zero_to_fp32.py"},
+           {"pytorch_model-00001-of-00002.bin", "index.json"},
            {"__0_0.distcp", "dcp_to_torch"},
            {"global_step5/mp_rank_00_model_states.pt", "zero_to_fp32.py"},
            {"model.safetensors.tmp", "not written to its end"}}) {
@@ -112,6 +122,38 @@ TEST_F(ParameterFilesTest, ThatBerthDoesNotReadAreNamedWithTheWayToConvertThem) 
         << file;
     fs::remove(path);
   }
+}
+
+TEST_F(ParameterFilesTest, InAnotherFormatMayBeNamedDirectly) {
+  for (const auto& [file, hint] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"model.gguf", "quantized weights"},
+           {"tf_model.h5", "from_tf=True"},
+           {"flax_model.msgpack", "from_flax=True"}}) {
+    write_text(scratch_ / file, "x");
+    EXPECT_THAT([&] { require_model(*storage_, {.model = scratch_ / file}); },
+                ThrowsCode(Code::kBadData, hint))
+        << file;
+  }
+}
+
+TEST_F(ParameterFilesTest, OfShardsNeedTheirIndex) {
+  const ModelOptions options{.model = scratch_.path().string()};
+  for (const char* file :
+       {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}) {
+    put_tensor(file, file);
+    EXPECT_THAT([&] { require_model(*storage_, options); },
+                ThrowsCode(Code::kNotFound, "no index that says which tensors are in which file"))
+        << file;
+  }
+}
+
+TEST_F(ParameterFilesTest, AreNotWhatTrainingProgramsWriteBesideThem) {
+  for (const char* file : {"optimizer.bin", "scheduler.bin", "sampler.bin", "training_args.bin",
+                           "optimizer.pt", "rng_state.pth"}) {
+    write_text(scratch_ / file, "x");
+  }
+  put_torch("best.pt");
+  EXPECT_THAT(names(), ElementsAre("weight", "bias"));
 }
 
 TEST_F(ParameterFilesTest, OfTheNewestCheckpointAreNamed) {

@@ -85,8 +85,10 @@ TEST(TorchFile, NamesTheCodeThatAFileWouldRun) {
                                    "nothing was executed"))
         << name;
   }
-  EXPECT_THAT(refusal(recorded("whole_module.bin")),
-              testing::HasSubstr("refers to torch.nn.modules.normalization.LayerNorm"));
+  EXPECT_THAT(
+      refusal(recorded("whole_module.bin")),
+      testing::AllOf(testing::HasSubstr("refers to torch.nn.modules.normalization.LayerNorm"),
+                     testing::HasSubstr("save its state dict alone")));
 }
 
 TEST(TorchFile, NamesWhatItDoesNotSupport) {
