@@ -467,7 +467,14 @@ Dataset LabelledData::rows_to_evaluate(std::vector<uint32_t> rows) const {
         "rows of all labels"));
     log_findings(loaded_.name, {&found, 1});
   }
-  return this->rows(std::move(rows));
+  try {
+    return this->rows(std::move(rows));
+  } catch (const Error& error) {
+    if (traits(task_).inputs != InputKind::kSentences) throw;
+    throw Error(error.code(), cat("in the documents to evaluate on: ", error.problem()),
+                error.where(),
+                "give more of them by --eval-data-file or a larger --validation-split, or give 0");
+  }
 }
 
 Features LabelledData::make(uint32_t row) const {

@@ -198,12 +198,11 @@ TokenRecordOptions record_options(const TrainingRows& rows, const DataOptions& d
 
 // Writes the pairs of documents: of rows to train on the pairs of the first epoch, and of other
 // rows the pairs of evaluation.
-void write_pairs(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
+void write_pairs(Job& job, const Uri& directory, const PreparedSet& set, Dataset& pairs,
                  const TokenRecordOptions& options, const Tokenizer& tokenizer) {
   const PreparedFileOptions& files = job.command_line.tool.prepared;
   const MaskingRound round =
       set.name == "train" ? MaskingRound::of_epoch(0) : MaskingRound::of_evaluation();
-  Dataset pairs = data.rows(set.rows);
   const auto append = [&](int64_t index, std::vector<std::byte>& bytes) {
     job.stop_point();
     const Features features = masked_features(pairs, index, round);
@@ -277,20 +276,24 @@ void run_preparation(Job& job) {
   }
   const TokenRecordOptions options = record_options(rows, settings.data);
   const std::vector<PreparedSet> sets = sets_of(rows, test);
-  // Checks the labels of all sets before anything is written.
+  // Checks the labels of all sets, and makes all pairs, before anything is written.
+  const bool are_pairs = make_pairs(rows.task);
   std::deque<LabelledData> data;
+  std::deque<Dataset> pairs;
   for (const PreparedSet& set : sets) {
     data.emplace_back(set.table, rows.task, rows.labels, /*wants_labels=*/true, settings,
                       *tokenizer);
+    if (!are_pairs) continue;
+    pairs.push_back(set.name == "train" ? data.back().rows(set.rows)
+                                        : data.back().rows_to_evaluate(set.rows));
   }
   // The meta data's presence means that the other files are complete. The old ones are therefore
   // removed first, and the new ones are written last.
   const Uri meta = directory / "meta_data.json";
   job.storage.remove(meta);
-  const bool are_pairs = make_pairs(rows.task);
   for (size_t i = 0; i < sets.size(); ++i) {
     if (are_pairs) {
-      write_pairs(job, directory, sets[i], data[i], options, *tokenizer);
+      write_pairs(job, directory, sets[i], pairs[i], options, *tokenizer);
       continue;
     }
     write_set(job, directory, sets[i], data[i], options, rows.labels, *tokenizer, has_tokenizer);

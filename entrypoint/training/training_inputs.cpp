@@ -105,14 +105,7 @@ bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
 std::optional<Dataset> make_eval_set(const TrainingRows& rows, const LabelledData& examples) {
   if (rows.eval) return examples.rows_to_evaluate();
   if (rows.split.held_out.empty()) return std::nullopt;
-  try {
-    return examples.rows_to_evaluate(rows.split.held_out);
-  } catch (const Error& error) {
-    if (traits(rows.task).inputs != InputKind::kSentences) throw;
-    throw Error(error.code(), cat("in the documents to evaluate on: ", error.problem()),
-                error.where(),
-                "give a larger --validation-split, or 0, or other documents by --eval-data-file");
-  }
+  return examples.rows_to_evaluate(rows.split.held_out);
 }
 
 // How rows to train on are read: without the default prompt of the rows to evaluate on.

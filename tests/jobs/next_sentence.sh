@@ -104,6 +104,8 @@ awk 'NF && NR % 7 == 1 { print; print "" }' documents.txt >single.txt
 expect 3 'every document is one sentence' "${task[@]}" --train-data-file single.txt --job-dir other
 sed -n 1,60p documents.txt >few.txt
 expect 3 'in the documents to evaluate on' "${task[@]}" --train-data-file few.txt --validation-split 0.01 --job-dir other
+expect 3 'in the documents to evaluate on' --mode prepare "${task[@]}" --train-data-file few.txt --validation-split 0.01 --export-dir few
+[ -e few/train.tf_record ] && fail "records were written before the documents to evaluate on were read"
 expect 3 'masked_lm_positions' --train-data-file records/train.tf_record --model "$tiny" --job-dir other
 expect 2 'prepared already' --mode prepare "${task[@]}" --train-data-file records/train.tf_record --export-dir again
 expect 2 'nothing to predict' --mode predict --predict-data-file documents.txt --job-dir whole
