@@ -164,9 +164,10 @@ class Explainer {
     const bool is_foreign = std::ranges::any_of(
         typed_.arguments(), [](const TypedArgument& row) { return row.foreign != nullptr; });
     if (launch_.script.ends_with(".ipynb")) {
-      remarks_.refuse(launch_.script,
-                      "holds no training that berth reads: no TrainingArguments, and no known script "
-                      "that a cell starts");
+      remarks_.refuse(
+          launch_.script,
+          "holds no training that berth reads: no TrainingArguments, and no known script "
+          "that a cell starts");
     } else if (!launch_.script.empty() && script_ == nullptr) {
       remarks_.refuse(launch_.script,
                       "is unknown here, and so is the task that it trains. Its flags are read "
@@ -268,8 +269,8 @@ class Explainer {
     }
   }
 
-  // Each process that a launcher starts compares the texts of its own batch, unless the loss gathers
-  // them. berth compares the rows of a micro-batch, on however many devices.
+  // Each process that a launcher starts compares the texts of its own batch, unless the loss
+  // gathers them. berth compares the rows of a micro-batch, on however many devices.
   void keep_rows_apart() {
     constexpr std::array<std::string_view, 5> kComparing = {
         "in_batch_negatives", "symmetric", "cosent", "angle", "online_contrastive"};
@@ -491,7 +492,8 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   }
   std::vector<std::string> flags = std::move(job->flags);
   // Rows that the line names take the place of the program's.
-  const auto leave_out = [&](std::string_view known, std::initializer_list<std::string_view> names) {
+  const auto leave_out = [&](std::string_view known,
+                             std::initializer_list<std::string_view> names) {
     if (!typed.value(known)) return;
     std::erase_if(flags, [&](const std::string& flag) {
       return std::ranges::any_of(names, [&](auto name) { return flag.starts_with(name); });
@@ -500,9 +502,8 @@ void read_program(const ExplainOptions& options, Launch& launch) {
   leave_out("train-source", {"--train-source="});
   leave_out("train-data-file", {"--dataset_name=", "--dataset_config_name="});
   const bool evaluates = std::ranges::any_of(flags, [](const std::string& flag) {
-    return flag == "--do_eval=true" ||
-           (flag.find("_strategy=") != flag.npos && flag.starts_with("--eval") &&
-            !flag.ends_with("=no"));
+    return flag == "--do_eval=true" || (flag.find("_strategy=") != flag.npos &&
+                                        flag.starts_with("--eval") && !flag.ends_with("=no"));
   });
   if (typed.value("train-data-file") && evaluates && !typed.value("eval-data-file") &&
       TypedCommand(flags).value("eval-data-file") == std::nullopt) {
@@ -640,14 +641,14 @@ Explanation explain_commands(const std::vector<ShellCommand>& commands, bool is_
 
 // Whether the name of an unknown script says that it trains.
 bool names_training(std::string_view script) {
-  constexpr std::array<std::string_view, 7> kWords = {"train", "tune", "run", "main",
+  constexpr std::array<std::string_view, 7> kWords = {"train", "tune",  "run", "main",
                                                       "fit",   "learn", "bert"};
   return std::ranges::any_of(
       kWords, [&](std::string_view word) { return script.find(word) != script.npos; });
 }
 
-// The explanation of each container, and its args for the manifest. Commands of other steps beside a
-// known script are named, and not explained.
+// The explanation of each container, and its args for the manifest. Commands of other steps beside
+// a known script are named, and not explained.
 Explanation explain_manifest(std::vector<ManifestLaunch> jobs, const ExplainOptions& options) {
   for (ManifestLaunch& job : jobs) read_files(options, job.launch);
   const auto is_known = [](const ManifestLaunch& job) {

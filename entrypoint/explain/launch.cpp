@@ -338,18 +338,18 @@ const PrefixProgram* read_program_of(std::string_view word) {
 
 // Programs that may stand before a script and leave its job as it is.
 constexpr std::array<std::string_view, 67> kOtherPrefixes = {
-    "dvc",
-    "gcloud",   "ssh",       "tmux",        "screen",         "env",          "time",
-    "nohup",    "sudo",      "exec",        "eval",           "nice",         "ionice",
-    "taskset",  "numactl",   "stdbuf",      "timeout",        "setsid",       "unbuffer",
-    "xvfb-run", "conda",     "mamba",       "micromamba",     "poetry",       "uv",
-    "pipenv",   "pdm",       "rye",         "hatch",          "bash",         "sh",
-    "zsh",      "do",        "then",        "else",           "if",           "while",
-    "until",    "sleep",     "run",         "winpty",         "start",        "call",
-    "ipython",  "py",        "caffeinate",  "nsys",           "ncu",          "nvprof",
-    "perf",     "strace",    "gdb",         "coverage",       "pyenv",        "pixi",
-    "uvx",      "command",   "builtin",     "docker-compose", "flock",        "chrt",
-    "chronic",  "catchsegv", "systemd-run", "proxychains",    "proxychains4", "ts"};
+    "dvc",      "gcloud",   "ssh",       "tmux",        "screen",         "env",
+    "time",     "nohup",    "sudo",      "exec",        "eval",           "nice",
+    "ionice",   "taskset",  "numactl",   "stdbuf",      "timeout",        "setsid",
+    "unbuffer", "xvfb-run", "conda",     "mamba",       "micromamba",     "poetry",
+    "uv",       "pipenv",   "pdm",       "rye",         "hatch",          "bash",
+    "sh",       "zsh",      "do",        "then",        "else",           "if",
+    "while",    "until",    "sleep",     "run",         "winpty",         "start",
+    "call",     "ipython",  "py",        "caffeinate",  "nsys",           "ncu",
+    "nvprof",   "perf",     "strace",    "gdb",         "coverage",       "pyenv",
+    "pixi",     "uvx",      "command",   "builtin",     "docker-compose", "flock",
+    "chrt",     "chronic",  "catchsegv", "systemd-run", "proxychains",    "proxychains4",
+    "ts"};
 
 bool is_known_program(std::string_view word) {
   const bool is_word = !word.empty() && ((word[0] >= 'a' && word[0] <= 'z') || word[0] == '.' ||
@@ -636,8 +636,8 @@ std::string ScriptOrigins::of(const Launch& launch) const {
   for (const std::string& address : fetched_) {
     if (last_part(address) == launch.script) return address;
   }
-  const bool is_here = last_part(launch.path) == launch.script && !launch.path.starts_with('/') &&
-                       !folder_.empty();
+  const bool is_here =
+      last_part(launch.path) == launch.script && !launch.path.starts_with('/') && !folder_.empty();
   return is_here ? cat(folder_, "/", launch.path) : "";
 }
 

@@ -20,8 +20,8 @@ struct ManifestLaunch {
 // Where the words name a manifest (`job.yaml`), or are a line of `gcloud ai custom-jobs create` or
 // `gcloud ai-platform jobs submit training`, what it starts: the
 // containers of a Job, a Pod or another workload of Kubernetes, of Kubeflow or of Vertex AI, or the
-// services of Docker Compose. Also the commands of a RayJob, of a task of SkyPilot, of a pipeline of
-// DVC or of a workflow of GitHub Actions. Their GPUs and replicas count. Empty: it is neither.
+// services of Docker Compose. Also the commands of a RayJob, of a task of SkyPilot, of a pipeline
+// of DVC or of a workflow of GitHub Actions. Their GPUs and replicas count. Empty: it is neither.
 // Throws kUsage on a manifest that cannot be read, or that starts no training script.
 std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> words, bool is_text,
                                                const ExplainOptions& options);

@@ -66,7 +66,7 @@ void take_machine(const std::string& type, const std::string& count, Launch& lau
       "ml.p2.xlarge",  "ml.g4dn.16xlarge"};
   if (count != "1") {
     launch.refuse("instance_count",
-                   "is not 1 in the program; docs/workers.md says how several machines train");
+                  "is not 1 in the program; docs/workers.md says how several machines train");
   }
   const bool has_gpus = type.starts_with("ml.p") || type.starts_with("ml.g");
   if (type.empty()) {
@@ -98,8 +98,8 @@ bool read_estimator(const PythonProgram& program, Launch& launch) {
   const PythonCall* fit = find_last_call(program, "fit");
   if (fit != nullptr && !(fit->positional.empty() && fit->keywords.empty())) {
     launch.refuse(cat("fit (line ", fit->line, ")"),
-                   "names data that SageMaker puts into its channels; name the rows with "
-                   "--train-data-file and --eval-data-file");
+                  "names data that SageMaker puts into its channels; name the rows with "
+                  "--train-data-file and --eval-data-file");
   }
   return true;
 }

@@ -175,8 +175,8 @@ class CodeReader {
 
   void read_call(const PythonCall& call) {
     const std::string_view name = last_name(call.name);
-    const bool adds_lora =
-        name == "add_adapter" && !call.positional.empty() && call.positional[0].name == "LoraConfig()";
+    const bool adds_lora = name == "add_adapter" && !call.positional.empty() &&
+                           call.positional[0].name == "LoraConfig()";
     for (const TrainingCall& row : kTrainingCalls) {
       if (name == row.name && !adds_lora) refuse(call, row.text);
     }

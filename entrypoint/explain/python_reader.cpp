@@ -346,11 +346,11 @@ class PythonParser {
   std::optional<bool> condition() {
     const bool is_not = peek(1).is_name("not");
     const PythonToken& name = peek(is_not ? 2 : 1);
-    const bool is_read = peek().is_name("if") && name.kind == Kind::kName &&
-                         peek(is_not ? 3 : 2).is_name("else");
+    const bool is_read =
+        peek().is_name("if") && name.kind == Kind::kName && peek(is_not ? 3 : 2).is_name("else");
     if (!is_read) return std::nullopt;
-    const std::string word = name.text == "True" || name.text == "False" ? name.text
-                                                                         : value_of(name.text).text;
+    const std::string word =
+        name.text == "True" || name.text == "False" ? name.text : value_of(name.text).text;
     if (word != "True" && word != "False") return std::nullopt;
     return (word == "True") != is_not;
   }
@@ -499,8 +499,8 @@ namespace {
 
 // The name that is the whole value; empty: it is something else.
 std::string_view whole_name(const PythonProgram& program, PythonSpan value) {
-  const bool is_name = value.end == value.begin + 1 &&
-                       program.tokens[value.begin].kind == PythonToken::Kind::kName;
+  const bool is_name =
+      value.end == value.begin + 1 && program.tokens[value.begin].kind == PythonToken::Kind::kName;
   return is_name ? std::string_view(program.tokens[value.begin].text) : "";
 }
 

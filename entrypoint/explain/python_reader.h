@@ -91,8 +91,8 @@ inline std::string joined(const PythonValue& value) {
 // 64 levels.
 PythonProgram read_python(std::string_view text);
 
-// What the program assigns to a name, where it does so once by a statement of its own. Empty: it does
-// not, or it also assigns to an item of the name.
+// What the program assigns to a name, where it does so once by a statement of its own. Empty: it
+// does not, or it also assigns to an item of the name.
 PythonSpan find_assigned(const PythonProgram& program, std::string_view name);
 
 // The call that is this value: the call itself, or the one that is assigned to the name. nullptr:

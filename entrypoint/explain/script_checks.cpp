@@ -234,7 +234,7 @@ constexpr std::array<std::string_view, 42> kOtherKinds = {
     "rembert",     "fnet-",     "nezha",       "layoutlm",   "luke-",        "big_bird"};
 
 // Endings of files of parameters that berth does not read.
-constexpr std::array<std::string_view, 6> kOtherFiles = {".npz", ".msgpack",  ".h5",
+constexpr std::array<std::string_view, 6> kOtherFiles = {".npz",  ".msgpack",  ".h5",
                                                          ".onnx", ".pdparams", ".keras"};
 
 void check_model_kind(const OwnCommand& own, Remarks& remarks) {

@@ -356,7 +356,7 @@ bool is_same_call(const PythonProgram& program, const PythonCall& one, const Pyt
                                                       &PythonToken::text, &PythonToken::text);
 }
 
-// The row of a loss that a source may have; nullptr: it is none, or wraps others.
+// The row of a loss that a source may have; nullptr: a source may not have this one.
 const SentenceLoss* loss_of_source(const PythonCall* call) {
   if (call == nullptr) return nullptr;
   const auto* const known =

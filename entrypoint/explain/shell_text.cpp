@@ -133,8 +133,7 @@ class ShellReader {
   // `command` on one line, which is written as $(command). false: it is something else.
   bool read_backticks() {
     const size_t end = text_.find_first_of("`\n", at_ + 1);
-    const bool is_command =
-        !is_windows_ && end != text_.npos && text_[end] == '`' && end > at_ + 1;
+    const bool is_command = !is_windows_ && end != text_.npos && text_[end] == '`' && end > at_ + 1;
     if (!is_command) return false;
     word_ += cat("$(", text_.substr(at_ + 1, end - at_ - 1), ")");
     in_word_ = true;

@@ -24,8 +24,11 @@ std::string listed(const std::vector<std::string>& names);
 constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json",
                            kReadme = "README.md";
 
-// Whether the rows are for training: of --train-data-file, "train", or of a --train-source, "train_2".
-bool is_for_training(std::string_view role) { return role == "train" || role.starts_with("train_"); }
+// Whether the rows are for training: of --train-data-file, "train", or of a --train-source,
+// "train_2".
+bool is_for_training(std::string_view role) {
+  return role == "train" || role.starts_with("train_");
+}
 
 std::vector<std::string> wanted_splits(const std::string& role) {
   if (is_for_training(role)) return {"train"};
