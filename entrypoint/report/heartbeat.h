@@ -109,7 +109,7 @@ class Heartbeat final : public Observer {
   void on_evaluation(const EvaluationReport&) override { sign(JobPhase::kTraining); }
   void on_probing(const std::string&) override { sign(JobPhase::kProbing); }
   void on_probes(const std::vector<ProbeReport>&) override { sign(JobPhase::kTraining); }
-  void on_saving(int64_t) override { sign(JobPhase::kSaving); }
+  void on_waiting_for_save(int64_t) override { sign(JobPhase::kSaving); }
   void on_checkpoint(const CheckpointReport& report) override;
 
   void sign(JobPhase phase);  // a sign of life in this phase

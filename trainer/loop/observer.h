@@ -109,14 +109,14 @@ struct ProbesDone {
   std::vector<ProbeReport> reports{};
 };
 // Training waits until the checkpoint of this step is written.
-struct SaveBegins {
+struct WaitsForSave {
   int64_t step = 0;
 };
 struct JobFinished {};
 
 // What can happen in a job.
 using JobEvent = std::variant<JobReport, StepReport, Evaluating, EvaluationReport, SecondEvaluation,
-                              ProbeBegins, ProbesDone, SaveBegins, CheckpointReport, JobFinished>;
+                              ProbeBegins, ProbesDone, WaitsForSave, CheckpointReport, JobFinished>;
 
 // Receives the events of a job: for progress, event files and the like. The training thread calls
 // it between updates, so a call should take only microseconds. An observer that throws ends the
@@ -136,7 +136,7 @@ class Observer {
   virtual void on_second_evaluation(const EvaluationReport&) {}
   virtual void on_probing(const std::string& /*name*/) {}
   virtual void on_probes(const std::vector<ProbeReport>&) {}
-  virtual void on_saving(int64_t /*step*/) {}
+  virtual void on_waiting_for_save(int64_t /*step*/) {}
   virtual void on_checkpoint(const CheckpointReport&) {}
   virtual void on_finish() {}
 
@@ -149,7 +149,7 @@ class Observer {
     void operator()(const SecondEvaluation& event) const { to.on_second_evaluation(event.report); }
     void operator()(const ProbeBegins& event) const { to.on_probing(event.name); }
     void operator()(const ProbesDone& event) const { to.on_probes(event.reports); }
-    void operator()(const SaveBegins& event) const { to.on_saving(event.step); }
+    void operator()(const WaitsForSave& event) const { to.on_waiting_for_save(event.step); }
     void operator()(const CheckpointReport& event) const { to.on_checkpoint(event); }
     void operator()(const JobFinished&) const { to.on_finish(); }
     Observer& to;

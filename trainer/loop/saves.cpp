@@ -139,11 +139,11 @@ void Saves::start(bool is_interim) {
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {
     log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
-    observer_.on(SaveBegins{saved_step_});
+    observer_.on(WaitsForSave{saved_step_});
     before = checkpoints_.wait();
   }
   take_outcome(before);
-  if (checkpoints_.saves_while_training_waits()) observer_.on(SaveBegins{state_.step});
+  if (checkpoints_.saves_while_training_waits()) observer_.on(WaitsForSave{state_.step});
   pace_.restart();
   state_.is_interim = is_interim;
   state_.replaces.reset();
@@ -202,7 +202,7 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
 }
 
 void Saves::finish() {
-  if (saving_) observer_.on(SaveBegins{saved_step_});
+  if (saving_) observer_.on(WaitsForSave{saved_step_});
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
   if (outcome && outcome->failure) throw_last_failure(outcome->failure);
   take_outcome(outcome);

@@ -149,7 +149,7 @@ TEST_F(HeartbeatTest, FollowsThePhases) {
   EXPECT_EQ(phase(), "probing");
   heartbeat.on(ProbesDone{});
   EXPECT_EQ(phase(), "training");
-  heartbeat.on(SaveBegins{10});
+  heartbeat.on(WaitsForSave{10});
   EXPECT_EQ(phase(), "saving");
   heartbeat.on(CheckpointReport{.step = 10, .where = "step-00000010"});
   EXPECT_EQ(phase(), "training");
