@@ -88,7 +88,7 @@ bool CpuEngine::take_moments_written() {
 
 void CpuEngine::tensors_written() {
   if (take_moments_written()) parameters_.mark_all_rows();
-  if (network_) return network_->refresh();
+  if (network_) return parameters_.refresh();
   network_ = make_network(options_.config, options_.limits, parameters_, kernels_, options_.loss,
                           options_.lora, options_.ranks.communicator);
 }
@@ -130,7 +130,7 @@ bool CpuEngine::start_update(std::span<const PackedBatch> micro_batches, const U
   }
   update();
   outcomes_.push_back(step_.outcome());
-  if (outcomes_.back().was_applied()) network().refresh();
+  if (outcomes_.back().was_applied()) parameters_.refresh();
   return true;
 }
 
@@ -181,7 +181,7 @@ std::vector<float> CpuEngine::infer(const PackedBatch& batch, LossSum& loss) {
           .weight = state.examples,
           .second_loss = state.second_loss_sum,
           .second_weight = state.second_examples};
-  return network().logits();
+  return network().outputs();
 }
 
 namespace {

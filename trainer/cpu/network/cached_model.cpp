@@ -9,7 +9,6 @@ namespace berth {
 CachedModel::CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels,
                          LossOptions loss, const LoraOptions& lora, Communicator* workers)
     : config_(config),
-      parameters_(parameters),
       model_(config, parameters, kernels, loss, lora),
       loss_(config, kernels, workers) {}
 
@@ -73,16 +72,16 @@ void CachedModel::forward(const PackedBatch& batch, StepState& state, Phase phas
   int64_t first = 0;
   for (const PackedBatch& part : parts_) {
     model_.forward(part, state, phase);
-    copy_in(embeddings.slice(first, part.num_sequences()), model_.output().data);
+    copy_in(embeddings.slice(first, part.num_sequences()), model_.outputs_in_place().data);
     first += part.num_sequences();
   }
-  logits_ = embeddings;
+  outputs_ = embeddings;
   if (batch.num_sequences() > 0 && batch.sequences_per_example == 1) return;
   const BatchTensors tensors = upload_labels(batch);
   const bool trains = phase == Phase::kTraining;
   const Tensor dembeddings = trains ? dembeddings_.first(batch.num_sequences()) : Tensor();
-  logits_ = loss_.compute({.batch = tensors, .state = state, .training = trains},
-                          batch.num_sequences() > 0 ? embeddings : Tensor(), dembeddings);
+  outputs_ = loss_.compute({.batch = tensors, .state = state, .training = trains},
+                           batch.num_sequences() > 0 ? embeddings : Tensor(), dembeddings);
 }
 
 // The last part comes first, as its activations are still there.
@@ -99,11 +98,9 @@ void CachedModel::backward(StepState& state, const GradientsFinal& are_final) {
   }
 }
 
-void CachedModel::refresh() { parameters_.refresh(); }
-
-std::vector<float> CachedModel::logits() const {
-  std::vector<float> host(static_cast<size_t>(logits_.elements()));
-  copy_out(logits_, host.data());
+std::vector<float> CachedModel::outputs() const {
+  std::vector<float> host(static_cast<size_t>(outputs_.elements()));
+  copy_out(outputs_, host.data());
   return host;
 }
 

@@ -30,8 +30,7 @@ class CachedModel final : public Network {
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
   using Network::backward;
   void backward(StepState& state, const GradientsFinal& are_final) override;
-  void refresh() override;
-  std::vector<float> logits() const override;
+  std::vector<float> outputs() const override;
 
  private:
   CachedModel(const ModelConfig& config, Parameters& parameters, Kernels& kernels, LossOptions loss,
@@ -40,7 +39,6 @@ class CachedModel final : public Network {
   BatchTensors upload_labels(const PackedBatch& batch) const;
 
   const ModelConfig& config_;
-  Parameters& parameters_;
   Model model_;
   GroupLoss loss_;
   Memory activations_;
@@ -49,7 +47,7 @@ class CachedModel final : public Network {
   Tensor embeddings_, dembeddings_;    // [B*G,H]
   Tensor labels_, targets_, weights_;  // of the B examples
   TextTargets text_targets_;
-  Tensor logits_;
+  Tensor outputs_;
   // The parts of the most recent forward. In a part, each sequence is an example without a label.
   std::vector<PackedBatch> parts_;
 };

@@ -44,7 +44,6 @@ Model::Model(const ModelConfig& config, Parameters& parameters, Kernels& kernels
              const LoraOptions& lora, Communicator* workers)
     : config_(config),
       loss_(loss),
-      parameters_(parameters),
       encoder_(config, lora, parameters, kernels),
       head_(make_head(config, parameters, kernels, workers)) {}
 
@@ -192,7 +191,7 @@ void Model::forward(const PackedBatch& batch, StepState& state, Phase phase) {
   state.begin_micro_batch(batch.first_token, batch.first_sequence);
   const StepContext step = context(state, phase == Phase::kTraining);
   const Tensor hidden = batch.num_sequences() > 0 ? encoder_.forward(step) : Tensor();
-  logits_ = head_->forward(step, hidden);
+  outputs_ = head_->forward(step, hidden);
 }
 
 void Model::backward(StepState& state, const GradientsFinal& are_final) {
@@ -214,8 +213,6 @@ void Model::backward(const StepContext& step, const GradientsFinal& are_final) {
   encoder_.backward(step, dhidden, are_final);
 }
 
-void Model::refresh() { parameters_.refresh(); }
-
 std::vector<int32_t> Model::samples() const {
   const Tensor drawn = head_->samples();
   std::vector<int32_t> host(static_cast<size_t>(drawn.elements()));
@@ -223,9 +220,9 @@ std::vector<int32_t> Model::samples() const {
   return host;
 }
 
-std::vector<float> Model::logits() const {
-  std::vector<float> host(static_cast<size_t>(logits_.elements()));
-  copy_out(logits_, host.data());
+std::vector<float> Model::outputs() const {
+  std::vector<float> host(static_cast<size_t>(outputs_.elements()));
+  copy_out(outputs_, host.data());
   return host;
 }
 
@@ -234,7 +231,6 @@ ReplacedTokenModel::ReplacedTokenModel(const ModelConfig& config, Parameters& pa
     : config_(config),
       generator_config_(generator_config(config)),
       weight_(loss.discriminator_weight),
-      parameters_(parameters),
       generator_(generator_config_, parameters, kernels, loss, {}),
       discriminator_(config, parameters, kernels, loss, {}) {}
 
@@ -283,7 +279,7 @@ void ReplacedTokenModel::forward(const PackedBatch& batch, StepState& state, Pha
   state.loss_sum = of_generator.loss_sum;
   state.examples = of_generator.examples;
   // 2. The discriminator reads the ids that the generator drew.
-  predictions_ = generator_.logits();
+  predictions_ = generator_.outputs();
   masked_ = std::get<PackedBatch::MaskedTokens>(batch.labels);
   // In training the two losses are one sum, so the tokens' weights take the factor between them.
   replaced_ = replaced_batch(batch, generator_.samples(), trains ? token_scale_ : 1);
@@ -304,10 +300,8 @@ void ReplacedTokenModel::backward(StepState& state, const GradientsFinal& are_fi
   discriminator_.backward(state, are_final);
 }
 
-void ReplacedTokenModel::refresh() { parameters_.refresh(); }
-
-std::vector<float> ReplacedTokenModel::logits() const {
-  return detection_outputs(masked_, replaced_, discriminator_.logits(), predictions_);
+std::vector<float> ReplacedTokenModel::outputs() const {
+  return detection_outputs(masked_, replaced_, discriminator_.outputs(), predictions_);
 }
 
 std::unique_ptr<Network> make_network(const ModelConfig& config, const BatchLimits& limits,

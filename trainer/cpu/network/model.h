@@ -45,15 +45,10 @@ class Model final : public Network {
   // The same after a forward in kTraining of texts without labels, where the task compares texts.
   // `dembeddings` [B,H] is the gradient of the embeddings that it returned.
   void backward(StepState& state, Tensor dembeddings, const GradientsFinal& are_final);
-  void refresh() override;
 
-  // The logits of the last forward, which are valid until the next one.
-  Tensor output() const { return logits_; }
-  // The same, row-major: [B,C] or [T,C]. Question answering has [T,2]: start,
-  // end. Masked tokens have [M,2]: the loss, and the id that is predicted. With next sentences
-  // the two logits of each sequence are before the rows of its masked tokens: [B+M,2]. Hidden
-  // states have [T,H].
-  std::vector<float> logits() const override;
+  // The outputs of the last forward, which are valid until the next one.
+  Tensor outputs_in_place() const { return outputs_; }
+  std::vector<float> outputs() const override;
   // The ids that a generator drew for the masked tokens of the last forward [M]; -1 for a token
   // without a label.
   std::vector<int32_t> samples() const;
@@ -69,7 +64,6 @@ class Model final : public Network {
 
   const ModelConfig& config_;
   const LossOptions loss_;
-  Parameters& parameters_;
   Encoder encoder_;
   const std::unique_ptr<Head> head_;
   Memory activations_;
@@ -80,7 +74,7 @@ class Model final : public Network {
   Tensor dhidden_;           // [R,H]
   TextTargets text_targets_;
   BatchTensors batch_;
-  Tensor logits_;
+  Tensor outputs_;
 };
 
 // Pre-training by replaced-token detection (Clark et al. 2020, arXiv:2003.10555). The generator, a
@@ -111,11 +105,10 @@ class ReplacedTokenModel final : public Network {
   void forward(const PackedBatch& batch, StepState& state, Phase phase) override;
   using Network::backward;
   void backward(StepState& state, const GradientsFinal& are_final) override;
-  void refresh() override;
   // [T,4]: the discriminator's logit, which is positive if it predicts that the token was replaced;
   // and 1 if the token was replaced, else 0. The last two columns are the generator's loss and its
   // most likely id for a masked token, and 0 and -1 for other tokens.
-  std::vector<float> logits() const override;
+  std::vector<float> outputs() const override;
 
   // The discriminator's input in the last forward pass: the ids, and which of them were replaced.
   const PackedBatch& replaced() const { return replaced_; }
@@ -128,7 +121,6 @@ class ReplacedTokenModel final : public Network {
   const ModelConfig& config_;
   const ModelConfig generator_config_;
   const double weight_;  // of the discriminator's loss
-  Parameters& parameters_;
   Model generator_, discriminator_;
   Memory activations_;
   double token_scale_ = 0;  // by which the discriminator's sum is multiplied in this update

@@ -44,11 +44,10 @@ class Network {
   // kTraining. `are_final` may be empty, and need not be called.
   virtual void backward(StepState& state, const GradientsFinal& are_final) = 0;
   void backward(StepState& state) { backward(state, {}); }
-  // Packs the weights again. To be called after parameters have changed.
-  virtual void refresh() = 0;
 
-  // The logits of the last forward, as Engine::infer() describes them.
-  virtual std::vector<float> logits() const = 0;
+  // The outputs of the last forward, as Engine::infer() describes them: logits, or the embeddings
+  // of a batch that has one text for each example.
+  virtual std::vector<float> outputs() const = 0;
 };
 
 // The network of the config's task. `lora` is what the parameter table was made with. `workers` are

@@ -70,7 +70,7 @@ class Architectures : public testing::TestWithParam<std::string> {
     for (size_t id = 0; id < columns; ++id) {
       std::ranges::fill(ids, static_cast<int32_t>(id));
       model_->forward(packed, *state_, Phase::kEvaluation);
-      const std::vector<float> told = model_->logits();
+      const std::vector<float> told = model_->outputs();
       for (size_t t = 0; t < ids.size(); ++t) losses[t * columns + id] = told[2 * t];
     }
     return losses;
@@ -130,7 +130,7 @@ TEST_P(Architectures, ComputesTorchsLogitsAndLoss) {
   }
   state_->begin({});
   model_->forward(batch(), *state_, Phase::kEvaluation);
-  if (config_.task != Task::kMaskedLm) logits = model_->logits();
+  if (config_.task != Task::kMaskedLm) logits = model_->outputs();
   ASSERT_EQ(logits.size(), expected.size());
   for (size_t i = 0; i < logits.size(); ++i) {
     ASSERT_NEAR(logits[i], expected[i], kLogitTolerance * largest(expected)) << i;
@@ -200,7 +200,7 @@ TEST_P(LearningArchitectures, LearnAsTorchsDo) {
     model_->forward(batch(), *state_, Phase::kTraining);
     model_->backward(*state_);
     optimizer.step(*state_);
-    model_->refresh();
+    parameters_->refresh();
     const UpdateOutcome outcome = state_->outcome();
     EXPECT_NEAR(outcome.loss_sum / outcome.examples, expected, kLossTolerance * expected) << step;
   }

@@ -74,7 +74,7 @@ struct CutTexts {
   std::vector<float> evaluate(const PackedBatch& of) {
     state.begin({.seed = 3});
     network->forward(of, state, Phase::kEvaluation);
-    return network->logits();
+    return network->outputs();
   }
   // The loss and the gradients of a batch, and the depths that were final, in their order.
   void train(const PackedBatch& of) {

@@ -85,7 +85,7 @@ TEST(HiddenStates, TheTeachersAreThoseOfTransformers) {
   states.state.begin({});
   teacher.forward(batch, states.state, Phase::kEvaluation);
   const auto expected = recorded_values<float>(states.recorded, "states");
-  expect_near(teacher.logits(), expected, 1e-5 * largest(expected), "states");
+  expect_near(teacher.outputs(), expected, 1e-5 * largest(expected), "states");
 }
 
 TEST(HiddenStates, LossAndGradientsAreThoseOfPyTorch) {
@@ -114,7 +114,7 @@ TEST(HiddenStates, EvaluationTellsTheLossAndTheLearntStates) {
   states.model->forward(batch, states.state, Phase::kEvaluation);
   const double loss = recorded_values<float>(states.recorded, "loss")[0];
   EXPECT_NEAR(states.state.loss_sum / states.state.examples, loss, 1e-5 * loss);
-  const std::vector<float> logits = states.model->logits();
+  const std::vector<float> logits = states.model->outputs();
   const std::vector<float>& truths = std::get<PackedBatch::Scores>(batch.labels).values;
   const auto width = static_cast<size_t>(states.config.vector_size);
   SimilarityMetrics metrics;

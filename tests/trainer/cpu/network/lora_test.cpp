@@ -64,7 +64,7 @@ class Lora : public testing::TestWithParam<std::string> {
   std::vector<float> logits(Model&& model, Phase phase = Phase::kEvaluation) {
     state_->begin({.seed = 3});
     model.forward(batch(), *state_, phase);
-    return model.logits();
+    return model.outputs();
   }
   double loss(Phase phase) {
     logits(model(), phase);

@@ -67,7 +67,7 @@ class ModelTest : public testing::Test {
                             const UpdateInputs& inputs = {}) {
     recorded_.state->begin(inputs);
     recorded_.model->forward(batch, *recorded_.state, phase);
-    return recorded_.model->logits();
+    return recorded_.model->outputs();
   }
 
   static void expect_close(const std::vector<float>& actual, const std::vector<float>& expected,
@@ -181,7 +181,7 @@ TEST_F(ModelTest, LossesOfSomeMaskedTokensEqualThoseOfAll) {
     batch.labels = PackedBatch::MaskedTokens{tokens, std::vector<int32_t>(tokens.size(), 1)};
     recorded_.state->begin({.seed = 3});
     model.forward(batch, *recorded_.state, Phase::kTraining);
-    return model.logits();
+    return model.outputs();
   };
   std::vector<int32_t> all(batch.input_ids.size());
   std::iota(all.begin(), all.end(), 0);
@@ -241,7 +241,7 @@ TEST_F(ModelTest, GradientsAreTheSlopesOfTheLoss) {
       moved[i] = static_cast<float>(origin[i] + distance * direction[i]);
     }
     copy_in(values, moved.data());
-    recorded_.model->refresh();
+    recorded_.parameters->refresh();
     return run().step.loss_sum;
   };
   for (uint32_t trial = 0; trial < 4; ++trial) {
@@ -294,7 +294,7 @@ TEST_F(ModelTest, NewParametersCountAfterRefresh) {
   const auto before = logits(recorded_.batch(0), Phase::kEvaluation);
   const Tensor weight = recorded_.parameters->value("classifier.weight");
   copy_in(weight, std::vector<float>(3 * 24).data());
-  recorded_.model->refresh();
+  recorded_.parameters->refresh();
   const auto after = logits(recorded_.batch(0), Phase::kEvaluation);
   EXPECT_NE(after, before);
   EXPECT_THAT(std::vector<float>(after.begin() + 3, after.begin() + 6),

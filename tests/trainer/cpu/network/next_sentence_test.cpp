@@ -139,7 +139,7 @@ TEST(NextSentences, EvaluationTellsLogitsPredictionsAndBothLosses) {
   const PackedBatch batch = bert.batch();
   bert.state.begin({});
   bert.model->forward(batch, bert.state, Phase::kEvaluation);
-  const std::vector<float> rows = bert.model->logits();
+  const std::vector<float> rows = bert.model->outputs();
   const auto logits = recorded_values<float>(bert.recorded, "logits");
   const auto losses = recorded_values<float>(bert.recorded, "masked_losses");
   const auto predicted = recorded_values<int32_t>(bert.recorded, "predicted");
@@ -203,7 +203,7 @@ TEST(NextSentences, GradientsAreTheSlopesOfTheLoss) {
         moved[i] = static_cast<float>(static_cast<double>(origin[i]) + distance * direction[i]);
       }
       copy_in(values, moved.data());
-      bert.model->refresh();
+      bert.parameters->refresh();
       return bert.run({2}).outcome.loss_sum;
     };
     constexpr double kDistance = 1e-4;

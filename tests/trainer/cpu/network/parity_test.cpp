@@ -20,7 +20,7 @@ TEST(BertParityTest, LogitsOfAPackedBatchAreTorchs) {
   RecordedModel recorded;
   recorded.state->begin({});
   recorded.model->forward(recorded.batch(0), *recorded.state, Phase::kEvaluation);
-  const std::vector<float> logits = recorded.model->logits();
+  const std::vector<float> logits = recorded.model->outputs();
   const auto expected = recorded.values<float>("logits");
   ASSERT_EQ(logits.size(), expected.size());
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -62,7 +62,7 @@ void expect_ten_losses(RecordedModel& recorded, double tolerance) {
       recorded.model->backward(*recorded.state);
     }
     optimizer.step(*recorded.state);
-    recorded.model->refresh();
+    recorded.parameters->refresh();
     const UpdateOutcome outcome = recorded.state->outcome();
     const float loss = expected[static_cast<size_t>(step)];
     EXPECT_NEAR(outcome.loss_sum / outcome.examples, loss, tolerance * loss) << "step " << step;

@@ -108,7 +108,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     for (uint64_t step = 0; step < updates_; ++step) {
       forward_and_backward(model, *state, step);
       optimizer.step(*state);
-      model.refresh();
+      parameters.refresh();
       trained.norms.push_back(state->outcome().grad_norm);
     }
     trained.values = read(parameters.values());

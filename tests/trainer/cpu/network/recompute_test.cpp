@@ -61,7 +61,7 @@ class Recompute : public testing::TestWithParam<std::string> {
       model.forward(batch_, *state, Phase::kTraining);
       model.backward(*state);
     }
-    Learnt learnt{.logits = model.logits(),
+    Learnt learnt{.logits = model.outputs(),
                   .gradients = std::vector<float>(static_cast<size_t>(parameters.size())),
                   .loss = state->outcome().loss_sum};
     copy_out(parameters.gradients(), learnt.gradients.data());

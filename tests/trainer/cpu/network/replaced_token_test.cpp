@@ -154,7 +154,7 @@ TEST(ReplacedTokens, EvaluationTellsLogitsReplacementsAndBothLosses) {
   const PackedBatch batch = pair.batch();
   pair.state.begin({.seed = 1});
   pair.model->forward(batch, pair.state, Phase::kEvaluation);
-  const std::vector<float> rows = pair.model->logits();
+  const std::vector<float> rows = pair.model->outputs();
   ASSERT_EQ(rows.size(), 4 * batch.input_ids.size());
   const auto& masked = std::get<PackedBatch::MaskedTokens>(batch.labels);
   double generator = 0, discriminator = 0;
@@ -246,7 +246,7 @@ TEST(ReplacedTokens, GradientsAreTheSlopesOfTheLoss) {
         moved[i] = static_cast<float>(static_cast<double>(origin[i]) + distance * direction[i]);
       }
       copy_in(values, moved.data());
-      pair.model->refresh();
+      pair.parameters->refresh();
       const Update there = pair.run({2});
       EXPECT_EQ(there.replaced, at.replaced);
       return there.outcome.loss_sum;
@@ -278,7 +278,7 @@ TEST(ReplacedTokens, KeptGradientsMakeTheSameUpdates) {
       model.forward(batch, pair.state, Phase::kTraining);
       model.backward(pair.state);
       optimizer.step(pair.state);
-      model.refresh();
+      parameters.refresh();
     }
     const auto kept = std::ranges::count_if(parameters.handles(), &Parameter::keeps_product);
     EXPECT_EQ(kept > 0, update_tokens > 0);

@@ -85,7 +85,7 @@ TEST(Embeddings, AreThoseOfPyTorch) {
     EXPECT_TRUE(texts.report.ignored.empty());
     texts.forward(texts.batch(), Phase::kEvaluation);
     const std::vector<float> expected = texts.values(name);
-    expect_near(texts.model->logits(), expected, 1e-5 * largest(expected), name);
+    expect_near(texts.model->outputs(), expected, 1e-5 * largest(expected), name);
   }
 }
 
@@ -99,7 +99,7 @@ TEST(Embeddings, AreTheLogitsOfTextsInNoGroup) {
       batch.sequences_per_example = 1;
       batch.labels = {};
       compares.forward(batch, Phase::kEvaluation);
-      EXPECT_EQ(compares.model->logits(), embeds.model->logits());
+      EXPECT_EQ(compares.model->outputs(), embeds.model->outputs());
       EXPECT_EQ(compares.state.outcome().examples, 0);
     }
   }
@@ -141,7 +141,7 @@ TEST_P(SimilarityLosses, EvaluationTellsTheLossAndWhatWasFound) {
   texts.forward(texts.batch(), Phase::kEvaluation);
   const double loss = texts.values(test.name + ".loss")[0];
   EXPECT_NEAR(texts.state.loss_sum / texts.state.examples, loss, 1e-5 * std::max(1.0, loss));
-  const std::vector<float> logits = texts.model->logits();
+  const std::vector<float> logits = texts.model->outputs();
   if (test.name == "cosine") expect_near(logits, texts.values("cosines"), 1e-5, "cosines");
   if (test.name != "triplets") return;
   const std::vector<float> found = texts.values("triplets.found");
@@ -207,11 +207,11 @@ TEST_P(SimilarityLosses, ARowWithoutALabelHasOutputsAndNoLoss) {
   RecordedTexts texts(test.task, test.pooling, test.texts);
   PackedBatch batch = texts.batch();
   texts.forward(batch, Phase::kEvaluation);
-  const std::vector<float> labelled = texts.model->logits();
+  const std::vector<float> labelled = texts.model->outputs();
   batch.labels = std::monostate();
   texts.forward(batch, Phase::kEvaluation);
   EXPECT_EQ(texts.state.examples, 0);
-  EXPECT_EQ(texts.model->logits(), labelled);
+  EXPECT_EQ(texts.model->outputs(), labelled);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SimilarityLosses,
