@@ -195,14 +195,9 @@ void run_evaluation(Job& job) {
   const std::unique_ptr<RetrievalSet> set =
       load_retrieval(job.storage, finished.settings(), config);
   const EvaluationResult evaluation = evaluate_all(job, finished, set.get());
-  job.output.on(EvaluationReport{.examples = evaluation.examples,
-                                 .loss = evaluation.loss,
-                                 .seconds = evaluation.seconds,
-                                 .metrics = evaluation.scores.metrics,
-                                 .majority_rate = evaluation.scores.majority_rate,
-                                 .split = "eval",
-                                 .scores = &evaluation.scores,
-                                 .has_loss = evaluation.has_loss});
+  EvaluationReport report = report_of(evaluation);
+  report.split = "eval";
+  job.output.on(report);
   JobMetrics metrics{.result = std::nullopt,
                      .evaluation = evaluation,
                      .task = config.task,

@@ -577,14 +577,9 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
                      .base_model = local_or_hub_name(job.command_line.settings.model.model)};
   if (inputs.rows.mismatched) {
     metrics.mismatched = evaluate_mismatched(job, inputs, engine);
-    job.output.on(
-        SecondEvaluation{EvaluationReport{.step = result.state.step,
-                                          .examples = metrics.mismatched->examples,
-                                          .loss = metrics.mismatched->loss,
-                                          .seconds = metrics.mismatched->seconds,
-                                          .metrics = metrics.mismatched->scores.metrics,
-                                          .majority_rate = metrics.mismatched->scores.majority_rate,
-                                          .scores = &metrics.mismatched->scores}});
+    EvaluationReport report = report_of(*metrics.mismatched);
+    report.step = result.state.step;
+    job.output.on(SecondEvaluation{std::move(report)});
   }
   if (plan.options.keeps_weights) {
     run.room().write(directory.model(), plan.disk.use.model_bytes, result.state.step, [&] {

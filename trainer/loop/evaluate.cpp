@@ -304,6 +304,16 @@ void scale_to_one(std::vector<float>& vector) {
 
 }  // namespace
 
+EvaluationReport report_of(const EvaluationResult& evaluation) {
+  return {.examples = evaluation.examples,
+          .loss = evaluation.loss,
+          .seconds = evaluation.seconds,
+          .metrics = evaluation.scores.metrics,
+          .majority_rate = evaluation.scores.majority_rate,
+          .scores = &evaluation.scores,
+          .has_loss = evaluation.has_loss};
+}
+
 bool write_embeddings(Engine& engine, Dataset& data, int64_t batch_size, const EmbeddingForm& form,
                       VectorWriter* writer, Observer& observer, const std::atomic<bool>& stop,
                       Communicator* ranks) {

@@ -29,6 +29,9 @@ struct EvaluationResult {
   bool has_loss = true;  // false: a retrieval set was evaluated alone, and `loss` is not a number
 };
 
+// For observers. Borrows the scores. The caller adds the step, the epoch and the split.
+EvaluationReport report_of(const EvaluationResult& evaluation);
+
 // What is needed to interpret logits.
 struct ReadingOptions {
   std::vector<std::string> labels{};  // the names of the classes

@@ -374,16 +374,11 @@ class Training {
     if (!evaluation) stop();
     state.evaluated_step = state.step;
     result_.evaluation = evaluation;
-    parts_.observer.on(EvaluationReport{.step = state.step,
-                                        .epoch = epoch(),
-                                        .examples = evaluation->examples,
-                                        .loss = evaluation->loss,
-                                        .seconds = evaluation->seconds,
-                                        .metrics = evaluation->scores.metrics,
-                                        .majority_rate = evaluation->scores.majority_rate,
-                                        .split = parts_.eval_split,
-                                        .scores = &evaluation->scores,
-                                        .has_loss = evaluation->has_loss});
+    EvaluationReport report = report_of(*evaluation);
+    report.step = state.step;
+    report.epoch = epoch();
+    report.split = parts_.eval_split;
+    parts_.observer.on(report);
     if (auto better = best_rule_.better(*evaluation, state.step, state.best)) {
       state.best = std::move(better);
       saves_.save();  // The best checkpoint must exist.
