@@ -39,17 +39,15 @@ class ChoiceEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_choice_evaluator(Dataset& data, const Labels&,
-                                                 const PredictionRules&) {
-  return std::make_unique<ChoiceEvaluator>(data);
+std::unique_ptr<Evaluator> make_choice_evaluator(const ResultInputs& of) {
+  return std::make_unique<ChoiceEvaluator>(of.data);
 }
 
-std::unique_ptr<PredictionLines> make_choice_lines(Dataset& data, const Labels&,
-                                                   const PredictionRules& rules) {
+std::unique_ptr<PredictionLines> make_choice_lines(const ResultInputs& of) {
   Labels numbers;
-  const size_t texts = data.size() == 0 ? 0 : data.example(0).texts.size();
+  const size_t texts = of.data.size() == 0 ? 0 : of.data.example(0).texts.size();
   for (size_t i = 0; i + 1 < texts; ++i) numbers.push_back(std::to_string(i));
-  return make_class_lines(data, numbers, rules);
+  return make_class_lines({of.data, numbers, of.rules});
 }
 
 }  // namespace berth

@@ -457,39 +457,33 @@ class AnswerEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_class_evaluator(Dataset& data, const Labels& labels,
-                                                const PredictionRules& rules) {
-  return std::make_unique<ClassEvaluator>(data, labels, rules.correlates_classes);
+std::unique_ptr<Evaluator> make_class_evaluator(const ResultInputs& of) {
+  return std::make_unique<ClassEvaluator>(of.data, of.labels, of.rules.correlates_classes);
 }
 
-std::unique_ptr<Evaluator> make_number_evaluator(Dataset& data, const Labels&,
-                                                 const PredictionRules&) {
-  return std::make_unique<NumberEvaluator>(data);
+std::unique_ptr<Evaluator> make_number_evaluator(const ResultInputs& of) {
+  return std::make_unique<NumberEvaluator>(of.data);
 }
 
-std::unique_ptr<Evaluator> make_vector_evaluator(Dataset& data, const Labels&,
-                                                 const PredictionRules&) {
-  return std::make_unique<VectorEvaluator>(data);
+std::unique_ptr<Evaluator> make_vector_evaluator(const ResultInputs& of) {
+  return std::make_unique<VectorEvaluator>(of.data);
 }
 
-std::unique_ptr<Evaluator> make_set_evaluator(Dataset& data, const Labels& labels,
-                                              const PredictionRules& rules) {
-  return std::make_unique<SetEvaluator>(data, labels, rules.thresholds);
+std::unique_ptr<Evaluator> make_set_evaluator(const ResultInputs& of) {
+  return std::make_unique<SetEvaluator>(of.data, of.labels, of.rules.thresholds);
 }
 
-std::unique_ptr<Evaluator> make_entity_evaluator(Dataset& data, const Labels& labels,
-                                                 const PredictionRules&) {
-  return std::make_unique<EntityEvaluator>(data, labels);
+std::unique_ptr<Evaluator> make_entity_evaluator(const ResultInputs& of) {
+  return std::make_unique<EntityEvaluator>(of.data, of.labels);
 }
 
-std::unique_ptr<Evaluator> make_answer_evaluator(Dataset& data, const Labels&,
-                                                 const PredictionRules& rules) {
-  return std::make_unique<AnswerEvaluator>(data, rules.answers);
+std::unique_ptr<Evaluator> make_answer_evaluator(const ResultInputs& of) {
+  return std::make_unique<AnswerEvaluator>(of.data, of.rules.answers);
 }
 
 std::unique_ptr<Evaluator> make_evaluator(Dataset& data, const Labels& labels,
                                           const PredictionRules& rules) {
-  return results_of(data.task()).evaluator(data, labels, rules);
+  return results_of(data.task()).evaluator({data, labels, rules});
 }
 
 namespace {
@@ -538,9 +532,8 @@ PackedBatch::MaskedTokens masked_in_evaluation(const Dataset& data, int64_t inde
   return masked;
 }
 
-std::unique_ptr<Evaluator> make_masked_evaluator(Dataset& data, const Labels&,
-                                                 const PredictionRules&) {
-  return std::make_unique<MaskedEvaluator>(data);
+std::unique_ptr<Evaluator> make_masked_evaluator(const ResultInputs& of) {
+  return std::make_unique<MaskedEvaluator>(of.data);
 }
 
 namespace {
@@ -590,9 +583,8 @@ class NextSentenceEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_next_sentence_evaluator(Dataset& data, const Labels&,
-                                                        const PredictionRules&) {
-  return std::make_unique<NextSentenceEvaluator>(data);
+std::unique_ptr<Evaluator> make_next_sentence_evaluator(const ResultInputs& of) {
+  return std::make_unique<NextSentenceEvaluator>(of.data);
 }
 
 namespace {
@@ -656,9 +648,8 @@ class ReplacedEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_replaced_evaluator(Dataset& data, const Labels&,
-                                                   const PredictionRules&) {
-  return std::make_unique<ReplacedEvaluator>(data);
+std::unique_ptr<Evaluator> make_replaced_evaluator(const ResultInputs& of) {
+  return std::make_unique<ReplacedEvaluator>(of.data);
 }
 
 namespace {
@@ -712,12 +703,11 @@ class PartnerEvaluator final : public Evaluator {
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_similarity_evaluator(Dataset& data, const Labels&,
-                                                     const PredictionRules& rules) {
-  return std::make_unique<SimilarityEvaluator>(data, rules.shorter_sizes);
+std::unique_ptr<Evaluator> make_similarity_evaluator(const ResultInputs& of) {
+  return std::make_unique<SimilarityEvaluator>(of.data, of.rules.shorter_sizes);
 }
 
-std::unique_ptr<Evaluator> make_partner_evaluator(Dataset&, const Labels&, const PredictionRules&) {
+std::unique_ptr<Evaluator> make_partner_evaluator(const ResultInputs&) {
   return std::make_unique<PartnerEvaluator>();
 }
 

@@ -220,47 +220,41 @@ class NumberTestResults final : public PredictionLines {
 
 }  // namespace
 
-std::unique_ptr<PredictionLines> make_class_lines(Dataset& data, const Labels& labels,
-                                                  const PredictionRules&) {
-  return std::make_unique<ClassLines>(data, labels);
+std::unique_ptr<PredictionLines> make_class_lines(const ResultInputs& of) {
+  return std::make_unique<ClassLines>(of.data, of.labels);
 }
 
 std::unique_ptr<PredictionLines> make_class_test_results() {
   return std::make_unique<ClassTestResults>();
 }
 
-std::unique_ptr<PredictionLines> make_number_lines(Dataset& data, const Labels&,
-                                                   const PredictionRules&) {
-  return std::make_unique<NumberLines>(data);
+std::unique_ptr<PredictionLines> make_number_lines(const ResultInputs& of) {
+  return std::make_unique<NumberLines>(of.data);
 }
 
-std::unique_ptr<PredictionLines> make_reranking_lines(Dataset& data, const Labels&,
-                                                      const PredictionRules&) {
-  return std::make_unique<RerankingLines>(data);
+std::unique_ptr<PredictionLines> make_reranking_lines(const ResultInputs& of) {
+  return std::make_unique<RerankingLines>(of.data);
 }
 
 std::unique_ptr<PredictionLines> make_number_test_results() {
   return std::make_unique<NumberTestResults>();
 }
 
-std::unique_ptr<PredictionLines> make_set_lines(Dataset& data, const Labels& labels,
-                                                const PredictionRules& rules) {
-  return std::make_unique<SetLines>(data, labels, rules.thresholds);
+std::unique_ptr<PredictionLines> make_set_lines(const ResultInputs& of) {
+  return std::make_unique<SetLines>(of.data, of.labels, of.rules.thresholds);
 }
 
-std::unique_ptr<PredictionLines> make_word_lines(Dataset& data, const Labels& labels,
-                                                 const PredictionRules&) {
-  return std::make_unique<WordLines>(data, labels);
+std::unique_ptr<PredictionLines> make_word_lines(const ResultInputs& of) {
+  return std::make_unique<WordLines>(of.data, of.labels);
 }
 
-std::unique_ptr<PredictionLines> make_answer_lines(Dataset& data, const Labels&,
-                                                   const PredictionRules& rules) {
-  return std::make_unique<AnswerLines>(data, rules.answers);
+std::unique_ptr<PredictionLines> make_answer_lines(const ResultInputs& of) {
+  return std::make_unique<AnswerLines>(of.data, of.rules.answers);
 }
 
 std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data, const Labels& labels,
                                                        const PredictionRules& rules) {
-  return results_of(data.task()).lines(data, labels, rules);
+  return results_of(data.task()).lines({data, labels, rules});
 }
 
 namespace {

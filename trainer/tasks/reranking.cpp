@@ -181,9 +181,8 @@ std::vector<float> ranks_in_lists(const Dataset& data, std::span<const float> sc
   return ranks;
 }
 
-std::unique_ptr<Evaluator> make_reranking_evaluator(Dataset& data, const Labels&,
-                                                    const PredictionRules&) {
-  return std::make_unique<RerankingEvaluator>(data);
+std::unique_ptr<Evaluator> make_reranking_evaluator(const ResultInputs& of) {
+  return std::make_unique<RerankingEvaluator>(of.data);
 }
 
 }  // namespace berth

@@ -10,7 +10,8 @@
 namespace berth {
 
 std::vector<std::string> metric_names(Task task, int64_t num_classes) {
-  return results_of(task).metric_names(num_classes);
+  const TaskResults& row = results_of(task);
+  return row.metrics_of != nullptr ? row.metrics_of(num_classes) : parted(row.metrics, ", ");
 }
 
 bool is_error_metric(std::string_view metric) {
@@ -52,88 +53,66 @@ Names set_metrics(int64_t num_labels) {
 
 constexpr TaskResults kTable[] = {
     {.task = Task::kSequenceClassification,
-     .metric_names = class_metrics,
+     .metrics_of = class_metrics,
      .evaluator = make_class_evaluator,
      .lines = make_class_lines,
      .test_results = make_class_test_results},
     {.task = Task::kRegression,
-     .metric_names =
-         [](int64_t) {
-           return Names{"pearson", "spearman", "mse"};
-         },
+     .metrics = "pearson, spearman, mse",
      .evaluator = make_number_evaluator,
      .lines = make_number_lines,
      .test_results = make_number_test_results},
     {.task = Task::kMultiLabel,
-     .metric_names = set_metrics,
+     .metrics_of = set_metrics,
      .evaluator = make_set_evaluator,
      .lines = make_set_lines},
     {.task = Task::kTokenClassification,
-     .metric_names =
-         [](int64_t) {
-           return Names{"entity_f1", "precision", "recall", "accuracy"};
-         },
+     .metrics = "entity_f1, precision, recall, accuracy",
      .evaluator = make_entity_evaluator,
      .lines = make_word_lines},
     {.task = Task::kQuestionAnswering,
-     .metric_names =
-         [](int64_t) {
-           return Names{"f1", "exact_match"};
-         },
+     .metrics = "f1, exact_match",
      .evaluator = make_answer_evaluator,
      .lines = make_answer_lines},
     {.task = Task::kMaskedLm,
-     .metric_names =
-         [](int64_t) {
-           return Names{"masked_accuracy", "perplexity"};
-         },
+     .metrics = "masked_accuracy, perplexity",
      .evaluator = make_masked_evaluator,
      .lines = nullptr},
     {.task = Task::kReplacedTokenDetection,
-     .metric_names =
-         [](int64_t) {
-           return Names{"disc_accuracy", "disc_auc",        "disc_precision", "disc_recall",
-                        "disc_loss",     "masked_accuracy", "perplexity"};
-         },
+     .metrics = "disc_accuracy, disc_auc, disc_precision, disc_recall, disc_loss, masked_accuracy, "
+                "perplexity",
      .evaluator = make_replaced_evaluator,
      .lines = nullptr},
     {.task = Task::kNextSentence,
-     .metric_names =
-         [](int64_t) {
-           return Names{"masked_lm_accuracy", "masked_lm_loss", "next_sentence_accuracy",
-                        "next_sentence_loss"};
-         },
+     .metrics = "masked_lm_accuracy, masked_lm_loss, next_sentence_accuracy, next_sentence_loss",
      .evaluator = make_next_sentence_evaluator,
      .lines = nullptr},
     {.task = Task::kEmbeddingDistillation,
-     .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
+     .metrics = "cosine_similarity",
      .evaluator = make_vector_evaluator,
      .lines = nullptr},
     {.task = Task::kHiddenStateDistillation,
-     .metric_names = [](int64_t) { return Names{"cosine_similarity"}; },
+     .metrics = "cosine_similarity",
      .evaluator = make_vector_evaluator,
      .lines = nullptr},
     {.task = Task::kSimilarity,
-     .metric_names =
-         [](int64_t) {
-           return Names{"spearman_cosine", "pearson_cosine"};
-         },
+     .metrics = "spearman_cosine, pearson_cosine",
      .evaluator = make_similarity_evaluator,
      .lines = make_number_lines},
     {.task = Task::kInBatchNegatives,
-     .metric_names = [](int64_t) { return Names{"accuracy_at_1"}; },
+     .metrics = "accuracy_at_1",
      .evaluator = make_partner_evaluator,
      .lines = make_number_lines},
     {.task = Task::kReranking,
-     .metric_names = [](int64_t) { return RerankingMetrics::names(); },
+     .metrics_of = [](int64_t) { return RerankingMetrics::names(); },
      .evaluator = make_reranking_evaluator,
      .lines = make_reranking_lines},
     {.task = Task::kListReranking,
-     .metric_names = [](int64_t) { return RerankingMetrics::names(); },
+     .metrics_of = [](int64_t) { return RerankingMetrics::names(); },
      .evaluator = make_reranking_evaluator,
      .lines = make_reranking_lines},
     {.task = Task::kMultipleChoice,
-     .metric_names = [](int64_t) { return Names{"accuracy"}; },
+     .metrics = "accuracy",
      .evaluator = make_choice_evaluator,
      .lines = make_choice_lines},
 };

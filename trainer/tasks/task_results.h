@@ -33,16 +33,15 @@ std::string checked_metric(const std::string& name, const std::vector<std::strin
 struct TaskResults {
   Task task;
 
-  // The names of the evaluation's metrics, the main one first. The loss is not among them.
-  std::vector<std::string> (*metric_names)(int64_t num_classes);
+  // The names of the evaluation's metrics, the main one first, joined by ", ". The loss is not
+  // among them. Empty: they depend on the number of classes.
+  std::string_view metrics{};
+  std::vector<std::string> (*metrics_of)(int64_t num_classes) = nullptr;
 
-  // Compares logits with the data's labels. All three borrow the data set; `labels` are the names
-  // of the classes, in the order of the logits.
-  std::unique_ptr<Evaluator> (*evaluator)(Dataset& data, const std::vector<std::string>& labels,
-                                          const PredictionRules& rules);
+  // Compares logits with the data's labels. All three borrow the data set.
+  std::unique_ptr<Evaluator> (*evaluator)(const ResultInputs& of);
   // Writes logits as the lines of predictions.tsv. Null: the task has no predictions.
-  std::unique_ptr<PredictionLines> (*lines)(Dataset& data, const std::vector<std::string>& labels,
-                                            const PredictionRules& rules);
+  std::unique_ptr<PredictionLines> (*lines)(const ResultInputs& of);
   // Writes logits as the lines of test_results.tsv, as google-research/bert's run_classifier.py
   // does. Null: that program does not know the task.
   std::unique_ptr<PredictionLines> (*test_results)() = nullptr;
