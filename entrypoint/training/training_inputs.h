@@ -8,7 +8,6 @@
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/resolve_settings.h"
 #include "entrypoint/training/job_probes.h"
-#include "entrypoint/training/row_texts.h"
 #include "entrypoint/training/teacher.h"
 #include "trainer/data/dataset.h"
 #include "trainer/inputs/job_record.h"
