@@ -104,14 +104,15 @@ struct TaskTraits {
   HeadRows rows = HeadRows::kSequences;
   LossKind loss = LossKind::kCrossEntropy;
 
-  // Whether the rows of data hold the labels. Other tasks make labels from the texts.
-  bool has_label_column = true;
+  // Whether the rows of data hold the labels, as `labels` says. Other tasks make labels from the
+  // texts.
+  bool has_label_column = false;
 
   // The task of the same rows where they have no label column. Empty: it is this one.
   std::optional<Task> unlabelled{};
 
-  // Whether labels come from a finite set whose members have names or numbers.
-  bool has_classes = true;
+  // Whether labels come from a finite set whose members have names or numbers, as `labels` says.
+  bool has_classes = false;
   // Columns of the logits; 0: one for each class.
   int64_t outputs = 0;
   // If the outputs are not classes: the name of the only output in config.json's id2label. Empty:
