@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <optional>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "entrypoint/flags/flag_value.h"
 #include "entrypoint/flags/similarity_rules.h"

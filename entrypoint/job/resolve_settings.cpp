@@ -1,7 +1,6 @@
 #include "entrypoint/job/resolve_settings.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>

@@ -3,10 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "entrypoint/job/job.h"
 
 namespace berth {
 

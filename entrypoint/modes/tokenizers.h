@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "entrypoint/job/job.h"
 #include "entrypoint/report/progress_lines.h"
 
 namespace berth {

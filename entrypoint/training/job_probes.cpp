@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "entrypoint/flags/flags.h"
+#include "entrypoint/flags/probe_list.h"
 #include "entrypoint/job/export_results.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/labelled_data.h"

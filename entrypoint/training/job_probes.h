@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "entrypoint/flags/command_line.h"
-#include "entrypoint/flags/probe_list.h"
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/training_memory.h"
 #include "entrypoint/platform/this_process.h"

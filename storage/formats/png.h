@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "storage/base/bytes.h"
-
 // Pictures as PNG files. Thread-safe. Throws kMemory alone.
 namespace berth {
 

@@ -13,7 +13,6 @@
 #include "trainer/cpu/parameters.h"
 #include "trainer/distributed/communicator.h"
 #include "trainer/distributed/gradient_sums.h"
-#include "trainer/model/update.h"
 
 namespace berth {
 

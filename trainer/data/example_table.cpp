@@ -1,7 +1,6 @@
 #include "trainer/data/example_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 #include "trainer/data/batcher.h"
 #include "trainer/data/distinct_texts.h"

@@ -1,8 +1,6 @@
 #include "trainer/data/table_loader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
 #include <string>
 #include <tuple>
 #include <utility>

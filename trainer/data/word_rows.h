@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "storage/formats/row_reader.h"
 #include "trainer/data/find_columns.h"

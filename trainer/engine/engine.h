@@ -1,14 +1,12 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "storage/base/dtype.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/parameter_tensors.h"
 #include "trainer/model/update.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "storage/archive.h"
-#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/expand.h"
 #include "storage/formats/tensor_file.h"

@@ -5,7 +5,6 @@
 #include <exception>
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "storage/base/thread_pool.h"
 #include "storage/storage.h"

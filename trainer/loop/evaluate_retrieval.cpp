@@ -1,7 +1,6 @@
 #include "trainer/loop/evaluate_retrieval.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,6 @@
 #include "trainer/model/replaced_tokens.h"
 
 #include <utility>
-#include <variant>
 
 #include "storage/base/philox.h"
 #include "trainer/model/two_losses.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 namespace berth {
 
 // What a cross-encoder learns from its logits, one for each pair of a query and a passage. Where a

@@ -1,7 +1,6 @@
 #include "trainer/model/two_losses.h"
 
 #include <algorithm>
-#include <variant>
 
 namespace berth {
 namespace {

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "trainer/data/dataset.h"
-#include "trainer/data/masking.h"
 #include "trainer/metrics/metrics.h"
 #include "trainer/tasks/evaluator.h"
 #include "trainer/tasks/predictions.h"

@@ -1,6 +1,5 @@
 #include "entrypoint/flags/foreign/foreign_rules.h"
 
-#include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/parquet/thrift_compact.h"

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "storage/base/error.h"
 #include "trainer/text/bert_tokenizer.h"
 #include "trainer/text/split_text.h"
 #include "trainer/text/training/tokenizer_files.h"

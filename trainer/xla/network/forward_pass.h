@@ -12,7 +12,6 @@
 #include "trainer/model/functions.h"
 #include "trainer/model/lora.h"
 #include "trainer/model/network.h"
-#include "trainer/model/update.h"
 #include "trainer/xla/network/batch_inputs.h"
 #include "trainer/xla/network/dropout_masks.h"
 #include "trainer/xla/stablehlo/operations.h"

@@ -1,6 +1,5 @@
 #include "trainer/xla/pjrt/api.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "trainer/xla/stablehlo/graph.h"
 
