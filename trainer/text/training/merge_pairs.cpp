@@ -310,8 +310,9 @@ Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix
   return alphabet;
 }
 
-// Cuts the words into pieces of one character. Characters outside the alphabet are left out.
-SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet) {
+// Cuts the words into symbols: add_symbols(word, symbols) appends those of one word.
+template <typename AddSymbols>
+SymbolWords cut_words(ShardedWordTable words, const AddSymbols& add_symbols) {
   SymbolWords cut;
   cut.ends.reserve(words.size());
   cut.counts.reserve(words.size());
@@ -319,16 +320,23 @@ SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet
   for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
     WordTable& shard = words.shard(i);
     for (const WordTable::Entry& entry : shard.entries()) {
-      for_each_character(shard.word(entry), [&](char32_t c, bool is_first) {
-        const auto found = alphabet.find(c);
-        if (found == alphabet.end()) return;
-        cut.symbols.push_back(is_first ? found->second.first : found->second.inside);
-      });
+      add_symbols(shard.word(entry), cut.symbols);
       cut.end_word(entry.count);
     }
     shard = WordTable();
   }
   return cut;
+}
+
+// Cuts the words into pieces of one character. Characters outside the alphabet are left out.
+SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet) {
+  return cut_words(std::move(words), [&](std::string_view word, std::vector<int32_t>& symbols) {
+    for_each_character(word, [&](char32_t c, bool is_first) {
+      const auto found = alphabet.find(c);
+      if (found == alphabet.end()) return;
+      symbols.push_back(is_first ? found->second.first : found->second.inside);
+    });
+  });
 }
 
 }  // namespace
@@ -375,21 +383,9 @@ std::array<int32_t, 256> add_bytes(PieceList& pieces) {
 }
 
 SymbolWords cut_into_bytes(ShardedWordTable words, const std::array<int32_t, 256>& ids) {
-  SymbolWords cut;
-  cut.ends.reserve(words.size());
-  cut.counts.reserve(words.size());
-  cut.symbols.reserve(words.word_bytes());
-  for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
-    WordTable& shard = words.shard(i);
-    for (const WordTable::Entry& entry : shard.entries()) {
-      for (const char byte : shard.word(entry)) {
-        cut.symbols.push_back(ids[static_cast<unsigned char>(byte)]);
-      }
-      cut.end_word(entry.count);
-    }
-    shard = WordTable();
-  }
-  return cut;
+  return cut_words(std::move(words), [&](std::string_view word, std::vector<int32_t>& symbols) {
+    for (const char byte : word) symbols.push_back(ids[static_cast<unsigned char>(byte)]);
+  });
 }
 
 }  // namespace
