@@ -8,6 +8,14 @@
 
 namespace berth {
 
+std::vector<KnownKey> known_keys(std::string_view read, std::string_view harmless,
+                                 std::span<const KnownKey> fixed) {
+  std::vector<KnownKey> keys(fixed.begin(), fixed.end());
+  for (const std::string_view name : words_in(read)) keys.push_back({name, KeyUse::kRead});
+  for (const std::string_view name : words_in(harmless)) keys.push_back({name, KeyUse::kHarmless});
+  return keys;
+}
+
 std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey> known) {
   std::vector<std::string> unknown;
   if (!object.is_object()) return unknown;

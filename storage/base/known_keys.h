@@ -24,6 +24,11 @@ struct KnownKey {
   std::string_view values = "";  // of kFixed: a list in JSON. null and an absent key always fit
 };
 
+// One table of the names in `read` and `harmless`, which stand between blanks, and of `fixed`. The
+// texts must outlive it.
+std::vector<KnownKey> known_keys(std::string_view read, std::string_view harmless,
+                                 std::span<const KnownKey> fixed);
+
 // Throws kUsage, naming the key, if a key of kFixed has another value. Returns the keys of `object`
 // that `known` does not have. A value that is no object has no keys.
 std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey> known);

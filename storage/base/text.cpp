@@ -116,8 +116,11 @@ std::string random_letters(size_t count) {
   return letters;
 }
 
-std::vector<std::string> parted(std::string_view text, std::string_view separators) {
-  std::vector<std::string> parts;
+namespace {
+
+template <typename Text>
+std::vector<Text> parts_of(std::string_view text, std::string_view separators) {
+  std::vector<Text> parts;
   while (true) {
     const size_t begin = text.find_first_not_of(separators);
     if (begin == std::string_view::npos) return parts;
@@ -126,6 +129,16 @@ std::vector<std::string> parted(std::string_view text, std::string_view separato
     parts.emplace_back(text.substr(0, end));
     text.remove_prefix(end);
   }
+}
+
+}  // namespace
+
+std::vector<std::string> parted(std::string_view text, std::string_view separators) {
+  return parts_of<std::string>(text, separators);
+}
+
+std::vector<std::string_view> words_in(std::string_view text) {
+  return parts_of<std::string_view>(text, " ");
 }
 
 std::string human_bytes(uint64_t size_bytes) {

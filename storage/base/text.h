@@ -68,6 +68,9 @@ std::optional<uint64_t> parse_number(std::string_view text);
 // Splits `text` at every character of `separators` and leaves out empty parts.
 std::vector<std::string> parted(std::string_view text, std::string_view separators);
 
+// Returns the parts of `text` between blanks.
+std::vector<std::string_view> words_in(std::string_view text);
+
 // Returns `count` random letters and digits, for names that no other process will choose.
 std::string random_letters(size_t count);
 

@@ -86,234 +86,73 @@ std::string ConfigReader::json(const char* key) const {
 
 namespace {
 
-constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = KeyUse::kFixed;
+constexpr std::string_view kReadKeys =
+    "activation activation_function architectures attention_bias attention_dropout "
+    "attention_head_size attention_probs_dropout_prob attn_pdrop causal classifier_activation "
+    "classifier_bias classifier_dropout classifier_dropout_prob classifier_pooling cls_dropout "
+    "conv_act conv_groups conv_kernel_size decoder_bias dim dropout embd_pdrop embedding_dropout "
+    "embedding_size global_attn_every_n_layers global_rope_theta head_dim hidden_act "
+    "hidden_activation hidden_dim hidden_dropout_prob hidden_size id2label "
+    "initializer_cutoff_factor initializer_range inner_group_num intermediate_size is_decoder "
+    "label2id label_thresholds layer_norm_eps layer_norm_epsilon layer_types local_attention "
+    "local_rope_theta max_position_embeddings max_relative_positions mlp_bias mlp_dropout "
+    "mlp_fc1_bias mlp_fc2_bias model_type moe_every_n_layers n_embd n_head n_heads n_inner "
+    "n_layer n_layers n_positions norm_bias norm_eps norm_mlp norm_rel_ebd num_attention_heads "
+    "num_heads_kv num_hidden_groups num_hidden_layers num_labels pad_token_id "
+    "pad_vocab_size_multiple parallel_block pooler_dropout pooler_hidden_act pooler_hidden_size "
+    "pos_att_type position_biased_input position_buckets position_embedding_type prenorm "
+    "problem_type qa_dropout qkv_proj_bias relative_attention relative_attention_num_buckets "
+    "resid_pdrop rope_parameters rope_scaling rotary_emb_base rotary_emb_fraction "
+    "rotary_emb_interleaved rotary_emb_scale_base rotary_scaling_factor rotary_value "
+    "sbert_ce_default_activation_function sentence_transformers seq_classif_dropout "
+    "share_att_key sliding_window summary_last_dropout tie_word_embeddings tokenizer_class "
+    "type_vocab_size use_rms_norm vocab_size";
 
 // The ids of special tokens are the tokenizer's. The keys of generation and of output do not
 // concern an encoder. No program reads the keys for the poolers of 2018.
-constexpr KnownKey kConfigKeys[] = {
-    {"_attn_implementation", kHarmless},
-    {"_attn_implementation_autoset", kHarmless},
-    {"_commit_hash", kHarmless},
-    {"_name_or_path", kHarmless},
-    {"_num_labels", kHarmless},
-    {"activation", kRead},
-    {"activation_function", kRead},
-    {"add_cross_attention", kFixed, R"([false])"},
-    {"architectures", kRead},
-    {"attention_bias", kRead},
-    {"attention_dropout", kRead},
-    {"attention_head_size", kRead},
-    {"attention_probs_dropout_prob", kRead},
-    {"attn_implementation", kHarmless},
-    {"attn_pdrop", kRead},
-    {"auto_map", kHarmless},
-    {"backbone", kHarmless},
-    {"bad_words_ids", kHarmless},
-    {"begin_suppress_tokens", kHarmless},
-    {"bos_token_id", kHarmless},
-    {"causal", kRead},
-    {"chunk_size_feed_forward", kHarmless},
-    {"classifier_activation", kRead},
-    {"classifier_bias", kRead},
-    {"classifier_dropout", kRead},
-    {"classifier_dropout_prob", kRead},
-    {"classifier_pooling", kRead},
-    {"cls_dropout", kRead},
-    {"cls_token_id", kHarmless},
-    {"compression_config", kFixed, R"([])"},
-    {"conv_act", kRead},
-    {"conv_groups", kRead},
-    {"conv_kernel_size", kRead},
-    {"cross_attention_hidden_size", kFixed, R"([])"},
-    {"custom_pipelines", kHarmless},
-    {"decoder_bias", kRead},
-    {"decoder_start_token_id", kHarmless},
-    {"dense_seq_output", kHarmless},
-    {"deterministic_flash_attn", kHarmless},
-    {"dim", kRead},
-    {"directionality", kHarmless},
-    {"diversity_penalty", kHarmless},
-    {"do_sample", kHarmless},
-    {"down_scale_factor", kHarmless},
-    {"dropout", kRead},
-    {"dtype", kHarmless},
-    {"early_stopping", kHarmless},
-    {"embd_pdrop", kRead},
-    {"embedding_dropout", kRead},
-    {"embedding_size", kRead},
-    {"encoder_no_repeat_ngram_size", kHarmless},
-    {"eos_token_id", kHarmless},
-    {"expert_choice_router", kHarmless},
-    {"exponential_decay_length_penalty", kHarmless},
-    {"ffn_div", kHarmless},
-    {"finetuning_task", kHarmless},
-    {"forced_bos_token_id", kHarmless},
-    {"forced_eos_token_id", kHarmless},
-    {"fused_bias_fc", kHarmless},
-    {"fused_dropout_add_ln", kHarmless},
-    {"gap_size", kHarmless},
-    {"generator_hidden_size", kHarmless},
-    {"global_attn_every_n_layers", kRead},
-    {"global_rope_theta", kRead},
-    {"gradient_checkpointing", kHarmless},
-    {"head_dim", kRead},
-    {"hidden_act", kRead},
-    {"hidden_activation", kRead},
-    {"hidden_dim", kRead},
-    {"hidden_dropout_prob", kRead},
-    {"hidden_size", kRead},
-    {"id2label", kRead},
-    {"initializer_cutoff_factor", kRead},
-    {"initializer_range", kRead},
-    {"inner_group_num", kRead},
-    {"intermediate_size", kRead},
-    {"is_composition", kHarmless},
-    {"is_decoder", kRead},
-    {"is_encoder_decoder", kFixed, R"([false])"},
-    {"label2id", kRead},
-    {"language", kHarmless},
-    {"last_layer_subset", kHarmless},
-    {"label_thresholds", kRead},
-    {"layer_norm_eps", kRead},
-    {"layer_norm_epsilon", kRead},
-    {"layer_types", kRead},
-    {"layerdrop", kHarmless},
-    {"legacy", kFixed, R"([true])"},
-    {"length_penalty", kHarmless},
-    {"local_attention", kRead},
-    {"local_rope_theta", kRead},
-    {"mask_token_id", kHarmless},
-    {"max_length", kHarmless},
-    {"max_position_embeddings", kRead},
-    {"max_relative_positions", kRead},
-    {"max_trained_positions", kHarmless},
-    {"min_length", kHarmless},
-    {"mlp_bias", kRead},
-    {"mlp_dropout", kRead},
-    {"mlp_fc1_bias", kRead},
-    {"mlp_fc2_bias", kRead},
-    {"model_max_length", kHarmless},
-    {"model_type", kRead},
-    {"moe_every_n_layers", kRead},
-    {"moe_impl", kHarmless},
-    {"moe_normalize_expert_weights", kHarmless},
-    {"moe_resid_pdrop", kHarmless},
-    {"moe_top_k", kHarmless},
-    {"n_embd", kRead},
-    {"n_head", kRead},
-    {"n_heads", kRead},
-    {"n_inner", kRead},
-    {"n_layer", kRead},
-    {"n_layers", kRead},
-    {"n_positions", kRead},
-    {"name", kHarmless},
-    {"net_structure_type", kFixed, R"([0])"},
-    {"no_repeat_ngram_size", kHarmless},
-    {"norm_bias", kRead},
-    {"norm_eps", kRead},
-    {"norm_mlp", kRead},
-    {"norm_rel_ebd", kRead},
-    {"num_attention_heads", kRead},
-    {"num_beam_groups", kHarmless},
-    {"num_beams", kHarmless},
-    {"num_experts", kHarmless},
-    {"num_heads_kv", kRead},
-    {"num_hidden_groups", kRead},
-    {"num_hidden_layers", kRead},
-    {"num_labels", kRead},
-    {"num_memory_blocks", kHarmless},
-    {"num_return_sequences", kHarmless},
-    {"output_attentions", kHarmless},
-    {"output_hidden_states", kHarmless},
-    {"output_past", kHarmless},
-    {"output_scores", kHarmless},
-    {"pad_token_id", kRead},
-    {"pad_vocab_size_multiple", kRead},
-    {"parallel_block", kRead},
-    {"pooler_dropout", kRead},
-    {"pooler_fc_size", kHarmless},
-    {"pooler_hidden_act", kRead},
-    {"pooler_hidden_size", kRead},
-    {"pooler_num_attention_heads", kHarmless},
-    {"pooler_num_fc_layers", kHarmless},
-    {"pooler_size_per_head", kHarmless},
-    {"pooler_type", kHarmless},
-    {"pos_att_type", kRead},
-    {"position_biased_input", kRead},
-    {"position_buckets", kRead},
-    {"position_embedding_type", kRead},
-    {"prefix", kHarmless},
-    {"prenorm", kRead},
-    {"problem_type", kRead},
-    {"pruned_heads", kFixed, R"([{}])"},
-    {"qa_dropout", kRead},
-    {"qkv_proj_bias", kRead},
-    {"quantization_config", kFixed, R"([])"},
-    {"reference_compile", kHarmless},
-    {"relative_attention", kRead},
-    {"relative_attention_num_buckets", kRead},
-    {"remove_invalid_values", kHarmless},
-    {"reorder_and_upcast_attn", kHarmless},
-    {"repad_logits_with_grad", kHarmless},
-    {"repetition_penalty", kHarmless},
-    {"resid_pdrop", kRead},
-    {"return_dict", kHarmless},
-    {"return_dict_in_generate", kHarmless},
-    {"rope_parameters", kRead},
-    {"rope_scaling", kRead},
-    {"rotary_emb_base", kRead},
-    {"rotary_emb_fraction", kRead},
-    {"rotary_emb_interleaved", kRead},
-    {"rotary_emb_scale_base", kRead},
-    {"rotary_scaling_factor", kRead},
-    {"rotary_value", kRead},
-    {"router_aux_loss_coef", kHarmless},
-    {"sbert_ce_default_activation_function", kRead},
-    {"scale_attn_by_inverse_layer_idx", kHarmless},
-    {"scale_attn_weights", kHarmless},
-    {"sentence_transformers", kRead},
-    {"sep_token_id", kHarmless},
-    {"seq_classif_dropout", kRead},
-    {"share_att_key", kRead},
-    {"sinusoidal_pos_embds", kFixed, R"([false])"},
-    {"sliding_window", kRead},
-    {"sparse_pred_ignore_index", kHarmless},
-    {"sparse_prediction", kHarmless},
-    {"summary_activation", kFixed, R"(["gelu"])"},
-    {"summary_first_dropout", kHarmless},
-    {"summary_last_dropout", kRead},
-    {"summary_proj_to_labels", kHarmless},
-    {"summary_type", kFixed, R"(["first"])"},
-    {"summary_use_proj", kFixed, R"([true])"},
-    {"suppress_tokens", kHarmless},
-    {"task_specific_params", kHarmless},
-    {"temperature", kHarmless},
-    {"tf_legacy_loss", kHarmless},
-    {"tie_encoder_decoder", kHarmless},
-    {"tie_weights_", kHarmless},
-    {"tie_word_embeddings", kRead},
-    {"tokenizer_class", kRead},
-    {"top_k", kHarmless},
-    {"top_p", kHarmless},
-    {"torch_dtype", kHarmless},
-    {"torchscript", kHarmless},
-    {"transformers.js_config", kHarmless},
-    {"transformers_version", kHarmless},
-    {"type_vocab_size", kRead},
-    {"typical_p", kHarmless},
-    {"unk_token_id", kHarmless},
-    {"use_bfloat16", kHarmless},
-    {"use_cache", kHarmless},
-    {"use_flash_attn", kHarmless},
-    {"use_return_dict", kHarmless},
-    {"use_rms_norm", kRead},
-    {"use_xentropy", kHarmless},
-    {"vocab_size", kRead},
-    {"xla_device", kHarmless},
+constexpr std::string_view kHarmlessKeys =
+    "_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path _num_labels "
+    "attn_implementation auto_map backbone bad_words_ids begin_suppress_tokens bos_token_id "
+    "chunk_size_feed_forward cls_token_id custom_pipelines decoder_start_token_id "
+    "dense_seq_output deterministic_flash_attn directionality diversity_penalty do_sample "
+    "down_scale_factor dtype early_stopping encoder_no_repeat_ngram_size eos_token_id "
+    "expert_choice_router exponential_decay_length_penalty ffn_div finetuning_task "
+    "forced_bos_token_id forced_eos_token_id fused_bias_fc fused_dropout_add_ln gap_size "
+    "generator_hidden_size gradient_checkpointing is_composition language last_layer_subset "
+    "layerdrop length_penalty mask_token_id max_length max_trained_positions min_length "
+    "model_max_length moe_impl moe_normalize_expert_weights moe_resid_pdrop moe_top_k name "
+    "no_repeat_ngram_size num_beam_groups num_beams num_experts num_memory_blocks "
+    "num_return_sequences output_attentions output_hidden_states output_past output_scores "
+    "pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head "
+    "pooler_type prefix reference_compile remove_invalid_values reorder_and_upcast_attn "
+    "repad_logits_with_grad repetition_penalty return_dict return_dict_in_generate "
+    "router_aux_loss_coef scale_attn_by_inverse_layer_idx scale_attn_weights sep_token_id "
+    "sparse_pred_ignore_index sparse_prediction summary_first_dropout summary_proj_to_labels "
+    "suppress_tokens task_specific_params temperature tf_legacy_loss tie_encoder_decoder "
+    "tie_weights_ top_k top_p torch_dtype torchscript transformers.js_config "
+    "transformers_version typical_p unk_token_id use_bfloat16 use_cache use_flash_attn "
+    "use_return_dict use_xentropy xla_device";
+
+constexpr KnownKey kFixedKeys[] = {
+    {"add_cross_attention", KeyUse::kFixed, R"([false])"},
+    {"compression_config", KeyUse::kFixed, R"([])"},
+    {"cross_attention_hidden_size", KeyUse::kFixed, R"([])"},
+    {"is_encoder_decoder", KeyUse::kFixed, R"([false])"},
+    {"legacy", KeyUse::kFixed, R"([true])"},
+    {"net_structure_type", KeyUse::kFixed, R"([0])"},
+    {"pruned_heads", KeyUse::kFixed, R"([{}])"},
+    {"quantization_config", KeyUse::kFixed, R"([])"},
+    {"sinusoidal_pos_embds", KeyUse::kFixed, R"([false])"},
+    {"summary_activation", KeyUse::kFixed, R"(["gelu"])"},
+    {"summary_type", KeyUse::kFixed, R"(["first"])"},
+    {"summary_use_proj", KeyUse::kFixed, R"([true])"},
 };
 
 }  // namespace
 
-std::span<const KnownKey> config_keys() { return kConfigKeys; }
+std::span<const KnownKey> config_keys() {
+  static const std::vector<KnownKey> keys = known_keys(kReadKeys, kHarmlessKeys, kFixedKeys);
+  return keys;
+}
 
 }  // namespace berth

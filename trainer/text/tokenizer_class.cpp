@@ -431,112 +431,53 @@ bool is_distilbert(const FileLookup& file) {
 
 namespace {
 
-constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = KeyUse::kFixed;
+constexpr std::string_view kReadKeys =
+    "add_prefix_space added_tokens_decoder additional_special_tokens bos_token cls_token "
+    "do_lower_case eos_token extra_ids extra_special_tokens keep_accents mask_token max_len "
+    "model_input_names model_max_length pad_token sep_token split_by_punct strip_accents "
+    "tokenize_chinese_chars tokenizer_class trim_offsets truncation_side unk_id unk_token";
 
 // Sequences are not padded, so the keys of padding change nothing. The ids of special tokens come
 // from the vocabulary.
-constexpr KnownKey kTokenizerKeys[] = {
-    {"_commit_hash", kHarmless},
-    {"add_bos_token", kHarmless},
-    {"add_eos_token", kHarmless},
-    {"add_prefix_space", kRead},
-    {"add_special_tokens", kHarmless},
-    {"added_tokens_decoder", kRead},
-    {"additional_special_tokens", kRead},
-    {"audio_token", kFixed, R"([])"},
-    {"auto_map", kHarmless},
-    {"backend", kHarmless},
-    {"bos_token", kRead},
-    {"bos_token_id", kHarmless},
-    {"chat_control_tokens", kHarmless},
-    {"chat_template", kHarmless},
-    {"clean_text", kFixed, R"([true])"},
-    {"clean_up_tokenization_spaces", kHarmless},
-    {"clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", kHarmless},
-    {"cls_token", kRead},
-    {"cls_token_id", kHarmless},
-    {"decode_with_prefix_space", kHarmless},
-    {"device", kHarmless},
-    {"do_basic_tokenize", kFixed, R"([true])"},
-    {"do_lower_case", kRead},
-    {"do_word_tokenize", kFixed, R"([true])"},
-    {"eos_token", kRead},
-    {"eos_token_id", kHarmless},
-    {"errors", kHarmless},
-    {"extra_ids", kRead},
-    {"extra_ids_token", kFixed, R"([])"},
-    {"extra_special_tokens", kRead},
-    {"files_loaded", kHarmless},
-    {"fix_mistral_regex", kFixed, R"([false])"},
-    {"from_slow", kHarmless},
-    {"full_tokenizer_file", kHarmless},
-    {"image_token", kFixed, R"([])"},
-    {"init_inputs", kHarmless},
-    {"is_fast", kHarmless},
-    {"is_local", kHarmless},
-    {"jumanpp_kwargs", kHarmless},
-    {"keep_accents", kRead},
-    {"legacy", kHarmless},
-    {"local_files_only", kHarmless},
-    {"lstrip", kHarmless},
-    {"mask_token", kRead},
-    {"mask_token_id", kHarmless},
-    {"max_len", kRead},
-    {"max_length", kHarmless},
-    {"max_seq_length", kHarmless},
-    {"mecab_kwargs", kHarmless},
-    {"merges_file", kHarmless},
-    {"model_input_names", kRead},
-    {"model_max_length", kRead},
-    {"model_specific_special_tokens", kFixed, R"([{}])"},
-    {"name_or_path", kHarmless},
-    {"never_split", kFixed, R"([[]])"},
-    {"normalization", kFixed, R"([false])"},
-    {"pad_to_multiple_of", kHarmless},
-    {"pad_token", kRead},
-    {"pad_token_id", kHarmless},
-    {"pad_token_type_id", kHarmless},
-    {"padding", kHarmless},
-    {"padding_side", kHarmless},
-    {"processor_class", kHarmless},
-    {"remove_space", kFixed, R"([true])"},
-    {"response_schema", kHarmless},
-    {"response_template", kHarmless},
-    {"return_token_type_ids", kHarmless},
-    {"sentencepiece_model_file", kHarmless},
-    {"sep_token", kRead},
-    {"sep_token_id", kHarmless},
-    {"sp_model_kwargs", kFixed, R"([{}])"},
-    {"special_tokens_map_file", kHarmless},
-    {"split_by_punct", kRead},
-    {"split_special_tokens", kFixed, R"([false])"},
-    {"stride", kHarmless},
-    {"strip_accents", kRead},
-    {"subword_tokenizer_type", kFixed, R"(["wordpiece"])"},
-    {"sudachi_kwargs", kHarmless},
-    {"tokenize_chinese_chars", kRead},
-    {"tokenizer_class", kRead},
-    {"tokenizer_file", kHarmless},
-    {"transformers_version", kHarmless},
-    {"trim_offsets", kRead},
-    {"truncation", kHarmless},
-    {"truncation_side", kRead},
-    {"truncation_strategy", kHarmless},
-    {"trust_remote_code", kHarmless},
-    {"unk_id", kRead},
-    {"unk_token", kRead},
-    {"unk_token_id", kHarmless},
-    {"use_fast", kHarmless},
-    {"verbose", kHarmless},
-    {"vocab_file", kHarmless},
-    {"vocab_type", kFixed, R"(["gpt2", "spm"])"},
-    {"word_piece_prefix", kFixed, R"(["##"])"},
-    {"word_tokenizer_type", kFixed, R"(["basic"])"},
-    {"wordpieces_prefix", kFixed, R"(["##"])"},
+constexpr std::string_view kHarmlessKeys =
+    "_commit_hash add_bos_token add_eos_token add_special_tokens auto_map backend bos_token_id "
+    "chat_control_tokens chat_template clean_up_tokenization_spaces "
+    "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output cls_token_id "
+    "decode_with_prefix_space device eos_token_id errors files_loaded from_slow "
+    "full_tokenizer_file init_inputs is_fast is_local jumanpp_kwargs legacy local_files_only "
+    "lstrip mask_token_id max_length max_seq_length mecab_kwargs merges_file name_or_path "
+    "pad_to_multiple_of pad_token_id pad_token_type_id padding padding_side processor_class "
+    "response_schema response_template return_token_type_ids sentencepiece_model_file "
+    "sep_token_id special_tokens_map_file stride sudachi_kwargs tokenizer_file "
+    "transformers_version truncation truncation_strategy trust_remote_code unk_token_id use_fast "
+    "verbose vocab_file";
+
+constexpr KnownKey kFixedKeys[] = {
+    {"audio_token", KeyUse::kFixed, R"([])"},
+    {"clean_text", KeyUse::kFixed, R"([true])"},
+    {"do_basic_tokenize", KeyUse::kFixed, R"([true])"},
+    {"do_word_tokenize", KeyUse::kFixed, R"([true])"},
+    {"extra_ids_token", KeyUse::kFixed, R"([])"},
+    {"fix_mistral_regex", KeyUse::kFixed, R"([false])"},
+    {"image_token", KeyUse::kFixed, R"([])"},
+    {"model_specific_special_tokens", KeyUse::kFixed, R"([{}])"},
+    {"never_split", KeyUse::kFixed, R"([[]])"},
+    {"normalization", KeyUse::kFixed, R"([false])"},
+    {"remove_space", KeyUse::kFixed, R"([true])"},
+    {"sp_model_kwargs", KeyUse::kFixed, R"([{}])"},
+    {"split_special_tokens", KeyUse::kFixed, R"([false])"},
+    {"subword_tokenizer_type", KeyUse::kFixed, R"(["wordpiece"])"},
+    {"vocab_type", KeyUse::kFixed, R"(["gpt2", "spm"])"},
+    {"word_piece_prefix", KeyUse::kFixed, R"(["##"])"},
+    {"word_tokenizer_type", KeyUse::kFixed, R"(["basic"])"},
+    {"wordpieces_prefix", KeyUse::kFixed, R"(["##"])"},
 };
 
 }  // namespace
 
-std::span<const KnownKey> tokenizer_keys() { return kTokenizerKeys; }
+std::span<const KnownKey> tokenizer_keys() {
+  static const std::vector<KnownKey> keys = known_keys(kReadKeys, kHarmlessKeys, kFixedKeys);
+  return keys;
+}
 
 }  // namespace berth
