@@ -1,6 +1,7 @@
 #include "trainer/model/config_keys.h"
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -14,295 +15,116 @@
 namespace berth {
 namespace {
 
+// Classes of which each has one model_type, its plain_name().
+constexpr std::string_view kOwnClasses =
+    "BarthezTokenizer BartphoTokenizer BertGenerationTokenizer BertJapaneseTokenizer "
+    "BertweetTokenizer BigBirdTokenizer BioGptTokenizer BlenderbotSmallTokenizer "
+    "BlenderbotTokenizer ByT5Tokenizer CanineTokenizer ClvpTokenizer CodeLlamaTokenizer "
+    "CpmAntTokenizer CpmTokenizer CTRLTokenizer DiaTokenizer EsmTokenizer FlaubertTokenizer "
+    "FNetTokenizer FSMTTokenizer FunnelTokenizer GPTNeoXJapaneseTokenizer GPTSw3Tokenizer "
+    "LayoutLMv2Tokenizer LayoutLMv3Tokenizer LayoutXLMTokenizer LukeTokenizer M2M100Tokenizer "
+    "MarianTokenizer MarkupLMTokenizer MBart50Tokenizer MBartTokenizer MgpstrTokenizer "
+    "MLukeTokenizer MvpTokenizer MyT5Tokenizer OpenAIGPTTokenizer PegasusTokenizer "
+    "PerceiverTokenizer PhobertTokenizer PLBartTokenizer ProphetNetTokenizer RagTokenizer "
+    "ReformerTokenizer RemBertTokenizer RoCBertTokenizer RoFormerTokenizer Siglip2Tokenizer "
+    "SiglipTokenizer SpeechT5Tokenizer SplinterTokenizer TapasTokenizer Tipsv2Tokenizer "
+    "UdopTokenizer VideoPrismTokenizer VitsTokenizer WhisperTokenizer XGLMTokenizer XLMTokenizer "
+    "XLNetTokenizer";
+
 struct ForeignClass {
-  std::string_view type, name;
+  std::string_view name, types;  // between blanks
 };
 
 constexpr ForeignClass kForeignClasses[] = {
-    {"aimv2", "CLIPTokenizer"},
-    {"audioflamingo3", "Qwen2Tokenizer"},
-    {"ayavision", "CohereTokenizer"},
-    {"barthez", "BarthezTokenizer"},
-    {"bartpho", "BartphoTokenizer"},
-    {"bertgeneration", "BertGenerationTokenizer"},
-    {"bertjapanese", "BertJapaneseTokenizer"},
-    {"bertweet", "BertweetTokenizer"},
-    {"bigbird", "BigBirdTokenizer"},
-    {"biogpt", "BioGptTokenizer"},
-    {"blenderbot", "BlenderbotTokenizer"},
-    {"blenderbotsmall", "BlenderbotSmallTokenizer"},
-    {"byt5", "ByT5Tokenizer"},
-    {"canine", "CanineTokenizer"},
-    {"clip", "CLIPTokenizer"},
-    {"clipseg", "CLIPTokenizer"},
-    {"clvp", "ClvpTokenizer"},
-    {"codellama", "CodeLlamaTokenizer"},
-    {"cohere", "CohereTokenizer"},
-    {"cohere2", "CohereTokenizer"},
-    {"colqwen2", "Qwen2Tokenizer"},
-    {"cosmos3omni", "Qwen2Tokenizer"},
-    {"cpm", "CpmTokenizer"},
-    {"cpmant", "CpmAntTokenizer"},
-    {"ctrl", "CTRLTokenizer"},
-    {"data2vecaudio", "Wav2Vec2CTCTokenizer"},
-    {"dia", "DiaTokenizer"},
-    {"diffusiongemma", "GemmaTokenizer"},
-    {"dots3note", "Qwen2Tokenizer"},
-    {"dpr", "DPRQuestionEncoderTokenizer"},
-    {"esm", "EsmTokenizer"},
-    {"esmc", "EsmcTokenizer"},
-    {"esmfold2", "EsmcTokenizer"},
-    {"falconmamba", "GPTNeoXTokenizer"},
-    {"flaubert", "FlaubertTokenizer"},
-    {"fnet", "FNetTokenizer"},
-    {"fsmt", "FSMTTokenizer"},
-    {"funasrnano", "Qwen2Tokenizer"},
-    {"funnel", "FunnelTokenizer"},
-    {"gemma", "GemmaTokenizer"},
-    {"gemma2", "GemmaTokenizer"},
-    {"gemma3", "GemmaTokenizer"},
-    {"gemma3n", "GemmaTokenizer"},
-    {"gemma3ntext", "GemmaTokenizer"},
-    {"gemma3text", "GemmaTokenizer"},
-    {"gptneox", "GPTNeoXTokenizer"},
-    {"gptneoxjapanese", "GPTNeoXJapaneseTokenizer"},
-    {"gptsw3", "GPTSw3Tokenizer"},
-    {"granitespeech5ctc", "ParakeetTokenizer"},
-    {"groupvit", "CLIPTokenizer"},
-    {"hubert", "Wav2Vec2CTCTokenizer"},
-    {"hunyuanvl", "Qwen2Tokenizer"},
-    {"idefics", "LlamaTokenizer"},
-    {"idefics2", "LlamaTokenizer"},
-    {"internvl", "Qwen2Tokenizer"},
-    {"lasrctc", "LasrTokenizer"},
-    {"lasrencoder", "LasrTokenizer"},
-    {"layoutlmv2", "LayoutLMv2Tokenizer"},
-    {"layoutlmv3", "LayoutLMv3Tokenizer"},
-    {"layoutxlm", "LayoutXLMTokenizer"},
-    {"lightonocr", "Qwen2TokenizerFast"},
-    {"luke", "LukeTokenizer"},
-    {"m2m100", "M2M100Tokenizer"},
-    {"mamba", "GPTNeoXTokenizer"},
-    {"mamba2", "GPTNeoXTokenizer"},
-    {"marian", "MarianTokenizer"},
-    {"markuplm", "MarkupLMTokenizer"},
-    {"mbart", "MBartTokenizer"},
-    {"mbart50", "MBart50Tokenizer"},
-    {"mgpstr", "MgpstrTokenizer"},
-    {"mluke", "MLukeTokenizer"},
-    {"mosstranscribediarize", "Qwen2Tokenizer"},
-    {"mpt", "GPTNeoXTokenizer"},
-    {"mvp", "MvpTokenizer"},
-    {"myt5", "MyT5Tokenizer"},
-    {"nemotron35asr", "ParakeetTokenizer"},
-    {"nemotronasrstreaming", "ParakeetTokenizer"},
-    {"nllb", "NllbTokenizer"},
-    {"nllbmoe", "NllbTokenizer"},
-    {"nougat", "NougatTokenizer"},
-    {"olmo", "GPTNeoXTokenizer"},
-    {"olmoe", "GPTNeoXTokenizer"},
-    {"omdetturbo", "CLIPTokenizer"},
-    {"omniasrctc", "ParakeetTokenizer"},
-    {"oneformer", "CLIPTokenizer"},
-    {"openaigpt", "OpenAIGPTTokenizer"},
-    {"ovis2", "Qwen2Tokenizer"},
-    {"owlv2", "CLIPTokenizer"},
-    {"owlvit", "CLIPTokenizer"},
-    {"parakeetctc", "ParakeetTokenizer"},
-    {"parakeetrnnt", "ParakeetTokenizer"},
-    {"parakeettdt", "ParakeetTokenizer"},
-    {"pegasus", "PegasusTokenizer"},
-    {"perceiver", "PerceiverTokenizer"},
-    {"phobert", "PhobertTokenizer"},
-    {"plbart", "PLBartTokenizer"},
-    {"ppformulanet", "NougatTokenizer"},
-    {"prophetnet", "ProphetNetTokenizer"},
-    {"qianfanocr", "Qwen2Tokenizer"},
-    {"qwen2", "Qwen2Tokenizer"},
-    {"qwen25omni", "Qwen2Tokenizer"},
-    {"qwen25vl", "Qwen2Tokenizer"},
-    {"qwen2audio", "Qwen2Tokenizer"},
-    {"qwen2moe", "Qwen2Tokenizer"},
-    {"qwen2vl", "Qwen2Tokenizer"},
-    {"qwen3", "Qwen2Tokenizer"},
-    {"qwen35", "Qwen3_5Tokenizer"},
-    {"qwen35moe", "Qwen3_5Tokenizer"},
-    {"qwen35moetext", "Qwen3_5Tokenizer"},
-    {"qwen35text", "Qwen3_5Tokenizer"},
-    {"qwen3asr", "Qwen2Tokenizer"},
-    {"qwen3moe", "Qwen2Tokenizer"},
-    {"qwen3next", "Qwen2Tokenizer"},
-    {"qwen3omnimoe", "Qwen2Tokenizer"},
-    {"qwen3vl", "Qwen2Tokenizer"},
-    {"qwen3vlmoe", "Qwen2Tokenizer"},
-    {"qwen4exp", "Qwen3_5Tokenizer"},
-    {"rag", "RagTokenizer"},
-    {"recurrentgemma", "GemmaTokenizer"},
-    {"reformer", "ReformerTokenizer"},
-    {"rembert", "RemBertTokenizer"},
-    {"rocbert", "RoCBertTokenizer"},
-    {"roformer", "RoFormerTokenizer"},
-    {"rwkv", "GPTNeoXTokenizer"},
-    {"sam3", "CLIPTokenizer"},
-    {"sam3video", "CLIPTokenizer"},
-    {"seamlessm4t", "SeamlessM4TTokenizer"},
-    {"seamlessm4tv2", "SeamlessM4TTokenizer"},
-    {"shieldgemma2", "GemmaTokenizer"},
-    {"siglip", "SiglipTokenizer"},
-    {"siglip2", "Siglip2Tokenizer"},
-    {"speecht5", "SpeechT5Tokenizer"},
-    {"speechtotext", "Speech2TextTokenizer"},
-    {"splinter", "SplinterTokenizer"},
-    {"t5gemma", "GemmaTokenizer"},
-    {"tapas", "TapasTokenizer"},
-    {"tipsv2", "Tipsv2Tokenizer"},
-    {"udop", "UdopTokenizer"},
-    {"unispeech", "Wav2Vec2CTCTokenizer"},
-    {"unispeechsat", "Wav2Vec2CTCTokenizer"},
-    {"vibevoice", "Qwen2TokenizerFast"},
-    {"videoprism", "VideoPrismTokenizer"},
-    {"vits", "VitsTokenizer"},
-    {"wav2vec2", "Wav2Vec2CTCTokenizer"},
-    {"wav2vec2bert", "Wav2Vec2CTCTokenizer"},
-    {"wav2vec2conformer", "Wav2Vec2CTCTokenizer"},
-    {"wav2vec2phoneme", "Wav2Vec2PhonemeCTCTokenizer"},
-    {"whisper", "WhisperTokenizer"},
-    {"xclip", "CLIPTokenizer"},
-    {"xglm", "XGLMTokenizer"},
-    {"xlm", "XLMTokenizer"},
-    {"xlnet", "XLNetTokenizer"},
-    {"xlstm", "GPTNeoXTokenizer"},
-    {"zaya", "GemmaTokenizer"},
+    {"CLIPTokenizer",
+     "aimv2 clip clipseg groupvit omdetturbo oneformer owlv2 owlvit sam3 sam3video xclip"},
+    {"CohereTokenizer", "ayavision cohere cohere2"},
+    {"DPRQuestionEncoderTokenizer", "dpr"},
+    {"EsmcTokenizer", "esmc esmfold2"},
+    {"GemmaTokenizer",
+     "diffusiongemma gemma gemma2 gemma3 gemma3n gemma3ntext gemma3text recurrentgemma "
+     "shieldgemma2 t5gemma zaya"},
+    {"GPTNeoXTokenizer", "falconmamba gptneox mamba mamba2 mpt olmo olmoe rwkv xlstm"},
+    {"LasrTokenizer", "lasrctc lasrencoder"},
+    {"LlamaTokenizer", "idefics idefics2"},
+    {"NllbTokenizer", "nllb nllbmoe"},
+    {"NougatTokenizer", "nougat ppformulanet"},
+    {"ParakeetTokenizer",
+     "granitespeech5ctc nemotron35asr nemotronasrstreaming omniasrctc parakeetctc parakeetrnnt "
+     "parakeettdt"},
+    {"Qwen2Tokenizer",
+     "audioflamingo3 colqwen2 cosmos3omni dots3note funasrnano hunyuanvl internvl "
+     "mosstranscribediarize ovis2 qianfanocr qwen2 qwen25omni qwen25vl qwen2audio qwen2moe "
+     "qwen2vl qwen3 qwen3asr qwen3moe qwen3next qwen3omnimoe qwen3vl qwen3vlmoe"},
+    {"Qwen2TokenizerFast", "lightonocr vibevoice"},
+    {"Qwen3_5Tokenizer", "qwen35 qwen35moe qwen35moetext qwen35text qwen4exp"},
+    {"SeamlessM4TTokenizer", "seamlessm4t seamlessm4tv2"},
+    {"Speech2TextTokenizer", "speechtotext"},
+    {"Wav2Vec2CTCTokenizer",
+     "data2vecaudio hubert unispeech unispeechsat wav2vec2 wav2vec2bert wav2vec2conformer"},
+    {"Wav2Vec2PhonemeCTCTokenizer", "wav2vec2phoneme"},
 };
 
-// The tokenizer class that transformers 5 has for a model_type and berth has not, or "". The type
-// is in lower case, without "-" and "_". Two classes may read one tokenizer.json differently.
-std::string_view foreign_class(std::string_view model_type) {
-  const auto* const found = std::ranges::find(kForeignClasses, model_type, &ForeignClass::type);
-  return found == std::end(kForeignClasses) ? std::string_view() : found->name;
-}
-
-struct KindName {
-  std::string_view name;  // model_type in config.json, or a class
+struct KindNames {
   TokenizerKind kind;
+  std::string_view names;  // between blanks: each a model_type in config.json, or a class
   bool rebuilds = true;
 };
 
 // The classes of transformers 5, without Fast. It has no MT5Tokenizer, and reads all of
 // tokenizer.json then.
-constexpr KindName kClasses[] = {
-    {"AlbertTokenizer", TokenizerKind::kAlbert},
-    {"BartTokenizer", TokenizerKind::kRoberta},
-    {"BertTokenizer", TokenizerKind::kBert},
-    {"CamembertTokenizer", TokenizerKind::kCamembert},
-    {"ConvBertTokenizer", TokenizerKind::kBert, false},
-    {"DebertaTokenizer", TokenizerKind::kDeberta},
-    {"DebertaV2Tokenizer", TokenizerKind::kDebertaV2},
-    {"DistilBertTokenizer", TokenizerKind::kBert},
-    {"ElectraTokenizer", TokenizerKind::kBert},
-    {"GPT2Tokenizer", TokenizerKind::kGpt2},
-    {"HerbertTokenizer", TokenizerKind::kHerbert},
-    {"LEDTokenizer", TokenizerKind::kRoberta},
-    {"LayoutLMTokenizer", TokenizerKind::kBert},
-    {"LongformerTokenizer", TokenizerKind::kRoberta},
-    {"LxmertTokenizer", TokenizerKind::kBert},
-    {"MPNetTokenizer", TokenizerKind::kMpnet},
-    {"MT5Tokenizer", TokenizerKind::kUnknown, false},
-    {"MobileBertTokenizer", TokenizerKind::kBert},
-    {"PreTrainedTokenizer", TokenizerKind::kUnknown, false},
-    {"RobertaTokenizer", TokenizerKind::kRoberta},
-    {"SqueezeBertTokenizer", TokenizerKind::kBert},
-    {"T5Tokenizer", TokenizerKind::kT5},
-    {"XLMRobertaTokenizer", TokenizerKind::kXlmRoberta},
-    {"TokenizersBackend", TokenizerKind::kUnknown, false},
+constexpr KindNames kClasses[] = {
+    {TokenizerKind::kAlbert, "AlbertTokenizer"},
+    {TokenizerKind::kRoberta, "BartTokenizer LEDTokenizer LongformerTokenizer RobertaTokenizer"},
+    {TokenizerKind::kBert,
+     "BertTokenizer DistilBertTokenizer ElectraTokenizer LayoutLMTokenizer LxmertTokenizer "
+     "MobileBertTokenizer SqueezeBertTokenizer"},
+    {TokenizerKind::kCamembert, "CamembertTokenizer"},
+    {TokenizerKind::kBert, "ConvBertTokenizer", false},
+    {TokenizerKind::kDeberta, "DebertaTokenizer"},
+    {TokenizerKind::kDebertaV2, "DebertaV2Tokenizer"},
+    {TokenizerKind::kGpt2, "GPT2Tokenizer"},
+    {TokenizerKind::kHerbert, "HerbertTokenizer"},
+    {TokenizerKind::kMpnet, "MPNetTokenizer"},
+    {TokenizerKind::kUnknown, "MT5Tokenizer PreTrainedTokenizer TokenizersBackend", false},
+    {TokenizerKind::kT5, "T5Tokenizer"},
+    {TokenizerKind::kXlmRoberta, "XLMRobertaTokenizer"},
 };
 
-constexpr KindName kModels[] = {
-    {"albert", TokenizerKind::kAlbert},
-    {"bert", TokenizerKind::kBert},
-    {"camembert", TokenizerKind::kCamembert},
-    {"deberta", TokenizerKind::kDeberta},
-    {"debertav2", TokenizerKind::kDebertaV2},
-    {"distilbert", TokenizerKind::kBert},
-    {"electra", TokenizerKind::kBert},
-    {"longformer", TokenizerKind::kRoberta},
-    {"mobilebert", TokenizerKind::kBert},
-    {"mpnet", TokenizerKind::kMpnet},
-    {"mt5", TokenizerKind::kT5},
-    {"nomicbert", TokenizerKind::kBert},
-    {"roberta", TokenizerKind::kRoberta},
-    {"t5", TokenizerKind::kT5},
-    {"xlmroberta", TokenizerKind::kXlmRoberta},
-    {"xlmrobertaxl", TokenizerKind::kXlmRoberta, false},
+constexpr KindNames kModels[] = {
+    {TokenizerKind::kAlbert, "albert"},
+    {TokenizerKind::kBert, "bert distilbert electra mobilebert nomicbert"},
+    {TokenizerKind::kCamembert, "camembert"},
+    {TokenizerKind::kDeberta, "deberta"},
+    {TokenizerKind::kDebertaV2, "debertav2"},
+    {TokenizerKind::kRoberta, "longformer roberta"},
+    {TokenizerKind::kMpnet, "mpnet"},
+    {TokenizerKind::kT5, "mt5 t5"},
+    {TokenizerKind::kXlmRoberta, "xlmroberta"},
+    {TokenizerKind::kXlmRoberta, "xlmrobertaxl", false},
 };
 
 // What transformers 5 has for other models that no file names a class for.
-constexpr KindName kTypes[] = {
-    {"align", TokenizerKind::kBert},
-    {"bark", TokenizerKind::kBert},
-    {"bart", TokenizerKind::kRoberta},
-    {"blip", TokenizerKind::kBert},
-    {"blip2", TokenizerKind::kGpt2},
-    {"bridgetower", TokenizerKind::kRoberta},
-    {"bros", TokenizerKind::kBert},
-    {"chineseclip", TokenizerKind::kBert},
-    {"clap", TokenizerKind::kRoberta},
-    {"codegen", TokenizerKind::kGpt2},
-    {"convbert", TokenizerKind::kBert},
-    {"data2vectext", TokenizerKind::kRoberta},
-    {"dbrx", TokenizerKind::kGpt2},
-    {"emu3", TokenizerKind::kGpt2},
-    {"ernie", TokenizerKind::kBert},
-    {"flava", TokenizerKind::kBert},
-    {"florence2", TokenizerKind::kRoberta},
-    {"git", TokenizerKind::kBert},
-    {"gpt2", TokenizerKind::kGpt2},
-    {"gptj", TokenizerKind::kGpt2},
-    {"gptneo", TokenizerKind::kGpt2},
-    {"groundingdino", TokenizerKind::kBert},
-    {"gte", TokenizerKind::kXlmRoberta},
-    {"herbert", TokenizerKind::kHerbert},
-    {"hyperclovaxvisionv2", TokenizerKind::kGpt2},
-    {"ibert", TokenizerKind::kRoberta},
-    {"instructblip", TokenizerKind::kGpt2},
-    {"instructblipvideo", TokenizerKind::kGpt2},
-    {"jais2", TokenizerKind::kGpt2},
-    {"jinaembeddingsv3", TokenizerKind::kXlmRoberta},
-    {"layoutlm", TokenizerKind::kBert},
-    {"led", TokenizerKind::kRoberta},
-    {"lilt", TokenizerKind::kRoberta},
-    {"lxmert", TokenizerKind::kBert},
-    {"mega", TokenizerKind::kUnknown, false},
-    {"megatronbert", TokenizerKind::kBert},
-    {"metaclip2", TokenizerKind::kXlmRoberta},
-    {"mmgroundingdino", TokenizerKind::kBert},
-    {"modernbert", TokenizerKind::kUnknown, false},
-    {"modernbertdecoder", TokenizerKind::kUnknown, false},
-    {"mra", TokenizerKind::kRoberta},
-    {"musicgen", TokenizerKind::kT5},
-    {"musicgenmelody", TokenizerKind::kT5},
-    {"nezha", TokenizerKind::kUnknown, false},
-    {"nystromformer", TokenizerKind::kUnknown, false},
-    {"opt", TokenizerKind::kGpt2},
-    {"phi", TokenizerKind::kGpt2},
-    {"qdqbert", TokenizerKind::kUnknown, false},
-    {"realm", TokenizerKind::kUnknown, false},
-    {"retribert", TokenizerKind::kUnknown, false},
-    {"robertaprelayernorm", TokenizerKind::kRoberta},
-    {"squeezebert", TokenizerKind::kBert},
-    {"starcoder2", TokenizerKind::kGpt2},
-    {"switchtransformers", TokenizerKind::kT5},
-    {"trocr", TokenizerKind::kXlmRoberta},
-    {"tvp", TokenizerKind::kBert},
-    {"vilt", TokenizerKind::kBert},
-    {"visualbert", TokenizerKind::kBert},
-    {"xmod", TokenizerKind::kXlmRoberta},
-    {"yoso", TokenizerKind::kAlbert},
+constexpr KindNames kTypes[] = {
+    {TokenizerKind::kBert,
+     "align bark blip bros chineseclip convbert ernie flava git groundingdino layoutlm lxmert "
+     "megatronbert mmgroundingdino squeezebert tvp vilt visualbert"},
+    {TokenizerKind::kRoberta,
+     "bart bridgetower clap data2vectext florence2 ibert led lilt mra robertaprelayernorm"},
+    {TokenizerKind::kGpt2,
+     "blip2 codegen dbrx emu3 gpt2 gptj gptneo hyperclovaxvisionv2 instructblip "
+     "instructblipvideo jais2 opt phi starcoder2"},
+    {TokenizerKind::kXlmRoberta, "gte jinaembeddingsv3 metaclip2 trocr xmod"},
+    {TokenizerKind::kHerbert, "herbert"},
+    {TokenizerKind::kUnknown,
+     "mega modernbert modernbertdecoder nezha nystromformer qdqbert realm retribert", false},
+    {TokenizerKind::kT5, "musicgen musicgenmelody switchtransformers"},
+    {TokenizerKind::kAlbert, "yoso"},
 };
 
 // For these models transformers 5 does not believe the class that a file names.
-constexpr std::string_view kWithoutClass[] = {"modernbert", "modernbertdecoder", "nystromformer",
-                                              "xlmrobertaxl"};
+constexpr std::string_view kWithoutClass =
+    "modernbert modernbertdecoder nystromformer xlmrobertaxl";
 
 // "xlm-roberta" becomes "xlmroberta", and so does "XLMRobertaTokenizerFast".
 std::string plain_name(std::string name) {
@@ -314,9 +136,24 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-const KindName* named(std::string_view name, std::span<const KindName> rows) {
+bool holds_word(std::string_view words, std::string_view word) {
+  return std::ranges::count(words_in(words), word) > 0;
+}
+
+// The tokenizer class that transformers 5 has for a model_type and berth has not, or "". The type
+// is a plain_name(). Two classes may read one tokenizer.json differently.
+std::string_view foreign_class(std::string_view type) {
+  for (const std::string_view name : words_in(kOwnClasses)) {
+    if (plain_name(std::string(name)) == type) return name;
+  }
+  const auto* const found = std::ranges::find_if(
+      kForeignClasses, [&](const ForeignClass& row) { return holds_word(row.types, type); });
+  return found == std::end(kForeignClasses) ? std::string_view() : found->name;
+}
+
+const KindNames* named(std::string_view name, std::span<const KindNames> rows) {
   const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const KindName& row) { return row.name == name; });
+      std::ranges::find_if(rows, [&](const KindNames& row) { return holds_word(row.names, name); });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -366,9 +203,9 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   }
   const std::string type = model_type(file);
   found.has_type = !type.empty();
-  const KindName* of_model = named(type, kModels);
+  const KindNames* of_model = named(type, kModels);
   if (of_model == nullptr) of_model = named(type, kTypes);
-  const KindName* row = of_model;
+  const KindNames* row = of_model;
   if (!found.name.empty()) {
     std::string_view name = found.name;
     if (name.ends_with("Fast")) name.remove_suffix(4);
@@ -384,10 +221,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   }
   if (row != nullptr) found.kind = row->kind, found.rebuilds = row->rebuilds;
   found.makes_template = found.kind == TokenizerKind::kBert && !found.rebuilds;
-  if (std::find(std::begin(kWithoutClass), std::end(kWithoutClass), type) !=
-      std::end(kWithoutClass)) {
-    found.rebuilds = found.makes_template = false;
-  }
+  if (holds_word(kWithoutClass, type)) found.rebuilds = found.makes_template = false;
   // Such a class has tokenizer.json. Without such a template, only the model's kind decides.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;
   return found;
