@@ -141,6 +141,17 @@ std::vector<std::string_view> words_in(std::string_view text) {
   return parts_of<std::string_view>(text, " ");
 }
 
+std::string_view find_word(std::string_view text, std::string_view word) {
+  if (word.empty() || word.find(' ') != std::string_view::npos) return {};
+  for (size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; ++at) {
+    const size_t end = at + word.size();
+    const bool begins = at == 0 || text[at - 1] == ' ',
+               ends = end == text.size() || text[end] == ' ';
+    if (begins && ends) return text.substr(at, word.size());
+  }
+  return {};
+}
+
 std::string human_bytes(uint64_t size_bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(size_bytes);

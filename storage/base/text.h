@@ -71,6 +71,9 @@ std::vector<std::string> parted(std::string_view text, std::string_view separato
 // Returns the parts of `text` between blanks.
 std::vector<std::string_view> words_in(std::string_view text);
 
+// Returns the place of `word` among words_in(text). Empty: it is none of them.
+std::string_view find_word(std::string_view text, std::string_view word);
+
 // Returns `count` random letters and digits, for names that no other process will choose.
 std::string random_letters(size_t count);
 

@@ -136,24 +136,21 @@ std::string plain_name(std::string name) {
   return name;
 }
 
-bool holds_word(std::string_view words, std::string_view word) {
-  return std::ranges::count(words_in(words), word) > 0;
-}
-
 // The tokenizer class that transformers 5 has for a model_type and berth has not, or "". The type
 // is a plain_name(). Two classes may read one tokenizer.json differently.
 std::string_view foreign_class(std::string_view type) {
   for (const std::string_view name : words_in(kOwnClasses)) {
     if (plain_name(std::string(name)) == type) return name;
   }
-  const auto* const found = std::ranges::find_if(
-      kForeignClasses, [&](const ForeignClass& row) { return holds_word(row.types, type); });
+  const auto* const found = std::ranges::find_if(kForeignClasses, [&](const ForeignClass& row) {
+    return !find_word(row.types, type).empty();
+  });
   return found == std::end(kForeignClasses) ? std::string_view() : found->name;
 }
 
 const KindNames* named(std::string_view name, std::span<const KindNames> rows) {
-  const auto found =
-      std::ranges::find_if(rows, [&](const KindNames& row) { return holds_word(row.names, name); });
+  const auto found = std::ranges::find_if(
+      rows, [&](const KindNames& row) { return !find_word(row.names, name).empty(); });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -221,7 +218,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   }
   if (row != nullptr) found.kind = row->kind, found.rebuilds = row->rebuilds;
   found.makes_template = found.kind == TokenizerKind::kBert && !found.rebuilds;
-  if (holds_word(kWithoutClass, type)) found.rebuilds = found.makes_template = false;
+  if (!find_word(kWithoutClass, type).empty()) found.rebuilds = found.makes_template = false;
   // Such a class has tokenizer.json. Without such a template, only the model's kind decides.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;
   return found;

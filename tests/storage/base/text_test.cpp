@@ -94,6 +94,14 @@ TEST(Parted, LeavesOutEmptyParts) {
   EXPECT_THAT(parted("a b", ","), ElementsAre("a b"));
 }
 
+TEST(FindWord, FindsWholeWords) {
+  EXPECT_EQ(find_word("one two three", "two"), "two");
+  EXPECT_EQ(find_word("twofold two", "two"), "two");
+  for (const char* word : {"", "tw", "wo", "one two", "four"}) {
+    EXPECT_EQ(find_word("one two three", word), "") << word;
+  }
+}
+
 TEST(Trimmed, KeepsWhatIsInside) {
   EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
   EXPECT_EQ(trimmed("a"), "a");
