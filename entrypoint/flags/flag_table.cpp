@@ -71,7 +71,7 @@ std::string nearest_name(std::string_view name) {
     consider(flag.name);
     std::ranges::for_each(flag.aliases, consider);
   }
-  for_each_foreign_flag([&](const ForeignFlag& flag) { consider(std::string(flag.name)); });
+  for (const ForeignFlag& flag : foreign_flags()) consider(std::string(flag.name));
   return nearest;
 }
 

@@ -203,11 +203,11 @@ std::string help_json() {
                      {"help", flag.help}});
   }
   OrderedJson translated = OrderedJson::object();
-  for_each_foreign_flag([&](const ForeignFlag& flag) {
+  for (const ForeignFlag& flag : foreign_flags()) {
     std::string name(flag.name);
     std::ranges::replace(name, '_', '-');
     translated[name] = flag.fate == Fate::kSame ? flag.text : "";
-  });
+  }
   return to_text(OrderedJson{{"flags", flags}, {"translated", translated}}) + "\n";
 }
 

@@ -33,24 +33,10 @@ struct ForeignFlag {
   void (*rule)(const ForeignRule&) = nullptr;  // for kRule
 };
 
-// THE table of flags of other programs which are neither flags of berth nor aliases of such. Each
-// family is in the file named after it. A name that several families have is in the first one.
-std::span<const ForeignFlag> trainer_flags();  // transformers' TrainingArguments: how it trains
-std::span<const ForeignFlag> trainer_host_flags();  // and where it runs and reports
-std::span<const ForeignFlag> example_flags();       // transformers' example scripts
-std::span<const ForeignFlag> bert_flags();          // google-research/bert
-std::span<const ForeignFlag> garden_flags();        // TensorFlow Model Garden
+// THE table of flags of other programs which are neither flags of berth nor aliases of such.
+std::span<const ForeignFlag> foreign_flags();
 
-// Finds a row of these tables; `-` and `_` are the same. nullptr: there is none.
+// Finds a row of the table; `-` and `_` are the same. nullptr: there is none.
 const ForeignFlag* find_foreign_flag(std::string_view name);
-
-// Calls `visit(const ForeignFlag&)` for every row.
-template <typename Visit>
-void for_each_foreign_flag(Visit visit) {
-  for (const auto& family :
-       {trainer_flags(), trainer_host_flags(), example_flags(), bert_flags(), garden_flags()}) {
-    for (const ForeignFlag& flag : family) visit(flag);
-  }
-}
 
 }  // namespace berth

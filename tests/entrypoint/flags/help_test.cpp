@@ -59,11 +59,11 @@ TEST(Help, EveryNameMeansOneFlag) {
     add(flag.name);
     for (const std::string& alias : flag.aliases) add(alias);
   }
-  for_each_foreign_flag([&](const ForeignFlag& flag) {
+  for (const ForeignFlag& flag : foreign_flags()) {
     std::string name(flag.name);
     std::ranges::replace(name, '_', '-');
     add(name);
-  });
+  }
   for (const std::string& name : names) {
     EXPECT_FALSE(names.contains("no" + name)) << name;
     EXPECT_FALSE(names.contains("no-" + name)) << name;

@@ -42,14 +42,14 @@ TEST(ForeignFlags, EveryFlagOfThePeersHasAMeaning) {
 TEST(ForeignFlags, EveryRowIsAFlagOfAPeer) {
   std::set<std::string> all;
   for (const auto& [family, flags] : recorded_names()) all.insert(flags.begin(), flags.end());
-  for_each_foreign_flag([&](const ForeignFlag& flag) {
+  for (const ForeignFlag& flag : foreign_flags()) {
     EXPECT_TRUE(all.contains(std::string(flag.name))) << flag.name;
     EXPECT_FALSE(find_flag_spelling(flag.name)) << flag.name << " is berth's own";
-  });
+  }
 }
 
 TEST(ForeignFlags, EveryRowSaysWhatBecomesOfIt) {
-  for_each_foreign_flag([&](const ForeignFlag& flag) {
+  for (const ForeignFlag& flag : foreign_flags()) {
     EXPECT_EQ(flag.fate == Fate::kRule, flag.rule != nullptr) << flag.name;
     EXPECT_EQ(flag.fate == Fate::kRule, flag.text.empty()) << flag.name;
     EXPECT_TRUE(flag.accepted.empty() || flag.fate == Fate::kRefused) << flag.name;
@@ -61,19 +61,19 @@ TEST(ForeignFlags, EveryRowSaysWhatBecomesOfIt) {
       EXPECT_TRUE(find_flag_spelling(own)) << flag.name;
       EXPECT_EQ(flag.form, Form::kSwitch) << flag.name;
     }
-  });
+  }
 }
 
 // Advice that names a flag must name one that exists.
 TEST(ForeignFlags, SentencesNameFlagsThatExist) {
-  for_each_foreign_flag([&](const ForeignFlag& flag) {
+  for (const ForeignFlag& flag : foreign_flags()) {
     for (size_t at = 0; (at = flag.text.find("--", at)) != std::string_view::npos; at += 2) {
       const size_t end = flag.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_", at);
       const std::string_view name = flag.text.substr(at + 2, end - at - 2);
       const bool known = name == "help" || find_flag_spelling(name) || find_foreign_flag(name);
       EXPECT_TRUE(known) << flag.name << " speaks of --" << name;
     }
-  });
+  }
 }
 
 // What docs/training-arguments.md says of each argument: "`--flag`", "no effect" or "refused", and
