@@ -72,10 +72,10 @@ struct KindNames {
 };
 
 // The classes of transformers 5, without Fast. It has no MT5Tokenizer, and reads all of
-// tokenizer.json then.
+// tokenizer.json then. The first class of a kind is shown where no file names one.
 constexpr KindNames kClasses[] = {
     {TokenizerKind::kAlbert, "AlbertTokenizer"},
-    {TokenizerKind::kRoberta, "BartTokenizer LEDTokenizer LongformerTokenizer RobertaTokenizer"},
+    {TokenizerKind::kRoberta, "RobertaTokenizer BartTokenizer LEDTokenizer LongformerTokenizer"},
     {TokenizerKind::kBert,
      "BertTokenizer DistilBertTokenizer ElectraTokenizer LayoutLMTokenizer LxmertTokenizer "
      "MobileBertTokenizer SqueezeBertTokenizer"},
@@ -226,33 +226,8 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
 
 std::string shown_class(const TokenizerClass& of) {
   if (!of.name.empty()) return of.name;
-  switch (of.kind) {
-    case TokenizerKind::kUnknown:
-      return "tokenizer of no known class";
-    case TokenizerKind::kBert:
-      return "BertTokenizer";
-    case TokenizerKind::kMpnet:
-      return "MPNetTokenizer";
-    case TokenizerKind::kRoberta:
-      return "RobertaTokenizer";
-    case TokenizerKind::kGpt2:
-      return "GPT2Tokenizer";
-    case TokenizerKind::kDeberta:
-      return "DebertaTokenizer";
-    case TokenizerKind::kHerbert:
-      return "HerbertTokenizer";
-    case TokenizerKind::kXlmRoberta:
-      return "XLMRobertaTokenizer";
-    case TokenizerKind::kCamembert:
-      return "CamembertTokenizer";
-    case TokenizerKind::kAlbert:
-      return "AlbertTokenizer";
-    case TokenizerKind::kDebertaV2:
-      return "DebertaV2Tokenizer";
-    case TokenizerKind::kT5:
-      return "T5Tokenizer";
-  }
-  return "";
+  if (of.kind == TokenizerKind::kUnknown) return "tokenizer of no known class";
+  return std::string(words_in(std::ranges::find(kClasses, of.kind, &KindNames::kind)->names)[0]);
 }
 
 bool is_distilbert(const FileLookup& file) {
