@@ -117,33 +117,24 @@ FlagValue separator_value() {
 
 std::vector<Flag> file_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
-      {"task",
-       {"task-name"},
-       kData,
+      {"task, task-name",
        cat("The task to train for: ", known_tasks(), "; or a GLUE task: ", known_glue_tasks(), "."),
        text_value("NAME", data_option(&DataOptions::task)),
        {kDecides, kEverywhere, kAsTrained},
        "inferred from the labels"},
       {"data-dir",
-       {},
-       kData,
        "The folder that holds the files of a GLUE task: train.tsv, dev.tsv and test.tsv.",
        path_value("DIR", data_option(&DataOptions::data_dir)),
        {kPlace, kEverywhere}},
-      {"train-data-file",
-       {"train-data-path", "train-file"},
-       kData,
+      {"train-data-file, train-data-path, train-file",
        "The rows to train on: a pandas pickle, Parquet, Arrow, NumPy (.npz), CSV, TSV, JSONL, "
-       "CoNLL, "
-       "SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A pattern or "
-       "a directory names several files, and a folder of Hugging Face's datasets the split train.",
+       "CoNLL, SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A "
+       "pattern or a directory names several files, and a folder of Hugging Face's datasets the "
+       "split train.",
        path_value("FILE", data_option(&DataOptions::train_data_file)),
        FlagRole(kPlace, kInTraining, kNoHparam).needed_as(kNeedsTrainData)},
       {"train-source",
-       {},
-       kData,
        "For --task similarity: more rows to train on, beside --train-data-file. The flag may be "
        "given several times. Each update takes rows of one source. Behind the file may stand "
        "weight=W, loss=NAME (as --similarity-loss), scale=X, margin=X and max-similarity=X, "
@@ -151,9 +142,7 @@ std::vector<Flag> file_flags() {
        sources_value(),
        FlagRole(kDecides, kInTraining, kMayRepeat | kNoHparam).heeded_by(tasks_that::compare),
        "none"},
-      {"source-sampling",
-       {"multi-dataset-batch-sampler"},
-       kData,
+      {"source-sampling, multi-dataset-batch-sampler",
        "With --train-source: which source an update takes. proportional reads each source as "
        "often as its weight says, in random order. round_robin takes them in turn and ends the "
        "epoch when the smallest source is read.",
@@ -163,9 +152,7 @@ std::vector<Flag> file_flags() {
        FlagRole(kDecides, kInTraining)
            .heeded_by(tasks_that::compare)
            .only_with("train-source", "second source")},
-      {"eval-data-file",
-       {"eval-data-path", "validation-file"},
-       kData,
+      {"eval-data-file, eval-data-path, validation-file",
        "The rows to evaluate on. Without this flag, some of the training rows are held out; see "
        "--validation-split.",
        path_value("FILE", data_option(&DataOptions::eval_data_file)),
@@ -173,31 +160,22 @@ std::vector<Flag> file_flags() {
            .needed_as(kNeedsEvalData)
            .used_where(needs_rows_to_evaluate)},
       {"eval-retrieval",
-       {},
-       kData,
        "For --task similarity: a search to evaluate on. It is a folder or an archive in BEIR's "
        "layout: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or tables of these names in "
        "another format. ndcg_at_10 is then the main metric.",
        path_value("DIR", data_option(&DataOptions::eval_retrieval)),
        FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam).heeded_by(tasks_that::compare)},
-      {"eval-retrieval-split",
-       {},
-       kData,
-       "The split of the judgements (qrels) of --eval-retrieval.",
+      {"eval-retrieval-split", "The split of the judgements (qrels) of --eval-retrieval.",
        text_value("NAME", data_option(&DataOptions::eval_retrieval_split)),
        FlagRole(kDecides, kInTrainAndEval | kInEval)
            .heeded_by(tasks_that::compare)
            .only_with("eval-retrieval", "search to evaluate on"),
        "dev, validation or test in a training; test, dev or validation in --mode eval"},
-      {"predict-data-file",
-       {"test-file", "predict-data-path"},
-       kData,
+      {"predict-data-file, test-file, predict-data-path",
        "The rows to predict, for --mode predict, or the texts of --mode embed.",
        path_value("FILE", data_option(&DataOptions::predict_data_file)),
        FlagRole(kFree, kInPredict | kInEmbed | kInMine, kOwnToWorker).needed_as(kNeedsPredictData)},
       {"input-meta-data-path",
-       {},
-       kData,
        "The meta data file that belongs to TFRecords made for run_classifier.py. It gives the "
        "sequence length, the labels and the task.",
        path_value("FILE", data_option(&DataOptions::input_meta_data_path)),
@@ -207,51 +185,36 @@ std::vector<Flag> file_flags() {
 
 std::vector<Flag> row_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
       {"validation-split",
-       {},
-       kData,
        "The fraction of the training rows that is held out for evaluation when there is no "
        "--eval-data-file. 0 means no evaluation.",
        real_value(data_option(&DataOptions::validation_split), kSplit),
        {kDecides, kInTraining}},
       {"data-fraction",
-       {},
-       kData,
        "The fraction of the training rows to use, for a quick try.",
        real_value(data_option(&DataOptions::data_fraction), kFraction),
        {kDecides, kInTraining}},
       {"max-train-samples",
-       {},
-       kData,
        "The largest number of training rows to use; 0 means all.",
        integer_value(data_option(&DataOptions::max_train_samples), {0, kAnyCount}),
        {kDecides, kInTraining}},
-      {"max-eval-samples",
-       {"max-val-samples"},
-       kData,
+      {"max-eval-samples, max-val-samples",
        "The largest number of rows to evaluate on; 0 means all. The first rows are taken.",
        integer_value(data_option(&DataOptions::max_eval_samples), {0, kAnyCount}),
        {kDecides, kInTrainAndEval | kInEval}},
       {"skip-bad-rows",
-       {},
-       kData,
-       "How many malformed rows of each data set may be skipped before the job stops. The log says "
-       "how many were skipped.",
+       "How many malformed rows of each data set may be skipped before the job stops. The log "
+       "says how many were skipped.",
        integer_value(data_option(&DataOptions::skip_bad_rows), {0, kAnyCount}),
        {kDecides, kEverywhere}},
       {"delimiter",
-       {},
-       kData,
        "The character between the fields of .csv and .tsv files: one character, or comma, "
        "semicolon, tab or pipe.",
        delimiter_value(),
        {kDecides, kEverywhere, kAsTrained},
        "found in the header of .csv; a tab in .tsv"},
       {"quoting",
-       {},
-       kData,
        "Whether quotes around a field of .csv and .tsv belong to its text: csv says no, as pandas "
        "writes them, and none says yes, as in GLUE's files.",
        choice_value<Quoting>(
@@ -261,8 +224,6 @@ std::vector<Flag> row_flags() {
        {kDecides, kEverywhere, kAsTrained},
        "csv for .csv; for .tsv what the first rows show"},
       {"encoding",
-       {},
-       kData,
        "How files of text are encoded. auto takes windows-1252 where a file is not UTF-8. A byte "
        "order mark of UTF-16 is heeded with utf-8 too.",
        choice_value<TextEncoding>(place(&CommandLine::settings, &Settings::data,
@@ -278,115 +239,87 @@ std::vector<Flag> row_flags() {
                                    {"iso-8859-1", TextEncoding::kLatin1},
                                    {"cp1252", TextEncoding::kWindows1252}}),
        {kDecides, kEverywhere, kAsTrained}},
-      {"text-column",
-       {"text-column-name"},
-       kData,
+      {"text-column, text-column-name",
        "The column that holds the text, the words or the question; in CoNLL its number, from 1.",
        text_value("NAME", data_option(&DataOptions::text_column)),
        {kDecides, kEverywhere, kAsTrained | kNamesColumn},
        "found by name: text, sentence, ..."},
       {"sentence-column",
-       {},
-       kData,
-       "The column that says which sentence the word of a row belongs to, in a table with one word "
-       "a row: an id, or a text in the first row of each sentence. none: each row is a sentence.",
+       "The column that says which sentence the word of a row belongs to, in a table with one "
+       "word a row: an id, or a text in the first row of each sentence. none: each row is a "
+       "sentence.",
        text_value("NAME", data_option(&DataOptions::sentence_column)),
        {kDecides, kEverywhere, kAsTrained},
        "found by name: sentence_id, Sentence #, ..."},
       {"text-pair-column",
-       {},
-       kData,
        "The column that holds the second text of a pair, or the context of a question.",
        text_value("NAME", data_option(&DataOptions::text_pair_column)),
        FlagRole(kDecides, kEverywhere, kAsTrained | kNamesColumn).heeded_by(tasks_that::read_pairs),
        "found by name: sentence2, ..."},
-      {"label-column",
-       {"label-column-name"},
-       kData,
-       "The column that holds the label, score, tags (in CoNLL its number, from 1) or answers. For "
-       "multi_label it is a column of "
-       "lists (or of labels joined by |), or the names of the 0/1 columns, joined by commas.",
+      {"label-column, label-column-name",
+       "The column that holds the label, score, tags (in CoNLL its number, from 1) or answers. "
+       "For multi_label it is a column of lists (or of labels joined by |), or the names of the "
+       "0/1 columns, joined by commas.",
        text_value("NAME", data_option(&DataOptions::label_column)),
        FlagRole(kDecides, kEverywhere, kAsTrained | kNamesColumn)
            .heeded_by(tasks_that::may_have_labels),
        "found by name: label, target, ..."},
       {"label-separator",
-       {},
-       kData,
        "What stands between the labels of one text, for multi_label: one or more characters, or "
        "comma, semicolon, tab, pipe or newline.",
        separator_value(),
        {kDecides, kEverywhere, kAsTrained | kSaysLabelForm},
        "| or a comma; ; or / or line breaks where they make few labels"},
       {"label-lists",
-       {},
-       kData,
-       "What a list of labels holds: names of labels, or a 0 or 1 for each label (multi-hot). auto "
-       "takes multi-hot where all lists have one length of at least 2 and hold only 0 and 1.",
+       "What a list of labels holds: names of labels, or a 0 or 1 for each label (multi-hot). "
+       "auto takes multi-hot where all lists have one length of at least 2 and hold only 0 and 1.",
        choice_value<LabelLists>(
            place(&CommandLine::settings, &Settings::data, &DataOptions::labels, &LabelForm::lists),
            {{"auto", LabelLists::kAuto},
             {"names", LabelLists::kNames},
             {"multi-hot", LabelLists::kMultiHot}}),
        {kDecides, kEverywhere, kAsTrained | kSaysLabelForm}},
-      {"weight-column",
-       {},
-       kData,
-       "The column that holds the weight of a row in the loss.",
+      {"weight-column", "The column that holds the weight of a row in the loss.",
        text_value("NAME", data_option(&DataOptions::weight_column)),
        FlagRole(kDecides, kInTraining | kInEval, kAsScored).heeded_by(tasks_that::have_labels),
        "every row has weight 1"},
-      {.name = "id-column",
-       .aliases = {},
-       .group = kData,
-       .help = "For --mode predict: the column whose cells name the rows in the predictions.",
-       .value = text_value("NAME", place(&CommandLine::tool, &ToolOptions::id_column)),
-       .role = {kUnrecorded, kInPredict | kInEmbed, kRefusedElsewhere},
-       .default_text = "id, qid or guid, else the number of the row"},
-      {.name = "label-names",
-       .aliases = {},
-       .group = kData,
-       .help = "The names of the classes, in the order of the model's outputs, joined by commas. A "
-               "label in the data is one of them, or its number, counted from 0.",
-       .value = text_value("NAMES", data_option(&DataOptions::label_names)),
-       .role =
-           FlagRole(kDecides, kEverywhere, kTaskIsRefusedLater).heeded_by(tasks_that::have_classes),
-       .default_text = "the names in the data, or the model's"},
+      {"id-column",
+       "For --mode predict: the column whose cells name the rows in the predictions.",
+       text_value("NAME", place(&CommandLine::tool, &ToolOptions::id_column)),
+       {kUnrecorded, kInPredict | kInEmbed, kRefusedElsewhere},
+       "id, qid or guid, else the number of the row"},
+      {"label-names",
+       "The names of the classes, in the order of the model's outputs, joined by commas. A label "
+       "in the data is one of them, or its number, counted from 0.",
+       text_value("NAMES", data_option(&DataOptions::label_names)),
+       FlagRole(kDecides, kEverywhere, kTaskIsRefusedLater).heeded_by(tasks_that::have_classes),
+       "the names in the data, or the model's"},
   };
 }
 
 std::vector<Flag> masking_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
-      {"mlm-probability",
-       {"masked-lm-prob", "mask-prob"},
-       kData,
+      {"mlm-probability, masked-lm-prob, mask-prob",
        "The share of tokens that a masked language model should predict. Of these, 80 % become "
-       "[MASK], 10 % become a random token and 10 % stay, anew in every epoch. With --task electra "
-       "85 % become [MASK] and 15 % stay.",
+       "[MASK], 10 % become a random token and 10 % stay, anew in every epoch. With --task "
+       "electra 85 % become [MASK] and 15 % stay.",
        real_value(data_option(&DataOptions::mlm_probability), kFraction),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::mask)},
-      {"whole-word-masking",
-       {"do-whole-word-mask"},
-       kData,
+      {"whole-word-masking, do-whole-word-mask",
        "Choose all pieces of a word or none of them, for --mlm-probability.",
        switch_value(data_option(&DataOptions::whole_word_masking)),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::mask)},
       {"line-by-line",
-       {},
-       kData,
        "For --task mlm: a row is a sequence of its own, and a long one becomes several. Without "
-       "this flag, rows are joined and cut into blocks of --max-seq-length, so that every sequence "
-       "is full. The rest of each 1,000 rows is dropped.",
+       "this flag, rows are joined and cut into blocks of --max-seq-length, so that every "
+       "sequence is full. The rest of each 1,000 rows is dropped.",
        switch_value(data_option(&DataOptions::line_by_line)),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::join_rows)},
       {"attend-across-documents",
-       {},
-       kData,
-       "For --task mlm, where rows are joined: let each token of a block attend to all rows in it, "
-       "and count positions from the block's beginning, as run_mlm.py does. Without this flag a "
-       "row attends to itself alone.",
+       "For --task mlm, where rows are joined: let each token of a block attend to all rows in "
+       "it, and count positions from the block's beginning, as run_mlm.py does. Without this flag "
+       "a row attends to itself alone.",
        switch_value(data_option(&DataOptions::attends_across_documents)),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::join_rows)},
   };
@@ -394,43 +327,27 @@ std::vector<Flag> masking_flags() {
 
 std::vector<Flag> question_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
-      {"doc-stride",
-       {},
-       kData,
-       "How many tokens two neighbouring windows of a long context share.",
+      {"doc-stride", "How many tokens two neighbouring windows of a long context share.",
        optional_integer_value(data_option(&DataOptions::doc_stride), {0, 1'000'000}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers),
        "128, or half of a shorter window"},
       {"n-best-size",
-       {},
-       kData,
        "How many of the best start and end positions are combined to find an answer.",
        integer_value(data_option(&DataOptions::n_best_size), {1, 1'000'000}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
-      {"max-answer-length",
-       {},
-       kData,
-       "The longest answer, in tokens.",
+      {"max-answer-length", "The longest answer, in tokens.",
        integer_value(data_option(&DataOptions::max_answer_length), {1, 1'000'000}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
-      {"version-2-with-negative",
-       {},
-       kData,
-       "Allow questions that have no answer, as in SQuAD 2.0.",
+      {"version-2-with-negative", "Allow questions that have no answer, as in SQuAD 2.0.",
        switch_value(data_option(&DataOptions::has_unanswerable)),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"null-score-diff-threshold",
-       {},
-       kData,
        "A question has no answer if the score of \"no answer\" exceeds the best answer's score by "
        "more than this.",
        real_value(data_option(&DataOptions::null_score_diff_threshold), kReal),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"label-threshold",
-       {},
-       kData,
        "The probability above which a label of a set is predicted. It is a number, or the rows to "
        "evaluate on choose it: auto has the largest f1_micro there, per_label the largest F1 of "
        "each label. The finished model keeps it.",
@@ -466,82 +383,59 @@ constexpr RealRange kShares = {0, 1, true, true, "a number from 0 to 1"};
 
 std::vector<Flag> corpus_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
-      {.name = "shard-size",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm with --model or --vocab-file: the size of each shard "
-               "of tokens, in MiB.",
-       .value = integer_value(
+      {"shard-size",
+       "For --mode prepare --task mlm with --model or --vocab-file: the size of each shard of "
+       "tokens, in MiB.",
+       integer_value(
            place(&CommandLine::tool, &ToolOptions::prepared, &PreparedFileOptions::shard_mebibytes),
            {1, 4096}),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "normalize-text",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: bring texts into Unicode's form NFC, fold blanks, "
-               "and remove controls and invisible characters.",
-       .value = switch_value(cleaning(&CleaningOptions::normalizes)),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "min-document-length",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents of fewer characters. 0 turns this "
-               "and each of the following rules off.",
-       .value = integer_value(cleaning(&CleaningOptions::min_length), kCounts),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "max-document-length",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents of more characters.",
-       .value = integer_value(cleaning(&CleaningOptions::max_length), kCounts),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "min-document-words",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents of fewer words. An ideograph is a "
-               "word.",
-       .value = integer_value(cleaning(&CleaningOptions::min_words), kCounts),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "max-document-words",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents of more words.",
-       .value = integer_value(cleaning(&CleaningOptions::max_words), kCounts),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "min-letter-ratio",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove a document if the share of letters among its "
-               "non-blank characters is below this value.",
-       .value = real_value(cleaning(&CleaningOptions::min_letter_ratio), kShares),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "max-repetition",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents that repeat themselves. The value "
-               "is the largest share of lines that also occur earlier in the document. At 0.3, the "
-               "limits for lines and for runs of 2 to 10 words equal Gopher's (Rae et al. 2021). "
-               "Other values change all limits in proportion.",
-       .value = real_value(cleaning(&CleaningOptions::max_repetition),
-                           {0, 10, true, true, "a number from 0 to 10"}),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "drop-duplicates",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents that are equal to an earlier one "
-               "after normalization.",
-       .value = switch_value(cleaning(&CleaningOptions::drops_duplicates)),
-       .role = {kUnrecorded, kInNone}},
-      {.name = "near-duplicate-threshold",
-       .aliases = {},
-       .group = kTools,
-       .help = "For --mode prepare --task mlm: remove documents that share at least this much of "
-               "their runs of 5 words with an earlier one (Jaccard similarity, estimated by "
-               "MinHash).",
-       .value = real_value(cleaning(&CleaningOptions::near_duplicate_threshold), kShares),
-       .role = {kUnrecorded, kInNone}},
+       {kUnrecorded, kInNone}},
+      {"normalize-text",
+       "For --mode prepare --task mlm: bring texts into Unicode's form NFC, fold blanks, and "
+       "remove controls and invisible characters.",
+       switch_value(cleaning(&CleaningOptions::normalizes)),
+       {kUnrecorded, kInNone}},
+      {"min-document-length",
+       "For --mode prepare --task mlm: remove documents of fewer characters. 0 turns this and "
+       "each of the following rules off.",
+       integer_value(cleaning(&CleaningOptions::min_length), kCounts),
+       {kUnrecorded, kInNone}},
+      {"max-document-length",
+       "For --mode prepare --task mlm: remove documents of more characters.",
+       integer_value(cleaning(&CleaningOptions::max_length), kCounts),
+       {kUnrecorded, kInNone}},
+      {"min-document-words",
+       "For --mode prepare --task mlm: remove documents of fewer words. An ideograph is a word.",
+       integer_value(cleaning(&CleaningOptions::min_words), kCounts),
+       {kUnrecorded, kInNone}},
+      {"max-document-words",
+       "For --mode prepare --task mlm: remove documents of more words.",
+       integer_value(cleaning(&CleaningOptions::max_words), kCounts),
+       {kUnrecorded, kInNone}},
+      {"min-letter-ratio",
+       "For --mode prepare --task mlm: remove a document if the share of letters among its "
+       "non-blank characters is below this value.",
+       real_value(cleaning(&CleaningOptions::min_letter_ratio), kShares),
+       {kUnrecorded, kInNone}},
+      {"max-repetition",
+       "For --mode prepare --task mlm: remove documents that repeat themselves. The value is the "
+       "largest share of lines that also occur earlier in the document. At 0.3, the limits for "
+       "lines and for runs of 2 to 10 words equal Gopher's (Rae et al. 2021). Other values change "
+       "all limits in proportion.",
+       real_value(cleaning(&CleaningOptions::max_repetition),
+                  {0, 10, true, true, "a number from 0 to 10"}),
+       {kUnrecorded, kInNone}},
+      {"drop-duplicates",
+       "For --mode prepare --task mlm: remove documents that are equal to an earlier one after "
+       "normalization.",
+       switch_value(cleaning(&CleaningOptions::drops_duplicates)),
+       {kUnrecorded, kInNone}},
+      {"near-duplicate-threshold",
+       "For --mode prepare --task mlm: remove documents that share at least this much of their "
+       "runs of 5 words with an earlier one (Jaccard similarity, estimated by MinHash).",
+       real_value(cleaning(&CleaningOptions::near_duplicate_threshold), kShares),
+       {kUnrecorded, kInNone}},
   };
 }
 

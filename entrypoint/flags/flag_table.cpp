@@ -1,8 +1,8 @@
 #include "entrypoint/flags/flag_table.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+#include <utility>
 
 #include "entrypoint/flags/foreign/foreign_flag.h"
 #include "storage/base/error.h"
@@ -24,16 +24,35 @@ std::string_view heading(FlagGroup group) {
   return kHeadings[static_cast<size_t>(group)];
 }
 
+Flag::Flag(std::string_view names, std::string help_text, FlagValue value_of_flag,
+           FlagRole role_of_flag, std::string default_words)
+    : aliases(parted(names, ", ")),
+      help(std::move(help_text)),
+      value(std::move(value_of_flag)),
+      role(role_of_flag),
+      default_text(std::move(default_words)) {
+  name = std::move(aliases.front());
+  aliases.erase(aliases.begin());
+}
+
 std::span<const Flag> flag_table() {
   // job.json lists the settings in this order.
   static const std::vector<Flag> table = [] {
+    using enum FlagGroup;
+    using Rows = std::vector<Flag> (*)();
+    constexpr std::pair<FlagGroup, Rows> kRows[] = {
+        {kData, data_flags},         {kModel, model_flags},    {kModel, embedding_flags},
+        {kModel, reranking_flags},   {kModel, mining_flags},   {kTraining, training_flags},
+        {kSaving, evaluation_flags}, {kSaving, probe_flags},   {kOutput, output_flags},
+        {kStorage, storage_flags},   {kMachine, device_flags}, {kMachine, cluster_flags},
+        {kMachine, machine_flags},   {kHidden, hidden_flags},  {kOptimization, optimization_flags},
+        {kTools, tool_flags},        {kTools, corpus_flags}};
     std::vector<Flag> flags;
-    for (std::vector<Flag>& group :
-         std::array{data_flags(), model_flags(), embedding_flags(), reranking_flags(),
-                    mining_flags(), training_flags(), evaluation_flags(), probe_flags(),
-                    output_flags(), storage_flags(), device_flags(), cluster_flags(),
-                    machine_flags(), optimization_flags(), tool_flags(), corpus_flags()}) {
-      for (Flag& flag : group) flags.push_back(std::move(flag));
+    for (const auto& [group, rows] : kRows) {
+      for (Flag& flag : rows()) {
+        flag.group = group;
+        flags.push_back(std::move(flag));
+      }
     }
     return flags;
   }();

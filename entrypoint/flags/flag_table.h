@@ -166,13 +166,17 @@ std::string_view heading(FlagGroup group);
 // One flag: THE row of all that the program knows of it. Names are kebab-case; `_` may stand for
 // `-` wherever a user types one.
 struct Flag {
+  // `names`: "task, task-name", the name and other programs' spellings with the same meaning.
+  Flag(std::string_view names, std::string help_text, FlagValue value_of_flag,
+       FlagRole role_of_flag, std::string default_words = {});
+
   std::string name;
-  std::vector<std::string> aliases = {};  // other programs' spellings with the same meaning
-  FlagGroup group;
+  std::vector<std::string> aliases;
+  FlagGroup group{};
   std::string help;  // one or more sentences
   FlagValue value;
-  FlagRole role;                  // has no default
-  std::string default_text = {};  // the default in words, where the value would not say it
+  FlagRole role;             // has no default
+  std::string default_text;  // the default in words, where the value would not say it
 };
 
 // THE flag table. Parsing, --help, the tables of docs/flags.md and docs/tasks.md, and the settings
@@ -183,23 +187,24 @@ std::span<const Flag> flag_table();
 // The row of this canonical name. nullptr: there is none.
 const Flag* find_flag(std::string_view name);
 
-// Its rows, group by group, each in the file named after it.
+// Its rows. flag_table() says to which group they belong.
 std::vector<Flag> data_flags();
 std::vector<Flag> model_flags();
-std::vector<Flag> embedding_flags();  // FlagGroup::kModel
-std::vector<Flag> reranking_flags();  // FlagGroup::kModel
-std::vector<Flag> mining_flags();     // FlagGroup::kModel
+std::vector<Flag> embedding_flags();
+std::vector<Flag> reranking_flags();
+std::vector<Flag> mining_flags();
 std::vector<Flag> training_flags();
 std::vector<Flag> optimization_flags();
-std::vector<Flag> evaluation_flags();  // FlagGroup::kSaving
-std::vector<Flag> probe_flags();       // FlagGroup::kSaving
+std::vector<Flag> evaluation_flags();
+std::vector<Flag> probe_flags();
 std::vector<Flag> output_flags();
 std::vector<Flag> storage_flags();
 std::vector<Flag> tool_flags();
-std::vector<Flag> corpus_flags();   // of FlagGroup::kTools: the cleaning of a corpus
-std::vector<Flag> device_flags();   // FlagGroup::kMachine
-std::vector<Flag> cluster_flags();  // FlagGroup::kMachine
-std::vector<Flag> machine_flags();  // and the hidden ones
+std::vector<Flag> corpus_flags();  // the cleaning of a corpus
+std::vector<Flag> device_flags();
+std::vector<Flag> cluster_flags();
+std::vector<Flag> machine_flags();
+std::vector<Flag> hidden_flags();
 
 // A flag as someone typed it, without its dashes and value.
 struct FlagSpelling {

@@ -36,96 +36,81 @@ FlagValue flag_file_value() {
 
 std::vector<Flag> machine_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
-      {"precision",
-       {"dtype"},
-       kMachine,
-       "The type of the factors in matrix products, and of the activations that are stored for the "
-       "backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
+      {"precision, dtype",
+       "The type of the factors in matrix products, and of the activations that are stored for "
+       "the backward pass. Sums, statistics and the optimizer always use fp32. auto means bf16 on "
        "TPUs, on GPUs and on a CPU that multiplies it (AMX, AVX512_BF16), and fp32 elsewhere. "
        "Without this flag, --mode embed uses fp32, and a resumed job uses its first precision. "
-       "int8 is "
-       "for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval shows its "
-       "cost in accuracy.",
+       "int8 is for --mode predict, eval and embed on CPUs, where it is faster than fp32; eval "
+       "shows its cost in accuracy.",
        precision_value(),
        {kDecides, kEverywhere}},
-      {"threads",
-       {"num-threads"},
-       kMachine,
+      {"threads, num-threads",
        "How many threads to compute with.",
        integer_value(place(&CommandLine::settings, &Settings::threads), {0, 1024}),
        {kFree, kEverywhere, kOwnToWorker},
        "one for each CPU that the job may use"},
-      {.name = "profile",
-       .group = kMachine,
-       .help = "Record the work of the threads in N updates, print the ten largest costs, and "
-               "write JOB_DIR/profile.pftrace, which ui.perfetto.dev shows. 0 records nothing.",
-       .value = integer_value(place(&CommandLine::profiled_updates), {0, 1000}),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "price-per-hour",
-       .group = kMachine,
-       .help = "The price of this machine for an hour, in any currency. The end of a training and "
-               "--mode bench then give the price of an epoch.",
-       .value = optional_real_value(place(&CommandLine::price_per_hour),
-                                    {0, 1e9, true, true, "a price"}),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "not known"},
-      {.name = "dry-run",
-       .group = kMachine,
-       .help = "Do everything that comes before the first update, print the size of the job and "
-               "the memory that it needs, and stop.",
-       .value = switch_value(place(&CommandLine::dry_run)),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "flagfile",
-       .group = kMachine,
-       .help = "Take the flags in this local file, one a line as --name=value, as if they stood in "
-               "place of this flag.",
-       .value = flag_file_value(),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "help",
-       .group = kMachine,
-       .help = "Print this help and exit; also -h.",
-       .value = switch_value(place(&CommandLine::help)),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "version",
-       .group = kMachine,
-       .help = "Print the version and exit.",
-       .value = switch_value(place(&CommandLine::version)),
-       .role = {kUnrecorded, kEverywhere}},
+      {"profile",
+       "Record the work of the threads in N updates, print the ten largest costs, and write "
+       "JOB_DIR/profile.pftrace, which ui.perfetto.dev shows. 0 records nothing.",
+       integer_value(place(&CommandLine::profiled_updates), {0, 1000}),
+       {kUnrecorded, kEverywhere}},
+      {"price-per-hour",
+       "The price of this machine for an hour, in any currency. The end of a training and --mode "
+       "bench then give the price of an epoch.",
+       optional_real_value(place(&CommandLine::price_per_hour), {0, 1e9, true, true, "a price"}),
+       {kUnrecorded, kEverywhere},
+       "not known"},
+      {"dry-run",
+       "Do everything that comes before the first update, print the size of the job and the "
+       "memory that it needs, and stop.",
+       switch_value(place(&CommandLine::dry_run)),
+       {kUnrecorded, kEverywhere}},
+      {"flagfile",
+       "Take the flags in this local file, one a line as --name=value, as if they stood in place "
+       "of this flag.",
+       flag_file_value(),
+       {kUnrecorded, kEverywhere}},
+      {"help",
+       "Print this help and exit; also -h.",
+       switch_value(place(&CommandLine::help)),
+       {kUnrecorded, kEverywhere}},
+      {"version",
+       "Print the version and exit.",
+       switch_value(place(&CommandLine::version)),
+       {kUnrecorded, kEverywhere}},
+  };
+}
 
-      {.name = "help-markdown",
-       .group = kHidden,
-       .help = "Print the flag tables of docs/flags.md and exit.",
-       .value = switch_value(place(&CommandLine::help_markdown)),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "help-json",
-       .group = kHidden,
-       .help = "Print the flag table for programs, as one JSON object, and exit.",
-       .value = switch_value(place(&CommandLine::help_json)),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "instruction-set",
-       .group = kHidden,
-       .help =
-           "Compute without the CPU instructions above these, for tests: baseline, avx2 or avx512 "
-           "(with AVX512_BF16, without AMX).",
-       .value = text_value("NAME", place(&CommandLine::highest_instruction_set)),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "memory-limit",
-       .group = kHidden,
-       .help = "The most bytes of memory that a training may use, for a process beside another.",
-       .value = integer_value(place(&CommandLine::memory_limit), {0, INT64_MAX}),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "owner-process",
-       .group = kHidden,
-       .help = "Stop as after SIGTERM when this process ends, which must have started the program.",
-       .value = integer_value(place(&CommandLine::owner_process), {0, INT32_MAX}),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "parent-process",
-       .group = kHidden,
-       .help = "End when this process does, and leave its termination message alone.",
-       .value = integer_value(place(&CommandLine::parent_process), {0, INT32_MAX}),
-       .role = {kUnrecorded, kEverywhere}},
+std::vector<Flag> hidden_flags() {
+  using enum Effect;
+  return {
+      {"help-markdown",
+       "Print the flag tables of docs/flags.md and exit.",
+       switch_value(place(&CommandLine::help_markdown)),
+       {kUnrecorded, kEverywhere}},
+      {"help-json",
+       "Print the flag table for programs, as one JSON object, and exit.",
+       switch_value(place(&CommandLine::help_json)),
+       {kUnrecorded, kEverywhere}},
+      {"instruction-set",
+       "Compute without the CPU instructions above these, for tests: baseline, avx2 or avx512 "
+       "(with AVX512_BF16, without AMX).",
+       text_value("NAME", place(&CommandLine::highest_instruction_set)),
+       {kUnrecorded, kEverywhere}},
+      {"memory-limit",
+       "The most bytes of memory that a training may use, for a process beside another.",
+       integer_value(place(&CommandLine::memory_limit), {0, INT64_MAX}),
+       {kUnrecorded, kEverywhere}},
+      {"owner-process",
+       "Stop as after SIGTERM when this process ends, which must have started the program.",
+       integer_value(place(&CommandLine::owner_process), {0, INT32_MAX}),
+       {kUnrecorded, kEverywhere}},
+      {"parent-process",
+       "End when this process does, and leave its termination message alone.",
+       integer_value(place(&CommandLine::parent_process), {0, INT32_MAX}),
+       {kUnrecorded, kEverywhere}},
   };
 }
 
@@ -163,14 +148,11 @@ FlagValue strategy_value() {
 
 std::vector<Flag> device_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
       {"device",
-       {},
-       kMachine,
        "The device that computes. auto takes a TPU, else a GPU, else the CPU. xla-cpu runs the "
-       "programs for "
-       "TPUs and GPUs on the CPU, through a plugin, for comparison; it is slower than cpu.",
+       "programs for TPUs and GPUs on the CPU, through a plugin, for comparison; it is slower "
+       "than cpu.",
        choice_value<DeviceKind>(place(&CommandLine::settings, &Settings::device),
                                 {{"auto", DeviceKind::kAuto},
                                  {"cpu", DeviceKind::kCpu},
@@ -178,46 +160,38 @@ std::vector<Flag> device_flags() {
                                  {"gpu", DeviceKind::kGpu},
                                  {"xla-cpu", DeviceKind::kXlaCpu}}),
        {kFree, kEverywhere}},
-      {.name = "devices",
-       .group = kMachine,
-       .help = "How many TPUs or GPUs of this machine share the work of every batch.",
-       .value = integer_value(device(&DeviceOptions::devices), {1, 1024}),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "all; one for xla-cpu"},
-      {.name = "pjrt-plugin",
-       .group = kMachine,
-       .help = "The PJRT plugin that drives the device: a shared library, such as libtpu.so.",
-       .value = path_value("FILE", device(&DeviceOptions::plugin)),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "found where it is usually installed"},
-      {.name = "dropout-generator",
-       .group = kMachine,
-       .help = "The generator of dropout's random numbers on TPUs and GPUs. philox drops the same "
-               "elements as the CPU does. threefry needs no 64-bit products, which are slow on "
-               "some devices.",
-       .value = choice_value<DropoutGenerator>(
+      {"devices",
+       "How many TPUs or GPUs of this machine share the work of every batch.",
+       integer_value(device(&DeviceOptions::devices), {1, 1024}),
+       {kUnrecorded, kEverywhere},
+       "all; one for xla-cpu"},
+      {"pjrt-plugin",
+       "The PJRT plugin that drives the device: a shared library, such as libtpu.so.",
+       path_value("FILE", device(&DeviceOptions::plugin)),
+       {kUnrecorded, kEverywhere},
+       "found where it is usually installed"},
+      {"dropout-generator",
+       "The generator of dropout's random numbers on TPUs and GPUs. philox drops the same "
+       "elements as the CPU does. threefry needs no 64-bit products, which are slow on some "
+       "devices.",
+       choice_value<DropoutGenerator>(
            device(&DeviceOptions::generator),
            {{"philox", DropoutGenerator::kPhilox}, {"threefry", DropoutGenerator::kThreefry}}),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "distribution-strategy",
-       .group = kMachine,
-       .help = "TensorFlow's name for the devices: tpu and gpu mean --device tpu and gpu, "
-               "one_device and off mean --devices 1, and mirrored means all devices.",
-       .value = strategy_value(),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "mirrored"},
-      {.name = "tpu",
-       .aliases = {"tpu-name", "tpu-address"},
-       .group = kMachine,
-       .help = "Means --device tpu, whatever the name. berth uses the TPU of the machine on which "
-               "it runs.",
-       .value = text_value("NAME", device(&DeviceOptions::tpu)),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "num-gpus",
-       .group = kMachine,
-       .help = "Means --device gpu and --devices N; 0 means --device cpu.",
-       .value = optional_integer_value(device(&DeviceOptions::num_gpus), {0, 1024}),
-       .role = {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kEverywhere}},
+      {"distribution-strategy",
+       "TensorFlow's name for the devices: tpu and gpu mean --device tpu and gpu, one_device and "
+       "off mean --devices 1, and mirrored means all devices.",
+       strategy_value(),
+       {kUnrecorded, kEverywhere},
+       "mirrored"},
+      {"tpu, tpu-name, tpu-address",
+       "Means --device tpu, whatever the name. berth uses the TPU of the machine on which it runs.",
+       text_value("NAME", device(&DeviceOptions::tpu)),
+       {kUnrecorded, kEverywhere}},
+      {"num-gpus",
+       "Means --device gpu and --devices N; 0 means --device cpu.",
+       optional_integer_value(device(&DeviceOptions::num_gpus), {0, 1024}),
+       {kUnrecorded, kEverywhere}},
   };
 }
 
@@ -250,64 +224,49 @@ FlagValue elastic_value() {
 
 std::vector<Flag> cluster_flags() {
   using enum Effect;
-  using enum FlagGroup;
   return {
-      {.name = "world-size",
-       .aliases = {"nnodes", "num-machines"},
-       .group = kMachine,
-       .help = "How many workers train this model together, each a process on a machine of its "
-               "own. They share every batch: --batch-size counts the examples of all of them. They "
-               "also evaluate, predict and embed together. The default comes from TF_CONFIG, "
-               "CLUSTER_SPEC, WORLD_SIZE, PET_NNODES or OMPI_COMM_WORLD_SIZE.",
-       .value = optional_integer_value(cluster(&ClusterOptions::size), {1, 4096}),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "what the environment says, else 1"},
-      {.name = "rank",
-       .aliases = {"node-rank", "machine-rank"},
-       .group = kMachine,
-       .help = "The number of this worker. Only worker 0 writes to the job directory.",
-       .value = optional_integer_value(cluster(&ClusterOptions::rank), {0, 4095}),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "what the environment says (RANK, JOB_COMPLETION_INDEX and others)"},
-      {.name = "master-addr",
-       .aliases = {"main-process-ip"},
-       .group = kMachine,
-       .help = "The host name or address of worker 0.",
-       .value = text_value("HOST", cluster(&ClusterOptions::leader_host)),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "what the environment says, else worker 0 says so in JOB_DIR"},
-      {.name = "master-port",
-       .aliases = {"main-process-port"},
-       .group = kMachine,
-       .help = "The port on which worker 0 listens for the others.",
-       .value = optional_integer_value(cluster(&ClusterOptions::leader_port), {1, 65535}),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "what the environment says, else 29500"},
-      {.name = "worker-address",
-       .group = kMachine,
-       .help = "The address under which the other workers reach this one.",
-       .value = text_value("HOST", cluster(&ClusterOptions::worker_address)),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "the address of its route to worker 0"},
-      {.name = "cluster-secret-file",
-       .group = kMachine,
-       .help =
-           "A file with a secret of at least 16 bytes, by which the workers prove to each other "
-           "that they belong to this job. All of them have the same.",
-       .value = path_value("FILE", cluster(&ClusterOptions::secret_file)),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "BERTH_CLUSTER_SECRET, else one that worker 0 writes to JOB_DIR if they "
-                       "meet there, else none"},
-      {.name = "elastic",
-       .group = kMachine,
-       .help = "If workers are lost, let at least MIN of MAX workers go on without them, from the "
-               "last checkpoint. MAX is --world-size. Worker 0 must be among them or come back.",
-       .value = elastic_value(),
-       .role = {kUnrecorded, kEverywhere},
-       .default_text = "all end, to be started again together"},
+      {"world-size, nnodes, num-machines",
+       "How many workers train this model together, each a process on a machine of its own. They "
+       "share every batch: --batch-size counts the examples of all of them. They also evaluate, "
+       "predict and embed together. The default comes from TF_CONFIG, CLUSTER_SPEC, WORLD_SIZE, "
+       "PET_NNODES or OMPI_COMM_WORLD_SIZE.",
+       optional_integer_value(cluster(&ClusterOptions::size), {1, 4096}),
+       {kUnrecorded, kEverywhere},
+       "what the environment says, else 1"},
+      {"rank, node-rank, machine-rank",
+       "The number of this worker. Only worker 0 writes to the job directory.",
+       optional_integer_value(cluster(&ClusterOptions::rank), {0, 4095}),
+       {kUnrecorded, kEverywhere},
+       "what the environment says (RANK, JOB_COMPLETION_INDEX and others)"},
+      {"master-addr, main-process-ip",
+       "The host name or address of worker 0.",
+       text_value("HOST", cluster(&ClusterOptions::leader_host)),
+       {kUnrecorded, kEverywhere},
+       "what the environment says, else worker 0 says so in JOB_DIR"},
+      {"master-port, main-process-port",
+       "The port on which worker 0 listens for the others.",
+       optional_integer_value(cluster(&ClusterOptions::leader_port), {1, 65535}),
+       {kUnrecorded, kEverywhere},
+       "what the environment says, else 29500"},
+      {"worker-address",
+       "The address under which the other workers reach this one.",
+       text_value("HOST", cluster(&ClusterOptions::worker_address)),
+       {kUnrecorded, kEverywhere},
+       "the address of its route to worker 0"},
+      {"cluster-secret-file",
+       "A file with a secret of at least 16 bytes, by which the workers prove to each other that "
+       "they belong to this job. All of them have the same.",
+       path_value("FILE", cluster(&ClusterOptions::secret_file)),
+       {kUnrecorded, kEverywhere},
+       "BERTH_CLUSTER_SECRET, else one that worker 0 writes to JOB_DIR if they meet there, else "
+       "none"},
+      {"elastic",
+       "If workers are lost, let at least MIN of MAX workers go on without them, from the last "
+       "checkpoint. MAX is --world-size. Worker 0 must be among them or come back.",
+       elastic_value(),
+       {kUnrecorded, kEverywhere},
+       "all end, to be started again together"},
       {"reduce-dtype",
-       {},
-       kMachine,
        "The type in which gradients travel between workers. They are summed in fp32. bf16 takes "
        "half of the bytes, and rounds each worker's gradient and the sum.",
        choice_value<DType>(
@@ -315,25 +274,21 @@ std::vector<Flag> cluster_flags() {
            {{"bf16", DType::kBF16}, {"fp32", DType::kF32}}),
        {kDecides, kEverywhere}},
       {"shard-optimizer",
-       {},
-       kMachine,
-       "Let each of N workers store the optimizer's moments of its share only (ZeRO, stage 1). The "
-       "moments then take an N-th of the memory. The updated parameters then travel, too, in fp32. "
-       "A resumed job may change it.",
+       "Let each of N workers store the optimizer's moments of its share only (ZeRO, stage 1). "
+       "The moments then take an N-th of the memory. The updated parameters then travel, too, in "
+       "fp32. A resumed job may change it.",
        switch_value(
            place(&CommandLine::settings, &Settings::training, &TrainingOptions::shard_optimizer)),
        {kFree, kEverywhere}},
-      {.name = "rendezvous-timeout",
-       .group = kMachine,
-       .help = "How many seconds a worker waits until the others have started.",
-       .value = integer_value(cluster(&ClusterOptions::rendezvous_timeout_s), {1, 86400}),
-       .role = {kUnrecorded, kEverywhere}},
-      {.name = "peer-timeout",
-       .group = kMachine,
-       .help = "After how many seconds without a sign of life a worker counts as lost. All others "
-               "then end with 11. A slow worker gives signs of life.",
-       .value = integer_value(cluster(&ClusterOptions::peer_timeout_s), {2, 3600}),
-       .role = {kUnrecorded, kEverywhere}},
+      {"rendezvous-timeout",
+       "How many seconds a worker waits until the others have started.",
+       integer_value(cluster(&ClusterOptions::rendezvous_timeout_s), {1, 86400}),
+       {kUnrecorded, kEverywhere}},
+      {"peer-timeout",
+       "After how many seconds without a sign of life a worker counts as lost. All others then "
+       "end with 11. A slow worker gives signs of life.",
+       integer_value(cluster(&ClusterOptions::peer_timeout_s), {2, 3600}),
+       {kUnrecorded, kEverywhere}},
   };
 }
 
