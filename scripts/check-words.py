@@ -157,6 +157,12 @@ def words(sentence):
     return sum(1 for word in sentence.split() if re.search(r"\w", word))
 
 
+def is_list_of_names(sentence):
+    """Whether a sentence is a list of keys or classes, such as "hidden_size BertTokenizer", and so nothing to read."""
+    parts = sentence.split()
+    return 3 * sum(bool(re.search(r"\w_\w|[a-z][A-Z]", part)) for part in parts) > len(parts)
+
+
 def complaints(text):
     """The line and the fault of each phrase that is refused and of each sentence that is too long."""
     plain = "".join(text.parts)
@@ -173,7 +179,7 @@ def complaints(text):
         plain = plain[:match.start()] + " " * len(match[0]) + plain[match.end():]
     for start, part in [(0, plain)] + parts:
         for begin, sentence in sentences(part):
-            if words(sentence) > LONGEST:
+            if words(sentence) > LONGEST and not is_list_of_names(sentence):
                 first = start + begin + len(sentence) - len(sentence.lstrip())
                 yield text.lines[first], f"{words(sentence)} words: {' '.join(sentence.split()[:6])} ..."
 

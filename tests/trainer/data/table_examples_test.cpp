@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/base/text.h"
 #include "tests/support/rows_in_memory.h"
 #include "tests/support/throws_code.h"
 #include "trainer/data/table_loader.h"

@@ -53,8 +53,9 @@ std::string Kernels::description() const {
   const std::string_view products = int8_   ? int8_->loops().name
                                     : bf16_ ? bf16_->loops().name
                                             : "fp32";
-  return cat("cpu-", products, "-", loops_.instruction_set, ", OpenBLAS ", blas_core(), ", ",
-             counted(pool_.size(), "thread"));
+  // Checkpoints of a program that kept operands in fp32 name no operands.
+  return cat("cpu-", products, "-", loops_.instruction_set, bf16_ ? ", bf16 operands" : "",
+             ", OpenBLAS ", blas_core(), ", ", counted(pool_.size(), "thread"));
 }
 
 Precision Kernels::precision() const {

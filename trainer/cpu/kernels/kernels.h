@@ -84,7 +84,8 @@ class Kernels {
   Kernels(ThreadPool& pool, const CpuLoops& loops, const Bf16Loops* bf16,
           const Int8Loops* int8 = nullptr);
 
-  // Such as "cpu-fp32-avx2, OpenBLAS Haswell, 2 threads", for people and for state.json.
+  // Such as "cpu-fp32-avx2, OpenBLAS Haswell, 2 threads", for people and for state.json. Where two
+  // descriptions differ, so may bits.
   std::string description() const;
   // The type to which products round their factors, except for matrices of few outputs. Products
   // sum in fp32. Activations that only products read in the backward pass are stored in this type.

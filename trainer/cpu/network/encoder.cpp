@@ -363,7 +363,8 @@ void Encoder::allocate_scratch(Arena& arena, int64_t tokens, int64_t most_select
   const auto operand = static_cast<int64_t>(size_of(operands_));
   const int64_t inner = (config_.is_gated ? 2 : 1) * config_.intermediate_size;
   const auto make = [&](int64_t bytes) { return arena.make(DType::kI8, {bytes}); };
-  // Gradients of [T,H]. A convolution's gradients are fp32, and so are residuals of selected tokens.
+  // Gradients of [T,H]. A convolution's gradients are fp32, and so are residuals of selected
+  // tokens.
   scratch_.hidden = make(tokens * hidden * (convolution_ ? single : operand));
   scratch_.second_hidden = make(hidden * std::max(tokens * operand, most_selected * single));
   // qkv [T,3H] and its gradient, which rotary positions change in fp32. The inner numbers of a

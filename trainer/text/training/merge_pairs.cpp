@@ -310,7 +310,7 @@ Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix
   return alphabet;
 }
 
-// Cuts the words into symbols: add_symbols(word, symbols) appends those of one word.
+// Cuts the words into symbols: add_symbols(word, symbols) appends the symbols of one word.
 template <typename AddSymbols>
 SymbolWords cut_words(ShardedWordTable words, const AddSymbols& add_symbols) {
   SymbolWords cut;

@@ -20,6 +20,8 @@ TEST(CpuKernels, DescribeThemselves) {
   EXPECT_THAT(make_cpu_kernels(one, "baseline")->description(),
               testing::MatchesRegex("cpu-fp32-baseline, OpenBLAS .+, 1 thread"));
   EXPECT_THAT(make_cpu_kernels(two)->description(), HasSubstr("2 threads"));
+  EXPECT_THAT(make_cpu_kernels(one, "baseline", Precision::kBf16)->description(),
+              HasSubstr("cpu-bf16-emulated-baseline, bf16 operands"));
 }
 
 // OpenBLAS gives "Prescott", which has SSE3 alone, to a CPU whose model number it does not know.
