@@ -351,9 +351,7 @@ class TableExamples final : public ExampleReader {
     const bool is_plain = form_.numbers == NumberForm{};
     total_.add(example.texts.front(), label,
                is_plain ? parse_real(label) : parse_number(label, form_.numbers));
-    const LabelKind kind = traits(task_).labels;
-    const bool is_class = has_label && kind == LabelKind::kClass;
-    if (is_class || kind == LabelKind::kMaskedId) classes_.add(example.texts, label);
+    if (has_label && traits(task_).labels == LabelKind::kClass) classes_.add(example.texts, label);
   }
 
   void read_texts(Example& example) {

@@ -51,8 +51,7 @@ TEST(ClassesOfTexts, CopiesOfRowsAreCounted) {
   Labelled rows = usual_rows();
   const Labelled copies = rows;
   rows.insert(rows.end(), copies.begin(), copies.end());
-  EXPECT_THAT(says(rows), HasSubstr("30 of the first 60 rows have the text and the label of an "
-                                    "earlier row"));
+  EXPECT_THAT(says(rows), HasSubstr("30 of the first 60 rows are copies of an earlier row"));
 }
 
 TEST(ClassesOfTexts, AMisspeltLabelIsNamed) {

@@ -403,15 +403,6 @@ TEST(OddExamples, PairsOfEqualTextsAreNamed) {
   EXPECT_EQ(said_of_rows(Task::kSimilarity, queries, {{text_cell("a"), text_cell("b")}}), "");
 }
 
-TEST(OddExamples, CopiesOfALineAreNamed) {
-  std::vector<Row> rows(20, Row{text_cell("a line")});
-  const std::vector<Column> text = {{"text", {}}};
-  EXPECT_THAT(said_of_rows(Task::kMaskedLm, text, rows),
-              testing::HasSubstr("19 of the first 20 rows are copies of an earlier row"));
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = {text_cell(cat("line ", i))};
-  EXPECT_EQ(said_of_rows(Task::kMaskedLm, text, rows), "");
-}
-
 TEST(OddExamples, DistancesAreNoSimilarities) {
   EXPECT_THAT(said_of_rows(Task::kSimilarity, {{"sentence1", {}}, {"sentence2", {}}, {"label", {}}},
                            {{text_cell("a"), text_cell("b"), text_cell("0.5")}}),

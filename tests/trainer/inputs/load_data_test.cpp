@@ -110,9 +110,6 @@ TEST_F(LoadTableTest, FilesOfRaceHaveARowForEachQuestion) {
        {"train/high/1.txt", "train/middle/2.txt", "dev/high/3.txt", "one.json", "lines.jsonl"}) {
     put(name, article + "\n");
   }
-  put("indented.json",
-      "{\n  \"article\": \"a\", \"questions\": [\"b\"],\n"
-      "  \"options\": [[\"c\", \"d\"]], \"answers\": [\"A\"]}");
   DataRequest request{.role = "train", .path = scratch_ / "train/*/*.txt"};
   request.rules.task = Task::kMultipleChoice;
   const LoadedTable loaded = load_table(*storage_, request);
@@ -124,8 +121,6 @@ TEST_F(LoadTableTest, FilesOfRaceHaveARowForEachQuestion) {
     request.path = scratch_ / name;
     EXPECT_EQ(load_table(*storage_, request).table->rows(), 2u) << name;
   }
-  request.path = scratch_ / "indented.json";
-  EXPECT_EQ(load_table(*storage_, request).table->rows(), 1u);
   request.path = scratch_ / "train";
   EXPECT_THAT([&] { load_table(*storage_, request); },
               ThrowsCode(Code::kBadData, "such as 'RACE/train/*/*.txt'"));
