@@ -391,12 +391,12 @@ std::string source_settings(const std::vector<std::string>& flags, Launch& launc
 }  // namespace
 
 std::vector<SentenceSource> find_sources(const PythonProgram& program) {
-  constexpr std::string_view kTrainer = "SentenceTransformerTrainer";
-  const PythonSpan loss = find_argument(program, kTrainer, "loss");
+  constexpr std::string_view kTrainerClass = "SentenceTransformerTrainer";
+  const PythonSpan loss = find_argument(program, kTrainerClass, "loss");
   const auto losses = find_entries(program, loss);
   std::vector<SentenceSource> sources;
   for (const auto& [name, value] :
-       find_entries(program, find_argument(program, kTrainer, "train_dataset"))) {
+       find_entries(program, find_argument(program, kTrainerClass, "train_dataset"))) {
     SentenceSource source{.rows = find_call_of(program, value)};
     const auto own = std::ranges::find(losses, name, [](const auto& entry) { return entry.first; });
     if (own != losses.end()) source.loss = find_call_of(program, own->second);
