@@ -375,7 +375,8 @@ class Kernels {
   // Takes and may change the sums of elements [at, at + count) of a result.
   using RowFunction = std::function<void(float* sums, int64_t at, int64_t count)>;
   // Makes the product of a dense layer, in int8 if the weight is, and hands out its sums row by
-  // row. They lie in product.c or, where that is null, in scratch memory.
+  // row. They lie in product.c or, where that is null, in scratch memory. `use` may be empty beside
+  // a c.
   void multiply_by_rows(const Weight& w, const std::optional<Bf16Part>& right,
                         const Product& product, const RowFunction& use);
   // As keep_row(), but past the caches where the tensor is large and the instruction set can.

@@ -49,7 +49,6 @@ void Kernels::add_layer_norm_forward(ConstTensor x, const Residual& residual,
                            bytes_of({x, residual.rows.x, outputs.sum, outputs.y}));
   const auto& [sum, y, statistics] = outputs;
   const int64_t columns = x.columns();
-  if (residual.is_normalized()) betas_of(residual.norm);  // which may make room for zeros
   const float* const beta = betas_of(parameters);
   const float* const residual_beta = residual.is_normalized() ? betas_of(residual.norm) : nullptr;
   const std::optional<DropoutDraw> draw = draw_of(dropout, state);
@@ -126,16 +125,14 @@ void Kernels::backward_through_norm(ConstTensor dy, const NormalizedRows& rows,
     // The sum's gradient also flows through dropout, to what was dropped.
     for (int64_t r = 0; gradients.dx && r < count; ++r) {
       const int64_t of_row = at + r * columns;
-      const RowDraw row_draw(draw, row + r);
-      if (row_draw.get() == nullptr) {
-        keep_row(dsum.f32() + of_row, gradients.dx, of_row, columns);
-      } else if (gradients.dx.dtype == DType::kF32) {
-        loops_.dropout(dsum.f32() + of_row, *row_draw.get(), 1, columns,
-                       gradients.dx.f32() + of_row);
-      } else {
-        loops_.dropout(dsum.f32() + of_row, *row_draw.get(), 1, columns, room.data());
-        keep_row(room.data(), gradients.dx, of_row, columns);
+      const float* from = dsum.f32() + of_row;
+      if (const RowDraw row_draw(draw, row + r); row_draw.get() != nullptr) {
+        float* const dropped =
+            gradients.dx.dtype == DType::kF32 ? gradients.dx.f32() + of_row : room.data();
+        loops_.dropout(from, *row_draw.get(), 1, columns, dropped);
+        from = dropped;
       }
+      keep_row(from, gradients.dx, of_row, columns);
     }
   };
   parallel(rows.x.rows(), row_grain(columns), [&](int64_t begin, int64_t end, int thread) {

@@ -87,9 +87,12 @@ void Kernels::multiply_by_rows(const Weight& w, const std::optional<Bf16Part>& r
   const SumsFunction use_sums = [&](const Tile& tile, float* sums) {
     use_rows(tile, sums, tile.columns);
   };
-  const TileFunction after = [&](const Tile& tile) {
-    use_rows(tile, product.c + tile.row * product.c_stride + tile.column, product.c_stride);
-  };
+  TileFunction after;  // stays empty where nobody wants the sums
+  if (use) {
+    after = [&](const Tile& tile) {
+      use_rows(tile, product.c + tile.row * product.c_stride + tile.column, product.c_stride);
+    };
+  }
   if (w.in_int8() != nullptr) {
     count(product);
     int8_->multiply(*w.in_int8(), product, product.c ? nullptr : use_sums, after);
@@ -116,8 +119,11 @@ void Kernels::store_row(const float* sums, Tensor y, int64_t at, int64_t count) 
 
 void Kernels::linear_forward(ConstTensor x, const Weight& w, ConstTensor bias, Tensor y) {
   const ProfileScope scope(pool_.profiler(), "linear_forward", bytes_of({x, w.values(), y}));
-  multiply_by_rows(w, whole(w.forward()), forward_product(x, w.values(), bias, y),
-                   [&](float* sums, int64_t at, int64_t count) { store_row(sums, y, at, count); });
+  RowFunction store;
+  if (y.dtype != DType::kF32) {
+    store = [&](float* sums, int64_t at, int64_t count) { store_row(sums, y, at, count); };
+  }
+  multiply_by_rows(w, whole(w.forward()), forward_product(x, w.values(), bias, y), store);
 }
 
 void Kernels::linear_activation_forward(ConstTensor x, const Weight& w, ConstTensor bias,
@@ -170,11 +176,14 @@ void Kernels::linear_backward(ConstTensor dy, ConstTensor x, const Weight& w, Te
                                 .c = sums_of(dx),
                                 .c_stride = inputs,
                                 .add = into == Into::kAdd};
-    multiply_by_rows(w, whole(w.backward()), data_gradient,
-                     [&](float* sums, int64_t at, int64_t count) {
-                       if (pre.values) backward_row(pre, at, count, sums);
-                       store_row(sums, dx, at, count);
-                     });
+    RowFunction store;
+    if (pre.values || dx.dtype != DType::kF32) {
+      store = [&](float* sums, int64_t at, int64_t count) {
+        if (pre.values) backward_row(pre, at, count, sums);
+        store_row(sums, dx, at, count);
+      };
+    }
+    multiply_by_rows(w, whole(w.backward()), data_gradient, store);
   }
   // dw [N,K] (+)= dy^T x [T,K].
   if (gradients.dw) {
