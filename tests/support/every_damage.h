@@ -20,11 +20,13 @@ inline bool accepts(const std::function<void(Bytes)>& read, Bytes bytes) {
   }
 }
 
-// The sizes of the proper prefixes of `file` that `read` accepts. Each prefix is copied to its own
-// heap block, so that AddressSanitizer detects a read past its end.
-inline std::vector<size_t> accepted_prefixes(Bytes file, const std::function<void(Bytes)>& read) {
+// The sizes of the proper prefixes of `file` that `read` accepts, among each `stride`-th one from
+// `first` on. Each prefix is copied to its own heap block, so that AddressSanitizer detects a read
+// past its end.
+inline std::vector<size_t> accepted_prefixes(Bytes file, const std::function<void(Bytes)>& read,
+                                             size_t first = 0, size_t stride = 1) {
   std::vector<size_t> sizes;
-  for (size_t size = 0; size < file.size(); ++size) {
+  for (size_t size = first; size < file.size(); size += stride) {
     const std::vector<std::byte> prefix(file.begin(), file.begin() + static_cast<ptrdiff_t>(size));
     if (accepts(read, prefix)) sizes.push_back(size);
   }

@@ -51,7 +51,7 @@ TEST(CsvReader, QuotedFieldsHoldCommasNewlinesAndDoubledQuotes) {
               ElementsAre(ElementsAre(text("a, \"b\"\r\nc"), text("1"))));
 }
 
-std::string said_of(std::string_view csv) {
+std::string said_of_csv(std::string_view csv) {
   const auto reader = make_csv_reader(source_of(csv));
   read_rows(*reader);
   std::string all;
@@ -60,11 +60,11 @@ std::string said_of(std::string_view csv) {
 }
 
 TEST(CsvReader, AQuotedFieldOfLinesThatLookLikeRowsIsNamed) {
-  EXPECT_THAT(said_of("text,label\n\"so it began,a\nb,x\nc,y\nd,x\ne\",y\n"),
+  EXPECT_THAT(said_of_csv("text,label\n\"so it began,a\nb,x\nc,y\nd,x\ne\",y\n"),
               testing::HasSubstr("the quote that opens on line 2 closes on line 6"));
-  EXPECT_EQ(said_of("text,label\n\"one\ntwo\nthree\nfour\nfive\",y\n"), "");
-  EXPECT_EQ(said_of("text,label\n\"one\na, b\nc, d\ntwo\nthree, four\nfive\",y\n"), "");
-  EXPECT_EQ(said_of("text,label\n\"a\nb,x\nc\",y\n"), "");
+  EXPECT_EQ(said_of_csv("text,label\n\"one\ntwo\nthree\nfour\nfive\",y\n"), "");
+  EXPECT_EQ(said_of_csv("text,label\n\"one\na, b\nc, d\ntwo\nthree, four\nfive\",y\n"), "");
+  EXPECT_EQ(said_of_csv("text,label\n\"a\nb,x\nc\",y\n"), "");
 }
 
 TEST(CsvReader, AQuotedFieldOfFewRowsIsNamedByTheValuesOfTheirColumns) {
@@ -72,15 +72,16 @@ TEST(CsvReader, AQuotedFieldOfFewRowsIsNamedByTheValuesOfTheirColumns) {
   const auto says = testing::HasSubstr(
       "the quote that opens on line 7 closes on line 8, and its "
       "lines look like rows");
-  EXPECT_THAT(said_of("text,label\n" + rows + "\"so it began,x\nthe end\",y\n"), says);
-  EXPECT_THAT(said_of("text,label\r\na,x\r\nb,y\r\nc,x\r\nd,y\r\ne,x\r\n\"so,x\r\nit\",y\r\n"),
+  EXPECT_THAT(said_of_csv("text,label\n" + rows + "\"so it began,x\nthe end\",y\n"), says);
+  EXPECT_THAT(said_of_csv("text,label\r\na,x\r\nb,y\r\nc,x\r\nd,y\r\ne,x\r\n\"so,x\r\nit\",y\r\n"),
               says);
-  EXPECT_THAT(said_of("label,text\nx,a\ny,b\nx,c\ny,d\nx,e\ny,\"so\nx,it\"\n"), says);
-  EXPECT_THAT(said_of("text,score\na,0.1\nb,0.2\nc,0.3\nd,0.4\ne,0.5\n\"so,0.6\nit\",0.7\n"), says);
-  EXPECT_THAT(said_of("text,label\n" + rows + "\"so,x\nit,y\nwas\",y\n"),
+  EXPECT_THAT(said_of_csv("label,text\nx,a\ny,b\nx,c\ny,d\nx,e\ny,\"so\nx,it\"\n"), says);
+  EXPECT_THAT(said_of_csv("text,score\na,0.1\nb,0.2\nc,0.3\nd,0.4\ne,0.5\n\"so,0.6\nit\",0.7\n"),
+              says);
+  EXPECT_THAT(said_of_csv("text,label\n" + rows + "\"so,x\nit,y\nwas\",y\n"),
               testing::HasSubstr("closes on line 9"));
-  EXPECT_EQ(said_of("text,label\n" + rows + "\"so, it\nwas\",y\n"), "");
-  EXPECT_EQ(said_of("text,label\n" + rows + "\"so,\"\"x\"\"\nit, x\",y\n"), "");
+  EXPECT_EQ(said_of_csv("text,label\n" + rows + "\"so, it\nwas\",y\n"), "");
+  EXPECT_EQ(said_of_csv("text,label\n" + rows + "\"so,\"\"x\"\"\nit, x\",y\n"), "");
 }
 
 TEST(CsvReader, FieldsOfISO2022AreNamed) {

@@ -32,7 +32,7 @@ TEST(LinesReader, CrEndsLinesWhereThereIsNoLf) {
   EXPECT_THAT(lines_of("one\r" + late), ElementsAre("one", late));
 }
 
-std::string said_of(std::string_view content) {
+std::string said_of_lines(std::string_view content) {
   LinesReader reader(source_of(content));
   read_rows(reader);
   std::string all;
@@ -42,14 +42,14 @@ std::string said_of(std::string_view content) {
 
 TEST(LinesReader, LinesThatRatherAreATableAreNamed) {
   const std::string object = R"({"text": "a"})";
-  EXPECT_THAT(said_of(object + "\n" + object + "\n" + object + "\n"),
+  EXPECT_THAT(said_of_lines(object + "\n" + object + "\n" + object + "\n"),
               testing::HasSubstr("each line is an object of JSON"));
-  EXPECT_EQ(said_of(object + "\n" + object + "\nplain\n"), "");
-  EXPECT_THAT(said_of("\xEF\xBB\xBFText,label\na,b\n"),
+  EXPECT_EQ(said_of_lines(object + "\n" + object + "\nplain\n"), "");
+  EXPECT_THAT(said_of_lines("\xEF\xBB\xBFText,label\na,b\n"),
               testing::HasSubstr("the first line seems to have the names of columns"));
-  EXPECT_THAT(said_of("text\na\n"), testing::HasSubstr("names of columns"));
-  EXPECT_EQ(said_of("a text, label and id\na\n"), "");
-  EXPECT_EQ(said_of("a\ntext,label\n"), "");
+  EXPECT_THAT(said_of_lines("text\na\n"), testing::HasSubstr("names of columns"));
+  EXPECT_EQ(said_of_lines("a text, label and id\na\n"), "");
+  EXPECT_EQ(said_of_lines("a\ntext,label\n"), "");
 }
 
 TEST(LabelledLines, MarkedWordsAreLabels) {

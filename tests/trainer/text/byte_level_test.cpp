@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "storage/base/error.h"
+#include "tests/support/drawn_seed.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 #include "trainer/text/split_text.h"
@@ -165,10 +166,10 @@ TEST(PipelineJsonTest, UnknownPartsAreNamed) {
               HasSubstr("post_processor.type is \"Z\""));
 }
 
-TEST(PipelineJsonTest, EveryFlippedByteIsSafe) {
+TEST(PipelineJsonTest, FlippedBytesAndPrefixesAreSafe) {
   for (const char* name : {"byte_level", "unigram_json", "words_json"}) {
     const std::string file = testdata(name + std::string("/tokenizer.json"));
-    for (size_t i = 0; i < file.size(); i += i < 3000 ? 7 : 97) {
+    for (size_t i = first_drawn(); i < file.size(); i += kDrawnStride * (i < 3000 ? 3 : 37)) {
       std::string changed = file;
       changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
       for (const std::string& content : {changed, file.substr(0, i)}) {

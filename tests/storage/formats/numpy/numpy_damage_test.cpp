@@ -22,7 +22,7 @@ std::string array(const std::string& type, const std::string& shape, const std::
 
 std::string ordinary() { return array("'|u1'", "(2,)", "ab"); }
 
-TEST(NumpyDamage, EveryPrefixIsAnError) { expect_no_prefix_reads("numpy", make_numpy_reader); }
+TEST(NumpyDamage, PrefixesAreErrors) { expect_no_prefix_reads("numpy", make_numpy_reader); }
 
 class FlippedNumpy : public testing::TestWithParam<std::filesystem::path> {};
 

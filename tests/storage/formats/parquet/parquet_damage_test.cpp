@@ -10,9 +10,7 @@ namespace {
 
 void read(Bytes file) { read_some_rows(make_parquet_reader, file); }
 
-TEST(ParquetDamage, EveryPrefixIsAnError) {
-  expect_no_prefix_reads("parquet", make_parquet_reader);
-}
+TEST(ParquetDamage, PrefixesAreErrors) { expect_no_prefix_reads("parquet", make_parquet_reader); }
 
 // Each file is a case of its own, so that the cases can run at the same time.
 class FlippedParquet : public testing::TestWithParam<std::filesystem::path> {};

@@ -84,11 +84,11 @@ class Int8 : public testing::TestWithParam<std::tuple<const Int8Loops*, int>> {
 
 // The sums have no error, so only the rounding of the scales is left.
 TEST_P(Int8, ProductsAreThoseOfTheRoundedFactors) {
-  struct Shape {
+  struct Sizes {
     int64_t rows, depth, columns;
   };
   for (const auto& [rows, depth, columns] :
-       {Shape{1, 1, 16}, Shape{5, 30, 33}, Shape{131, 70, 50}, Shape{40, 384, 300}}) {
+       {Sizes{1, 1, 16}, Sizes{5, 30, 33}, Sizes{131, 70, 50}, Sizes{40, 384, 300}}) {
     Floats x = random_floats(rows * depth, 1), w = random_floats(columns * depth, 2);
     Floats bias = random_floats(columns, 3);
     const Floats y = multiply(x, w, bias, depth);

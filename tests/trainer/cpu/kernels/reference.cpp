@@ -80,6 +80,17 @@ Vector linear(const Vector& x, const Vector& w, const Vector& bias) {
   return y;
 }
 
+void add_product(const Product& product) {
+  for (int64_t i = 0; i < product.m; ++i) {
+    for (int64_t j = 0; j < product.n; ++j) {
+      float& sum = product.c[i * product.c_stride + j];
+      for (int64_t d = 0; d < product.k; ++d) {
+        sum += *product.a.from(i, d).f32() * *product.b.from(d, j).f32();
+      }
+    }
+  }
+}
+
 Vector low_rank(const Vector& x, const Vector& a, const Vector& b, int64_t rank, double scale) {
   const size_t outputs = b.size() / static_cast<size_t>(rank);
   Vector y = linear(linear(x, a, Vector(static_cast<size_t>(rank))), b, Vector(outputs));

@@ -27,6 +27,8 @@ Vector dropout(const Vector& x, int64_t columns, const Dropout& dropout, const U
 Vector layer_norm(const Vector& x, const Vector& gamma, const Vector& beta, double epsilon);
 // Returns x w^T + bias [T,N] of x [T,K], w [N,K] and bias [N].
 Vector linear(const Vector& x, const Vector& w, const Vector& bias);
+// Adds a [m,k] b [k,n], which are fp32, to c [m,n].
+void add_product(const Product& product);
 // Returns scale * x a^T b^T [T,N] of x [T,K], a [R,K] and b [N,R].
 Vector low_rank(const Vector& x, const Vector& a, const Vector& b, int64_t rank, double scale);
 double activation(Activation activation, double x);

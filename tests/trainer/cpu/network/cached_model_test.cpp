@@ -105,7 +105,7 @@ struct CutTexts {
   std::vector<int64_t> depths;
 };
 
-constexpr BatchLimits kWhole{.tokens = 128, .sequences = 12};
+constexpr BatchLimits kWholeBatch{.tokens = 128, .sequences = 12};
 
 BatchLimits parts_of(int64_t sequences, int64_t tokens = 128, bool recomputes = false) {
   return {.tokens = 128,
@@ -135,9 +135,9 @@ class CachedModels : public testing::TestWithParam<CachedCase> {
 };
 
 TEST_P(CachedModels, LearnAsWholeBatchesDo) {
-  CutTexts whole(GetParam(), /*dropout=*/0.3, kWhole);
+  CutTexts whole(GetParam(), /*dropout=*/0.3, kWholeBatch);
   whole.train(whole.batch());
-  CutTexts other_masks(GetParam(), /*dropout=*/0.3, kWhole);
+  CutTexts other_masks(GetParam(), /*dropout=*/0.3, kWholeBatch);
   PackedBatch elsewhere = whole.batch();
   elsewhere.first_token += 8;
   other_masks.train(elsewhere);
@@ -154,7 +154,7 @@ TEST_P(CachedModels, LearnAsWholeBatchesDo) {
 }
 
 TEST_P(CachedModels, EvaluateAsWholeBatchesDo) {
-  CutTexts whole(GetParam(), /*dropout=*/0.3, kWhole),
+  CutTexts whole(GetParam(), /*dropout=*/0.3, kWholeBatch),
       cut(GetParam(), /*dropout=*/0.3, parts_of(5, 30));
   PackedBatch batch = whole.batch();
   expect_near(cut.evaluate(batch), whole.evaluate(batch), 1e-5, "outputs");
