@@ -92,8 +92,6 @@ std::vector<std::string> classes_of(const LoadedTable& loaded, Task task,
   return known.empty() ? choose_labels(config, names) : order_labels(config, known);
 }
 
-Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
-
 // Whether a tag seems to say where an entity begins, but not as B-PER does.
 bool is_unusual_tag(const std::string& tag) {
   constexpr std::string_view kMarks = "BIESLU";

@@ -140,7 +140,7 @@ std::string unknown_texts(const TokenSurvey& survey) {
 void warn_of_tokens(const std::string& name, const std::vector<std::string>& sentences) {
   std::vector<Finding> found;
   for (const std::string& said : sentences) {
-    if (!said.empty()) found.push_back({"", said, /*is_warning=*/true});
+    if (!said.empty()) found.push_back(warning(said));
   }
   log_findings(name, found);
 }

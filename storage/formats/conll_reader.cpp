@@ -61,10 +61,9 @@ class ConllReader final : public RowReader {
     }
     constexpr size_t kManyWords = 100;
     if (sentences_ == 1 && last_words_ > kManyWords) {
-      found.push_back({"",
-                       cat("no blank line ends a sentence, so the ", last_words_,
-                           " words of the file are one; put a blank line after each sentence"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat("no blank line ends a sentence, so the ", last_words_,
+                      " words of the file are one; put a blank line after each sentence")));
     }
     return found;
   }

@@ -227,11 +227,10 @@ class HeldRows {
   }
 
   static Finding said(uint64_t opened, uint64_t closed) {
-    return {"",
-            cat("the quote that opens on line ", opened, " closes on line ", closed,
-                ", and its lines look like rows, which are read as one text; double a quote that "
-                "is text, or pass --quoting none"),
-            /*is_warning=*/true};
+    return warning(
+        cat("the quote that opens on line ", opened, " closes on line ", closed,
+            ", and its lines look like rows, which are read as one text; double a quote that "
+            "is text, or pass --quoting none"));
   }
 
  private:

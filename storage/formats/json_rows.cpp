@@ -452,11 +452,10 @@ class JsonObjectsReader final : public RowReader {
     if (late_keys_.empty()) return {};
     std::string names;
     for (const std::string& key : late_keys_) names += (names.empty() ? "" : ", ") + quoted(key);
-    return {{"",
-             cat("the first object lacks ", names,
-                 ", so later objects' values of this name are not read; write all names in the "
-                 "first one"),
-             /*is_warning=*/true}};
+    return {
+        warning(cat("the first object lacks ", names,
+                    ", so later objects' values of this name are not read; write all names in the "
+                    "first one"))};
   }
 
   bool next(Row& row) override {

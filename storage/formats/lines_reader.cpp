@@ -53,16 +53,14 @@ void LinesReader::look_at(std::string_view line) {
 std::vector<Finding> LinesReader::findings() const {
   constexpr size_t kFewRows = 3;
   if (rows_ >= kFewRows && objects_ == rows_) {
-    return {{"",
-             "each line is an object of JSON, whose names and quotes are read, too; a file of JSON "
-             "lines is called .jsonl",
-             /*is_warning=*/true}};
+    return {warning(
+        "each line is an object of JSON, whose names and quotes are read, too; a file of JSON "
+        "lines is called .jsonl")};
   }
   if (!has_names_) return {};
-  return {{"",
-           "the first line seems to have the names of columns, and is read as a text; a table is "
-           "called .csv or .tsv",
-           /*is_warning=*/true}};
+  return {warning(
+      "the first line seems to have the names of columns, and is read as a text; a table is "
+      "called .csv or .tsv")};
 }
 
 namespace {

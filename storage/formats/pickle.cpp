@@ -320,11 +320,10 @@ class PickleReader final : public RowReader {
     }
     const Bytes rest = pickle_.graph.pickle().subspan(pickle_.size_bytes);
     if (std::ranges::any_of(rest, [](std::byte byte) { return byte != std::byte{0}; })) {
-      found.push_back({"",
-                       cat(human_bytes(rest.size()),
-                           " stand after the end of the pickle and are not read, as where several "
-                           "objects were dumped into one file; pickle one table"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(human_bytes(rest.size()),
+                      " stand after the end of the pickle and are not read, as where several "
+                      "objects were dumped into one file; pickle one table")));
     }
     return found;
   }

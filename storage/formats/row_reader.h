@@ -48,6 +48,11 @@ struct Finding {
   bool is_warning = false;
 };
 
+// A warning of data that are read as they stand, by no rule of its own.
+inline Finding warning(std::string text) {
+  return {.rule = {}, .text = std::move(text), .is_warning = true};
+}
+
 // Reads a table row by row. All text is valid UTF-8; anything else throws kBadData with the
 // position. Not thread-safe.
 class RowReader {

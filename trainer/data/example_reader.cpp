@@ -167,11 +167,10 @@ class RecordReader final : public ExampleReader {
                        "and segment_ids"});
     }
     if (filled_ * 2 > read_) {
-      found.push_back({"",
-                       cat(filled_, " of ", counted(read_, "record"),
-                           " end in one token several times, as where input_mask has a 1 also for "
-                           "what fills the record up; write a 0 there"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(filled_, " of ", counted(read_, "record"),
+                      " end in one token several times, as where input_mask has a 1 also for "
+                      "what fills the record up; write a 0 there")));
     }
     return found;
   }

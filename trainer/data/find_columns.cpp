@@ -617,11 +617,10 @@ std::vector<Finding> look_for_splits(std::span<const Column> columns, std::span<
   for (size_t i = 0; i < columns.size(); ++i) {
     if (std::ranges::find(used, i) != used.end()) continue;
     if (!is_split_column(columns[i].name) && !holds_splits(rows, i)) continue;
-    found.push_back({"",
-                     cat("column ", quoted(columns[i].name),
-                         " is not read, so rows of all splits are alike; write each split into a "
-                         "file of its own, such as train.csv and validation.csv"),
-                     /*is_warning=*/true});
+    found.push_back(
+        warning(cat("column ", quoted(columns[i].name),
+                    " is not read, so rows of all splits are alike; write each split into a "
+                    "file of its own, such as train.csv and validation.csv")));
   }
   return found;
 }
@@ -645,12 +644,11 @@ std::vector<Finding> look_for_refusals(std::span<const Column> columns, std::spa
     };
     const auto refused = std::ranges::count_if(rows, is_refused);
     if (refused == 0) continue;
-    found.push_back({"",
-                     cat("column ", quoted(columns[i].name), " says of ", refused, " of the first ",
-                         counted(rows.size(), "row"),
-                         " that they were rejected or the like, and is not read; take such rows "
-                         "out"),
-                     /*is_warning=*/true});
+    found.push_back(
+        warning(cat("column ", quoted(columns[i].name), " says of ", refused, " of the first ",
+                    counted(rows.size(), "row"),
+                    " that they were rejected or the like, and is not read; take such rows "
+                    "out")));
   }
   return found;
 }

@@ -121,10 +121,8 @@ void find_separator(LabelForm& form, const LabelCells& cells, std::vector<Findin
   if (!form.separators.empty()) return;
   if (joined_labels(cells, "|").are_some()) return find_bars(form, cells, findings);
   const auto warn = [&](const std::string& example) {
-    findings.push_back(
-        {"",
-         cat("labels such as ", quoted(example), " are read as one; --label-separator splits them"),
-         /*is_warning=*/true});
+    findings.push_back(warning(cat("labels such as ", quoted(example),
+                                   " are read as one; --label-separator splits them")));
   };
   for (const auto& [text, name] : kSplitting) {
     const JoinedLabels joined = joined_labels(cells, text);
@@ -155,12 +153,10 @@ void warn_of_joined(const LabelCells& cells, std::vector<Finding>& findings) {
   }
   if (example.empty()) example = doubtful_example(cells);
   if (example.empty()) return;
-  findings.push_back(
-      {"",
-       cat("each text of the label column is one class, also ", quoted(example),
-           "; --task multi_label reads it as several labels, with --label-separator where that is "
-           "neither '|' nor a comma"),
-       /*is_warning=*/true});
+  findings.push_back(warning(
+      cat("each text of the label column is one class, also ", quoted(example),
+          "; --task multi_label reads it as several labels, with --label-separator where that is "
+          "neither '|' nor a comma")));
 }
 
 constexpr std::string_view kBlanks = " \t";
@@ -204,9 +200,7 @@ void find_number_form(LabelForm& form, const LabelCells& cells, bool is_given,
 // column of scores, thousands; and where many of them are fractions.
 void warn_of_numbers(const LabelCells& cells, std::vector<Finding>& findings) {
   const NumbersFound found = find_numbers(cells.rows, cells.column, cells.are_texts);
-  const auto warn = [&](std::string text) {
-    findings.push_back({"", std::move(text), /*is_warning=*/true});
-  };
+  const auto warn = [&](std::string text) { findings.push_back(warning(std::move(text))); };
   if (!found.are_all()) {
     if (found.fractions == 0 || found.numbers * 2 < found.cells) return;
     return warn(cat(found.numbers, " of the first ", found.cells, " labels are numbers, such as ",
@@ -250,11 +244,10 @@ void say_lost_zeros(const LabelCells& cells, std::vector<Finding>& findings) {
     has_power = is_power;
   }
   if (example.empty() || !cells.are_texts || cells.have_names) return;
-  findings.push_back({"",
-                      cat("labels such as ", quoted(example), " are read as numbers, ",
-                          has_power ? "with e for a power of ten" : "without the zeros before them",
-                          ", as pandas reads CSV; --label-names keeps names as they are"),
-                      /*is_warning=*/true});
+  findings.push_back(
+      warning(cat("labels such as ", quoted(example), " are read as numbers, ",
+                  has_power ? "with e for a power of ten" : "without the zeros before them",
+                  ", as pandas reads CSV; --label-names keeps names as they are")));
 }
 
 // Warns of texts such as "010", which seem to have a place for each label.
@@ -270,11 +263,10 @@ void warn_of_bits(const LabelCells& cells, std::vector<Finding>& findings) {
     texts.insert(text);
   }
   if (texts.size() < 3 || !begins_with_zero || cells.have_names) return;
-  findings.push_back({"",
-                      cat("labels such as ", quoted(*texts.begin()),
-                          " have a 0 or 1 in each place, and each text is one class; for --task "
-                          "multi_label write them as 0 1 0"),
-                      /*is_warning=*/true});
+  findings.push_back(
+      warning(cat("labels such as ", quoted(*texts.begin()),
+                  " have a 0 or 1 in each place, and each text is one class; for --task "
+                  "multi_label write them as 0 1 0")));
 }
 
 // The lists in a column of labels.
@@ -321,10 +313,9 @@ void warn_of_single_labels(const LabelCells& cells, bool is_multi_hot,
   const ListsOfLabels found = lists_of_labels(cells);
   if (found.lists < 2 || found.lists != found.texts) return;
   if (!found.are_all_of_one() && !(is_multi_hot && found.are_all_one_hot())) return;
-  findings.push_back({"",
-                      "each text has one label in its list, and is learnt as a set of labels; "
-                      "--task sequence_classification learns one class for each text",
-                      /*is_warning=*/true});
+  findings.push_back(
+      warning("each text has one label in its list, and is learnt as a set of labels; "
+              "--task sequence_classification learns one class for each text"));
 }
 
 // Whether a byte is of a letter or a digit, or of a character beyond ASCII.
@@ -361,10 +352,8 @@ void find_no_agreement(LabelForm& form, const LabelCells& cells, std::vector<Fin
   form.dash_is_missing = are_words && dashes * 2 <= cells.rows.size();
   if (form.minus_one_is_missing || !has_minus_one) return;
   findings.push_back(
-      {"",
-       "the label -1 is a class; where it says that a pair has no label, leave these "
-       "rows out",
-       /*is_warning=*/true});
+      warning("the label -1 is a class; where it says that a pair has no label, leave these "
+              "rows out"));
 }
 
 // -1 beside 0, 1, 2 and so on is no part of a scale, but what `datasets` writes for a missing
@@ -384,10 +373,9 @@ void warn_of_minus_one(const LabelCells& cells, std::vector<Finding>& findings) 
   constexpr size_t kFewest = 4;  // -1, 0, 1 may be a scale
   if (numbers.size() < kFewest || *numbers.begin() != -1 || *std::next(numbers.begin()) != 0)
     return;
-  findings.push_back({"",
-                      "the label -1 is a class; where it says that a row has no label, as in files "
-                      "of `datasets`, leave these rows out",
-                      /*is_warning=*/true});
+  findings.push_back(
+      warning("the label -1 is a class; where it says that a row has no label, as in files "
+              "of `datasets`, leave these rows out"));
 }
 
 // The texts of a column as multi-hot lists.
@@ -563,10 +551,9 @@ LabelForm find_mark_form(LabelForm form, std::span<const Row> rows, std::span<co
   }
   constexpr size_t kFewMarked = 3;
   if (single >= kFewMarked && single == rows.size() && columns.size() > 1) {
-    findings.push_back({"",
-                        "each row has one mark in the columns of labels, and so one class; "
-                        "pandas.from_dummies() makes a column of classes",
-                        /*is_warning=*/true});
+    findings.push_back(
+        warning("each row has one mark in the columns of labels, and so one class; "
+                "pandas.from_dummies() makes a column of classes"));
   }
   form.blank_is_zero = has_missing && !has_zero;
   if (form.blank_is_zero) {

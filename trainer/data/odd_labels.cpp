@@ -38,8 +38,6 @@ bool names_label(std::string_view text, std::string_view name) {
 
 bool is_phrase(std::string_view text) { return trimmed(text).find(' ') != text.npos; }
 
-Finding label_warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
-
 }  // namespace
 
 void MissingScores::add(double score) {
@@ -59,8 +57,8 @@ void MissingScores::add(double score) {
 std::vector<Finding> MissingScores::findings() const {
   if (scores_ < kFewLabelled) return {};
   if (least_ == most_ && found_.empty()) {
-    return {label_warning(cat("every label is ", least_,
-                              ", which teaches nothing; --label-column names another column"))};
+    return {warning(cat("every label is ", least_,
+                        ", which teaches nothing; --label-column names another column"))};
   }
   const double range = std::max(most_ - least_, 1e-9);
   for (const auto& [mark, count] : found_) {
@@ -68,20 +66,20 @@ std::vector<Finding> MissingScores::findings() const {
     const bool is_far = most_ > least_ && (mark < least_ - 5 * range || mark > most_ + 5 * range);
     const bool is_minus_one = mark == -1 && least_ >= 0 && most_ > 1 && count * 100 > scores_;
     if (!is_far && !is_minus_one) continue;
-    return {label_warning(cat(counted(count, "label"), count == 1 ? " is " : " are ", mark,
-                              ", and all others are from ", least_, " to ", most_,
-                              "; if it marks a missing score, leave such rows out"))};
+    return {warning(cat(counted(count, "label"), count == 1 ? " is " : " are ", mark,
+                        ", and all others are from ", least_, " to ", most_,
+                        "; if it marks a missing score, leave such rows out"))};
   }
   if (found_.empty() && most_ > least_ && most_ - least_ < 1e-5 * largest_) {
-    return {label_warning(cat("the scores are from ", least_, " to ", most_,
-                              " and so large that fp32 hardly tells them apart, as ids or times; "
-                              "--label-column names another column, or subtract their mean"))};
+    return {warning(cat("the scores are from ", least_, " to ", most_,
+                        " and so large that fp32 hardly tells them apart, as ids or times; "
+                        "--label-column names another column, or subtract their mean"))};
   }
   if (second_ > 0 && largest_ > 100 * second_) {
-    return {label_warning(cat("one score has the size ", largest_, ", and all others are at most ",
-                              second_,
-                              ", so that row alone makes the loss; correct it, or leave "
-                              "the row out"))};
+    return {
+        warning(cat("one score has the size ", largest_, ", and all others are at most ", second_,
+                    ", so that row alone makes the loss; correct it, or leave "
+                    "the row out"))};
   }
   return {};
 }
@@ -134,9 +132,9 @@ void ClassesOfTexts::look_for_misspelt(std::vector<Finding>& found) const {
     if (rows > kFewRows || rare.size() < kShort || has_digit(rare)) continue;
     for (const auto& [usual, more] : counts_) {
       if (more < kManyRows || edit_distance(rare, usual) != 1) continue;
-      found.push_back(label_warning(
-          cat("the label ", quoted(rare), " has ", counted(rows, "row"), ", and ", quoted(usual),
-              ", which differs in one letter, has ", more, "; correct it if it is misspelt")));
+      found.push_back(warning(cat("the label ", quoted(rare), " has ", counted(rows, "row"),
+                                  ", and ", quoted(usual), ", which differs in one letter, has ",
+                                  more, "; correct it if it is misspelt")));
       return;
     }
   }
@@ -147,24 +145,24 @@ std::vector<Finding> ClassesOfTexts::findings() const {
   if (rows_ < kFewLabelled) return found;
   look_for_misspelt(found);
   if (copies_ * 2 >= rows_) {
-    found.push_back(label_warning(cat(copies_, " of the first ", rows_,
-                                      " rows are copies of an earlier row, and count again; "
-                                      "drop_duplicates() of pandas takes them out")));
+    found.push_back(warning(cat(copies_, " of the first ", rows_,
+                                " rows are copies of an earlier row, and count again; "
+                                "drop_duplicates() of pandas takes them out")));
   }
   if (contradicting_ * 20 > rows_) {
-    found.push_back(label_warning(cat(
+    found.push_back(warning(cat(
         contradicting_, " of the first ", rows_,
         " rows have the text of an earlier row and another label, such as ", quoted(contradiction_),
         "; where a text has several labels, write them in one row for --task multi_label")));
   }
   if (has_two_labels_ && naming_ * 20 >= rows_ * 19) {
-    found.push_back(label_warning(cat(
+    found.push_back(warning(cat(
         naming_, " of the first ", rows_, " texts name their own label, such as ", quoted(named_),
         ", so a model learns to copy it; take it out where other texts lack it")));
   }
   const bool are_phrases = phrases_ * 10 >= (rows_ - 1) * 9;
   if (are_texts_ && first_.is_alone && are_phrases && !is_phrase(first_.text)) {
-    found.push_back(label_warning(
+    found.push_back(warning(
         cat("the first row, ", quoted(first_.text), " with the label ", quoted(first_.label),
             ", is unlike all others, as a second line of names is; remove it if it is "
             "one")));
@@ -174,10 +172,10 @@ std::vector<Finding> ClassesOfTexts::findings() const {
   const auto is_alone = [](const auto& label) { return label.second < 3; };
   if (are_texts_ && counts_.size() > 2 && counts_.size() <= kFewLabels && last != counts_.end() &&
       last->second == 1 && std::ranges::count_if(counts_, is_alone) == 1) {
-    found.push_back(label_warning(cat("the last row, ", quoted(last_text_), " with the label ",
-                                      quoted(last_label_),
-                                      ", has a label that no other row has, as a note below a "
-                                      "table; remove it if it is one")));
+    found.push_back(
+        warning(cat("the last row, ", quoted(last_text_), " with the label ", quoted(last_label_),
+                    ", has a label that no other row has, as a note below a "
+                    "table; remove it if it is one")));
   }
   return found;
 }

@@ -221,8 +221,6 @@ bool is_share(std::string_view name) {
          parse_number(name.substr(bar + 1));
 }
 
-Finding warning(std::string text) { return {"", std::move(text), /*is_warning=*/true}; }
-
 }  // namespace
 
 namespace {
@@ -478,11 +476,9 @@ std::vector<Finding> TotalRow::findings(std::string_view position) const {
   const bool is_sum = are_numbers_ && number_ && std::abs(*number_) >= 2 * largest_ &&
                       largest_ > 0 && std::abs(*number_ - sum_) <= 1e-6 * std::abs(sum_);
   if (!is_sum && !names_total(text_) && !names_total(label_)) return {};
-  return {{"",
-           cat("the last row, on ", position, ", seems to sum up the rows above it (",
-               quoted(text_), label_.empty() ? "" : cat(", label ", quoted(label_)),
-               "), and is read as a row; remove it if it does"),
-           /*is_warning=*/true}};
+  return {warning(cat("the last row, on ", position, ", seems to sum up the rows above it (",
+                      quoted(text_), label_.empty() ? "" : cat(", label ", quoted(label_)),
+                      "), and is read as a row; remove it if it does"))};
 }
 
 namespace {

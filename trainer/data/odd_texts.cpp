@@ -390,16 +390,14 @@ std::vector<Finding> OddTexts::findings(const std::string& column) const {
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Found& found = found_[kind];
     if (found.count == 0 || !are_many(static_cast<Kind>(kind))) continue;
-    findings.push_back(
-        {"", cat(found.count, of_texts, ", such as ", quoted(found.example), ", ", kWhat[kind]),
-         /*is_warning=*/true});
+    findings.push_back(warning(
+        cat(found.count, of_texts, ", such as ", quoted(found.example), ", ", kWhat[kind])));
   }
   if (as_long_ > 2 && as_long_ * 50 > texts_ && is_usual_limit(longest_)) {
-    findings.push_back({"",
-                        cat(as_long_, of_texts, " have ", longest_,
-                            " characters, and none has more, as where a program or a database has "
-                            "cut them"),
-                        /*is_warning=*/true});
+    findings.push_back(
+        warning(cat(as_long_, of_texts, " have ", longest_,
+                    " characters, and none has more, as where a program or a database has "
+                    "cut them")));
   }
   return findings;
 }

@@ -364,12 +364,11 @@ class TaggedWords final : public RowReader {
   std::vector<Finding> findings() const override {
     std::vector<Finding> found = rows_->findings();
     if (cut_ > 0) {
-      found.push_back({"",
-                       cat(cut_, " of ", counted(spans_, "span"), " of column ",
-                           quoted(columns()[layout_.spans].name),
-                           " begin or end inside a word; offsets count characters (not bytes, nor "
-                           "units of UTF-16) from 0, and the end is after the last"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(cut_, " of ", counted(spans_, "span"), " of column ",
+                      quoted(columns()[layout_.spans].name),
+                      " begin or end inside a word; offsets count characters (not bytes, nor "
+                      "units of UTF-16) from 0, and the end is after the last")));
     }
     found.push_back({"", cat("column ", quoted(columns()[layout_.spans].name),
                              " has spans of characters, which become tags of words: B-NAME where a "

@@ -108,27 +108,23 @@ class TableExamples final : public ExampleReader {
     if (nested.texts == 0) return;
     const std::string every = cat("every text of column ", quoted(name(column)));
     if (nested.lists == nested.texts) {
-      found.push_back({"",
-                       cat(every,
-                           " is a list, whose brackets and quotes are read, too; a column called "
-                           "tokens is joined to texts"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(every,
+                      " is a list, whose brackets and quotes are read, too; a column called "
+                      "tokens is joined to texts")));
     }
     if (nested.objects == nested.texts) {
-      found.push_back({"",
-                       cat(every,
-                           " is JSON or a dict, whose names and quotes are read, too; write the "
-                           "text that is meant into a column of its own"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(every,
+                      " is JSON or a dict, whose names and quotes are read, too; write the "
+                      "text that is meant into a column of its own")));
     }
   }
 
   // Of multiple choice: where the right choices, by their places, show another way to count.
   void add_choices(std::vector<Finding>& found) const {
     constexpr size_t kManyRows = 20;
-    const auto warn = [&](std::string text) {
-      found.push_back({"", std::move(text), /*is_warning=*/true});
-    };
+    const auto warn = [&](std::string text) { found.push_back(warning(std::move(text))); };
     if (equal_choices_ > 0) {
       warn(cat(counted(equal_choices_, "row"), equal_choices_ == 1 ? " has" : " have",
                " a choice twice, so only one of two equal choices counts as right"));
@@ -149,34 +145,29 @@ class TableExamples final : public ExampleReader {
   void add_odd_words(std::vector<Finding>& found) const {
     constexpr size_t kFewWords = 10;
     if (!prefix_.empty() && words_ >= kFewWords) {
-      found.push_back({"",
-                       cat("every word begins with ", quoted(prefix_),
-                           ", as in WikiANN's files, and is read with it; remove it, as the data "
-                           "set of the Hugging Face Hub has done"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat("every word begins with ", quoted(prefix_),
+                      ", as in WikiANN's files, and is read with it; remove it, as the data "
+                      "set of the Hugging Face Hub has done")));
     }
     if (pieces_ * 20 > words_) {
       found.push_back(
-          {"",
-           cat(pieces_, " of ", counted(words_, "word"),
-               " are parts that a tokenizer has made, such as ##ing, and are cut again; "
-               "give the words as they were before"),
-           /*is_warning=*/true});
+          warning(cat(pieces_, " of ", counted(words_, "word"),
+                      " are parts that a tokenizer has made, such as ##ing, and are cut again; "
+                      "give the words as they were before")));
     }
     constexpr size_t kFewAdded = 3;
     if (added_words_ >= kFewAdded && added_words_ * 50 > words_) {
-      found.push_back({"",
-                       cat(added_words_, " of ", counted(words_, "word"),
-                           " are tokens such as [CLS] or [PAD], which the tokenizer adds itself; "
-                           "take them and their tags out"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(added_words_, " of ", counted(words_, "word"),
+                      " are tokens such as [CLS] or [PAD], which the tokenizer adds itself; "
+                      "take them and their tags out")));
     }
     if (empty_words_ >= kFewAdded && empty_words_ * 50 > words_) {
-      found.push_back({"",
-                       cat(empty_words_, " of ", counted(words_, "word"),
-                           " are empty, as where sentences were filled up to one length; their "
-                           "tags are not learnt"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(empty_words_, " of ", counted(words_, "word"),
+                      " are empty, as where sentences were filled up to one length; their "
+                      "tags are not learnt")));
     }
   }
 
@@ -195,42 +186,34 @@ class TableExamples final : public ExampleReader {
     std::ranges::move(classes_.findings(), std::back_inserter(found));
     std::ranges::move(missing_scores_.findings(), std::back_inserter(found));
     if (empty_ > 0 && !columns_.keeps_missing_texts) {
-      found.push_back({"",
-                       cat(counted(empty_, "text"), empty_ == 1 ? " is" : " are",
-                           empty_ == 1 ? " empty, and is read as it stands"
-                                       : " empty, and are read as they stand"),
-                       /*is_warning=*/true});
+      found.push_back(warning(cat(counted(empty_, "text"), empty_ == 1 ? " is" : " are",
+                                  empty_ == 1 ? " empty, and is read as it stands"
+                                              : " empty, and are read as they stand")));
     }
     if (of_other_types_ > 0 && of_text_ > 2 * of_other_types_) {
-      found.push_back({"",
-                       cat(counted(of_other_types_, "text"), of_other_types_ == 1 ? " is" : " are",
-                           " a number, or true or false, by type, and the others are texts"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(counted(of_other_types_, "text"), of_other_types_ == 1 ? " is" : " are",
+                      " a number, or true or false, by type, and the others are texts")));
     }
     // Few equal pairs of a search are as odd as many labelled ones.
     if (equal_pairs_ * (is_compared() ? 20 : 2) > pairs_ && columns_.text_pair) {
       found.push_back(
-          {"",
-           cat("both texts are the same in ", equal_pairs_, " of ", counted(pairs_, "row"),
-               "; take such rows out, or --text-column and "
-               "--text-pair-column name the two texts"),
-           /*is_warning=*/true});
+          warning(cat("both texts are the same in ", equal_pairs_, " of ", counted(pairs_, "row"),
+                      "; take such rows out, or --text-column and "
+                      "--text-pair-column name the two texts")));
     }
     const size_t compared = std::min(pairs_, kMostPairs);
     if (repeated_seconds_ * 2 > compared && repeated_seconds_ >= kFewRepeated) {
-      found.push_back({"",
-                       cat(repeated_seconds_, " of the first ", compared,
-                           " rows have the second text of an earlier row, and in one batch it is "
-                           "wrong for this row, unless --batch-sampler no_duplicates is given"),
-                       /*is_warning=*/true});
+      found.push_back(
+          warning(cat(repeated_seconds_, " of the first ", compared,
+                      " rows have the second text of an earlier row, and in one batch it is "
+                      "wrong for this row, unless --batch-sampler no_duplicates is given")));
     }
     if (equal_negatives_ > 0) {
       found.push_back(
-          {"",
-           cat(counted(equal_negatives_, "row"), equal_negatives_ == 1 ? " has" : " have",
-               " a negative that is also the text that belongs to the first one, or the "
-               "first one itself; take such negatives out"),
-           /*is_warning=*/true});
+          warning(cat(counted(equal_negatives_, "row"), equal_negatives_ == 1 ? " has" : " have",
+                      " a negative that is also the text that belongs to the first one, or the "
+                      "first one itself; take such negatives out")));
     }
     if (columns_.source) {
       std::ranges::move(scales_.findings(name(*columns_.source)), std::back_inserter(found));

@@ -83,19 +83,14 @@ std::vector<Finding> EqualIds::findings() {
   const size_t equal = rows - hashes_.size();
   std::vector<Finding> found;
   if (missing_ > 0 && rows > 0) {
-    found.push_back({"",
-                     cat(counted(missing_, "row"), missing_ == 1 ? " has" : " have",
-                         " no id, and the number of the row, from 0, stands in its place"),
-                     /*is_warning=*/true});
+    found.push_back(warning(cat(counted(missing_, "row"), missing_ == 1 ? " has" : " have",
+                                " no id, and the number of the row, from 0, stands in its place")));
   }
   if (equal == 0) return found;
-  found.push_back(
-      {"",
-       cat(counted(equal, "row"), equal == 1 ? " has" : " have", " the id of an earlier row",
-           example,
-           ", so the id does not tell which row a result belongs to; results have the order "
-           "of the rows, and --id-column names another column"),
-       /*is_warning=*/true});
+  found.push_back(warning(cat(
+      counted(equal, "row"), equal == 1 ? " has" : " have", " the id of an earlier row", example,
+      ", so the id does not tell which row a result belongs to; results have the order "
+      "of the rows, and --id-column names another column")));
   return found;
 }
 
@@ -271,13 +266,11 @@ void TableLoader::say_unlabelled(std::span<const Column> columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (std::ranges::find(used, i) != used.end() || columns[i].name.empty()) continue;
     add_findings(
-        {{"",
-          cat("no column has a usual name for scores, so all pairs are learnt as alike, and "
-              "column ",
-              quoted(columns[i].name),
-              " is not read; --label-column names "
-              "the column of scores"),
-          /*is_warning=*/true}});
+        {warning(cat("no column has a usual name for scores, so all pairs are learnt as alike, and "
+                     "column ",
+                     quoted(columns[i].name),
+                     " is not read; --label-column names "
+                     "the column of scores"))});
     return;
   }
 }
@@ -286,11 +279,10 @@ void TableLoader::say_unlabelled(std::span<const Column> columns) {
 // has no line of names.
 void TableLoader::say_header(const Column& column) {
   if (parted(column.name, " \t").size() < 3 && !parse_real(column.name)) return;
-  add_findings({{"",
-                 cat("the first line, ", quoted(column.name),
-                     ", is read as the name of the column; if it is a row, write a line such as "
-                     "\"text\" above it"),
-                 /*is_warning=*/true}});
+  add_findings(
+      {warning(cat("the first line, ", quoted(column.name),
+                   ", is read as the name of the column; if it is a row, write a line such as "
+                   "\"text\" above it"))});
 }
 
 // Warns of columns whose names say that they should have been read.
@@ -299,21 +291,19 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
   const bool has_one_text = traits(*rules_.task).inputs == InputKind::kTexts && !found.text_pair;
   if (has_one_text && rules_.columns.text.empty()) {
     for (const std::string& name : unread_texts(columns, found)) {
-      add_findings({{"",
-                     cat("column ", name, " is not read, as ", quoted(columns[found.text].name),
-                         " is the text; --text-pair-column names a second text"),
-                     /*is_warning=*/true}});
+      add_findings(
+          {warning(cat("column ", name, " is not read, as ", quoted(columns[found.text].name),
+                       " is the text; --text-pair-column names a second text"))});
     }
   }
   const std::vector<size_t> choices =
       traits(*rules_.task).inputs == InputKind::kTexts ? find_choices(columns) : found.others;
   if (choices.size() > 1 && found.others.empty()) {
-    add_findings({{"",
-                   cat("column ", quoted(columns[choices.front()].name), " and ",
-                       counted(choices.size() - 1, "column"),
-                       " beside it may hold choices and are not read; --task multiple_choice "
-                       "learns which one is right"),
-                   /*is_warning=*/true}});
+    add_findings(
+        {warning(cat("column ", quoted(columns[choices.front()].name), " and ",
+                     counted(choices.size() - 1, "column"),
+                     " beside it may hold choices and are not read; --task multiple_choice "
+                     "learns which one is right"))});
   }
   if (!found.others.empty()) {
     const std::vector<size_t> scores = text_scores_in(columns);
@@ -327,21 +317,19 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
   const std::vector<size_t> used = indices(found);
   const bool has_prompt = prompt && std::ranges::find(used, *prompt) == used.end();
   if (has_prompt && makes_embeddings(*rules_.task)) {
-    add_findings({{"",
-                   "column \"prompt\" is not read; FlagEmbedding puts such a prompt before each "
-                   "query, and --query-prompt does so for all rows",
-                   /*is_warning=*/true}});
+    add_findings(
+        {warning("column \"prompt\" is not read; FlagEmbedding puts such a prompt before each "
+                 "query, and --query-prompt does so for all rows")});
   }
   add_findings(look_for_splits(columns, {}, used));
   const bool compares =
       *rules_.task == Task::kSimilarity && found.labels.size() == 1 &&
       lower_ascii(columns[found.labels[0]].name).find("distance") != std::string::npos;
   if (compares) {
-    add_findings({{"",
-                   cat("column ", quoted(columns[found.labels[0]].name),
-                       " holds the labels, and its name says that equal texts have the smallest "
-                       "number; --task similarity learns the opposite"),
-                   /*is_warning=*/true}});
+    add_findings(
+        {warning(cat("column ", quoted(columns[found.labels[0]].name),
+                     " holds the labels, and its name says that equal texts have the smallest "
+                     "number; --task similarity learns the opposite"))});
   }
   const bool chooses = rules_.columns.label.empty() && !rules_.columns.trained;
   if (chooses && found.labels.size() == 1 && rules_.need != LabelNeed::kIgnored) {
@@ -361,17 +349,13 @@ void TableLoader::say_other_labels(std::span<const Column> columns, const FoundC
     if (may_be && *column != found.labels[0]) others.push_back(quoted(name));
   }
   for (const std::string& name : others) {
-    add_findings({{"",
-                   cat("column ", name, " may hold the ", has_tags ? "tags" : "labels",
-                       ", too, and is not read, as ", quoted(label),
-                       " has them; --label-column names the one that is meant"),
-                   /*is_warning=*/true}});
+    add_findings({warning(cat("column ", name, " may hold the ", has_tags ? "tags" : "labels",
+                              ", too, and is not read, as ", quoted(label),
+                              " has them; --label-column names the one that is meant"))});
   }
   if (const auto weights = find_weights(columns); weights && !found.weight) {
-    add_findings({{"",
-                   cat("column ", quoted(columns[*weights].name),
-                       " is not read, so all rows count alike; --weight-column reads it"),
-                   /*is_warning=*/true}});
+    add_findings({warning(cat("column ", quoted(columns[*weights].name),
+                              " is not read, so all rows count alike; --weight-column reads it"))});
   }
 }
 
@@ -719,10 +703,8 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
   }
   if (is_of_words && !has_several_texts_ && table_->rows() >= kFewRows) {
     add_findings(
-        {{"",
-          "every sentence has one word; where each row has a word, --sentence-column names "
-          "the column that says which sentence it belongs to",
-          /*is_warning=*/true}});
+        {warning("every sentence has one word; where each row has a word, --sentence-column names "
+                 "the column that says which sentence it belongs to")});
   }
   return std::move(table_);
 }

@@ -158,11 +158,9 @@ class JoinedWords final : public RowReader {
     }
     if (repeats_) {
       found.push_back(
-          {"",
-           cat("some sentences of column ", quoted(rows_->columns()[layout_.sentence].name),
-               " are scattered over the table, and each part is read as a sentence; "
-               "sort the rows"),
-           /*is_warning=*/true});
+          warning(cat("some sentences of column ", quoted(rows_->columns()[layout_.sentence].name),
+                      " are scattered over the table, and each part is read as a sentence; "
+                      "sort the rows")));
     }
     return found;
   }
