@@ -78,7 +78,7 @@ bool Glob::accepts(const Token& token, char byte) {
     case Kind::kSet:
       return byte != '/' && in_set(token.set, byte) != token.negated;
     case Kind::kContinuation:
-      return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+      return !begins_code_point(byte);
     case Kind::kDeepStar:
       return true;
     case Kind::kOptionalDirs:

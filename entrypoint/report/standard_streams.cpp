@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -71,17 +70,11 @@ namespace {
 constexpr std::string_view kIndent = "    ";
 constexpr const char* kErase = "\r\x1b[K";  // go to the first column and erase the line
 
-// The number of code points, each of which is taken to be one column wide.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xc0) != 0x80; }));
-}
-
 // `line` in lines of at most `columns`, of which all but the first are indented. A longer word is
-// not cut, so that a path can still be copied.
+// not cut, so that a path can still be copied. A code point is taken to be one column wide.
 std::string wrapped(const std::string& line, int columns) {
   const auto most = static_cast<size_t>(std::max(columns, 20));
-  if (width_of(line) <= most) return line;
+  if (code_point_count(line) <= most) return line;
   std::string text;
   size_t column = 0;
   for (size_t begin = 0; begin < line.size();) {
@@ -89,12 +82,12 @@ std::string wrapped(const std::string& line, int columns) {
     const size_t word = std::min(line.find_first_not_of(' ', begin), line.size());
     const size_t end = std::min(line.find(' ', word), line.size());
     const std::string_view piece = std::string_view(line).substr(begin, end - begin);
-    if (column > 0 && column + width_of(piece) > most) {
+    if (column > 0 && column + code_point_count(piece) > most) {
       text.append("\n").append(kIndent).append(line, word, end - word);
-      column = kIndent.size() + width_of(std::string_view(line).substr(word, end - word));
+      column = kIndent.size() + code_point_count(std::string_view(line).substr(word, end - word));
     } else {
       text.append(piece);
-      column += width_of(piece);
+      column += code_point_count(piece);
     }
     begin = end;
   }

@@ -10,6 +10,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/json_rows.h"
 #include "storage/formats/row_readers.h"

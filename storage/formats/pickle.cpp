@@ -9,7 +9,6 @@
 #include "storage/formats/pickle/pickle_graph.h"
 #include "storage/formats/pickle/pickle_machine.h"
 #include "storage/formats/pickle/table.h"
-#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {

@@ -16,9 +16,9 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/tensor_file.h"
-#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/text_form.h"
 #include "storage/formats/utf8.h"
 

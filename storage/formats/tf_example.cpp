@@ -12,9 +12,9 @@
 #include "storage/base/json.h"
 #include "storage/base/protobuf_wire.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
-#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {

@@ -1,33 +1,22 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "storage/base/bytes.h"
 #include "storage/formats/text_form.h"
 
-// UTF-8, and its conversion from other encodings. The functions are thread-safe, and a source
-// belongs to one thread.
+// The conversion of texts from other encodings to UTF-8. A source belongs to one thread.
 namespace berth {
 
 // U+FEFF, with which some programs begin a text.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// UTF-8 as defined by RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF.
-//
-// Returns the offset of the first byte that does not begin a valid sequence, or nullopt if all of
-// `text` is valid.
-std::optional<size_t> find_invalid_utf8(std::string_view text);
-
-// The same without the vector instructions that find_invalid_utf8() uses where the CPU has them.
-std::optional<size_t> find_invalid_utf8_portable(std::string_view text);
-
-// Appends `code_point`, which is at most 0x10FFFF. A surrogate is encoded like any other code
-// point; find_invalid_utf8() then rejects it.
-void append_utf8(uint32_t code_point, std::string& text);
+// The characters of windows-1252 for the bytes 0x80 to 0x9F; 0: there is none.
+inline constexpr char16_t kWindows1252[32] = {
+    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
 // Converts text to UTF-8. UTF-8 is passed on unchanged, and the reader of the text finds invalid
 // bytes. Unless the user names an 8-bit encoding, a text that begins with the byte order mark of

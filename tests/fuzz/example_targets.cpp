@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/utf8.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/tfrecord.h"
-#include "storage/formats/utf8.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "trainer/data/span_rows.h"
 #include "trainer/data/table_loader.h"

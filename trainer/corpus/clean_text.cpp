@@ -78,9 +78,7 @@ namespace {
 
 // Appends the composed form of a run that begins with a stable character, if it has any.
 void append_composed(std::string_view run, std::string& out) {
-  char bytes[4];
-  to_unicode_form(run, UnicodeForm::kNfc,
-                  [&](ChangedCharacter each) { out.append(bytes, encode_utf8(each.c, bytes)); });
+  to_unicode_form(run, UnicodeForm::kNfc, [&](ChangedCharacter each) { append_utf8(each.c, out); });
 }
 
 // Folds blanks and removes controls. The result is never longer than the text. Returns whether
@@ -93,9 +91,7 @@ bool fold_blanks(std::string_view text, std::string& folded) {
   bool has_unstable = false;
   char pending = 0;  // the blank to write before the next character
   for (size_t at = 0; at < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const DecodedCharacter next =
-        byte < 0x80 ? DecodedCharacter{byte, 1} : decode_utf8(text.substr(at));
+    const DecodedCharacter next = decode_at(text, at);
     const uint8_t kind = characters.of(next.code_point);
     if (kind & (CorpusCharacters::kBlank | CorpusCharacters::kLineEnd)) {
       if (kind & CorpusCharacters::kLineEnd) {
@@ -172,9 +168,7 @@ TextMeasures find_words(std::string_view text, std::vector<Word>& words) {
     word = {kNoWord, 0};
   };
   for (size_t at = 0; at < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const DecodedCharacter next =
-        byte < 0x80 ? DecodedCharacter{byte, 1} : decode_utf8(text.substr(at));
+    const DecodedCharacter next = decode_at(text, at);
     at += next.size_bytes;
     const uint8_t kind = characters.of(next.code_point);
     ++measures.characters;

@@ -4,42 +4,26 @@
 #include <cstdint>
 #include <string>
 
+#include "storage/base/utf8.h"
 #include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {
 
-// The characters of windows-1252 for the bytes 0x80 to 0x9F; 0: there is none.
-constexpr char32_t kHighCharacters[32] = {
-    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
-    0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
-    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
-
-// The character at `at`, which must begin valid UTF-8. Moves `at` behind it.
-char32_t next_character(std::string_view text, size_t& at) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const unsigned first = byte(at);
-  const size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  char32_t character = length == 1 ? first : first & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) character = character << 6 | (byte(at + i) & 0x3F);
-  at += length;
-  return character;
-}
-
 // The byte that a character is in windows-1252, or else in Latin-1; -1: in neither.
 int byte_of(char32_t character) {
   if (character < 0x100) return static_cast<int>(character);
-  const auto* const high = std::ranges::find(kHighCharacters, character);
-  return high == std::end(kHighCharacters) ? -1 : static_cast<int>(0x80 + (high - kHighCharacters));
+  const auto* const high = std::ranges::find(kWindows1252, character);
+  return high == std::end(kWindows1252) ? -1 : static_cast<int>(0x80 + (high - kWindows1252));
 }
 
 bool is_decoded_twice(std::string_view text) {
   std::string bytes;
   bool has_high = false;
   for (size_t at = 0; at < text.size();) {
-    const int byte = byte_of(next_character(text, at));
+    const DecodedCharacter next = decode_at(text, at);
+    const int byte = byte_of(next.code_point);
+    at += next.size_bytes;
     if (byte < 0) return false;
     has_high = has_high || byte >= 0x80;
     bytes += static_cast<char>(byte);
@@ -53,7 +37,9 @@ bool is_of_high_letters(std::string_view text) {
   constexpr size_t kFew = 6;
   size_t high = 0, ascii = 0;
   for (size_t at = 0; at < text.size();) {
-    const char32_t c = next_character(text, at), lower = c | 0x20;
+    const DecodedCharacter next = decode_at(text, at);
+    const char32_t c = next.code_point, lower = c | 0x20;
+    at += next.size_bytes;
     ascii += lower >= 'a' && lower <= 'z';
     high += c >= 0xC0 && c <= 0xFF && c != 0xD7 && c != 0xF7;
   }
@@ -179,7 +165,9 @@ bool is_misread_script(std::string_view text) {
   constexpr size_t kMostCharacters = 2000;  // more show nothing more
   std::u32string characters;
   for (size_t at = 0; at < text.size() && characters.size() < kMostCharacters;) {
-    characters += next_character(text, at);
+    const DecodedCharacter next = decode_at(text, at);
+    characters += next.code_point;
+    at += next.size_bytes;
   }
   // The first bytes of UTF-8 in windows-1251, -1253, -1256 and code page 866.
   constexpr std::u32string_view kLeads[] = {U"\u0420\u0421", U"\u039E\u039F", U"\u0637\u0638",

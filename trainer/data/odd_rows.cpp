@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "storage/base/text.h"
-#include "storage/formats/utf8.h"
+#include "storage/base/utf8.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/misread_text.h"
 #include "trainer/data/odd_texts.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "storage/base/text.h"
-#include "storage/formats/utf8.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/misread_text.h"
 

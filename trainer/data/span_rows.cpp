@@ -141,7 +141,7 @@ std::string display_name(const Json& annotation) {
 }
 
 AnnotatedWords annotated_words(std::string_view text, std::string_view annotations) {
-  const std::vector<Segment> segments = segments_of(annotations, count_characters(text));
+  const std::vector<Segment> segments = segments_of(annotations, code_point_count(text));
   WordCutter cutter(segments);
   for (uint64_t place = 0; !text.empty(); ++place) {
     const DecodedCharacter character = decode_utf8(text);

@@ -6,7 +6,7 @@
 
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/formats/utf8.h"
+#include "storage/base/utf8.h"
 #include "trainer/data/cell_text.h"
 
 namespace berth {

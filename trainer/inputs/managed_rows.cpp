@@ -8,7 +8,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/formats/utf8.h"
+#include "storage/base/utf8.h"
 #include "storage/whole_file.h"
 #include "trainer/data/span_rows.h"
 

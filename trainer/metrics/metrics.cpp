@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "storage/base/utf8.h"
 #include "trainer/metrics/python_text.h"
 
 namespace berth {
@@ -472,7 +473,7 @@ std::vector<std::string> answer_words(std::string_view text) {
   for (size_t begin = 0, end = 0; begin < kept.size(); begin = end) {
     const bool between = is_space(kept[begin]);
     while (end < kept.size() && is_space(kept[end]) == between) ++end;
-    if (!between) words.push_back(utf8(std::u32string_view(kept).substr(begin, end - begin)));
+    if (!between) words.push_back(to_utf8(std::u32string_view(kept).substr(begin, end - begin)));
   }
   return words;
 }

@@ -3,48 +3,11 @@
 #include <algorithm>
 #include <span>
 
+#include "storage/base/utf8.h"
 #include "trainer/metrics/python_text_tables.h"
 
 namespace berth {
 namespace {
-
-constexpr char32_t kReplacement = 0xFFFD;
-
-// Reads the code point at `at` and moves `at` behind it. If there is no valid code point, returns
-// kReplacement and moves by one byte.
-char32_t take(std::string_view text, size_t& at) {
-  const auto lead = static_cast<unsigned char>(text[at++]);
-  if (lead < 0x80) return lead;
-  const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC2 ? 1 : 0;
-  if (more == 0 || lead > 0xF4 || at + static_cast<size_t>(more) > text.size()) return kReplacement;
-  char32_t c = lead & (0x3Fu >> more);
-  for (size_t i = at; i < at + static_cast<size_t>(more); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0) != 0x80) return kReplacement;
-    c = c << 6 | (byte & 0x3F);
-  }
-  constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-  if (c < kLeast[more] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return kReplacement;
-  at += static_cast<size_t>(more);
-  return c;
-}
-
-void append(char32_t c, std::string& text) {
-  const auto put = [&text](char32_t byte) { text += static_cast<char>(byte); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) {
-    put(0xC0 | c >> 6);
-  } else {
-    if (c < 0x10000) {
-      put(0xE0 | c >> 12);
-    } else {
-      put(0xF0 | c >> 18);
-      put(0x80 | (c >> 12 & 0x3F));
-    }
-    put(0x80 | (c >> 6 & 0x3F));
-  }
-  put(0x80 | (c & 0x3F));
-}
 
 // The range or run that holds c. null if none does.
 template <typename T>
@@ -74,14 +37,12 @@ char32_t lower(char32_t c) {
 
 std::u32string code_points(std::string_view text) {
   std::u32string points;
-  for (size_t at = 0; at < text.size();) points += take(text, at);
+  while (!text.empty()) {
+    const DecodedCharacter next = decode_at(text, 0);
+    points += next.code_point;
+    text.remove_prefix(is_malformed(next, text) ? 1 : next.size_bytes);
+  }
   return points;
-}
-
-std::string utf8(std::u32string_view text) {
-  std::string bytes;
-  for (const char32_t c : text) append(c, bytes);
-  return bytes;
 }
 
 std::u32string lowered(std::u32string_view text) {

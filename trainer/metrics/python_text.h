@@ -8,9 +8,8 @@ namespace berth {
 // The methods of Python's str that evaluation scripts use. Scores equal the scripts' scores only if
 // characters beyond ASCII are treated as Python treats them.
 
-// Convert UTF-8 to code points and back. Each byte that is not valid UTF-8 becomes U+FFFD.
+// The code points of UTF-8. Each byte that is not valid becomes U+FFFD.
 std::u32string code_points(std::string_view text);
-std::string utf8(std::u32string_view text);
 
 // str.lower(). A capital sigma becomes a final sigma where a letter stands before it and none
 // after.

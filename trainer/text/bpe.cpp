@@ -9,6 +9,7 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "trainer/text/split_text.h"
 
 namespace berth {
@@ -154,8 +155,7 @@ std::string byte_token(unsigned byte, bool byte_level) {
     std::snprintf(text, sizeof text, "<0x%02X>", byte);
     return text;
   }
-  char bytes[4];
-  return {bytes, encode_utf8(byte_to_character(static_cast<unsigned char>(byte)), bytes)};
+  return to_utf8(byte_to_character(static_cast<unsigned char>(byte)));
 }
 
 }  // namespace

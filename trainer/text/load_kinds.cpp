@@ -271,7 +271,7 @@ std::vector<std::string> vocabulary_of_lines(std::string_view content) {
   while (!content.empty()) {
     const size_t end = std::min(content.find_first_of("\r\n"), content.size());
     const std::string_view line = content.substr(0, end);
-    if (!is_valid_utf8(line)) {
+    if (find_invalid_utf8(line)) {
       throw Error(Code::kBadData, cat("line ", pieces.size() + 1, " is not UTF-8"));
     }
     pieces.emplace_back(line);

@@ -410,7 +410,7 @@ class Replacements {
   // Adds `replacement` in place of `part`. If it is longer, its last characters count as inserted;
   // if it is shorter, the last character before the removed ones accounts for them.
   void replace(std::string_view part, std::string_view replacement) {
-    const size_t before = count_characters(part);
+    const size_t before = code_point_count(part);
     size_t count = 0;
     for (size_t i = 0; i < replacement.size(); ++count) {
       const DecodedCharacter next = decode_at(replacement, i);

@@ -14,8 +14,7 @@ struct StringSink {
     return true;
   }
   bool character(char32_t c, uint8_t) {
-    char bytes[4];
-    out.append(bytes, encode_utf8(c, bytes));
+    append_utf8(c, out);
     return true;
   }
 };

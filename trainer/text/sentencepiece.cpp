@@ -89,7 +89,7 @@ void check(SentencePieceModel& model) {
     if (piece.text.empty()) complain(id, "is empty");
     if (piece.text.size() > kMostPieceBytes)
       complain(id, "is over ", kMostPieceBytes, " bytes long");
-    if (!is_valid_utf8(piece.text)) complain(id, "is not UTF-8");
+    if (find_invalid_utf8(piece.text)) complain(id, "is not UTF-8");
     if (!std::isfinite(piece.score)) complain(id, "has a score that is not a finite number");
     if (!(in_text ? texts : reserved).insert(piece.text).second) {
       complain(id, "repeats the piece ", quoted(piece.text));

@@ -17,25 +17,6 @@ size_t count_tokens(const std::vector<TemplatePart>& parts) {
                     [](const TemplatePart& part) { return part.kind == TemplatePart::kToken; }));
 }
 
-// Decodes the text like Python with errors="replace".
-std::string repaired(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 16);
-  char bytes[4];
-  while (!text.empty()) {
-    const DecodedCharacter next = decode_utf8(text);
-    out.append(bytes, encode_utf8(next.code_point, bytes));
-    text.remove_prefix(next.size_bytes);
-  }
-  return out;
-}
-
-uint32_t code_points_in(std::string_view text) {
-  uint32_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  return count;
-}
-
 // Converts spans from bytes of `text`, which is valid UTF-8, to code points. A number for each byte
 // would take four times the text's memory, so only the numbers before every 64th byte are stored.
 void count_code_points(std::string_view text, std::vector<Span>& spans) {
@@ -43,11 +24,11 @@ void count_code_points(std::string_view text, std::vector<Span>& spans) {
   std::vector<uint32_t> before = {0};
   before.reserve(text.size() / kBlock + 1);
   for (size_t end = kBlock; end <= text.size(); end += kBlock) {
-    before.push_back(before.back() + code_points_in(text.substr(end - kBlock, kBlock)));
+    before.push_back(before.back() + code_point_count(text.substr(end - kBlock, kBlock)));
   }
   const auto count = [&](uint32_t byte) {
     return before[byte / kBlock] +
-           code_points_in(text.substr(byte / kBlock * kBlock, byte % kBlock));
+           code_point_count(text.substr(byte / kBlock * kBlock, byte % kBlock));
   };
   for (Span& span : spans) span = {count(span.begin), count(span.end)};
 }
@@ -138,11 +119,12 @@ Tokens TemplateTokenizer::tokens_of(std::string_view text, size_t enough, bool w
   tokens.enough = enough;
   tokens.with_spans = with_spans;
   tokens.ids.reserve(std::min(enough, text.size() / 3 + 8));
-  if (is_valid_utf8(text)) {
+  if (!find_invalid_utf8(text)) {
     append(text, tokens);
     if (with_spans) count_code_points(text, tokens.spans);
   } else {
-    const std::string valid = repaired(text);
+    std::string valid;
+    replace_malformed(text, valid);
     append(valid, tokens);
     if (with_spans) count_code_points(valid, tokens.spans);
   }
@@ -150,7 +132,10 @@ Tokens TemplateTokenizer::tokens_of(std::string_view text, size_t enough, bool w
 }
 
 bool TemplateTokenizer::takes_no_space(std::string_view word) const {
-  return is_valid_utf8(word) ? drops_space(word) : drops_space(repaired(word));
+  if (!find_invalid_utf8(word)) return drops_space(word);
+  std::string valid;
+  replace_malformed(word, valid);
+  return drops_space(valid);
 }
 
 // Tokenizes each word on its own, so that no added token spans two words.

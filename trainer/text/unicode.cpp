@@ -3,36 +3,11 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 #include "trainer/text/unicode_tables.h"
 
 namespace berth {
-
-namespace {
-
-constexpr char32_t kReplacement = 0xFFFD;
-
-// The continuation bytes that a lead byte requires. For four lead bytes the range of the first one
-// is narrower.
-struct Lead {
-  size_t continuations;
-  unsigned char first_low, first_high;
-};
-
-Lead lead_of(unsigned char byte) {
-  if (byte >= 0xC2 && byte <= 0xDF) return {1, 0x80, 0xBF};
-  if (byte == 0xE0) return {2, 0xA0, 0xBF};
-  if (byte == 0xED) return {2, 0x80, 0x9F};  // excludes surrogates
-  if (byte >= 0xE1 && byte <= 0xEF) return {2, 0x80, 0xBF};
-  if (byte == 0xF0) return {3, 0x90, 0xBF};
-  if (byte == 0xF4) return {3, 0x80, 0x8F};
-  if (byte >= 0xF1 && byte <= 0xF3) return {3, 0x80, 0xBF};
-  return {0, 0, 0};
-}
-
-}  // namespace
 
 CharacterClasses::CharacterClasses() {
   std::unordered_map<std::string, uint16_t> known;
@@ -57,66 +32,6 @@ CharacterClasses::CharacterClasses() {
 const CharacterClasses& CharacterClasses::shared() {
   static const CharacterClasses classes;
   return classes;
-}
-
-DecodedCharacter decode_utf8(std::string_view text) {
-  const auto byte_at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte_at(0);
-  if (first < 0x80) return {first, 1};
-  const Lead lead = lead_of(first);
-  if (lead.continuations == 0) return {kReplacement, 1};
-  char32_t code_point = first & (0x3F >> lead.continuations);
-  for (size_t i = 1; i <= lead.continuations; ++i) {
-    const unsigned char low = i == 1 ? lead.first_low : 0x80;
-    const unsigned char high = i == 1 ? lead.first_high : 0xBF;
-    if (i >= text.size() || byte_at(i) < low || byte_at(i) > high) return {kReplacement, i};
-    code_point = code_point << 6 | (byte_at(i) & 0x3F);
-  }
-  return {code_point, lead.continuations + 1};
-}
-
-size_t count_characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-  }));
-}
-
-size_t previous_character(std::string_view text, size_t end) {
-  for (size_t size = 2; size <= 4 && size <= end; ++size) {
-    const DecodedCharacter found = decode_utf8(text.substr(end - size, size));
-    if (found.size_bytes == size) return end - size;
-  }
-  return end - 1;
-}
-
-bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    uint64_t eight;
-    if (text.size() >= sizeof eight) {
-      std::memcpy(&eight, text.data(), sizeof eight);
-      if ((eight & 0x8080808080808080) == 0) {
-        text.remove_prefix(sizeof eight);
-        continue;
-      }
-    }
-    const DecodedCharacter found = decode_utf8(text);
-    if (found.code_point == kReplacement && text.substr(0, 3) != "\xEF\xBF\xBD") return false;
-    text.remove_prefix(found.size_bytes);
-  }
-  return true;
-}
-
-size_t encode_utf8(char32_t c, char* out) {
-  if (c < 0x80) {
-    out[0] = static_cast<char>(c);
-    return 1;
-  }
-  const size_t continuations = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  out[0] = static_cast<char>((0xF80 >> continuations) | (c >> (6 * continuations)));
-  for (size_t i = 1; i <= continuations; ++i) {
-    out[i] = static_cast<char>(0x80 | (c >> (6 * (continuations - i)) & 0x3F));
-  }
-  return continuations + 1;
 }
 
 Characters decompose(char32_t c) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/utf8.h"
+
 namespace berth {
 
 // The properties of a character that the BERT tokenizer needs, as bits; a plain letter has none.
@@ -34,32 +36,6 @@ class CharacterClasses {
   std::array<uint16_t, 0x1100> block_of_;
   std::vector<uint8_t> blocks_;
 };
-
-struct DecodedCharacter {
-  char32_t code_point;
-  size_t size_bytes;
-};
-
-// Decodes the character at the start of `text`, which must not be empty. A malformed sequence
-// becomes U+FFFD. It is as long as its longest well-formed prefix, and at least one byte (Unicode
-// 3.9; Python's errors="replace").
-DecodedCharacter decode_utf8(std::string_view text);
-// The same for the character at `i`; fast for ASCII.
-inline DecodedCharacter decode_at(std::string_view text, size_t i) {
-  const auto byte = static_cast<unsigned char>(text[i]);
-  return byte < 0x80 ? DecodedCharacter{byte, 1} : decode_utf8(text.substr(i));
-}
-
-// Returns where the character that ends at `end` begins. A malformed byte counts as one character.
-size_t previous_character(std::string_view text, size_t end);
-
-// Counts the code points of valid UTF-8.
-size_t count_characters(std::string_view text);
-
-bool is_valid_utf8(std::string_view text);
-
-// Writes 1 to 4 bytes to `out` and returns their number.
-size_t encode_utf8(char32_t c, char* out);
 
 // A result of a few characters.
 struct Characters {

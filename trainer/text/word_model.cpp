@@ -127,7 +127,7 @@ void WordPieceModel::append(std::string_view word, size_t offset, Tokens& tokens
     return Span{static_cast<uint32_t>(offset + begin), static_cast<uint32_t>(offset + end)};
   };
   const size_t before = tokens.ids.size();
-  if (count_characters(word) > wordpiece_.options().max_input_chars_per_word) {
+  if (code_point_count(word) > wordpiece_.options().max_input_chars_per_word) {
     tokens.add(wordpiece_.unk_id(), span(0, word.size()));
     return;
   }

@@ -14,7 +14,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
-#include "storage/formats/utf8.h"
+#include "storage/base/utf8.h"
 
 namespace berth::columnar {
 namespace {

@@ -8,8 +8,8 @@
 #include "storage/base/dtype.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/pickle/cell_source.h"
-#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace {

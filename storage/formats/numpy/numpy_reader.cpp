@@ -10,12 +10,12 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/damage.h"
 #include "storage/formats/numpy/numpy_element.h"
 #include "storage/formats/pickle.h"
 #include "storage/formats/row_reader.h"
 #include "storage/formats/row_readers.h"
-#include "storage/formats/utf8.h"
 #include "storage/formats/zip_file.h"
 
 namespace berth {

@@ -15,6 +15,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "storage/formats/arrow/arrow_schema.h"
 #include "storage/formats/columnar/block_codec.h"
 #include "storage/formats/columnar/cell_maker.h"
@@ -25,7 +26,6 @@
 #include "storage/formats/row_reader.h"
 #include "storage/formats/row_readers.h"
 #include "storage/formats/text_lines.h"
-#include "storage/formats/utf8.h"
 
 namespace berth {
 namespace parquet {

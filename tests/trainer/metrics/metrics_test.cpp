@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/base/philox.h"
+#include "storage/base/utf8.h"
 #include "tests/trainer/metrics/recorded_cases.h"
 #include "trainer/metrics/python_text.h"
 
@@ -62,7 +63,7 @@ TEST(AnswerMetrics, InvalidUtf8IsNoError) {
 
 TEST(PythonText, CodePointsSurviveTheRoundTrip) {
   const std::string text = "a\x7F\u00e9\u07ff\u0800\uffff\U00010000\U0010ffff";
-  EXPECT_EQ(utf8(code_points(text)), text);
+  EXPECT_EQ(to_utf8(code_points(text)), text);
   EXPECT_EQ(code_points(text).size(), 8u);
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
+#include "storage/base/utf8.h"
 #include "tests/trainer/text/tokenizer_fixture.h"
 #include "trainer/text/normalizer.h"
 
@@ -36,8 +37,7 @@ std::string digest_of_block(char32_t first, Visit visit) {
   Digest digest;
   for (char32_t c = first; c < first + kBlock; ++c) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
-    char bytes[4];
-    digest.add(visit("a" + std::string(bytes, encode_utf8(c, bytes)) + "b"));
+    digest.add(visit("a" + to_utf8(c) + "b"));
   }
   return digest.hex();
 }

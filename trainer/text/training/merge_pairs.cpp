@@ -270,11 +270,6 @@ struct CharacterIds {
 };
 using Alphabet = std::unordered_map<char32_t, CharacterIds>;
 
-std::string utf8(char32_t c) {
-  char bytes[4];
-  return {bytes, encode_utf8(c, bytes)};
-}
-
 template <typename Visit>
 void for_each_character(std::string_view word, Visit visit) {
   bool is_first = true;
@@ -292,7 +287,7 @@ Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix
                         PieceList& pieces) {
   Alphabet alphabet;
   const std::vector<char32_t> characters = alphabet_of(words, kMostCharacters);
-  for (const char32_t c : characters) alphabet[c].first = pieces.add(utf8(c));
+  for (const char32_t c : characters) alphabet[c].first = pieces.add(to_utf8(c));
   std::vector<char32_t> inside;
   for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
     const WordTable& shard = words.shard(i);
@@ -306,7 +301,7 @@ Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix
     }
   }
   std::sort(inside.begin(), inside.end());
-  for (const char32_t c : inside) alphabet[c].inside = pieces.add(prefix + utf8(c));
+  for (const char32_t c : inside) alphabet[c].inside = pieces.add(prefix + to_utf8(c));
   return alphabet;
 }
 
@@ -375,9 +370,7 @@ std::array<int32_t, 256> add_bytes(PieceList& pieces) {
   });
   std::array<int32_t, 256> ids;
   for (const unsigned char byte : bytes) {
-    char spelled[4];
-    const size_t size = encode_utf8(byte_to_character(byte), spelled);
-    ids[byte] = pieces.add(std::string(spelled, size));
+    ids[byte] = pieces.add(to_utf8(byte_to_character(byte)));
   }
   return ids;
 }

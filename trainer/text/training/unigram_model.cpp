@@ -545,15 +545,6 @@ constexpr double kSurplus = 1.1;  // of the pieces that pruning leaves; the rare
 constexpr int kStepsBetweenPrunings = 2;
 constexpr size_t kSpecialTokens = 5;
 
-std::string utf8_of(std::u32string_view text) {
-  std::string bytes;
-  for (const char32_t c : text) {
-    char encoded[4];
-    bytes.append(encoded, encode_utf8(c, encoded));
-  }
-  return bytes;
-}
-
 bool is_better(const UnigramPiece& a, const UnigramPiece& b) {
   return a.score != b.score ? a.score > b.score : a.text < b.text;
 }
@@ -565,7 +556,7 @@ std::vector<std::pair<std::string, double>> best_pieces(std::vector<UnigramPiece
   pieces.resize(std::min(pieces.size(), most));
   std::sort(pieces.begin(), pieces.end(), is_better);
   std::vector<std::pair<std::string, double>> best;
-  for (const UnigramPiece& piece : pieces) best.emplace_back(utf8_of(piece.text), piece.score);
+  for (const UnigramPiece& piece : pieces) best.emplace_back(to_utf8(piece.text), piece.score);
   return best;
 }
 

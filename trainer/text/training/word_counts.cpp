@@ -201,26 +201,11 @@ struct Counted {
   TextStatistics statistics;
 };
 
-// Copies `row` with U+FFFD for every malformed sequence, and returns how many there were.
-uint64_t replace_malformed(std::string_view row, std::string& copy) {
-  uint64_t malformed = 0;
-  copy.clear();
-  while (!row.empty()) {
-    const DecodedCharacter next = decode_utf8(row);
-    char bytes[4];
-    const std::string_view proper(bytes, encode_utf8(next.code_point, bytes));
-    if (row.substr(0, next.size_bytes) != proper) ++malformed;
-    copy += proper;
-    row.remove_prefix(next.size_bytes);
-  }
-  return malformed;
-}
-
 void count_block(const TextBlock& block, const TrainingWords& words, Counted& counted) {
   std::string copy;
   for (size_t i = 0; i < block.rows(); ++i) {
     std::string_view row = block.row(i);
-    if (!is_valid_utf8(row)) {
+    if (find_invalid_utf8(row)) {
       counted.statistics.malformed += replace_malformed(row, copy);
       row = copy;
     }

@@ -212,8 +212,7 @@ TEST(TrainWordPiece, CaseIsKeptOnRequest) {
 TEST(TrainWordPiece, RareCharactersBecomeUnknown) {
   std::vector<std::string> rows;
   for (int i = 0; i < 1000; ++i) {
-    char bytes[4];
-    const std::string c(bytes, encode_utf8(static_cast<char32_t>(0xA000 + i), bytes));
+    const std::string c = to_utf8(static_cast<char32_t>(0xA000 + i));
     rows.push_back(c + " " + c);
   }
   rows.push_back("z");
