@@ -13,6 +13,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/base/thread_pool.h"
+#include "storage/whole_file.h"
 #include "trainer/cpu/cpu_device.h"
 #include "trainer/xla/xla_device.h"
 
@@ -232,6 +233,14 @@ std::unique_ptr<Device> make_host_device(const Job& job, Precision precision) {
 
 std::unique_ptr<Device> make_device(const Job& job) {
   return job.device.kind == DeviceKind::kCpu ? make_cpu(job) : make_xla(job);
+}
+
+void store_results(const Job& job, const Uri& uri, const std::function<void(ByteSink&)>& fill) {
+  if (job.ranks == nullptr) {
+    store_object(job.storage, uri, fill);
+  } else {
+    store_object_once(job.storage, uri, fill);
+  }
 }
 
 void require_same_on_workers(Communicator& ranks, const std::string& own) {

@@ -101,6 +101,11 @@ Precision host_precision(const Job& job);
 // Makes the CPU's own kernels ready to compute, whatever computes the job.
 std::unique_ptr<Device> make_host_device(const Job& job, Precision precision);
 
+// Writes one object, which `fill` computes: store_object(), where `fill` may be called again. With
+// several workers it is called once, because the others compute with this one, and the bytes wait
+// in a temporary file.
+void store_results(const Job& job, const Uri& uri, const std::function<void(ByteSink&)>& fill);
+
 // Throws kIncompatible where a worker has read other files than this one. `own` identifies what
 // this one has read. All workers call it. Their settings were compared when they met.
 void require_same_on_workers(Communicator& ranks, const std::string& own);

@@ -170,18 +170,8 @@ std::vector<std::string> token_shard_names(size_t shards) {
 
 void refuse_other_shards(Storage& storage, const Uri& directory,
                          const std::vector<std::string>& names) {
-  for (const Stat& file : storage.list(directory)) {
-    const std::string name = Uri::parse(file.name).file_name();
-    if (file.name != (directory / name).to_string()) continue;  // the file lies in a folder below
-    if (!names_token_shard(name) || std::find(names.begin(), names.end(), name) != names.end()) {
-      continue;
-    }
-    throw Error(Code::kIncompatible,
-                cat("the directory holds ", name,
-                    " of another preparation, which would stay beside ", names.front()),
-                directory.to_string(),
-                "give a new --export-dir, or remove the files of the other preparation");
-  }
+  refuse_leftovers(storage, directory, names,
+                   [](const std::string& name) { return names_token_shard(name); });
 }
 
 TokenPacker::TokenPacker(const Tokenizer& tokenizer, int32_t max_seq_length, ThreadPool& threads)
@@ -321,8 +311,7 @@ class KeptTexts final : public KeptDocuments {
                      lines_.read(row, bytes);
                    });
     log_info(cat("wrote ", counted(lines_.size(), "document"), " to ",
-                 (directory / prepared_names(kSet, files_).front()).to_string(),
-                 files_.num_shards > 1 ? cat(" and ", files_.num_shards - 1, " more") : ""));
+                 first_of_files(directory, prepared_names(kSet, files_))));
   }
 
  private:
@@ -350,8 +339,7 @@ class KeptTokens final : public KeptDocuments {
     packer_.write(storage_, directory, plan, before_each);
     log_info(cat("wrote ", counted(packer_.tokens(), "token"), " in ",
                  counted(packer_.sequences(), "sequence"), " to ",
-                 (directory / names.front()).to_string(),
-                 plan.size() > 1 ? cat(" and ", plan.size() - 1, " more") : ""));
+                 first_of_files(directory, names)));
   }
 
  private:

@@ -216,8 +216,8 @@ class Embedder {
 class EmbeddingFolder {
  public:
   EmbeddingFolder(Job& job, const FinishedModel& finished, Uri folder, int64_t rows)
-      : storage_(job.storage),
-        ranks_(job.ranks),
+      : job_(job),
+        storage_(job.storage),
         leads_(job.leads()),
         folder_(std::move(folder)),
         suffix_(suffix_of(finished.settings().embedding.format)),
@@ -250,7 +250,7 @@ class EmbeddingFolder {
  private:
   // Worker 0 knows what is there, and tells the others.
   bool on_all(bool is_so) const {
-    return ranks_ == nullptr ? is_so : any_rank(*ranks_, leads_ && is_so);
+    return job_.ranks == nullptr ? is_so : any_rank(*job_.ranks, leads_ && is_so);
   }
 
   int64_t first_row(int64_t file) const { return file * file_rows_; }
@@ -311,15 +311,9 @@ class EmbeddingFolder {
 
   void write_file(Embedder& embedder, int64_t file) {
     if (!leads_) return embedder.write_part(first_row(file), end_row(file), nullptr);
-    const auto fill = [&](ByteSink& sink) {
+    store_results(job_, folder_ / name(file), [&](ByteSink& sink) {
       embedder.write_part(first_row(file), end_row(file), &sink);
-    };
-    const Uri uri = folder_ / name(file);
-    if (ranks_ != nullptr) {
-      store_object_once(storage_, uri, fill);
-    } else {
-      store_object(storage_, uri, fill);
-    }
+    });
   }
 
   std::string manifest(const EmbeddingForm& form) const {
@@ -337,8 +331,8 @@ class EmbeddingFolder {
     return to_text(manifest, 2) + "\n";
   }
 
+  Job& job_;
   Storage& storage_;
-  Communicator* const ranks_;
   const bool leads_;
   const Uri folder_;
   const std::string_view suffix_;
@@ -362,13 +356,8 @@ std::string identity_of(const FinishedModel& finished, const LoadedTable& loaded
 
 // Writes one file, and for int8 its ranges beside it.
 void write_one_file(Job& job, Embedder& embedder, const Uri& place) {
-  const auto fill = [&](ByteSink& sink) { embedder.write_all(&sink); };
   if (!job.leads()) return embedder.write_all(nullptr);
-  if (job.ranks != nullptr) {
-    store_object_once(job.storage, place, fill);
-  } else {
-    store_object(job.storage, place, fill);
-  }
+  store_results(job, place, [&](ByteSink& sink) { embedder.write_all(&sink); });
   if (!needs_ranges(embedder.form().code.type)) return;
   const Uri ranges = place.with_path(place.path() + ".ranges.npy");
   embedder.write_ranges(ranges);

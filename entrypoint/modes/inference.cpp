@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -44,17 +43,6 @@ void run_inference(Job& job, void (*mode)(Job& job)) {
 }
 
 namespace {
-
-// Writes one object, which `fill` computes: store_object(), where `fill` may be called again. With
-// several workers it is called once, because the others compute with this one, and the bytes wait
-// in a temporary file.
-void store_results(Job& job, const Uri& uri, const std::function<void(ByteSink&)>& fill) {
-  if (job.ranks != nullptr) {
-    store_object_once(job.storage, uri, fill);
-  } else {
-    store_object(job.storage, uri, fill);
-  }
-}
 
 // The class names that rows may have as labels, in the order of the model's logits. Throws kUsage
 // if the model has only some of the task's label names, because the rest cannot be matched.

@@ -33,7 +33,7 @@ namespace {
 
 using AppendRow = std::function<void(int64_t row, std::vector<std::byte>& bytes)>;
 
-void write_rows(ByteSink& sink, bool gzip, int64_t begin, int64_t end, const AppendRow& append) {
+void write_file(ByteSink& sink, bool gzip, int64_t begin, int64_t end, const AppendRow& append) {
   constexpr size_t kWriteBytes = size_t{1} << 20;
   std::optional<GzipWriter> compressed;
   if (gzip) compressed.emplace(sink);
@@ -76,24 +76,33 @@ std::vector<std::string> prepared_names(const std::string& set,
   return names;
 }
 
-void refuse_leftovers(Storage& storage, const Uri& directory, const std::string& set,
-                      const PreparedFileOptions& options) {
-  const std::vector<std::string> names = prepared_names(set, options);
-  const bool is_records = options.format == RecordFormat::kTfRecord;
+void refuse_leftovers(Storage& storage, const Uri& directory, const std::vector<std::string>& names,
+                      const std::function<bool(const std::string& name)>& is_of_set) {
   for (const Stat& file : storage.list(directory)) {
     const std::string name = Uri::parse(file.name).file_name();
     if (file.name != (directory / name).to_string()) continue;  // the file lies in a folder below
-    const bool is_of_set =
-        is_records ? name.starts_with(set + ".tf_record")
-                   : name.starts_with(set + ".jsonl") ||
-                         (name.starts_with(set + "-") && name.find(".jsonl") != std::string::npos);
-    if (!is_of_set || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (!is_of_set(name) || std::ranges::find(names, name) != names.end()) continue;
     throw Error(Code::kIncompatible,
                 cat("the directory holds ", name,
                     " of another preparation, which would stay beside ", names.front()),
                 directory.to_string(),
                 "give a new --export-dir, or remove the files of the other preparation");
   }
+}
+
+void refuse_leftovers(Storage& storage, const Uri& directory, const std::string& set,
+                      const PreparedFileOptions& options) {
+  const bool is_records = options.format == RecordFormat::kTfRecord;
+  refuse_leftovers(storage, directory, prepared_names(set, options), [&](const std::string& name) {
+    if (is_records) return name.starts_with(set + ".tf_record");
+    return name.starts_with(set + ".jsonl") ||
+           (name.starts_with(set + "-") && name.find(".jsonl") != std::string::npos);
+  });
+}
+
+std::string first_of_files(const Uri& directory, const std::vector<std::string>& names) {
+  return cat((directory / names.front()).to_string(),
+             names.size() > 1 ? cat(" and ", names.size() - 1, " more") : "");
 }
 
 void write_prepared(Storage& storage, const Uri& directory, const std::string& set,
@@ -103,7 +112,7 @@ void write_prepared(Storage& storage, const Uri& directory, const std::string& s
   for (int64_t shard = 0; shard < shards; ++shard) {
     const int64_t begin = rows * shard / shards, end = rows * (shard + 1) / shards;
     store_object(storage, directory / names[static_cast<size_t>(shard)],
-                 [&](ByteSink& sink) { write_rows(sink, options.gzip, begin, end, append); });
+                 [&](ByteSink& sink) { write_file(sink, options.gzip, begin, end, append); });
   }
 }
 
@@ -196,52 +205,53 @@ TokenRecordOptions record_options(const TrainingRows& rows, const DataOptions& d
           .most_masked = static_cast<int32_t>(masked)};
 }
 
+// How the rows of a set are written.
+struct RowForm {
+  std::function<Features(int64_t row)> features;
+  std::function<std::vector<TfFeature>(const Features& features)> record;
+  std::function<std::string(const Features& features)> line;
+};
+
+// Writes a set of `rows` rows, which the log calls `what`.
+void write_set(Job& job, const Uri& directory, const std::string& set, int64_t rows,
+               const std::string& what, const RowForm& form) {
+  const PreparedFileOptions& files = job.command_line.tool.prepared;
+  const auto append = [&](int64_t row, std::vector<std::byte>& bytes) {
+    job.stop_point();
+    const Features features = form.features(row);
+    if (files.format == RecordFormat::kTfRecord) {
+      append_tfrecord(bytes, serialize_tf_example(form.record(features)));
+      return;
+    }
+    const std::string line = form.line(features);
+    const Bytes added = as_bytes(line);
+    bytes.insert(bytes.end(), added.begin(), added.end());
+  };
+  write_prepared(job.storage, directory, set, files, rows, append);
+  log_info(cat("wrote ", what, " to ", first_of_files(directory, prepared_names(set, files))));
+}
+
 // Writes the pairs of documents: of rows to train on the pairs of the first epoch, and of other
 // rows the pairs of evaluation.
 void write_pairs(Job& job, const Uri& directory, const PreparedSet& set, Dataset& pairs,
                  const TokenRecordOptions& options, const Tokenizer& tokenizer) {
-  const PreparedFileOptions& files = job.command_line.tool.prepared;
   const MaskingRound round =
       set.name == "train" ? MaskingRound::of_epoch(0) : MaskingRound::of_evaluation();
-  const auto append = [&](int64_t index, std::vector<std::byte>& bytes) {
-    job.stop_point();
-    const Features features = masked_features(pairs, index, round);
-    if (files.format == RecordFormat::kTfRecord) {
-      append_tfrecord(bytes, serialize_tf_example(pair_record(features, options)));
-      return;
-    }
-    const std::string line = pair_line(features, tokenizer);
-    const Bytes added = as_bytes(line);
-    bytes.insert(bytes.end(), added.begin(), added.end());
-  };
-  write_prepared(job.storage, directory, set.name, files, pairs.size(), append);
-  const std::string first = (directory / prepared_names(set.name, files).front()).to_string();
-  log_info(cat("wrote ", counted(static_cast<size_t>(pairs.size()), "pair"), " of ",
-               counted(set.rows.size(), "document"), " to ", first,
-               files.num_shards > 1 ? cat(" and ", files.num_shards - 1, " more") : ""));
+  write_set(job, directory, set.name, pairs.size(),
+            cat(counted(pairs.size(), "pair"), " of ", counted(set.rows.size(), "document")),
+            {.features = [&](int64_t index) { return masked_features(pairs, index, round); },
+             .record = [&](const Features& pair) { return pair_record(pair, options); },
+             .line = [&](const Features& pair) { return pair_line(pair, tokenizer); }});
 }
 
-void write_set(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
-               const TokenRecordOptions& options, const std::vector<std::string>& labels,
-               const Tokenizer& tokenizer, bool with_tokens) {
-  const PreparedFileOptions& files = job.command_line.tool.prepared;
-  const auto append = [&](int64_t row, std::vector<std::byte>& bytes) {
-    job.stop_point();
-    const Features features = data.make(set.rows[static_cast<size_t>(row)]);
-    if (files.format == RecordFormat::kTfRecord) {
-      append_tfrecord(bytes, serialize_tf_example(token_record(features, options)));
-      return;
-    }
-    const std::string line =
-        token_line(features, options, labels, with_tokens ? &tokenizer : nullptr);
-    const Bytes added = as_bytes(line);
-    bytes.insert(bytes.end(), added.begin(), added.end());
-  };
-  const auto rows = static_cast<int64_t>(set.rows.size());
-  write_prepared(job.storage, directory, set.name, files, rows, append);
-  const std::string first = (directory / prepared_names(set.name, files).front()).to_string();
-  log_info(cat("wrote ", counted(rows, "row"), " to ", first,
-               files.num_shards > 1 ? cat(" and ", files.num_shards - 1, " more") : ""));
+void write_rows(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,
+                const TokenRecordOptions& options, const std::vector<std::string>& labels,
+                const Tokenizer* tokenizer) {
+  write_set(
+      job, directory, set.name, std::ssize(set.rows), counted(set.rows.size(), "row"),
+      {.features = [&](int64_t row) { return data.make(set.rows[static_cast<size_t>(row)]); },
+       .record = [&](const Features& row) { return token_record(row, options); },
+       .line = [&](const Features& row) { return token_line(row, options, labels, tokenizer); }});
 }
 
 }  // namespace
@@ -296,7 +306,8 @@ void run_preparation(Job& job) {
       write_pairs(job, directory, sets[i], pairs[i], options, *tokenizer);
       continue;
     }
-    write_set(job, directory, sets[i], data[i], options, rows.labels, *tokenizer, has_tokenizer);
+    write_rows(job, directory, sets[i], data[i], options, rows.labels,
+               has_tokenizer ? tokenizer.get() : nullptr);
   }
   if (are_pairs) return;  // create_pretraining_data.py writes no meta data
   write_text(job.storage, meta,

@@ -19,10 +19,16 @@ std::string shard_suffix(int64_t shard, int64_t shards);
 // ... Compressed files end in .gz.
 std::vector<std::string> prepared_names(const std::string& set, const PreparedFileOptions& options);
 
-// Throws kIncompatible if `directory` has files of the set that these options would not overwrite.
-// A pattern such as train.tf_record* would then match old and new files.
+// Throws kIncompatible if `directory` has files of the set that are not among `names`. A pattern
+// such as train.tf_record* would then match old and new files.
+void refuse_leftovers(Storage& storage, const Uri& directory, const std::vector<std::string>& names,
+                      const std::function<bool(const std::string& name)>& is_of_set);
+// The same for the files of a set that these options would not overwrite.
 void refuse_leftovers(Storage& storage, const Uri& directory, const std::string& set,
                       const PreparedFileOptions& options);
+
+// For the log: "DIRECTORY/NAME and 3 more".
+std::string first_of_files(const Uri& directory, const std::vector<std::string>& names);
 
 // Writes the rows 0 to `rows` - 1 into the files of the set. The sizes of two shards differ by one
 // row at most. `append` adds the bytes of one row, with the framing of the format. It may be called
