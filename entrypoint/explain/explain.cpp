@@ -714,12 +714,8 @@ void print_explanation(std::span<const char* const> words) {
   output.write(as_bytes(explanation.text));
   output.close();
   if (explanation.refused.empty()) return;
-  std::string names;
-  for (const std::string& flag : explanation.refused) {
-    names += (names.empty() ? "" : ", ") + flag;
-  }
-  throw Error(Code::kUsage, "the line does not do all that was asked", names,
-              "its explanation says what to change");
+  throw Error(Code::kUsage, "the line does not do all that was asked",
+              joined(explanation.refused, ", "), "its explanation says what to change");
 }
 
 }  // namespace berth

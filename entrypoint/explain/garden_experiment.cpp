@@ -275,11 +275,7 @@ std::string bare_value(std::string_view typed) {
   if (value.size() < 2) return value;
   const char first = value.front(), last = value.back();
   if (first == '[' && last == ']') {
-    std::string joined;
-    for (const std::string& item : parted(value.substr(1, value.size() - 2), ", '\"")) {
-      joined += (joined.empty() ? "" : ",") + item;
-    }
-    return joined;
+    return joined(parted(value.substr(1, value.size() - 2), ", '\""), ",");
   }
   const bool is_quoted = first == last && (first == '\'' || first == '"');
   return is_quoted ? value.substr(1, value.size() - 2) : value;

@@ -568,9 +568,7 @@ std::string option_text(const OrderedJson& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "none";
   if (!value.is_array()) return to_text(value);
-  std::string text;
-  for (const OrderedJson& item : value) text += (text.empty() ? "" : ",") + option_text(item);
-  return text;
+  return joined(value, ",", option_text);
 }
 
 OrderedJson parse_options(const std::string& path, const std::string& text) {

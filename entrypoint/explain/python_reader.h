@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/base/text.h"
+
 namespace berth {
 
 // A part of a Python program. Blanks, comments and ends of lines inside brackets have no token.
@@ -80,9 +82,7 @@ inline std::string_view last_name(std::string_view dotted) {
 // The value as a flag has it: the items of a list with commas between them.
 inline std::string joined(const PythonValue& value) {
   if (value.kind != PythonValue::Kind::kList) return value.text;
-  std::string text;
-  for (const PythonValue& item : value.items) text += (text.empty() ? "" : ",") + item.text;
-  return text;
+  return joined(value.items, ",", &PythonValue::text);
 }
 
 // Reads the calls and literals of a Python program and runs nothing. A name that is assigned

@@ -75,15 +75,11 @@ std::string marked_name(Task task) {
 }
 
 std::string tasks_that_heed(const Flag& flag) {
-  std::vector<Task> heeding;
+  std::vector<std::string> heeding;
   for (const Task task : trained_tasks()) {
-    if (flag.role.is_heeded_by(task)) heeding.push_back(task);
+    if (flag.role.is_heeded_by(task)) heeding.emplace_back(asked_name(task));
   }
-  std::string names;
-  for (size_t i = 0; i < heeding.size(); ++i) {
-    names += cat(i == 0 ? "" : i + 1 == heeding.size() ? " and " : ", ", asked_name(heeding[i]));
-  }
-  return names;
+  return enumerated(heeding);
 }
 
 }  // namespace

@@ -122,9 +122,7 @@ size_t parse_choice(std::string_view text, const std::vector<std::string>& names
   };
   const auto found = std::ranges::find(names, plain(text), plain);
   if (found == names.end()) {
-    std::string accepted = names.size() > 1 ? "one of " : "";
-    for (const std::string& name : names) accepted += (&name == &names[0] ? "" : ", ") + name;
-    refuse(text, accepted);
+    refuse(text, cat(names.size() > 1 ? "one of " : "", joined(names, ", ")));
   }
   return static_cast<size_t>(found - names.begin());
 }

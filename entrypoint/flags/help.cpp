@@ -55,11 +55,7 @@ std::string typed_name(std::string name) {
 }
 
 std::string joined_aliases(const Flag& flag) {
-  std::string joined;
-  for (const std::string& alias : flag.aliases) {
-    joined += (joined.empty() ? "" : ", ") + typed_name(alias);
-  }
-  return joined;
+  return joined(flag.aliases, ", ", [&](const std::string& alias) { return typed_name(alias); });
 }
 
 // Appends `text` word by word from column `column` on, with later lines indented to `indent`.

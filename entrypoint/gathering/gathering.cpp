@@ -290,11 +290,7 @@ std::string Leader::missing() const {
         peers_, [&](const Peer& peer) { return peer.rank == rank && peer.connection.is_open(); });
     if (!is_there) names.push_back(std::to_string(rank));
   }
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    text += cat(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
-  }
-  return cat(names.size() == 1 ? "worker " : "workers ", text, " of ", options_.size);
+  return cat(names.size() == 1 ? "worker " : "workers ", enumerated(names), " of ", options_.size);
 }
 
 int64_t Leader::gather(const std::atomic<bool>& stop) {

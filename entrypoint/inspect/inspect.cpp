@@ -34,8 +34,7 @@ std::string with_commas(int64_t number) { return grouped(static_cast<uint64_t>(n
 
 std::string labels_text(const ModelConfig& config) {
   if (config.labels.empty()) return "none";
-  std::string names;
-  for (const std::string& label : config.labels) names += (names.empty() ? "" : ", ") + label;
+  const std::string names = joined(config.labels, ", ");
   return cat(config.labels.size(), ": ", cut_text(names, 200));
 }
 
@@ -368,13 +367,7 @@ OpenedModel open(Storage& storage, const Uri& uri) {
           .folder = folder_of(*prefix)};
 }
 
-std::string shape_text(const NamedTensor& tensor) {
-  std::string text = "[";
-  for (const int64_t size : tensor.shape) {
-    text += (text.size() == 1 ? "" : ", ") + std::to_string(size);
-  }
-  return text + "]";
-}
+std::string shape_text(const NamedTensor& tensor) { return "[" + joined(tensor.shape, ", ") + "]"; }
 
 // Lines about the model that the configuration in `folder` describes. Empty without one.
 std::string model_lines(Storage& storage, const Uri& folder) {
@@ -404,11 +397,9 @@ std::string tokenizer_line(Storage& storage, const Uri& folder) {
 std::string types_line(std::span<const NamedTensor> tensors) {
   std::map<std::string_view, size_t> counts;
   for (const NamedTensor& tensor : tensors) ++counts[name_of(tensor.dtype)];
-  std::string text;
-  for (const auto& [name, count] : counts) {
-    text += cat(text.empty() ? "" : ", ", count, " of ", name);
-  }
-  return summary_line("tensors", text);
+  return summary_line("tensors", joined(counts, ", ", [](const auto& type) {
+                        return cat(type.second, " of ", type.first);
+                      }));
 }
 
 // a file of tensors, or a folder

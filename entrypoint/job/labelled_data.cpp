@@ -335,8 +335,7 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
     weights.push_back(static_cast<float>(*weight));
   }
   if (weights.size() == labels.size()) return weights;
-  std::string names;
-  for (const std::string& label : labels) names += (names.empty() ? "" : ", ") + quoted(label);
+  const std::string names = joined(labels, ", ", Quoted());
   throw Error(
       Code::kUsage,
       cat(counted(weights.size(), "weight"), " for ", counted(labels.size(), "label"), ": ", names),

@@ -92,8 +92,7 @@ std::vector<size_t> order_of(const std::vector<std::string>& labels, const Model
   if (!traits(teacher.task).has_classes) return std::vector<size_t>(labels.size(), 0);
   const std::vector<std::string> own = evaluation_labels(teacher);
   if (!in_order_of(own, labels)) {
-    std::string names;
-    for (const std::string& label : own) names += (names.empty() ? "" : ", ") + quoted(label);
+    const std::string names = joined(own, ", ", Quoted());
     throw Error(
         Code::kUsage,
         names.empty()

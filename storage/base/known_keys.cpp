@@ -36,14 +36,7 @@ std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey
 
 std::string listed_keys(const std::vector<std::string>& names) {
   constexpr size_t kMost = 8;
-  const size_t shown = std::min(names.size(), kMost);
-  std::string text;
-  for (size_t i = 0; i < shown; ++i) {
-    const bool is_last = i + 1 == names.size();
-    text += (i == 0 ? "" : is_last ? " and " : ", ") + names[i];
-  }
-  if (shown < names.size()) text += cat(" and ", names.size() - shown, " more");
-  return text;
+  return names.size() > kMost ? joined_first(names, kMost) : enumerated(names);
 }
 
 }  // namespace berth

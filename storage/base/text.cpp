@@ -72,6 +72,14 @@ std::string quoted(std::string_view text, size_t limit) {
   return '"' + printable(text.substr(0, end)) + (end < text.size() ? "...\"" : "\"");
 }
 
+std::string enumerated(const std::vector<std::string>& texts) {
+  std::string all;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    all += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
+  }
+  return all;
+}
+
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const size_t begin = text.find_first_not_of(kBlanks);

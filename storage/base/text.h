@@ -3,10 +3,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 // Small functions on texts: for messages, names, numbers and positions. Thread-safe. Malformed text
@@ -54,6 +56,42 @@ inline std::string quoted(const std::string& text, size_t limit = 60) {
 inline std::string quoted(const char* text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
+
+// quoted() as an object, such as joined() takes.
+struct Quoted {
+  std::string operator()(std::string_view text) const { return quoted(text); }
+};
+
+// Joins the texts or whole numbers that `text_of` makes of the members of a range. Empty texts
+// before the first one with characters are left out.
+template <typename Range, typename TextOf = std::identity>
+std::string joined(const Range& range, std::string_view separator, const TextOf& text_of = {}) {
+  std::string all;
+  for (const auto& member : range) {
+    if (!all.empty()) all += separator;
+    if constexpr (std::integral<std::remove_cvref_t<decltype(std::invoke(text_of, member))>>) {
+      all += std::to_string(std::invoke(text_of, member));
+    } else {
+      all += std::invoke(text_of, member);
+    }
+  }
+  return all;
+}
+
+// Joins the first `most` members by commas, and counts the others: "a, b and 5 more".
+template <typename Range>
+std::string joined_first(const Range& range, size_t most) {
+  std::string text;
+  size_t count = 0;
+  for (const auto& member : range) {
+    if (count++ == most) return cat(text, " and ", range.size() - most, " more");
+    text += cat(text.empty() ? "" : ", ", member);
+  }
+  return text;
+}
+
+// "a, b and c"
+std::string enumerated(const std::vector<std::string>& texts);
 
 // Removes spaces, tabs and line ends from both ends.
 std::string_view trimmed(std::string_view text);

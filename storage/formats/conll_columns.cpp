@@ -157,11 +157,9 @@ constexpr const char* kNameTags = "name the column of tags with --label-column N
 
 // "2, 3 and 4", counted from 1.
 std::string numbers_of(const std::vector<size_t>& columns) {
-  std::string text;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    text += cat(i == 0 ? "" : i + 1 == columns.size() ? " and " : ", ", columns[i] + 1);
-  }
-  return text;
+  std::vector<std::string> numbers;
+  for (const size_t column : columns) numbers.push_back(std::to_string(column + 1));
+  return enumerated(numbers);
 }
 
 // Finds the columns of words and of tags by what the first lines of a file show. Columns count

@@ -450,8 +450,7 @@ class JsonObjectsReader final : public RowReader {
 
   std::vector<Finding> findings() const override {
     if (late_keys_.empty()) return {};
-    std::string names;
-    for (const std::string& key : late_keys_) names += (names.empty() ? "" : ", ") + quoted(key);
+    const std::string names = joined(late_keys_, ", ", Quoted());
     return {
         warning(cat("the first object lacks ", names,
                     ", so later objects' values of this name are not read; write all names in the "

@@ -230,10 +230,9 @@ void require_size(const NamedTensor& tensor, Bytes bytes) {
 }
 
 std::string entry_text(const NamedTensor& tensor, uint64_t begin) {
-  std::string shape;
-  for (const int64_t size : tensor.shape) shape += cat(shape.empty() ? "" : ",", size);
   return cat(json_text(tensor.name), ":{\"dtype\":\"", name_of(tensor.dtype), "\",\"shape\":[",
-             shape, "],\"data_offsets\":[", begin, ",", begin + size_bytes_of(tensor), "]}");
+             joined(tensor.shape, ","), "],\"data_offsets\":[", begin, ",",
+             begin + size_bytes_of(tensor), "]}");
 }
 
 void write_header(ByteSink& sink, std::span<const NamedTensor> tensors,

@@ -28,10 +28,8 @@ bool is_value(std::string_view name) {
 }  // namespace
 
 std::string list_columns(std::span<const Column> columns) {
-  std::string text;
-  for (const Column& column : columns.first(std::min<size_t>(columns.size(), 20))) {
-    text += (text.empty() ? "" : ", ") + quoted(column.name);
-  }
+  std::string text = joined(columns.first(std::min<size_t>(columns.size(), 20)), ", ",
+                            [&](const Column& column) { return quoted(column.name); });
   if (columns.empty()) return "the table has no columns";
   text = "the columns are " + text + (columns.size() > 20 ? ", ..." : "");
   const std::string& first = columns[0].name;

@@ -53,9 +53,7 @@ std::optional<std::string> joined_words(const Column& column, std::string_view c
   const auto words = names_words(column.name) ? parse_text_list(cell) : std::nullopt;
   if (!words && are_texts) return std::nullopt;
   if (!words) refuse_nested(column.name, cell, "texts");
-  std::string text;
-  for (const std::string& word : *words) text.append(text.empty() ? "" : " ").append(word);
-  return text;
+  return joined(*words, " ");
 }
 
 namespace {

@@ -194,9 +194,7 @@ ColumnChoice chosen(std::span<const Column> columns, const FoundColumns& found) 
   for (const size_t negative : found.others) choice.others.push_back(columns[negative].name);
   if (found.weight) choice.weight = columns[*found.weight].name;
   if (found.id) choice.id = columns[*found.id].name;
-  for (const size_t label : found.labels) {
-    choice.label += (choice.label.empty() ? "" : ",") + columns[label].name;
-  }
+  choice.label = joined(found.labels, ",", [&](size_t label) { return columns[label].name; });
   return choice;
 }
 

@@ -234,8 +234,8 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
   const auto sentence =
       is_given ? named(sentence_column) : find_plain_name(columns, kSentenceNames);
   if (is_given && !sentence) {
-    std::string names;
-    for (const Column& column : columns) names += (names.empty() ? "" : ", ") + quoted(column.name);
+    const std::string names =
+        joined(columns, ", ", [&](const Column& column) { return quoted(column.name); });
     throw Error(Code::kBadData, cat("there is no column ", quoted(sentence_column),
                                     " (--sentence-column); the columns are ", names));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -19,7 +20,6 @@ namespace {
 using Splits = std::map<std::string, std::vector<Uri>>;
 
 std::vector<std::string> tables_among(const std::vector<std::string>& names);
-std::string listed(const std::vector<std::string>& names);
 
 constexpr std::string_view kStateName = "state.json", kDictName = "dataset_dict.json",
                            kReadme = "README.md";
@@ -119,12 +119,11 @@ std::optional<SplitFolder> hub_splits(const std::vector<std::string>& names, con
     return splits ? std::optional(SplitFolder{std::move(*splits)}) : std::nullopt;
   }
   if (by_directory.size() == 1) return SplitFolder{std::move(by_directory.begin()->second)};
-  std::string directories;
-  for (const auto& [directory, splits] : by_directory) {
-    directories += (directories.empty() ? "" : ", ") + (folder / directory).to_string();
-  }
-  throw Error(Code::kBadData, "holds several data sets: " + directories, folder.to_string(),
-              "name one of them");
+  const auto full_name = [&](const std::string& name) { return (folder / name).to_string(); };
+  throw Error(
+      Code::kBadData,
+      cat("holds several data sets: ", joined(std::views::keys(by_directory), ", ", full_name)),
+      folder.to_string(), "name one of them");
 }
 
 // Where `name` lies at the top: "", or "x/" where everything lies in the folder x, as in an
@@ -211,10 +210,11 @@ void check_data_card(Storage& storage, const Uri& folder, const std::string& pla
   const Uri file = folder / kReadme;
   const DataCard card = parse_data_card(read_text(storage, file).value_or(""));
   if (card.configurations.size() > 1) {
-    throw Error(
-        Code::kBadData,
-        cat("describes several data sets in one folder (", listed(card.configurations), ")"),
-        file.to_string(), "name the files of one, or its folder; a pattern names several files");
+    throw Error(Code::kBadData,
+                cat("describes several data sets in one folder (",
+                    joined_first(card.configurations, 3), ")"),
+                file.to_string(),
+                "name the files of one, or its folder; a pattern names several files");
   }
   const auto is_elsewhere = [](const DataCard::Files& files) {
     return files.pattern.find("://") != files.pattern.npos;
@@ -290,10 +290,10 @@ std::optional<std::string> split_for(const Splits& splits, const std::string& ro
 namespace {
 
 [[noreturn]] void refuse_role(const Splits& splits, const std::string& role) {
-  std::string names;
-  for (const auto& [name, files] : splits) names += (names.empty() ? "" : ", ") + name;
-  throw Error(Code::kBadData, "no split " + wanted_splits(role).front() + "; there is " + names, "",
-              "name one split's files by a pattern");
+  throw Error(Code::kBadData,
+              cat("no split ", wanted_splits(role).front(), "; there is ",
+                  joined(std::views::keys(splits), ", ")),
+              "", "name one split's files by a pattern");
 }
 
 }  // namespace
@@ -457,12 +457,6 @@ size_t shared_directory(const std::vector<std::string>& tables) {
   return shared.rfind('/') + 1;  // 0 without a slash
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() > 3 ? cat(text, " and ", names.size() - 3, " more") : text;
-}
-
 }  // namespace
 
 std::string named_split(std::string_view name) {
@@ -493,16 +487,16 @@ std::optional<Splits> named_splits(const std::vector<std::string>& names, const 
     std::vector<std::string> named;
     for (const auto& [split, files] : splits) named.push_back(split);
     throw Error(Code::kBadData,
-                cat("has tables that are named after splits (", listed(named),
+                cat("has tables that are named after splits (", joined_first(named, 3),
                     ") beside others, so it is not known which of these are for training: ",
-                    listed(unnamed)),
+                    joined_first(unnamed, 3)),
                 folder.to_string(), "name the files themselves; a pattern names several");
   }
   if (!trains || !evaluates) return std::nullopt;
   if (first.size() > 1) {
     std::vector<std::string> places;
     for (const auto& [place, name] : first) places.push_back(name);
-    throw Error(Code::kBadData, cat("holds several data sets: ", listed(places)),
+    throw Error(Code::kBadData, cat("holds several data sets: ", joined_first(places, 3)),
                 folder.to_string(), "name the folder of one, or its files by a pattern");
   }
   return splits;

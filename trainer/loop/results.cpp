@@ -304,10 +304,8 @@ std::string model_card(const ModelConfig& config, const JobMetrics& metrics) {
                          "| | |\n| --- | --- |\n");
   card += cat("| architecture | ", counted(config.num_hidden_layers, "layer"), ", hidden size ",
               config.hidden_size, ", ", counted(config.num_attention_heads, "head"), " |\n");
-  std::string labels;
-  for (const std::string& label : config.labels) {
-    labels += (labels.empty() ? "" : ", ") + cell(label);
-  }
+  const std::string labels =
+      joined(config.labels, ", ", [&](const std::string& label) { return cell(label); });
   if (!labels.empty()) card += cat("| labels | ", labels, " |\n");
   card += threshold_row(config);
   if (metrics.evaluation) {

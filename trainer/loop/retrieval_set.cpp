@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 
 #include "storage/archive.h"
@@ -104,8 +105,7 @@ SetFiles find_files(Storage& storage, const Uri& place) {
 
 // The split to read.
 std::string chosen_split(const SetFiles& files, const RetrievalRequest& request) {
-  std::string known;
-  for (const auto& [split, parts] : files.judgements) known += (known.empty() ? "" : ", ") + split;
+  const std::string known = joined(std::views::keys(files.judgements), ", ");
   if (!request.split.empty()) {
     if (files.judgements.contains(request.split)) return request.split;
     throw Error(Code::kNotFound,
@@ -136,10 +136,10 @@ std::optional<size_t> column_of(std::span<const Column> columns, Names names) {
 
 size_t required_column(std::span<const Column> columns, const char* what, Names names) {
   if (const auto found = column_of(columns, names)) return *found;
-  std::string known;
-  for (const Column& column : columns) known += (known.empty() ? "" : ", ") + quoted(column.name);
-  throw Error(Code::kBadData, cat("no column has a usual name for ", what), "",
-              cat("call it ", *names.begin(), "; the columns are ", known));
+  throw Error(
+      Code::kBadData, cat("no column has a usual name for ", what), "",
+      cat("call it ", *names.begin(), "; the columns are ",
+          joined(columns, ", ", [&](const Column& column) { return quoted(column.name); })));
 }
 
 std::string text_of(const Row& row, std::optional<size_t> column) {

@@ -449,13 +449,7 @@ class Training {
 
   static std::string listed(const std::set<uint64_t>& rows) {
     constexpr size_t kMostListed = 40;
-    std::string text;
-    size_t count = 0;
-    for (const uint64_t row : rows) {
-      if (count++ == kMostListed) return cat(text, " and ", rows.size() - kMostListed, " more");
-      text += cat(text.empty() ? "" : ", ", row);
-    }
-    return text;
+    return joined_first(rows, kMostListed);
   }
 
   const TrainingParts& parts_;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "storage/base/text.h"
 #include "storage/base/utf8.h"
 #include "trainer/metrics/python_text.h"
 
@@ -478,11 +479,7 @@ std::vector<std::string> answer_words(std::string_view text) {
   return words;
 }
 
-std::string normalized_answer(std::string_view text) {
-  std::string joined;
-  for (const std::string& word : answer_words(text)) joined += (joined.empty() ? "" : " ") + word;
-  return joined;
-}
+std::string normalized_answer(std::string_view text) { return joined(answer_words(text), " "); }
 
 double exact_match(std::string_view prediction, std::string_view gold) {
   return answer_words(prediction) == answer_words(gold) ? 1 : 0;

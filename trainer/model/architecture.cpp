@@ -185,13 +185,7 @@ const Architecture& architecture(ModelType type) {
   return kArchitectures[static_cast<size_t>(type)];
 }
 
-std::string known_model_types() {
-  std::string names;
-  for (const Architecture& row : kArchitectures) {
-    names.append(names.empty() ? "" : ", ").append(row.model_type);
-  }
-  return names;
-}
+std::string known_model_types() { return joined(kArchitectures, ", ", &Architecture::model_type); }
 
 namespace {
 

@@ -41,11 +41,7 @@ std::string shown(const std::vector<LoraTarget>& layers) {
                               .first -
                           first.begin());
   const size_t prefix = first.rfind('.', common) + 1;
-  std::string text;
-  for (const LoraTarget& each : layers) {
-    text += (text.empty() ? "" : ", ") + each.name.substr(prefix);
-  }
-  return text;
+  return joined(layers, ", ", [&](const LoraTarget& each) { return each.name.substr(prefix); });
 }
 
 }  // namespace

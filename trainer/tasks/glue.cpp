@@ -81,11 +81,7 @@ std::span<const GlueTask> glue_tasks() {
   return tasks;
 }
 
-std::string known_glue_tasks() {
-  std::string text;
-  for (const GlueTask& task : glue_tasks()) text.append(text.empty() ? "" : ", ").append(task.name);
-  return text;
-}
+std::string known_glue_tasks() { return joined(glue_tasks(), ", ", &GlueTask::name); }
 
 const GlueTask* find_glue_task(std::string_view name) {
   std::string wanted = lower_ascii(name);

@@ -61,7 +61,7 @@ std::string digits(double value) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string further_fields(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text.append("\t").append(one_field(name));
   return text;
@@ -71,7 +71,7 @@ class ClassLines final : public PredictionLines {
  public:
   ClassLines(const Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
 
-  std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
+  std::string header() const override { return "id\tprediction" + further_fields(labels_) + "\n"; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
     const auto best = static_cast<size_t>(argmax(logits));
@@ -90,7 +90,7 @@ class SetLines final : public PredictionLines {
   SetLines(const Dataset& data, const Labels& labels, const LabelThresholds& thresholds)
       : data_(data), labels_(labels), thresholds_(thresholds) {}
 
-  std::string header() const override { return "id\tprediction" + joined(labels_) + "\n"; }
+  std::string header() const override { return "id\tprediction" + further_fields(labels_) + "\n"; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
     std::string set, probabilities;
@@ -202,10 +202,8 @@ class ClassTestResults final : public PredictionLines {
  public:
   std::string header() const override { return ""; }
   std::string add(int64_t, std::span<const float> logits) override {
-    std::string line;
-    for (const double probability : softmax(logits)) {
-      line += (line.empty() ? "" : "\t") + digits(probability);
-    }
+    const std::string line = joined(softmax(logits), "\t",
+                                    [&](const double probability) { return digits(probability); });
     return line + "\n";
   }
 };

@@ -146,22 +146,7 @@ bool is_known_extra(const std::string& name) {
          std::ranges::any_of(architectures(), is_pooler);
 }
 
-std::string shape_text(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
-}
-
-// Lists at most ten names, because a wrong file has hundreds.
-std::string list_of(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  if (names.size() > kShown) text += cat(" and ", names.size() - kShown, " more");
-  return text;
-}
+std::string shape_text(std::span<const int64_t> shape) { return "[" + joined(shape, ", ") + "]"; }
 
 bool is_readable(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 ||
@@ -416,7 +401,9 @@ void refuse_problems(const Lookup& lookup, const std::vector<std::string>& missi
                      const std::vector<std::string>& unexpected) {
   std::string problem;
   const auto add = [&problem](const char* what, const std::vector<std::string>& names) {
-    if (!names.empty()) problem += (problem.empty() ? "" : "; ") + (what + list_of(names));
+    constexpr size_t kShown = 10;  // because a wrong file has hundreds
+    if (!names.empty())
+      problem += cat(problem.empty() ? "" : "; ", what, joined_first(names, kShown));
   };
   add("parameters are missing: ", missing);
   add("shapes differ: ", unfit);

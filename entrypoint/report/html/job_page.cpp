@@ -221,10 +221,8 @@ std::string preview_table(const std::vector<ShownRow>& rows) {
       "scope=\"col\">tokens</th><th scope=\"col\">label</th><th "
       "scope=\"col\">cut</th></tr></thead><tbody>\n";
   for (const ShownRow& row : rows) {
-    std::string texts;
-    for (const std::string& text : row.texts) {
-      texts += cat(texts.empty() ? "" : "<br/>", isolated(text, kLimit));
-    }
+    const std::string texts =
+        joined(row.texts, "<br/>", [](const std::string& text) { return isolated(text, kLimit); });
     out +=
         cat("<tr><td class=\"num\" data-name=\"row\">", whole_number(static_cast<int64_t>(row.row)),
             "</td><td class=\"long\" data-name=\"text\">", texts.empty() ? "–" : texts,
@@ -402,10 +400,8 @@ std::string confusion(const TaskScores& scores) {
 }
 
 std::string texts_of(const Mistake& mistake) {
-  std::string out;
-  for (const std::string& text : mistake.texts) {
-    out += cat(out.empty() ? "" : "<br/>", isolated(text));
-  }
+  const std::string out =
+      joined(mistake.texts, "<br/>", [](const std::string& text) { return isolated(text); });
   return out.empty() ? "–" : out;
 }
 

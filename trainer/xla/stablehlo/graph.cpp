@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 
 namespace berth::stablehlo {
 namespace {
@@ -74,10 +75,8 @@ Value make(Op op, TensorType type, const std::vector<Value>& operands,
 
 void fail(const std::string& operation, const std::string& problem,
           const std::vector<Value>& operands) {
-  std::string types;
-  for (const Value& operand : operands) {
-    types += (types.empty() ? "" : ", ") + operand.type().text();
-  }
+  const std::string types =
+      berth::joined(operands, ", ", [&](const Value& operand) { return operand.type().text(); });
   throw Error(Code::kInternal, problem + " (operands: " + types + ")", operation);
 }
 

@@ -15,11 +15,7 @@
 namespace berth::stablehlo {
 namespace {
 
-std::string list(const Dims& dims) {
-  std::string text = "[";
-  for (const int64_t dim : dims) text += (text.size() == 1 ? "" : ", ") + std::to_string(dim);
-  return text + "]";
-}
+std::string list(const Dims& dims) { return "[" + berth::joined(dims, ", ") + "]"; }
 
 // A decimal that reads back as the same number. StableHLO wants a point in it, and hexadecimal bits
 // where it is not finite.
@@ -186,9 +182,7 @@ std::vector<bool> live_nodes(const Graph& graph, std::span<const Value> outputs)
 }
 
 std::string list_of_types(std::span<const Value> values) {
-  std::string text;
-  for (const Value& value : values) text += (text.empty() ? "" : ", ") + value.type().text();
-  return text;
+  return berth::joined(values, ", ", [&](const Value& value) { return value.type().text(); });
 }
 
 std::string arguments(std::span<const Value> inputs, std::span<const Value> outputs,
