@@ -34,8 +34,7 @@ size_t CachedModel::planned_bytes(const ModelConfig& config, const BatchLimits& 
 void CachedModel::allocate(Arena& arena, const BatchLimits& limits) {
   part_limits_ = limits_of_part(limits);
   model_.allocate(arena, part_limits_);
-  embeddings_ = arena.make(DType::kF32, {limits.sequences, config_.embedding_dimension()});
-  dembeddings_ = arena.make(DType::kF32, {limits.sequences, config_.embedding_dimension()});
+  make_all(arena, {&embeddings_, &dembeddings_}, {limits.sequences, config_.embedding_dimension()});
   labels_ = arena.make(DType::kI32, {limits.sequences});
   targets_ = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
   weights_ = arena.make(DType::kF32, {limits.sequences});

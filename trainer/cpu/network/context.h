@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cassert>
+#include <initializer_list>
 #include <span>
 
 #include "trainer/cpu/kernels/kernels.h"
@@ -8,6 +9,12 @@
 #include "trainer/model/update.h"
 
 namespace berth {
+
+// Makes fp32 tensors of one shape.
+inline void make_all(Arena& arena, std::initializer_list<Tensor*> tensors,
+                     std::initializer_list<int64_t> shape) {
+  for (Tensor* tensor : tensors) *tensor = arena.make(DType::kF32, shape);
+}
 
 // A batch as the layers see it: its arrays as tensors. Absent arrays are null.
 struct BatchTensors {

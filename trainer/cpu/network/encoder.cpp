@@ -37,8 +37,7 @@ void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
   sum_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
   norm_.allocate(arena, limits.tokens);
   if (!projection_) return;
-  normalized_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
-  dnormalized_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
+  make_all(arena, {&normalized_, &dnormalized_}, {limits.tokens, config_.embedding_width()});
 }
 
 void Embeddings::forward(const StepContext& step, Tensor y) {
@@ -233,9 +232,7 @@ Convolution::Convolution(const ModelConfig& config, Parameters& parameters, Kern
 void Convolution::allocate(Arena& arena, const BatchLimits& limits) {
   windows_ =
       arena.make(DType::kF32, {limits.tokens, config_.hidden_size * config_.conv_kernel_size});
-  for (Tensor* tensor : {&pre_, &sum_, &output_, &dx_}) {
-    *tensor = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
-  }
+  make_all(arena, {&pre_, &sum_, &output_, &dx_}, {limits.tokens, config_.hidden_size});
   norm_.allocate(arena, limits.tokens);
 }
 

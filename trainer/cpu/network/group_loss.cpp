@@ -90,11 +90,8 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t shown = std::ssize(shown_sizes());
   outputs_ = arena.make(DType::kF32, {examples * (config_.num_outputs() + shown)});
   if (limits.compared_sequences > 0) {
-    for (Tensor* tensor : {&all_, &dall_}) {
-      *tensor = arena.make(DType::kF32, {sequences, config_.embedding_dimension()});
-    }
-    all_targets_ = arena.make(DType::kF32, {examples});
-    all_weights_ = arena.make(DType::kF32, {examples});
+    make_all(arena, {&all_, &dall_}, {sequences, config_.embedding_dimension()});
+    make_all(arena, {&all_targets_, &all_weights_}, {examples});
     if (const int64_t size = config_.similarity.vector_size; size > 0) {
       all_vectors_ = arena.make(DType::kF32, {sequences, size});
     }
@@ -111,9 +108,7 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   if (ranks()) scores_ = arena.make(DType::kF32, {examples * columns});
   if (!are_plain) other_outputs_ = arena.make(DType::kF32, {examples, config_.num_outputs()});
   if (!takes_any_parts) return;
-  for (Tensor* tensor : {&part_, &dpart_}) {
-    *tensor = arena.make(DType::kF32, {sequences * config_.embedding_dimension()});
-  }
+  make_all(arena, {&part_, &dpart_}, {sequences * config_.embedding_dimension()});
   lengths_ = arena.make(DType::kF32, {sequences});
 }
 

@@ -47,9 +47,7 @@ Transform::Transform(const ModelConfig& config, const std::string& dense, const 
       norm_(parameters, norm, config.layer_norm_eps) {}
 
 void Transform::allocate(Arena& arena, int64_t most_rows) {
-  for (Tensor* tensor : {&pre_, &activated_}) {
-    *tensor = arena.make(DType::kF32, {most_rows, config_.hidden_size});
-  }
+  make_all(arena, {&pre_, &activated_}, {most_rows, config_.hidden_size});
   norm_.allocate(arena, most_rows);
 }
 
@@ -122,8 +120,7 @@ int64_t Pooler::most_selected(const BatchLimits& limits) const {
 void Pooler::allocate(Arena& arena, const BatchLimits& limits) {
   for (Dense& dense : dense_) {
     dense.dx = arena.make(DType::kF32, {limits.sequences, dense.module.inputs});
-    dense.pre = arena.make(DType::kF32, {limits.sequences, dense.module.outputs});
-    dense.y = arena.make(DType::kF32, {limits.sequences, dense.module.outputs});
+    make_all(arena, {&dense.pre, &dense.y}, {limits.sequences, dense.module.outputs});
   }
   if (reads_first_tokens()) return;
   pooled_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
@@ -208,16 +205,13 @@ class SequenceHead final : public Head {
   }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
-    for (Tensor* tensor : {&dropped_, &pre_, &pooled_, &dpooled_}) {
-      *tensor = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
-    }
+    make_all(arena, {&dropped_, &pre_, &pooled_, &dpooled_},
+             {limits.sequences, config_.hidden_size});
     if (norm_) {
       activated_ = arena.make(DType::kF32, {limits.sequences, config_.hidden_size});
       norm_->allocate(arena, limits.sequences);
     }
-    for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(DType::kF32, {limits.sequences, config_.num_outputs()});
-    }
+    make_all(arena, {&logits_, &dlogits_}, {limits.sequences, config_.num_outputs()});
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
@@ -353,9 +347,7 @@ class TokenHead final : public Head {
       dtransformed_ = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
       transform_->allocate(arena, limits.tokens);
     }
-    for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(DType::kF32, {limits.tokens, config_.num_outputs()});
-    }
+    make_all(arena, {&logits_, &dlogits_}, {limits.tokens, config_.num_outputs()});
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
@@ -437,9 +429,8 @@ class MaskedLmHead final : public Head {
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
     const int64_t rows = limits.most_masked();
-    for (Tensor* tensor : {&pre_, &activated_, &normalized_, &dnormalized_}) {
-      *tensor = arena.make(DType::kF32, {rows, config_.embedding_width()});
-    }
+    make_all(arena, {&pre_, &activated_, &normalized_, &dnormalized_},
+             {rows, config_.embedding_width()});
     norm_.allocate(arena, rows);
     const TileSize tile = Kernels::vocabulary_tile(rows, config_.vocab_size);
     tile_ = arena.make(DType::kF32, {tile.rows, tile.columns});
@@ -526,19 +517,11 @@ class NextSentenceHead final : public Head {
   void allocate(Arena& arena, const BatchLimits& limits) override {
     masked_.allocate(arena, limits);
     const int64_t rows = most_selected(limits), sequences = limits.sequences;
-    for (Tensor* tensor : {&hidden_, &dhidden_}) {
-      *tensor = arena.make(DType::kF32, {rows, config_.hidden_size});
-    }
-    for (Tensor* tensor : {&pre_, &pooled_, &dpooled_}) {
-      *tensor = arena.make(DType::kF32, {sequences, config_.hidden_size});
-    }
-    for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(DType::kF32, {sequences, config_.num_outputs()});
-    }
+    make_all(arena, {&hidden_, &dhidden_}, {rows, config_.hidden_size});
+    make_all(arena, {&pre_, &pooled_, &dpooled_}, {sequences, config_.hidden_size});
+    make_all(arena, {&logits_, &dlogits_}, {sequences, config_.num_outputs()});
     weights_ = arena.make(DType::kF32, {sequences});
-    for (Tensor* tensor : {&unordered_, &outputs_}) {
-      *tensor = arena.make(DType::kF32, {rows, config_.num_outputs()});
-    }
+    make_all(arena, {&unordered_, &outputs_}, {rows, config_.num_outputs()});
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {
@@ -623,12 +606,8 @@ class DetectionHead final : public Head {
   int64_t most_selected(const BatchLimits&) const override { return 0; }
 
   void allocate(Arena& arena, const BatchLimits& limits) override {
-    for (Tensor* tensor : {&pre_, &activated_, &dactivated_}) {
-      *tensor = arena.make(DType::kF32, {limits.tokens, config_.hidden_size});
-    }
-    for (Tensor* tensor : {&logits_, &dlogits_}) {
-      *tensor = arena.make(DType::kF32, {limits.tokens, 1});
-    }
+    make_all(arena, {&pre_, &activated_, &dactivated_}, {limits.tokens, config_.hidden_size});
+    make_all(arena, {&logits_, &dlogits_}, {limits.tokens, 1});
   }
 
   Tensor forward(const StepContext& step, Tensor hidden) override {

@@ -42,8 +42,7 @@ LowRankAdapter::LowRankAdapter(const LoraOptions& lora, const std::string& targe
       b_(parameters.parameter(lora_b_name(target))) {}
 
 void LowRankAdapter::allocate(Arena& arena, int64_t rows) {
-  down_ = arena.make(DType::kF32, {rows, lora_.rank});
-  ddown_ = arena.make(DType::kF32, {rows, lora_.rank});
+  make_all(arena, {&down_, &ddown_}, {rows, lora_.rank});
   if (lora_.dropout > 0) dropped_ = arena.make(DType::kF32, {rows, a_.value().columns()});
 }
 
@@ -108,8 +107,7 @@ LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, double eps
       epsilon_(static_cast<float>(epsilon)) {}
 
 void LayerNorm::allocate(Arena& arena, int64_t most_rows) {
-  statistics_.mean = arena.make(DType::kF32, {most_rows});
-  statistics_.rstd = arena.make(DType::kF32, {most_rows});
+  make_all(arena, {&statistics_.mean, &statistics_.rstd}, {most_rows});
 }
 
 void ResidualSum::forward(Tensor sum, const Residual& residual, Tensor y) const {

@@ -36,9 +36,8 @@ int64_t RelativePositions::most_rows() const { return table_.value().rows(); }
 
 void RelativePositions::allocate(Arena& arena) {
   all_rows_ = arena.make(DType::kI32, {2 * config_.max_sequence_length() - 1});
-  for (Tensor* tensor : {&normalized_, &dnormalized_, &dropped_, &dpositions_}) {
-    *tensor = arena.make(DType::kF32, {most_rows(), config_.hidden_size});
-  }
+  make_all(arena, {&normalized_, &dnormalized_, &dropped_, &dpositions_},
+           {most_rows(), config_.hidden_size});
   dqk_ = arena.make(DType::kF32, {most_rows(), 2 * config_.hidden_size});
   if (norm_) norm_->allocate(arena, most_rows());
 }
