@@ -6,17 +6,6 @@
 #include "storage/base/text.h"
 
 namespace berth {
-namespace {
-
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
-
-uint64_t characters(std::string_view text) {
-  return static_cast<uint64_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); }));
-}
-
-}  // namespace
-
 std::string grouped(uint64_t number) {
   std::string digits = std::to_string(number);
   for (auto at = static_cast<ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
@@ -26,10 +15,7 @@ std::string grouped(uint64_t number) {
 }
 
 std::string cut_text(std::string_view text, size_t limit) {
-  size_t end = 0;
-  for (size_t count = 0; end < text.size(); ++end) {
-    if (!is_continuation(text[end]) && count++ == limit) break;
-  }
+  const size_t end = code_point_offset(text, static_cast<uint32_t>(limit));
   return cat(text.substr(0, end), end < text.size() ? "..." : "");
 }
 
@@ -55,7 +41,7 @@ void ColumnSummary::add(const Cell& cell) {
   }
   if (const auto* text = std::get_if<std::string>(&cell)) {
     ++texts_;
-    ++sizes_[characters(*text)];
+    ++sizes_[code_point_count(*text)];
   }
   integers_ += std::holds_alternative<int64_t>(cell);
   reals_ += std::holds_alternative<double>(cell);

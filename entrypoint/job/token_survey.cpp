@@ -176,14 +176,6 @@ constexpr size_t kTokens = 48, kWords = 24, kLabels = 10;
 constexpr size_t kCountedBytes = size_t{1} << 20;  // longer texts are not tokenized as a whole
 constexpr int64_t kWindows = 1000;                 // of a row, in which its answer is looked for
 
-// The first bytes of `text`, up to the end of a character.
-std::string beginning(const std::string& text, size_t limit) {
-  if (text.size() <= limit) return text;
-  size_t end = limit;
-  while (end > 0 && !begins_code_point(text[end])) --end;
-  return text.substr(0, end) + "…";
-}
-
 // Joins what `text` makes of the first `most` of `count` things.
 template <typename Text>
 std::string joined(size_t count, size_t most, const char* separator, const Text& text) {
@@ -199,7 +191,7 @@ std::string tokens_text(const Features& features, const Tokenizer& tokenizer) {
     const auto at = static_cast<int32_t>(i + 1);
     const bool ends = at < static_cast<int32_t>(features.input_ids.size()) &&
                       std::ranges::find(features.ends, at) != features.ends.end();
-    return cat(token.empty() ? cat("#", id) : beginning(token, kTokenBytes), ends ? " |" : "");
+    return cat(token.empty() ? cat("#", id) : shortened(token, kTokenBytes), ends ? " |" : "");
   });
 }
 
@@ -299,9 +291,9 @@ class LabelText {
     }
     return joined(names.size(), kWords, " ", [&](size_t word) {
       const std::string what =
-          word < example.texts.size() ? beginning(example.texts[word], kTokenBytes) : "";
+          word < example.texts.size() ? shortened(example.texts[word], kTokenBytes) : "";
       const int32_t number = classes[word];
-      const std::string tag = names[word].empty() ? "none" : beginning(names[word], kTokenBytes);
+      const std::string tag = names[word].empty() ? "none" : shortened(names[word], kTokenBytes);
       return cat(what, "/", tag, number < 0 ? "" : cat(" (", number, ")"));
     });
   }
@@ -388,11 +380,11 @@ std::vector<ShownRow> preview_rows(const LoadedTable& loaded, Dataset& train,
     ShownRow& row = rows.emplace_back(ShownRow{.row = train.source_row(first)});
     if (is_of_words) {
       row.texts.push_back(joined(example.texts.size(), kWords, " ", [&](size_t i) {
-        return beginning(example.texts[i], kTokenBytes);
+        return shortened(example.texts[i], kTokenBytes);
       }));
     } else {
       for (const std::string& text : example.texts)
-        row.texts.push_back(beginning(text, kTextBytes));
+        row.texts.push_back(shortened(text, kTextBytes));
     }
     row.tokens = tokens_text(features, tokenizer);
     row.token_count = static_cast<int64_t>(features.input_ids.size());

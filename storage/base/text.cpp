@@ -63,13 +63,20 @@ std::string lower_ascii(std::string_view text) {
   return lower;
 }
 
+std::string_view beginning(std::string_view text, size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && !begins_code_point(text[limit])) --limit;
+  return text.substr(0, limit);
+}
+
 std::string quoted(std::string_view text, size_t limit) {
-  size_t end = text.size();
-  if (end > limit) {
-    end = limit;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  }
-  return '"' + printable(text.substr(0, end)) + (end < text.size() ? "...\"" : "\"");
+  const std::string_view shown = beginning(text, limit);
+  return '"' + printable(shown) + (shown.size() < text.size() ? "...\"" : "\"");
+}
+
+std::string shortened(std::string_view text, size_t limit) {
+  const std::string_view shown = beginning(text, limit);
+  return cat(shown, shown.size() < text.size() ? "…" : "");
 }
 
 std::string enumerated(const std::vector<std::string>& texts) {

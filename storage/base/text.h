@@ -57,6 +57,11 @@ inline std::string quoted(const char* text, size_t limit = 60) {
   return quoted(std::string_view(text), limit);
 }
 
+// The first bytes of `text`, at most `limit` and up to the end of a character.
+std::string_view beginning(std::string_view text, size_t limit);
+// The same, and "…" where there are more.
+std::string shortened(std::string_view text, size_t limit);
+
 // quoted() as an object, such as joined() takes.
 struct Quoted {
   std::string operator()(std::string_view text) const { return quoted(text); }

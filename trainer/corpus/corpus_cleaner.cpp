@@ -14,13 +14,8 @@ constexpr size_t kExcerptBytes = 160;
 
 // At most kExcerptBytes of the text from `begin` on, cut between characters.
 std::string excerpt(std::string_view text, size_t begin = 0) {
-  const auto is_inside = [&](size_t at) {
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
-  };
-  while (begin > 0 && is_inside(begin)) --begin;
-  size_t end = std::min(text.size(), begin + kExcerptBytes);
-  while (end > begin && is_inside(end)) --end;
-  return std::string(text.substr(begin, end - begin));
+  while (begin > 0 && begin < text.size() && !begins_code_point(text[begin])) --begin;
+  return std::string(beginning(text.substr(begin), kExcerptBytes));
 }
 
 // How a text was changed, from a little before the first difference on.

@@ -148,10 +148,7 @@ void require_finite_vectors(std::span<const float> vectors, size_t width, const 
 
 std::string cut(const std::string& text) {
   constexpr size_t kLongest = 600;
-  if (text.size() <= kLongest) return text;
-  size_t end = kLongest;
-  while (end > 0 && !begins_code_point(text[end])) --end;
-  return text.substr(0, end) + "…";
+  return shortened(text, kLongest);
 }
 
 // The cosines of queries with the documents that their judgements name.

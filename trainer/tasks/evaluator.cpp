@@ -15,14 +15,6 @@
 namespace berth {
 namespace {
 
-// The first bytes of `text`, up to the end of a character.
-std::string cut(const std::string& text, size_t limit) {
-  if (text.size() <= limit) return text;
-  size_t end = limit;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "…";
-}
-
 // The words around number `word`, joined by blanks.
 std::string sentence_around(const std::vector<std::string>& words, size_t word) {
   constexpr size_t kBefore = 12, kAfter = 24;
@@ -30,14 +22,16 @@ std::string sentence_around(const std::vector<std::string>& words, size_t word) 
   const size_t end = std::min(words.size(), word + kAfter);
   std::string sentence = begin > 0 ? "…" : "";
   for (size_t i = begin; i < end && sentence.size() < WorstMistakes::kTextBytes; ++i) {
-    sentence += (sentence.empty() ? "" : " ") + cut(words[i], WorstMistakes::kTextBytes);
+    sentence += (sentence.empty() ? "" : " ") + shortened(words[i], WorstMistakes::kTextBytes);
   }
   return end < words.size() ? sentence + " …" : sentence;
 }
 
 }  // namespace
 
-std::string shown_part(const std::string& text) { return cut(text, WorstMistakes::kTextBytes); }
+std::string shown_part(const std::string& text) {
+  return shortened(text, WorstMistakes::kTextBytes);
+}
 
 bool WorstMistakes::is_worse(const Found& a, const Found& b) {
   if (a.badness != b.badness) return a.badness > b.badness;
@@ -55,7 +49,8 @@ void WorstMistakes::add(double badness, int64_t index, std::string truth, std::s
     std::ranges::pop_heap(found_, is_worse);
     found_.pop_back();
   }
-  found_.push_back({badness, index, word, cut(truth, kTextBytes), cut(prediction, kTextBytes)});
+  found_.push_back(
+      {badness, index, word, shortened(truth, kTextBytes), shortened(prediction, kTextBytes)});
   std::ranges::push_heap(found_, is_worse);
 }
 
@@ -67,16 +62,18 @@ std::vector<Mistake> WorstMistakes::with_texts(const Dataset& data) const {
     const Example example = data.example(found.index);
     Mistake& mistake = mistakes.emplace_back(
         Mistake{.id = example.id.empty() ? std::to_string(data.source_row(found.index))
-                                         : cut(example.id, kTextBytes),
+                                         : shortened(example.id, kTextBytes),
                 .truth = found.truth,
                 .prediction = found.prediction,
                 .badness = found.badness});
     const auto word = static_cast<size_t>(found.word);
     if (found.word >= 0 && word < example.texts.size()) {
-      mistake.texts = {cut(example.texts[word], kTextBytes), sentence_around(example.texts, word)};
+      mistake.texts = {shortened(example.texts[word], kTextBytes),
+                       sentence_around(example.texts, word)};
       continue;
     }
-    for (const std::string& text : example.texts) mistake.texts.push_back(cut(text, kTextBytes));
+    for (const std::string& text : example.texts)
+      mistake.texts.push_back(shortened(text, kTextBytes));
   }
   return mistakes;
 }

@@ -55,8 +55,6 @@ namespace {
 // where U+2581 is then written for spaces. The constant is for what is inserted once.
 constexpr size_t kMostGrowth = 32, kMostInserted = 64 << 10;
 
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
-
 }  // namespace
 
 void require_normalized_size(size_t original, size_t normalized) {
@@ -84,8 +82,8 @@ AlignedText::AlignedText(const AlignedText& whole, size_t begin, size_t end)
 Span AlignedText::origin_of_byte(size_t i) const {
   if (changed_) return origins_.of(i);
   size_t begin = i, end = i + 1;
-  while (begin > 0 && !begins_character(original_[begin])) --begin;
-  while (end < original_.size() && !begins_character(original_[end])) ++end;
+  while (begin > 0 && !begins_code_point(original_[begin])) --begin;
+  while (end < original_.size() && !begins_code_point(original_[end])) ++end;
   return span_of(shift_ + begin, shift_ + end);
 }
 

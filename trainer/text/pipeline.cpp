@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/base/error.h"
+#include "storage/base/text.h"
 #include "trainer/text/unicode.h"
 
 namespace berth {
@@ -46,8 +47,6 @@ size_t count_trailing_spaces(std::string_view text) {
   }
   return count;
 }
-
-bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -139,11 +138,11 @@ Span Pipeline::trimmed(std::string_view original, Span span, size_t leading, siz
   if (is_first && options_.add_prefix_space && leading == 1) leading = 0;
   for (; leading > 0 && span.begin < span.end; --leading) {
     do ++span.begin;
-    while (span.begin < span.end && continues_character(original[span.begin]));
+    while (span.begin < span.end && !begins_code_point(original[span.begin]));
   }
   for (; trailing > 0 && span.end > span.begin; --trailing) {
     do --span.end;
-    while (span.end > span.begin && continues_character(original[span.end]));
+    while (span.end > span.begin && !begins_code_point(original[span.end]));
   }
   return span;
 }

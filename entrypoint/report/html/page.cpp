@@ -38,11 +38,7 @@ std::string html_text(std::string_view text, size_t limit) {
   constexpr size_t kBehindCut = 4096;
   std::string known = without_known_secrets(text.substr(0, limit + kBehindCut));
   const bool is_cut = known.size() > limit;
-  if (is_cut) {
-    size_t end = limit;
-    while (end > 0 && !begins_code_point(known[end])) --end;
-    known.resize(end);
-  }
+  known.resize(beginning(known, limit).size());
   const std::string shown = printable(known);
   std::string out;
   out.reserve(shown.size() + shown.size() / 8);

@@ -50,13 +50,6 @@ std::string reason_of(const HttpAnswer& answer) {
   throw Error(Code::kUnavailable, reason_of(answer), cat("MLflow, ", call));
 }
 
-// At most `most` bytes of valid UTF-8.
-std::string cut(std::string text, size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && !begins_code_point(text[most])) --most;
-  return text.substr(0, most);
-}
-
 }  // namespace
 
 MlflowClient::MlflowClient(HttpClient& http, MlflowOptions options)
@@ -148,7 +141,7 @@ void MlflowClient::log_parameters(const std::string& run, const SettingsTable& p
   };
   for (const Setting& setting : parameters) {
     if (setting.value.empty()) continue;
-    list.push_back({{"key", setting.name}, {"value", cut(setting.value, kLongestParameter)}});
+    list.push_back({{"key", setting.name}, {"value", beginning(setting.value, kLongestParameter)}});
     if (list.size() == kParametersAtOnce) flush();
   }
   flush();
