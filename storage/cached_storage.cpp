@@ -1,7 +1,6 @@
 #include "storage/cached_storage.h"
 
 #include <atomic>
-#include <cstdio>
 #include <vector>
 
 #include "storage/base/checksum.h"
@@ -26,10 +25,8 @@ std::string prefix_for(const Uri& uri) {
     if (!plain && c != '.' && c != '_') c = '-';
   }
   if (name.front() == '.') name.front() = '-';
-  char hash[20];
-  std::snprintf(hash, sizeof hash, "%016llx",
-                static_cast<unsigned long long>(fnv1a(uri.to_string())));
-  return cat(name, ".", hash, ".");
+  return cat(name, ".",
+             formatted("%016llx", static_cast<unsigned long long>(fnv1a(uri.to_string()))), ".");
 }
 
 std::string version_of(const Stat& stat) {

@@ -1,7 +1,6 @@
 #include "entrypoint/explain/falling_rate.h"
 
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
 #include "storage/base/text.h"
@@ -28,11 +27,7 @@ double rate_after_warmup(const FallingRate& schedule) {
          (schedule.rate - schedule.end) * std::pow(1 - schedule.warmup, schedule.power);
 }
 
-std::string rate_text(double rate) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", rate);
-  return text;
-}
+std::string rate_text(double rate) { return formatted("%.9g", rate); }
 
 void match_falling_rate(const TrainingScript& script, OwnCommand& own, Remarks& remarks) {
   if (!script.falls_at_once || !own.trains()) return;

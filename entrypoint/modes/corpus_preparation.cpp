@@ -1,7 +1,6 @@
 #include "entrypoint/modes/corpus_preparation.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/job/model_choice.h"
@@ -268,9 +267,7 @@ void make_json_line(std::string_view text, std::string& line) {
     } else if (c == '\n') {
       line += "\\n";
     } else if (byte < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-      line += escape;
+      line += formatted("\\u%04x", byte);
     } else {
       line += '\\';
       line += c;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -57,10 +56,8 @@ void write_file(ByteSink& sink, bool gzip, int64_t begin, int64_t end, const App
 }  // namespace
 
 std::string shard_suffix(int64_t shard, int64_t shards) {
-  char text[64];
-  std::snprintf(text, sizeof text, "-%05lld-of-%05lld", static_cast<long long>(shard),
-                static_cast<long long>(shards));
-  return text;
+  return formatted("-%05lld-of-%05lld", static_cast<long long>(shard),
+                   static_cast<long long>(shards));
 }
 
 std::vector<std::string> prepared_names(const std::string& set,

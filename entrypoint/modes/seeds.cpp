@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -78,9 +77,8 @@ std::string metrics_of_seed(Job& job, uint64_t seed) {
 }
 
 void say(const std::string& metric, const Spread& spread) {
-  char numbers[64];
-  std::snprintf(numbers, sizeof numbers, "%.4f, standard deviation %.4f", spread.mean, spread.std);
-  log_info(cat(metric, " over ", spread.values.size(), " seeds: mean ", numbers));
+  log_info(cat(metric, " over ", spread.values.size(),
+               formatted(" seeds: mean %.4f, standard deviation %.4f", spread.mean, spread.std)));
 }
 
 // Lets the last lines name the seed with the best evaluation, by the metric that decides which

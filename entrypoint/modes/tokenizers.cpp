@@ -1,7 +1,6 @@
 #include "entrypoint/modes/tokenizers.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>

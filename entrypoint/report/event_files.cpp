@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -59,9 +58,9 @@ void EventRun::flush(double now_s) {
   if (records.empty()) return;
   // The names keep their order even if the clock is set back.
   last_name_s_ = std::max(last_name_s_, now_s);
-  char name[400];
-  std::snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s.%06d",
-                static_cast<long long>(last_name_s_), writer_.c_str(), counter_);
+  const std::string name =
+      formatted("events.out.tfevents.%010lld.%s.%06d", static_cast<long long>(last_name_s_),
+                writer_.c_str(), counter_);
   try {
     store_object(storage_, directory_ / name, [&](ByteSink& sink) {
       sink.write(event_file_header(now_s));
@@ -205,10 +204,7 @@ std::vector<std::byte> event_file(int64_t step, const std::vector<ProbeReport>& 
 }
 
 std::string file_name(int64_t step) {
-  char name[64];
-  std::snprintf(name, sizeof name, "events.out.tfevents.%010lld.probe",
-                static_cast<long long>(step));
-  return name;
+  return formatted("events.out.tfevents.%010lld.probe", static_cast<long long>(step));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "entrypoint/report/heartbeat.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -22,9 +21,7 @@ constexpr double kRemotePause_s = 1;  // Cloud Storage takes one write a second 
 // `value` with four digits; null if it is not finite.
 OrderedJson short_value(double value) {
   if (!std::isfinite(value)) return nullptr;
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.4g", value);
-  return std::strtod(digits, nullptr);
+  return std::strtod(formatted("%.4g", value).c_str(), nullptr);
 }
 
 void add_flops(const StepReport& report, OrderedJson& file) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -316,11 +315,7 @@ OrderedJson event(const char* name, const Clock& wall_clock, const std::string& 
           {"message", message}};
 }
 
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
+std::string short_number(double value) { return formatted("%.4g", value); }
 
 // "loss 0.25, accuracy 0.75"
 std::string scores(std::optional<double> loss, const std::map<std::string, double>& metrics) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -40,23 +39,15 @@ std::string bar_line(const std::string& head, double fraction,
 
 std::string number_text(const char* format, double value) {
   if (!std::isfinite(value)) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
+  return formatted(format, value);
 }
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-";
   const auto whole = static_cast<int64_t>(std::llround(seconds));
   const auto part = [](int64_t value) { return static_cast<int>(value); };
-  char text[64];
-  if (whole < 3600) {
-    std::snprintf(text, sizeof text, "%d:%02d", part(whole / 60), part(whole % 60));
-  } else {
-    std::snprintf(text, sizeof text, "%d:%02d:%02d", part(whole / 3600), part(whole / 60 % 60),
-                  part(whole % 60));
-  }
-  return text;
+  if (whole < 3600) return formatted("%d:%02d", part(whole / 60), part(whole % 60));
+  return formatted("%d:%02d:%02d", part(whole / 3600), part(whole / 60 % 60), part(whole % 60));
 }
 
 void log_transfer(const TransferProgress& progress) { log_info(transfer_text(progress)); }

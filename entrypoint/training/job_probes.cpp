@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -271,9 +270,8 @@ std::optional<ProbeReport> JobProbes::report_of(const ProbePlan& plan, int64_t s
 }
 
 void JobProbes::warn(const ProbePlan& plan, int64_t step, const std::string& problem) {
-  char name[128];
-  std::snprintf(name, sizeof name, "step-%08lld-%.64s.log", static_cast<long long>(step),
-                plan.facts.name.c_str());
+  const std::string name =
+      formatted("step-%08lld-%.64s.log", static_cast<long long>(step), plan.facts.name.c_str());
   std::string kept;
   try {
     const auto log = read_text(*storage_, Uri::parse(places_.log.string()));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <numeric>
 #include <span>
@@ -308,9 +307,7 @@ std::span<const uint32_t> SavedTargets::rows_of(size_t part) const {
 }
 
 Uri SavedTargets::file(size_t part) const {
-  char digits[24];
-  std::snprintf(digits, sizeof digits, "-%05zu", part);
-  return directory_ / (name_ + digits + ".safetensors");
+  return directory_ / (name_ + formatted("-%05zu", part) + ".safetensors");
 }
 
 bool SavedTargets::restore_file(size_t part) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -508,11 +507,7 @@ EvaluationResult evaluate_mismatched(Job& job, const TrainingInputs& inputs, Eng
   return *result;
 }
 
-std::string four_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", value);
-  return text;
-}
+std::string four_digits(double value) { return formatted("%.4f", value); }
 
 // Logs the metric that decides which model is the best. Does nothing if that is the loss, which the
 // evaluation has already shown.
@@ -557,10 +552,8 @@ void log_thresholds(const TaskScores& scores, const DataOptions& data) {
 void log_probes(const TrainResult& result) {
   for (const std::string& summary : probe_summaries(result.state.probes)) log_info(summary);
   if (result.probe_seconds == 0) return;
-  char cost[96];
-  std::snprintf(cost, sizeof cost, "probes took %.1f s, %.1f %% of the training's time",
-                result.probe_seconds, 100 * probe_share(result));
-  log_info(cost);
+  log_info(formatted("probes took %.1f s, %.1f %% of the training's time", result.probe_seconds,
+                     100 * probe_share(result)));
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "storage/base/bytes.h"
+#include "storage/base/text.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -303,10 +303,6 @@ uint32_t parallel_crc32c(Bytes bytes, uint32_t crc) {
   return crc;
 }
 
-std::string crc_text(uint32_t crc) {
-  char text[9];
-  std::snprintf(text, sizeof text, "%08x", crc);
-  return text;
-}
+std::string crc_text(uint32_t crc) { return formatted("%08x", crc); }
 
 }  // namespace berth

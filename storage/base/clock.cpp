@@ -2,9 +2,10 @@
 
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <ctime>
 #include <thread>
+
+#include "storage/base/text.h"
 
 namespace berth {
 
@@ -25,10 +26,9 @@ std::string iso_time(double wall_s) {
   const std::time_t seconds = milliseconds / 1000;
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  char date[64], text[80];
+  char date[64];
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text, sizeof text, "%s.%03dZ", date, static_cast<int>(milliseconds % 1000));
-  return text;
+  return formatted("%s.%03dZ", date, static_cast<int>(milliseconds % 1000));
 }
 
 }  // namespace berth

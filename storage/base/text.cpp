@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,10 +23,7 @@ bool acts_on_terminals(uint32_t c) {
 }
 
 std::string escaped(uint32_t value, bool always_as_code_point) {
-  char text[12];
-  std::snprintf(text, sizeof text, value < 0x100 && !always_as_code_point ? "\\x%02x" : "\\u%04x",
-                value);
-  return text;
+  return formatted(value < 0x100 && !always_as_code_point ? "\\x%02x" : "\\u%04x", value);
 }
 
 // Escapes what acts on terminals but for the characters in `kept`, which are ASCII.
@@ -54,6 +52,18 @@ std::string printable(std::string_view text) { return escaped_text(text, "", fal
 std::string printable_lines(std::string_view text) { return escaped_text(text, "\n\t", false); }
 
 std::string printable_json(std::string_view json) { return escaped_text(json, "\n", true); }
+
+std::string formatted(const char* format, ...) {
+  std::va_list values;
+  va_start(values, format);
+  std::va_list again;
+  va_copy(again, values);
+  std::string text(static_cast<size_t>(std::vsnprintf(nullptr, 0, format, values)), '\0');
+  va_end(values);
+  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  return text;
+}
 
 std::string lower_ascii(std::string_view text) {
   std::string lower(text);
@@ -155,9 +165,7 @@ std::string human_bytes(uint64_t size_bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
+  return formatted(unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
 }
 
 size_t edit_distance(std::string_view a, std::string_view b) {

@@ -39,6 +39,9 @@ std::string cat(const Parts&... parts) {
   return out.str();
 }
 
+// printf of the standard library into a text.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+
 // Lower-cases ASCII letters only. For names of columns, file suffixes and flags.
 std::string lower_ascii(std::string_view text);
 

@@ -1,7 +1,6 @@
 #include "storage/formats/tensor_bundle.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <span>
 #include <utility>
 #include <vector>
@@ -262,9 +261,7 @@ bool is_digits(std::string_view text) {
 }  // namespace
 
 std::string shard_name(std::string_view prefix, int32_t shard, int32_t num_shards) {
-  char numbers[32];
-  std::snprintf(numbers, sizeof numbers, "%05d-of-%05d", shard, num_shards);
-  return cat(prefix, ".data-", numbers);
+  return cat(prefix, ".data-", formatted("%05d-of-%05d", shard, num_shards));
 }
 
 std::string_view bundle_prefix(std::string_view name) {

@@ -1,7 +1,6 @@
 #include "trainer/corpus/corpus_cleaner.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "storage/base/json.h"
@@ -27,9 +26,7 @@ CleaningExample change(std::string where, std::string_view before, std::string_v
 }
 
 std::string similarity_text(double similarity) {
-  char text[64];
-  std::snprintf(text, sizeof text, "similarity %.2f to kept document ", similarity);
-  return text;
+  return formatted("similarity %.2f to kept document ", similarity);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 
 #include "storage/base/text.h"
 #include "trainer/corpus/clean_text.h"
@@ -130,11 +129,7 @@ std::optional<Repetition> RepetitionMeter::find(std::string_view text, std::span
 
 namespace {
 
-std::string two_digits(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", share);
-  return text;
-}
+std::string two_digits(double share) { return formatted("%.2f", share); }
 
 bool is_below(uint64_t count, int64_t limit) {
   return limit > 0 && count < static_cast<uint64_t>(limit);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "storage/base/clock.h"
 #include "storage/base/log.h"
@@ -128,9 +127,7 @@ void GradientExchange::sum(StepState& state) {
 void GradientExchange::notice_slow_rank(std::span<const double> seconds) {
   const auto slow = slow_.add(seconds);
   if (!slow) return;
-  char times[32];
-  std::snprintf(times, sizeof times, "%.1f", slow->times);
-  log_warning(cat("worker ", slow->rank, " needs ", times,
+  log_warning(cat("worker ", slow->rank, " needs ", formatted("%.1f", slow->times),
                   " times as long as the others for its part of an update, and they wait for it"));
 }
 

@@ -1,7 +1,6 @@
 #include "trainer/loop/checkpoint_folder.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -50,9 +49,7 @@ struct Files {
 }  // namespace
 
 Uri step_directory(const Uri& directory, int64_t step) {
-  char name[32];
-  std::snprintf(name, sizeof name, "step-%08lld", static_cast<long long>(step));
-  return directory / name;
+  return directory / formatted("step-%08lld", static_cast<long long>(step));
 }
 
 std::map<int64_t, FoundCheckpoint> find_checkpoints(Storage& storage, const Uri& directory) {

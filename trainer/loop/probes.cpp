@@ -1,7 +1,6 @@
 #include "trainer/loop/probes.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "storage/base/text.h"
 
@@ -10,9 +9,8 @@ namespace {
 
 // "0.6100 at step 0"
 std::string score_text(const ProbeReport& report) {
-  char score[32];
-  std::snprintf(score, sizeof score, "%.4f", report.metrics.at(report.metric));
-  return cat(score, " at step ", report.step);
+  return formatted("%.4f at step %lld", report.metrics.at(report.metric),
+                   static_cast<long long>(report.step));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -126,12 +125,10 @@ void Saves::save() {
 void Saves::save_within(std::optional<double> left_s) {
   if (!left_s || !last_took_s_ || kHurryMargin * *last_took_s_ + kHurryRest_s <= *left_s)
     return save();
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "step %lld is not saved: the last checkpoint took %.1f s, and %.1f s are left of "
+  log_warning(
+      formatted("step %lld is not saved: the last checkpoint took %.1f s, and %.1f s are left of "
                 "--grace-seconds; the job goes on from that checkpoint",
-                static_cast<long long>(state_.step), *last_took_s_, std::max(0.0, *left_s));
-  log_warning(text);
+                static_cast<long long>(state_.step), *last_took_s_, std::max(0.0, *left_s)));
 }
 
 void Saves::start(bool is_interim) {
@@ -161,13 +158,10 @@ void Saves::start(bool is_interim) {
 // Logs the chosen interval when it has mattered for the first time.
 void Saves::say_interval(const CheckpointReport& report) {
   if (!saving_interim_ || std::exchange(said_interval_, true)) return;
-  char text[160];
-  std::snprintf(
-      text, sizeof text,
+  log_info(formatted(
       "a checkpoint takes %.1f s, so one is also saved every %.0f minutes, until the next "
       "one replaces it; --save-minutes chooses another interval",
-      report.seconds, std::ceil(pace_.interval_s() / 60));
-  log_info(text);
+      report.seconds, std::ceil(pace_.interval_s() / 60)));
 }
 
 // Reports the end of a save. A failure is only a warning, because a later save may succeed.

@@ -1,7 +1,6 @@
 #include "trainer/tasks/predictions.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,11 +54,7 @@ std::string id_of(const Dataset& data, int64_t index) {
   return id.empty() ? std::to_string(data.source_row(index)) : one_field(id);
 }
 
-std::string digits(double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.9f", value);
-  return text;
-}
+std::string digits(double value) { return formatted("%.9f", value); }
 
 std::string further_fields(const std::vector<std::string>& names) {
   std::string text;

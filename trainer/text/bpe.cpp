@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <queue>
 #include <utility>
 
@@ -150,11 +149,7 @@ void PairMerges::merge_by_heap(std::vector<Symbol>& symbols,
 namespace {
 
 std::string byte_token(unsigned byte, bool byte_level) {
-  if (!byte_level) {
-    char text[8];
-    std::snprintf(text, sizeof text, "<0x%02X>", byte);
-    return text;
-  }
+  if (!byte_level) return formatted("<0x%02X>", byte);
   return to_utf8(byte_to_character(static_cast<unsigned char>(byte)));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <limits>
 
 #include "storage/base/error.h"
@@ -133,9 +132,7 @@ Unigram::Unigram(std::vector<std::pair<std::string, double>> pieces, std::option
   for (size_t i = 0; i < pieces_.size(); ++i)
     ids_.insert(pieces_[i].first, static_cast<int32_t>(i));
   for (unsigned byte = 0; byte < 256; ++byte) {
-    char text[8];
-    std::snprintf(text, sizeof text, "<0x%02X>", byte);
-    byte_ids_[byte] = ids_.find(text);
+    byte_ids_[byte] = ids_.find(formatted("<0x%02X>", byte));
   }
 }
 

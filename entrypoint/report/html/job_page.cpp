@@ -336,9 +336,8 @@ std::string class_table(const std::vector<ClassScore>& classes, const char* kind
 // Shades a cell by its share of the row.
 std::string matrix_cell(int64_t count, int64_t row_sum, bool is_right) {
   if (count == 0) return "<td>0</td>";
-  char shade[16];
-  std::snprintf(shade, sizeof shade, "%.2f",
-                static_cast<double>(count) / static_cast<double>(row_sum));
+  const std::string shade =
+      formatted("%.2f", static_cast<double>(count) / static_cast<double>(row_sum));
   return cat("<td class=\"", is_right ? "right" : "wrong", "\" style=\"--a:", shade, "\">",
              whole_number(count), "</td>");
 }

@@ -1,7 +1,6 @@
 #include "entrypoint/report/html/page.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
 #include "entrypoint/report/html/job_history.h"
@@ -11,12 +10,6 @@
 
 namespace berth {
 namespace {
-
-std::string formatted(const char* format, auto... values) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
 
 // XML has no place for U+FFFE and U+FFFF, which are "\xEF\xBF\xBE" and "\xEF\xBF\xBF" in UTF-8.
 bool is_no_character(std::string_view text, size_t at) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <set>
 #include <utility>
@@ -30,9 +29,7 @@ double round_step(double size, int ticks) {
 // "1.5e-4"
 std::string power_text(double value) {
   const int power = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
-  char text[48];
-  std::snprintf(text, sizeof text, "%.3ge%d", value / std::pow(10.0, power), power);
-  return text;
+  return formatted("%.3ge%d", value / std::pow(10.0, power), power);
 }
 
 // `size`: the magnitude of the largest value of the axis.
@@ -42,10 +39,8 @@ std::string tick_text(double value, double step, double size) {
   if (std::abs(value) >= 1e6) return power_text(value);
   if (step < 1e-3 && (size < kLeastSize || step < kLeastStep)) return power_text(value);
   if (step >= 1) return whole_number(std::llround(value));
-  char text[32];
   const int decimals = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
+  return formatted("%.*f", decimals, value);
 }
 
 }  // namespace
@@ -67,11 +62,7 @@ AxisRange AxisRange::covering(double least, double most, int ticks) {
   return range;
 }
 
-std::string coordinate(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
+std::string coordinate(double value) { return formatted("%.1f", value); }
 
 SvgFrame::SvgFrame(AxisRange x, AxisRange y, std::string x_name)
     : x_(x), y_(y), x_name_(std::move(x_name)) {}

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -41,13 +40,6 @@ int64_t ticks_per_second(TimeUnit unit) {
       return 1'000'000'000;
   }
   return 1;
-}
-
-template <typename... Numbers>
-std::string formatted(const char* format, Numbers... numbers) {
-  char text[64];
-  std::snprintf(text, sizeof(text), format, numbers...);
-  return text;
 }
 
 // `fraction` is a number of ticks, less than the ticks of a second.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <iterator>
 
 #include "storage/base/error.h"
@@ -121,9 +120,7 @@ std::string global_name(std::string_view module, std::string_view name) {
       if (c > ' ' && c < 0x7F) {
         text += c;
       } else {
-        char escaped[8];
-        std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned char>(c));
-        text += escaped;
+        text += formatted("\\x%02x", static_cast<unsigned char>(c));
       }
     }
     if (part.size() > kLimit) text += "...";

@@ -87,6 +87,12 @@ TEST(Quoted, IsNotMistakenForStdQuoted) {
   EXPECT_EQ(cat(quoted(changeable)), cat(quoted(text)));
 }
 
+TEST(Formatted, TakesTextsOfAnyLength) {
+  EXPECT_EQ(formatted("%05d %.2f", 42, 0.125), "00042 0.12");
+  const std::string text(1000, 'x');
+  EXPECT_EQ(formatted("<%s>", text.c_str()), "<" + text + ">");
+}
+
 TEST(Parted, LeavesOutEmptyParts) {
   using testing::ElementsAre;
   EXPECT_THAT(parted(" a, b,,c", ", "), ElementsAre("a", "b", "c"));

@@ -18,6 +18,7 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/philox.h"
+#include "storage/base/text.h"
 
 namespace berth {
 
@@ -41,9 +42,7 @@ void Hash128::add(std::string_view text) {
 }
 
 std::string Hash128::hex() const {
-  char text[33];
-  std::snprintf(text, sizeof text, "%08x%08x%08x%08x", state_[0], state_[1], state_[2], state_[3]);
-  return text;
+  return formatted("%08x%08x%08x%08x", state_[0], state_[1], state_[2], state_[3]);
 }
 
 namespace {

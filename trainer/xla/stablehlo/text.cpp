@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -25,13 +24,8 @@ std::string number(int64_t bits, ElementType element) {
   const bool is_bf16 = element == ElementType::kBF16;
   const float value = is_bf16 ? from_bf16(static_cast<uint16_t>(bits))
                               : std::bit_cast<float>(static_cast<uint32_t>(bits));
-  char text[32];
-  if (std::isfinite(value)) {
-    std::snprintf(text, sizeof(text), "%.8e", static_cast<double>(value));
-  } else {
-    std::snprintf(text, sizeof(text), is_bf16 ? "0x%04X" : "0x%08X", static_cast<unsigned>(bits));
-  }
-  return text;
+  if (std::isfinite(value)) return formatted("%.8e", static_cast<double>(value));
+  return formatted(is_bf16 ? "0x%04X" : "0x%08X", static_cast<unsigned>(bits));
 }
 
 // One number alone stands for all elements of a constant.
