@@ -18,8 +18,6 @@
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
-#include "storage/formats/safetensors.h"
-#include "storage/whole_file.h"
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/evaluate.h"
 #include "trainer/text/tokenizer.h"
@@ -267,8 +265,6 @@ void Teacher::run(const LoadedTable& loaded, const LabelledData* student, size_t
 
 namespace {
 
-constexpr const char* kTensor = "outputs";
-
 size_t size_of_rows(std::span<const uint32_t> rows, const RowTargets& targets) {
   size_t size_bytes = 0;
   for (const uint32_t row : rows) size_bytes += targets.row_bytes(row);
@@ -293,10 +289,9 @@ std::vector<size_t> ends_of_parts(std::span<const uint32_t> rows, const RowTarge
 
 SavedTargets::SavedTargets(Storage& storage, Uri directory, std::string name, std::string identity,
                            std::vector<uint32_t> rows, RowTargets& targets, size_t bytes_of_file)
-    : storage_(storage),
-      directory_(std::move(directory)),
+    : files_(storage, std::move(directory), {"outputs", "the teacher's outputs", "made again"},
+             std::move(identity)),
       name_(std::move(name)),
-      identity_(std::move(identity)),
       rows_(std::move(rows)),
       targets_(targets),
       ends_(ends_of_parts(rows_, targets_, bytes_of_file)) {}
@@ -306,34 +301,15 @@ std::span<const uint32_t> SavedTargets::rows_of(size_t part) const {
   return rows().subspan(begin, ends_[part] - begin);
 }
 
-Uri SavedTargets::file(size_t part) const {
-  return directory_ / (name_ + formatted("-%05zu", part) + ".safetensors");
-}
+std::string SavedTargets::file_name(size_t part) const { return name_ + formatted("-%05zu", part); }
 
 bool SavedTargets::restore_file(size_t part) {
-  const Uri uri = file(part);
-  if (!storage_.stat(uri)) return false;
-  try {
-    const WholeFile whole(storage_, uri);
-    const SafetensorsReader reader(whole.bytes());
-    const NamedTensor* tensor = reader.find(kTensor);
-    const auto& metadata = reader.metadata();
-    const auto of = [&](const char* key) {
-      const auto found = metadata.find(key);
-      return found == metadata.end() ? std::string() : found->second;
-    };
-    const bool fits = tensor != nullptr && tensor->dtype == targets_.dtype() &&
-                      tensor->data.size() == size_of_rows(rows_of(part), targets_);
-    if (!fits || of("identity") != identity_) return false;
-    if (of("crc32c") != crc_text(parallel_crc32c(tensor->data, 0))) return false;
-    set_bytes(part, tensor->data);
-    return true;
-  } catch (const Error& error) {
-    if (error.code() != Code::kCorrupt && error.code() != Code::kBadData) throw;
-    log_warning(cat("the teacher's outputs in ", uri.to_string(),
-                    " are damaged and made again: ", error.what()));
-    return false;
-  }
+  return files_.load(file_name(part), [&](const NamedTensor& tensor) {
+    const bool fits = tensor.dtype == targets_.dtype() &&
+                      tensor.data.size() == size_of_rows(rows_of(part), targets_);
+    if (fits) set_bytes(part, tensor.data);
+    return fits;
+  });
 }
 
 size_t SavedTargets::restore() {
@@ -354,7 +330,8 @@ std::vector<std::byte> SavedTargets::bytes(size_t part) const {
 
 void SavedTargets::set_bytes(size_t part, Bytes bytes) {
   if (bytes.size() != size_of_rows(rows_of(part), targets_)) {
-    throw Error(Code::kCorrupt, "the teacher's outputs have another size", file(part).to_string());
+    throw Error(Code::kCorrupt, "the teacher's outputs have another size",
+                files_.file(file_name(part)).to_string());
   }
   for (const uint32_t row : rows_of(part)) {
     targets_.set_bytes(row, bytes.first(targets_.row_bytes(row)));
@@ -365,22 +342,10 @@ void SavedTargets::set_bytes(size_t part, Bytes bytes) {
 void SavedTargets::save(size_t part) const {
   const std::vector<std::byte> bytes = this->bytes(part);
   const size_t vector_bytes = targets_.width() * size_of(targets_.dtype());
-  const NamedTensor tensor{.name = kTensor,
-                           .dtype = targets_.dtype(),
-                           .shape = {static_cast<int64_t>(bytes.size() / vector_bytes),
-                                     static_cast<int64_t>(targets_.width())},
-                           .data = bytes};
-  store_object(storage_, file(part), [&](ByteSink& sink) {
-    write_safetensors(sink, {&tensor, 1},
-                      {{"identity", identity_}, {"crc32c", crc_text(parallel_crc32c(bytes, 0))}});
-  });
-}
-
-void remove_saved_targets(Storage& storage, const Uri& directory) {
-  for (const Stat& stat : storage.list(directory)) {
-    storage.remove(Uri::parse(stat.name));
-  }
-  if (directory.is_local()) storage.remove(Uri::parse(directory.to_string() + "/"));
+  files_.save(
+      file_name(part), targets_.dtype(),
+      {static_cast<int64_t>(bytes.size() / vector_bytes), static_cast<int64_t>(targets_.width())},
+      bytes);
 }
 
 namespace {

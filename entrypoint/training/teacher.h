@@ -16,6 +16,7 @@
 #include "trainer/inputs/load_model.h"
 #include "trainer/inputs/options.h"
 #include "trainer/inputs/sentence_files.h"
+#include "trainer/loop/saved_tensors.h"
 #include "trainer/text/tokenizer.h"
 
 namespace berth {
@@ -42,9 +43,8 @@ class RowTexts {
 };
 
 // A teacher's outputs for rows, in files of a job directory, so that a resumed job does not run the
-// teacher again. Each file holds the outputs of a part of the rows as safetensors, and says in its
-// metadata whose outputs they are. Files of another teacher or other rows, and damaged ones, are
-// passed over and made again. Not thread-safe.
+// teacher again. Each file holds the outputs of a part of the rows. Files of another teacher or
+// other rows, and damaged ones, are passed over and made again. Not thread-safe.
 class SavedTargets {
  public:
   // A part ends when it has this number of rows or bytes. It has at least one row.
@@ -73,19 +73,15 @@ class SavedTargets {
   void set_bytes(size_t part, Bytes bytes);
 
  private:
-  Uri file(size_t part) const;
+  std::string file_name(size_t part) const;  // without its suffix
   bool restore_file(size_t part);
 
-  Storage& storage_;
-  const Uri directory_;
-  const std::string name_, identity_;
+  const SavedTensors files_;
+  const std::string name_;
   const std::vector<uint32_t> rows_;
   RowTargets& targets_;
   std::vector<size_t> ends_;  // where each part ends among the rows
 };
-
-// Removes all files of a directory of SavedTargets.
-void remove_saved_targets(Storage& storage, const Uri& directory);
 
 // Another model, from whose outputs the trained one learns (Hinton et al. 2015, arXiv:1503.02531),
 // or a guide that finds false negatives (FalseNegativeRule). It runs once over the rows, before

@@ -591,7 +591,7 @@ void write_results(Job& job, const JobDirectory& directory, const TrainingInputs
   if (job.ranks == nullptr) job.storage.remove(directory.rendezvous());
   run.room().write(directory.metrics(), 0, result.state.step,
                    [&] { write_text(job.storage, directory.metrics(), to_json(metrics)); });
-  if (inputs.teacher) remove_saved_targets(job.storage, directory.teacher());
+  if (inputs.teacher) remove_saved_tensors(job.storage, directory.teacher());
   if (plan.options.keeps_weights) {
     job.progress.set_results(
         training_results(job.command_line, job.storage, directory, inputs.rows.task));

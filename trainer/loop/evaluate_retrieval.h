@@ -12,7 +12,7 @@
 #include "trainer/loop/evaluate.h"
 #include "trainer/loop/observer.h"
 #include "trainer/loop/retrieval_set.h"
-#include "trainer/loop/saved_vectors.h"
+#include "trainer/loop/saved_tensors.h"
 #include "trainer/model/batch.h"
 #include "trainer/text/tokenizer.h"
 

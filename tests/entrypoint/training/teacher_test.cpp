@@ -102,7 +102,7 @@ TEST_F(SavedTargetsTest, DamagedFilesAreMadeAgain) {
 
 TEST_F(SavedTargetsTest, AreRemovedWithTheirDirectory) {
   save_all();
-  remove_saved_targets(*storage_, Uri::parse(scratch_ / "teacher"));
+  remove_saved_tensors(*storage_, Uri::parse(scratch_ / "teacher"));
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "teacher"));
 }
 
