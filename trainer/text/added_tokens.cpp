@@ -44,12 +44,15 @@ size_t whitespace_after(std::string_view text, size_t begin) {
 
 }  // namespace
 
-AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens,
-                                   const std::vector<std::string>& patterns) {
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (patterns[i].empty()) continue;
-    begins_[static_cast<unsigned char>(patterns[i][0])] = true;
-    entries_.push_back({patterns[i], std::move(tokens[i])});
+AddedTokenFinder::AddedTokenFinder(
+    const std::vector<AddedToken>& tokens,
+    const std::function<std::string(const std::string& content)>& normalize) {
+  for (const AddedToken& token : tokens) {
+    if (token.normalized != (normalize != nullptr)) continue;
+    std::string pattern = normalize ? normalize(token.content) : token.content;
+    if (pattern.empty()) continue;
+    begins_[static_cast<unsigned char>(pattern[0])] = true;
+    entries_.push_back({std::move(pattern), token});
   }
   std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return a.pattern[0] != b.pattern[0] ? a.pattern[0] < b.pattern[0]

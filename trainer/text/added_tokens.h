@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,11 @@ struct AddedToken {
 // added_vocabulary.rs in tokenizers). Immutable and thread-safe.
 class AddedTokenFinder {
  public:
-  // `patterns[i]` is the text that matches tokens[i]. An empty pattern never matches.
-  AddedTokenFinder(std::vector<AddedToken> tokens, const std::vector<std::string>& patterns);
+  // Finds those of the `tokens` that match texts as they are. With `normalize`, those that match
+  // normalized texts, by their own normalized content. An empty content never matches.
+  explicit AddedTokenFinder(
+      const std::vector<AddedToken>& tokens,
+      const std::function<std::string(const std::string& content)>& normalize = {});
 
   bool empty() const { return entries_.empty(); }
 

@@ -169,20 +169,6 @@ NormalizerOptions normalizer_options(const BertTokenizerOptions& options) {
 
 constexpr NormalizerOptions kNothing{false, false, false, false};
 
-// A finder for the tokens whose `normalized` flag has this value. If it is set, their patterns are
-// normalized.
-AddedTokenFinder finder(const std::vector<AddedToken>& tokens, bool normalized,
-                        const Normalizer& normalizer) {
-  std::vector<AddedToken> chosen;
-  std::vector<std::string> patterns;
-  for (const AddedToken& token : tokens) {
-    if (token.normalized != normalized) continue;
-    chosen.push_back(token);
-    patterns.push_back(normalized ? normalizer.normalized(token.content) : token.content);
-  }
-  return AddedTokenFinder(std::move(chosen), patterns);
-}
-
 int32_t id_of_special(const std::string& token, const WordPiece& wordpiece,
                       const BertTokenizerOptions& options) {
   for (const AddedToken& added : options.added_tokens) {
@@ -218,8 +204,10 @@ BertTokenizer::BertTokenizer(WordPiece wordpiece, BertTokenizerOptions options)
       wordpiece_(std::move(wordpiece)),
       normalizer_(normalizer_options(options_)),
       untouched_(kNothing),
-      raw_tokens_(finder(options_.added_tokens, false, normalizer_)),
-      normalized_tokens_(finder(options_.added_tokens, true, normalizer_)),
+      raw_tokens_(options_.added_tokens),
+      normalized_tokens_(
+          options_.added_tokens,
+          [this](const std::string& content) { return normalizer_.normalized(content); }),
       model_(wordpiece_),
       aligned_(pipeline_options(options_), model_),
       vocab_size_(wordpiece_.size()) {

@@ -12,22 +12,6 @@ namespace berth {
 
 namespace {
 
-// A finder for the tokens whose `normalized` flag has this value. If it is set, their patterns are
-// normalized.
-AddedTokenFinder finder(const std::vector<AddedToken>& tokens, bool normalized,
-                        const NormalizationStep& normalize) {
-  std::vector<AddedToken> chosen;
-  std::vector<std::string> patterns;
-  for (const AddedToken& token : tokens) {
-    if (token.normalized != normalized) continue;
-    AlignedText pattern(token.content, 0, false);
-    if (normalized && normalize) normalize(pattern);
-    chosen.push_back(token);
-    patterns.emplace_back(pattern.text());
-  }
-  return AddedTokenFinder(std::move(chosen), patterns);
-}
-
 size_t count_leading_spaces(std::string_view text) {
   size_t count = 0;
   for (; !text.empty(); ++count) {
@@ -52,8 +36,13 @@ size_t count_trailing_spaces(std::string_view text) {
 
 Pipeline::Pipeline(PipelineOptions options, const WordModel& model)
     : options_(std::move(options)),
-      raw_tokens_(finder(options_.added_tokens, false, options_.normalize)),
-      normalized_tokens_(finder(options_.added_tokens, true, options_.normalize)),
+      raw_tokens_(options_.added_tokens),
+      normalized_tokens_(options_.added_tokens,
+                         [this](const std::string& content) {
+                           AlignedText pattern(content, 0, false);
+                           if (options_.normalize) options_.normalize(pattern);
+                           return std::string(pattern.text());
+                         }),
       model_(model) {}
 
 void Pipeline::append(std::string_view text, Tokens& tokens) const {
