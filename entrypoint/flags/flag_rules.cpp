@@ -31,14 +31,6 @@ std::string unused_flags(const CommandLine& command_line) {
   return cat("--mode ", traits(settings.mode).name, " does not use ", names);
 }
 
-std::string mode_names(ModeSet modes) {
-  std::string names;
-  for (const ModeTraits& row : mode_table()) {
-    if ((modes & set_of({row.mode})) != 0) names += cat(names.empty() ? "" : " and ", row.name);
-  }
-  return names;
-}
-
 std::string mode_of_word(std::string_view word) {
   if (word.starts_with('-')) return "";
   CommandLine named;
@@ -51,6 +43,15 @@ std::string mode_of_word(std::string_view word) {
 }
 
 namespace {
+
+// The names of some modes: "predict and embed".
+std::string mode_names(ModeSet modes) {
+  std::string names;
+  for (const ModeTraits& row : mode_table()) {
+    if ((modes & set_of({row.mode})) != 0) names += cat(names.empty() ? "" : " and ", row.name);
+  }
+  return names;
+}
 
 // The tasks that a job can train, in the order of their table. Tasks that users ask for in the same
 // way are one.

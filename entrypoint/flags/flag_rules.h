@@ -17,9 +17,6 @@ namespace berth {
 // command of the first one, so the others are no error.
 std::string unused_flags(const CommandLine& command_line);
 
-// The names of some modes: "predict and embed".
-std::string mode_names(ModeSet modes);
-
 // The mode that a word names before all flags, as in `berth predict`; empty: it names none.
 std::string mode_of_word(std::string_view word);
 

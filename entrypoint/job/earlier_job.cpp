@@ -226,8 +226,6 @@ bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& a
   return !earlier.sources().empty();
 }
 
-SettingsTable settings_of_older_readings() { return {{kLineByLine, "true"}}; }
-
 namespace {
 
 constexpr std::array kOfTrainings = {Precision::kAuto, Precision::kFp32, Precision::kBf16};
@@ -299,7 +297,7 @@ SettingsTable unnamed_settings() {
   Settings settings;
   settings.precision = Precision::kFp32;
   SettingsTable table = settings_table(settings);
-  for (auto& setting : settings_of_older_readings()) table.push_back(std::move(setting));
+  table.push_back({kLineByLine, "true"});
   return table;
 }
 

@@ -105,9 +105,6 @@ CommandLine with_reading_of_job(Storage& storage, const JobDirectory& directory,
 // same places. If this version refuses them, then another version has begun the job.
 bool has_files_of(Storage& storage, const EarlierJob& earlier, const Settings& asked);
 
-// The values of settings that an older job.json does not name, if they differ from the defaults.
-SettingsTable settings_of_older_readings();
-
 // Each machine resolves --precision auto for its own device (make_device()). These functions decide
 // what one machine cannot decide alone: the precision of a job that an earlier process began, and
 // the precision of workers that compute together.
@@ -122,7 +119,7 @@ std::optional<Precision> precision_of_job(Storage& storage, const JobDirectory& 
 CommandLine with_precision_of_job(const Job& job, const JobDirectory& directory);
 
 // The values of the settings that an older job.json does not name: the defaults, but fp32 as the
-// precision, which was what such a job computed in, and settings_of_older_readings().
+// precision, which was what such a job computed in, and with --line-by-line.
 SettingsTable unnamed_settings();
 
 // The precision of all workers.

@@ -481,26 +481,25 @@ std::vector<std::string> answer_words(std::string_view text) {
 
 std::string normalized_answer(std::string_view text) { return joined(answer_words(text), " "); }
 
-double exact_match(std::string_view prediction, std::string_view gold) {
-  return answer_words(prediction) == answer_words(gold) ? 1 : 0;
-}
-
 double answer_f1(std::string_view prediction, std::string_view gold) {
   return f1_of_words(answer_words(prediction), answer_words(gold));
 }
 
 void AnswerMetrics::add(std::string_view prediction, std::span<const std::string> gold_answers) {
+  const std::vector<std::string> words = answer_words(prediction);
   bool is_answerable = false;
   double exact = 0, f1 = 0;
   for (const std::string& gold : gold_answers) {
-    if (answer_words(gold).empty()) continue;
+    const std::vector<std::string> wanted = answer_words(gold);
+    if (wanted.empty()) continue;
     is_answerable = true;
-    exact = std::max(exact, exact_match(prediction, gold));
-    f1 = std::max(f1, answer_f1(prediction, gold));
+    if (words == wanted) exact = 1;
+    f1 = std::max(f1, f1_of_words(words, wanted));
   }
+  if (!is_answerable) exact = f1 = words.empty() ? 1 : 0;
   ++questions_;
-  exact_sum_ += is_answerable ? exact : exact_match(prediction, "");
-  f1_sum_ += is_answerable ? f1 : answer_f1(prediction, "");
+  exact_sum_ += exact;
+  f1_sum_ += f1;
 }
 
 std::map<std::string, double> AnswerMetrics::metrics() const {

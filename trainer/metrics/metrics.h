@@ -310,10 +310,8 @@ std::string normalized_answer(std::string_view text);
 // The words of the normalized answer.
 std::vector<std::string> answer_words(std::string_view text);
 
-// Scores of one predicted answer against one gold answer, from 0 to 1. exact_match is 1 where both
-// are equal after normalization. answer_f1 is the F1 of the words that they share; where either has
-// no words, it is 1 if neither has.
-double exact_match(std::string_view prediction, std::string_view gold);
+// The F1 of the words that a predicted answer shares with a gold answer, from 0 to 1. Where either
+// has no words, it is 1 if neither has.
 double answer_f1(std::string_view prediction, std::string_view gold);
 
 // Scores predicted answers against several gold answers each, as the script of SQuAD 2.0 (Rajpurkar

@@ -153,24 +153,4 @@ const Architecture& architecture(ModelType type);
 // The model_types of the table for messages: "bert, roberta, ...".
 std::string known_model_types();
 
-// ---- Readers of keys, for `parse` ---------------------------------------------------------------
-// Each throws kUsage, naming the key, for a model that berth does not compute.
-
-// DeBERTa as it was published as v2 and v3. The sizes must be set already.
-void parse_deberta(const ConfigReader& read, ModelConfig& config);
-// MPNet (Song et al. 2020, arXiv:2004.09297).
-void parse_mpnet(const ConfigReader& read, ModelConfig& config);
-// ModernBERT (Warner et al. 2024, arXiv:2412.13663). The window and the bases of rotary positions
-// are read under the names of transformers 4 and of transformers 5.
-void parse_modernbert(const ConfigReader& read, ModelConfig& config);
-// NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613) under the keys of transformers 5.
-void parse_nomic(const ConfigReader& read, ModelConfig& config);
-// RoFormer (Su et al. 2021, arXiv:2104.09864), whose values are not turned.
-void parse_roformer(const ConfigReader& read, ModelConfig& config);
-// The config.json of Nomic's own code has GPT-2's keys. Returns the text for transformers 5, and
-// nullopt for any other `object`. Refuses what transformers' NomicBERT does not compute: biases,
-// other gates, other rotary positions, layers that are normalized first or computed in parallel,
-// mixtures of experts.
-std::optional<std::string> nomic_config_for_transformers(const Json& object);
-
 }  // namespace berth
