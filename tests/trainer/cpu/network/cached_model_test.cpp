@@ -9,14 +9,8 @@
 #include <memory>
 #include <numeric>
 
-#include "storage/base/thread_pool.h"
-#include "storage/formats/safetensors.h"
-#include "storage/local_storage.h"
 #include "tests/support/expect_near.h"
-#include "tests/support/largest.h"
-#include "tests/trainer/cpu/network/recorded_tensors.h"
-#include "tests/trainer/cpu/values_of.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "tests/trainer/cpu/network/recorded_network.h"
 
 namespace berth {
 namespace {
@@ -33,13 +27,9 @@ struct CachedCase {
 void PrintTo(const CachedCase& test, std::ostream* out) { *out << test.name; }
 
 // A model of the recorded parameters with its gradients, whose batches are whole or cut.
-struct CutTexts {
+struct CutTexts : RecordedNetwork {
   CutTexts(const CachedCase& test, double dropout, BatchLimits limits)
-      : file(map_file(BERTH_TESTDATA "/similarity/bert.safetensors")),
-        recorded(*file->view()),
-        pool(2),
-        kernels(make_cpu_kernels(pool)) {
-    config = parse_config(recorded.metadata().at("config"));
+      : RecordedNetwork(BERTH_TESTDATA "/similarity/bert.safetensors") {
     config.task = test.task;
     config.pooling = test.pooling;
     config.texts_per_row = test.texts;
@@ -93,14 +83,7 @@ struct CutTexts {
     }
   }
 
-  std::unique_ptr<RandomAccessSource> file;
-  SafetensorsReader recorded;
-  ThreadPool pool;
-  std::unique_ptr<Kernels> kernels;
-  ModelConfig config;
-  std::unique_ptr<Parameters> parameters;
   std::unique_ptr<Network> network;
-  StepState state;
   std::map<std::string, std::vector<float>> gradients;
   std::vector<int64_t> depths;
 };

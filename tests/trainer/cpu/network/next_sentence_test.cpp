@@ -9,14 +9,7 @@
 #include <memory>
 
 #include "storage/base/philox.h"
-#include "storage/base/thread_pool.h"
-#include "storage/formats/safetensors.h"
-#include "storage/local_storage.h"
-#include "tests/support/largest.h"
-#include "tests/trainer/cpu/network/recorded_tensors.h"
-#include "tests/trainer/cpu/values_of.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
-#include "trainer/cpu/network/model.h"
+#include "tests/trainer/cpu/network/recorded_network.h"
 
 namespace berth {
 namespace {
@@ -29,58 +22,27 @@ struct NextUpdate {
   double mean() const { return outcome.loss_sum / outcome.examples; }
 };
 
-struct RecordedBert {
+struct RecordedBert : RecordedNetwork {
   explicit RecordedBert(int threads = 2)
-      : file(map_file(BERTH_TESTDATA "/next_sentence/bert.safetensors")),
-        recorded(*file->view()),
-        pool(threads),
-        kernels(make_cpu_kernels(pool)) {
-    config = parse_config(recorded.metadata().at("config"));
+      : RecordedNetwork(BERTH_TESTDATA "/next_sentence/bert.safetensors", threads) {
     config.task = Task::kNextSentence;
-    parameters = std::make_unique<Parameters>(parameter_table(config), true, *kernels);
-    report = load_parameters(Selected(recorded, "param."), *parameters);
+    load();
     model = std::make_unique<Model>(config, kPairLimits, *parameters, *kernels);
   }
 
   // The recorded batch, or its sequences from `begin` up to, not including, `end`.
   PackedBatch batch(size_t begin = 0, size_t end = 5) const {
-    const PackedBatch whole = recorded_inputs(recorded);
-    const auto masked = recorded_values<int32_t>(recorded, "masked");
-    const auto labels = recorded_values<int32_t>(recorded, "labels");
+    PackedBatch batch = masked_batch(begin, end);
     const auto next = recorded_values<int32_t>(recorded, "next_sentences");
-    const int32_t first = whole.cu_seqlens[begin], last = whole.cu_seqlens[end];
-    const auto part = [&](const std::vector<int32_t>& of) {
-      return std::vector<int32_t>(of.begin() + first, of.begin() + last);
-    };
-    PackedBatch batch;
-    batch.input_ids = part(whole.input_ids);
-    batch.token_type_ids = part(whole.token_type_ids);
-    batch.position_ids = part(whole.position_ids);
-    PackedBatch::MaskedTokens tokens;
-    for (size_t b = begin; b < end; ++b) {
-      batch.cu_seqlens.push_back(whole.cu_seqlens[b + 1] - first);
-      tokens.next_sentences.push_back(next[b]);
-    }
-    for (size_t m = 0; m < masked.size(); ++m) {
-      if (masked[m] < first || masked[m] >= last) continue;
-      tokens.tokens.push_back(masked[m] - first);
-      tokens.ids.push_back(labels[m]);
-    }
-    batch.labels = tokens;
-    batch.first_token = static_cast<uint64_t>(first);
-    batch.first_sequence = begin;
+    auto& tokens = std::get<PackedBatch::MaskedTokens>(batch.labels);
+    for (size_t b = begin; b < end; ++b) tokens.next_sentences.push_back(next[b]);
     return batch;
   }
 
   // Forward and backward over one update, cut before each of `cuts`.
   NextUpdate run(const std::vector<size_t>& cuts = {}) {
-    std::vector<PackedBatch> batches;
-    size_t begin = 0;
-    for (const size_t cut : cuts) {
-      batches.push_back(batch(begin, cut));
-      begin = cut;
-    }
-    batches.push_back(batch(begin));
+    const std::vector<PackedBatch> batches =
+        cut_update(cuts, 5, [this](size_t begin, size_t end) { return batch(begin, end); });
     kernels->zero(parameters->gradients());
     state.begin({.seed = 9, .step = 4});
     model->begin_update(model->loss_weights(batches));
@@ -88,21 +50,10 @@ struct RecordedBert {
       model->forward(each, state, Phase::kTraining);
       model->backward(state);
     }
-    NextUpdate update{.outcome = state.outcome()};
-    update.gradients.resize(static_cast<size_t>(parameters->gradients().elements()));
-    copy_out(parameters->gradients(), update.gradients.data());
-    return update;
+    return {.outcome = state.outcome(), .gradients = all_gradients()};
   }
 
-  std::unique_ptr<RandomAccessSource> file;
-  SafetensorsReader recorded;
-  ThreadPool pool;
-  std::unique_ptr<Kernels> kernels;
-  ModelConfig config;
-  std::unique_ptr<Parameters> parameters;
-  LoadReport report;
   std::unique_ptr<Model> model;
-  StepState state;
 };
 
 TEST(NextSentences, TheTableHasTheParametersOfBertForPreTraining) {
@@ -118,18 +69,7 @@ TEST(NextSentences, LossAndGradientsAreTransformers) {
     const NextUpdate update = bert.run();
     const float loss = recorded_values<float>(bert.recorded, "loss")[0];
     EXPECT_NEAR(update.mean(), loss, 1e-5 * loss);
-    for (size_t p = 0; p < bert.parameters->specs().size(); ++p) {
-      const std::string& name = bert.parameters->specs()[p].name;
-      const auto expected = recorded_values<float>(bert.recorded, "grad." + name);
-      std::vector<float> ours(expected.size());
-      copy_out(bert.parameters->gradient(p), ours.data());
-      // The bias of a key moves all scores of a softmax alike, so its gradient is rounding.
-      const double scale = std::max(largest(expected), name.ends_with("key.bias") ? 1.0 : 0.0);
-      for (size_t i = 0; i < ours.size(); ++i) {
-        ASSERT_NEAR(ours[i] / update.outcome.examples, expected[i], 1e-4 * scale)
-            << name << "[" << i << "]";
-      }
-    }
+    bert.expect_gradients(update.outcome.examples);
   }
 }
 

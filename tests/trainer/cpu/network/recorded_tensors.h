@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/base/text.h"
 #include "storage/formats/tensor_file.h"
 #include "trainer/model/batch.h"
 #include "trainer/model/task.h"
@@ -89,106 +90,32 @@ inline decltype(PackedBatch::labels) recorded_labels(const TensorReader& file, T
 }
 
 // Every architecture with its heads: the names of the files in testdata/architectures.tar.
-inline const std::vector<std::string> kRecordedCases = {"bert-sequence",
-                                                        "bert-token",
-                                                        "bert-masked",
-                                                        "bert-score",
-                                                        "bert-sets",
-                                                        "bert-qa",
-                                                        "roberta-sequence",
-                                                        "roberta-token",
-                                                        "roberta-masked",
-                                                        "roberta-score",
-                                                        "roberta-sets",
-                                                        "roberta-qa",
-                                                        "xlm-roberta-sequence",
-                                                        "xlm-roberta-qa",
-                                                        "distilbert-sequence",
-                                                        "distilbert-token",
-                                                        "distilbert-masked",
-                                                        "distilbert-qa",
-                                                        "electra-sequence",
-                                                        "electra-token",
-                                                        "electra-masked",
-                                                        "electra-qa",
-                                                        "albert-sequence",
-                                                        "albert-token",
-                                                        "albert-masked",
-                                                        "albert-qa",
-                                                        "deberta-v2-sequence",
-                                                        "deberta-v2-token",
-                                                        "deberta-v2-masked",
-                                                        "deberta-v2-qa",
-                                                        "deberta-v2-biased-sequence",
-                                                        "deberta-v2-convolved-sequence",
-                                                        "modernbert-sequence",
-                                                        "modernbert-token",
-                                                        "modernbert-masked",
-                                                        "modernbert-qa",
-                                                        "modernbert-biased-sequence",
-                                                        "modernbert-biased-qa",
-                                                        "mpnet-sequence",
-                                                        "mpnet-token",
-                                                        "mpnet-masked",
-                                                        "bert-untied-masked",
-                                                        "roberta-untied-masked",
-                                                        "distilbert-untied-masked",
-                                                        "electra-untied-masked",
-                                                        "albert-untied-masked",
-                                                        "deberta-v2-untied-masked",
-                                                        "modernbert-untied-masked",
-                                                        "mpnet-untied-masked",
-                                                        "mpnet-qa",
-                                                        "nomic-sequence",
-                                                        "nomic-token",
-                                                        "nomic-masked",
-                                                        "data2vec-text-sequence",
-                                                        "data2vec-text-qa",
-                                                        "roformer-sequence",
-                                                        "roformer-token",
-                                                        "roformer-masked",
-                                                        "roformer-qa",
-                                                        "bert-choice",
-                                                        "roberta-choice",
-                                                        "distilbert-choice",
-                                                        "electra-choice",
-                                                        "albert-choice",
-                                                        "deberta-v2-choice",
-                                                        "modernbert-choice",
-                                                        "modernbert-biased-choice",
-                                                        "mpnet-choice",
-                                                        "data2vec-text-choice"};
+inline const std::vector<std::string> kRecordedCases = parted(
+    "bert-sequence bert-token bert-masked bert-score bert-sets bert-qa roberta-sequence "
+    "roberta-token roberta-masked roberta-score roberta-sets roberta-qa xlm-roberta-sequence "
+    "xlm-roberta-qa distilbert-sequence distilbert-token distilbert-masked distilbert-qa "
+    "electra-sequence electra-token electra-masked electra-qa albert-sequence albert-token "
+    "albert-masked albert-qa deberta-v2-sequence deberta-v2-token deberta-v2-masked deberta-v2-qa "
+    "deberta-v2-biased-sequence deberta-v2-convolved-sequence modernbert-sequence "
+    "modernbert-token modernbert-masked modernbert-qa modernbert-biased-sequence "
+    "modernbert-biased-qa mpnet-sequence mpnet-token mpnet-masked bert-untied-masked "
+    "roberta-untied-masked distilbert-untied-masked electra-untied-masked albert-untied-masked "
+    "deberta-v2-untied-masked modernbert-untied-masked mpnet-untied-masked mpnet-qa "
+    "nomic-sequence nomic-token nomic-masked data2vec-text-sequence data2vec-text-qa "
+    "roformer-sequence roformer-token roformer-masked roformer-qa bert-choice roberta-choice "
+    "distilbert-choice electra-choice albert-choice deberta-v2-choice modernbert-choice "
+    "modernbert-biased-choice mpnet-choice data2vec-text-choice",
+    " ");
 
 // Those of them with ten losses.
-inline const std::vector<std::string> kRecordedLosses = {"modernbert-sequence",
-                                                         "modernbert-token",
-                                                         "modernbert-masked",
-                                                         "modernbert-qa",
-                                                         "modernbert-biased-sequence",
-                                                         "modernbert-biased-qa",
-                                                         "mpnet-sequence",
-                                                         "mpnet-token",
-                                                         "mpnet-masked",
-                                                         "mpnet-qa",
-                                                         "nomic-sequence",
-                                                         "nomic-token",
-                                                         "nomic-masked",
-                                                         "data2vec-text-sequence",
-                                                         "data2vec-text-qa",
-                                                         "roformer-sequence",
-                                                         "roformer-token",
-                                                         "roformer-masked",
-                                                         "roformer-qa",
-                                                         "bert-choice",
-                                                         "roberta-choice",
-                                                         "distilbert-choice",
-                                                         "electra-choice",
-                                                         "albert-choice",
-                                                         "deberta-v2-choice",
-                                                         "modernbert-choice",
-                                                         "modernbert-biased-choice",
-                                                         "mpnet-choice",
-                                                         "data2vec-text-choice"};
+inline const std::vector<std::string> kRecordedLosses = parted(
+    "modernbert-sequence modernbert-token modernbert-masked modernbert-qa "
+    "modernbert-biased-sequence modernbert-biased-qa mpnet-sequence mpnet-token mpnet-masked "
+    "mpnet-qa nomic-sequence nomic-token nomic-masked data2vec-text-sequence data2vec-text-qa "
+    "roformer-sequence roformer-token roformer-masked roformer-qa bert-choice roberta-choice "
+    "distilbert-choice electra-choice albert-choice deberta-v2-choice modernbert-choice "
+    "modernbert-biased-choice mpnet-choice data2vec-text-choice",
+    " ");
 
 // A recorded case's name as GoogleTest wants it.
 inline std::string test_name(const testing::TestParamInfo<std::string>& test) {

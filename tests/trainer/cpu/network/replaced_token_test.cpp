@@ -8,14 +8,7 @@
 #include <memory>
 
 #include "storage/base/philox.h"
-#include "storage/base/thread_pool.h"
-#include "storage/formats/safetensors.h"
-#include "storage/local_storage.h"
-#include "tests/support/largest.h"
-#include "tests/trainer/cpu/network/recorded_tensors.h"
-#include "tests/trainer/cpu/values_of.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
-#include "trainer/cpu/network/model.h"
+#include "tests/trainer/cpu/network/recorded_network.h"
 #include "trainer/cpu/optimizer.h"
 #include "trainer/model/generator.h"
 
@@ -31,59 +24,24 @@ struct Update {
 };
 
 // The recorded generator and discriminator.
-struct RecordedPair {
+struct RecordedPair : RecordedNetwork {
   explicit RecordedPair(int threads = 2)
-      : file(map_file(BERTH_TESTDATA "/replaced_tokens/electra.safetensors")),
-        recorded(*file->view()),
-        pool(threads),
-        kernels(make_cpu_kernels(pool)) {
-    config = parse_config(recorded.metadata().at("config"));
+      : RecordedNetwork(BERTH_TESTDATA "/replaced_tokens/electra.safetensors", threads) {
     config.task = Task::kReplacedTokenDetection;
     config.generator =
         saved_generator(config, parse_config(recorded.metadata().at("generator_config")));
-    parameters = std::make_unique<Parameters>(parameter_table(config), true, *kernels);
-    report = load_parameters(Selected(recorded, "param."), *parameters);
+    load();
     model = std::make_unique<ReplacedTokenModel>(
         config, BatchLimits{.tokens = 64, .sequences = 8, .masked = 32}, *parameters, *kernels);
   }
 
   // The recorded batch, or its sequences from `begin` up to, not including, `end`.
-  PackedBatch batch(size_t begin = 0, size_t end = 5) const {
-    const PackedBatch whole = recorded_inputs(recorded);
-    const auto masked = recorded_values<int32_t>(recorded, "masked");
-    const auto labels = recorded_values<int32_t>(recorded, "labels");
-    const int32_t first = whole.cu_seqlens[begin], last = whole.cu_seqlens[end];
-    const auto part = [&](const std::vector<int32_t>& of) {
-      return std::vector<int32_t>(of.begin() + first, of.begin() + last);
-    };
-    PackedBatch batch;
-    batch.input_ids = part(whole.input_ids);
-    batch.token_type_ids = part(whole.token_type_ids);
-    batch.position_ids = part(whole.position_ids);
-    for (size_t b = begin; b < end; ++b)
-      batch.cu_seqlens.push_back(whole.cu_seqlens[b + 1] - first);
-    PackedBatch::MaskedTokens tokens;
-    for (size_t m = 0; m < masked.size(); ++m) {
-      if (masked[m] < first || masked[m] >= last) continue;
-      tokens.tokens.push_back(masked[m] - first);
-      tokens.ids.push_back(labels[m]);
-    }
-    batch.labels = tokens;
-    batch.first_token = static_cast<uint64_t>(first);
-    batch.first_sequence = begin;
-    return batch;
-  }
+  PackedBatch batch(size_t begin = 0, size_t end = 5) const { return masked_batch(begin, end); }
 
   // Forward and backward over one update, cut before each of `cuts`.
   Update run(const std::vector<size_t>& cuts = {}, const UpdateInputs& inputs = kRecordedUpdate) {
-    std::vector<PackedBatch> batches;
-    size_t begin = 0;
-    for (const size_t cut : cuts) {
-      batches.push_back(batch(begin, cut));
-      begin = cut;
-    }
-    batches.push_back(batch(begin));
-    return run_batches(batches, inputs);
+    const auto part = [this](size_t begin, size_t end) { return batch(begin, end); };
+    return run_batches(cut_update(cuts, 5, part), inputs);
   }
   Update run_batches(const std::vector<PackedBatch>& batches,
                      const UpdateInputs& inputs = kRecordedUpdate) {
@@ -98,20 +56,11 @@ struct RecordedPair {
       update.replaced.insert(update.replaced.end(), ids.begin(), ids.end());
     }
     update.outcome = state.outcome();
-    update.gradients.resize(static_cast<size_t>(parameters->gradients().elements()));
-    copy_out(parameters->gradients(), update.gradients.data());
+    update.gradients = all_gradients();
     return update;
   }
 
-  std::unique_ptr<RandomAccessSource> file;
-  SafetensorsReader recorded;
-  ThreadPool pool;
-  std::unique_ptr<Kernels> kernels;
-  ModelConfig config;
-  std::unique_ptr<Parameters> parameters;
-  LoadReport report;
   std::unique_ptr<ReplacedTokenModel> model;
-  StepState state;
 };
 
 void expect_close(const std::vector<float>& actual, const std::vector<float>& expected,
@@ -135,18 +84,7 @@ TEST(ReplacedTokens, LossAndGradientsAreTransformers) {
   EXPECT_EQ(update.replaced, recorded_values<int32_t>(pair.recorded, "replaced_ids"));
   const float loss = recorded_values<float>(pair.recorded, "loss")[0];
   EXPECT_NEAR(update.outcome.loss_sum / update.outcome.examples, loss, 1e-5 * loss);
-  for (size_t p = 0; p < pair.parameters->specs().size(); ++p) {
-    const std::string& name = pair.parameters->specs()[p].name;
-    const auto expected = recorded_values<float>(pair.recorded, "grad." + name);
-    std::vector<float> ours(expected.size());
-    copy_out(pair.parameters->gradient(p), ours.data());
-    // The bias of a key moves all scores of a softmax alike, so its gradient is rounding.
-    const double scale = std::max(largest(expected), name.ends_with("key.bias") ? 1.0 : 0.0);
-    for (size_t i = 0; i < ours.size(); ++i) {
-      ASSERT_NEAR(ours[i] / update.outcome.examples, expected[i], 1e-4 * scale)
-          << name << "[" << i << "]";
-    }
-  }
+  pair.expect_gradients(update.outcome.examples);
 }
 
 TEST(ReplacedTokens, EvaluationTellsLogitsReplacementsAndBothLosses) {

@@ -7,33 +7,20 @@
 #include <numeric>
 
 #include "storage/base/philox.h"
-#include "storage/base/thread_pool.h"
-#include "storage/formats/safetensors.h"
-#include "storage/local_storage.h"
 #include "tests/support/expect_near.h"
-#include "tests/support/largest.h"
-#include "tests/trainer/cpu/network/recorded_tensors.h"
-#include "tests/trainer/cpu/values_of.h"
-#include "trainer/cpu/kernels/cpu_kernels.h"
+#include "tests/trainer/cpu/network/recorded_network.h"
 #include "trainer/cpu/network/heads.h"
-#include "trainer/cpu/network/model.h"
-#include "trainer/weights/pretrained.h"
 
 namespace berth {
 namespace {
 
-struct RecordedTexts {
+struct RecordedTexts : RecordedNetwork {
   RecordedTexts(Task task, Pooling pooling, int64_t texts = 2)
-      : file(map_file(BERTH_TESTDATA "/similarity/bert.safetensors")),
-        recorded(*file->view()),
-        pool(2),
-        kernels(make_cpu_kernels(pool)) {
-    config = parse_config(recorded.metadata().at("config"));
+      : RecordedNetwork(BERTH_TESTDATA "/similarity/bert.safetensors") {
     config.task = task;
     config.pooling = pooling;
     config.texts_per_row = texts;
-    parameters = std::make_unique<Parameters>(parameter_table(config), true, *kernels);
-    report = load_parameters(Selected(recorded, "param."), *parameters);
+    load();
     model = std::make_unique<Model>(config, BatchLimits{.tokens = 128, .sequences = 12},
                                     *parameters, *kernels);
   }
@@ -65,15 +52,7 @@ struct RecordedTexts {
     return recorded_values<float>(recorded, name);
   }
 
-  std::unique_ptr<RandomAccessSource> file;
-  SafetensorsReader recorded;
-  ThreadPool pool;
-  std::unique_ptr<Kernels> kernels;
-  ModelConfig config;
-  std::unique_ptr<Parameters> parameters;
-  LoadReport report;
   std::unique_ptr<Model> model;
-  StepState state;
 };
 
 TEST(Embeddings, AreThoseOfPyTorch) {
