@@ -72,7 +72,7 @@ StepTiming time_steps(const ModelConfig& config, const std::vector<PackedBatch>&
     limits.sequences = std::max(limits.sequences, batch.num_sequences());
     if (masked != nullptr)
       limits.masked = std::max(limits.masked, static_cast<int64_t>(masked->tokens.size()));
-    longest = std::max(longest, longest_of(batch));
+    longest = std::max(longest, batch.longest_sequence());
   }
   const auto engine = device.make_engine(
       {.config = config, .limits = limits, .update_tokens = limits.tokens, .longest = longest});

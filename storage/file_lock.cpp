@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "storage/base/error.h"
+#include "storage/base/process_resources.h"
 #include "storage/base/text.h"
 #include "storage/file_descriptor.h"
 
@@ -155,13 +155,6 @@ std::optional<FileLock> try_lock(const fs::path& directory) {
   } catch (const Error&) {
     return std::nullopt;
   }
-}
-
-std::string first_line(const fs::path& path) {
-  std::string line;
-  std::ifstream file(path);
-  std::getline(file, line);
-  return line;
 }
 
 // Removes the lock file last. If this is interrupted, the rest is still recognized as left over.

@@ -285,8 +285,7 @@ class ShellReader {
 
   // "> file", "2>&1", ">> file", "< file".
   void read_redirection() {
-    const bool has_descriptor =
-        !word_.empty() && word_.find_first_not_of("0123456789") == std::string::npos;
+    const bool has_descriptor = is_digits(word_);
     std::string typed = has_descriptor ? word_ : "";
     if (has_descriptor) {
       word_.clear();

@@ -48,7 +48,7 @@ EngineOptions engine_options(const BenchmarkWork& work, const ModelConfig& confi
   options.trains = work.trains;
   options.limits = {.tokens = batch.num_tokens(), .sequences = batch.num_sequences()};
   options.update_tokens = batch.num_tokens();
-  options.longest = longest_of(batch);
+  options.longest = batch.longest_sequence();
   return options;
 }
 

@@ -6,13 +6,13 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
+#include "storage/base/process_resources.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -34,13 +34,6 @@ bool has_numbered(const fs::path& folder, std::string_view prefix) {
     return name.size() > prefix.size() && name.starts_with(prefix) &&
            name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
   });
-}
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
 }
 
 }  // namespace

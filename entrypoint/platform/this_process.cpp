@@ -20,17 +20,11 @@
 
 #include "storage/base/clock.h"
 #include "storage/base/error.h"
+#include "storage/base/process_resources.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-std::string line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // "pid:[4026531836]"; empty if the system does not say it.
 std::string process_namespace() {
@@ -42,7 +36,7 @@ std::string process_namespace() {
 // When the process started, in ticks since the boot (proc(5), field 22 of stat); empty where there
 // is no such process. The fields are counted from the end of the program's name, the second one.
 std::string start_of(const std::string& process_number) {
-  const std::string stat = line_of(cat("/proc/", process_number, "/stat"));
+  const std::string stat = first_line(cat("/proc/", process_number, "/stat"));
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return "";
   std::istringstream fields(stat.substr(name_end + 1));
@@ -52,7 +46,7 @@ std::string start_of(const std::string& process_number) {
 }
 
 std::string system_identity() {
-  const std::string boot = line_of("/proc/sys/kernel/random/boot_id");
+  const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   const std::string space = process_namespace();
   return boot.empty() || space.empty() ? "" : cat(boot, " ", space);
 }

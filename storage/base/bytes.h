@@ -18,6 +18,13 @@ inline std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Appends the bytes of a number as they lie in memory.
+template <typename T>
+void append_value(std::vector<std::byte>& bytes, T value) {
+  const auto raw = std::as_bytes(std::span(&value, 1));
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+}
+
 // Identifies one version of one object. In Google Cloud Storage it is the object's generation; for
 // a local file it is a hash of (inode, size, mtime).
 using Generation = uint64_t;

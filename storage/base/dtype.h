@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 // The types of tensors' elements. Thread-safe. Throws nothing.
@@ -45,6 +46,13 @@ constexpr size_t size_of(DType dtype) {
       return 8;
   }
   return 0;
+}
+
+// The elements of a tensor of this shape.
+constexpr int64_t element_count(std::span<const int64_t> shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
 }
 
 // The names that safetensors uses: "F32", "BF16", "I64", "BOOL".

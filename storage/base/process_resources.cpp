@@ -86,14 +86,6 @@ std::optional<double> least_cgroup_limit(
   return least;
 }
 
-// Returns the first line of a file, or an empty string if the file cannot be read.
-std::string first_line(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
 // Returns quota / period if both are positive numbers. "max" and -1 mean that there is no limit.
 std::optional<double> ratio(const std::string& quota, const std::string& period) {
   double quota_us = 0, period_us = 0;
@@ -131,6 +123,13 @@ int affinity_count() {
 }
 
 }  // namespace
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
 
 std::optional<double> cgroup_cpu_limit(const fs::path& root) {
   return least_cgroup_limit(root, "cpu", cpu_limit_of);

@@ -9,6 +9,9 @@
 // nullopt or 0, and nothing throws.
 namespace berth {
 
+// The first line of a file, or an empty text if the file cannot be read.
+std::string first_line(const std::filesystem::path& path);
+
 // Returns the CPU quota of this process's cgroup, in CPUs: 1.5 means one and a half. The quota is
 // the smallest one on the path from the process's group to the root. Reads cgroup v2 (cpu.max), v1
 // (cpu.cfs_quota_us), and both where they are mounted side by side. Returns nullopt if there is no

@@ -106,6 +106,12 @@ std::string_view trimmed(std::string_view text) {
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+bool is_word_byte(char byte) {
+  const char lower = static_cast<char>(byte | 0x20);
+  return (lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') ||
+         static_cast<unsigned char>(byte) >= 0x80;
+}
+
 std::optional<uint64_t> parse_number(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -107,6 +107,14 @@ std::string_view trimmed(std::string_view text);
 // Returns what stands behind the last slash of a path, or all of it.
 std::string_view last_part(std::string_view path);
 
+// Whether the text has digits, and nothing else.
+inline bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+// Whether a byte is of a letter or a digit of ASCII, or of a character beyond ASCII.
+bool is_word_byte(char byte);
+
 // Parses a text that consists of decimal digits only. Returns nullopt if there is anything else, or
 // if the number does not fit 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);

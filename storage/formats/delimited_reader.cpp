@@ -18,24 +18,19 @@
 namespace berth {
 namespace {
 
-std::string_view text_of(const Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr ? std::string_view() : trimmed(*text);
-}
-
 // Why a row may have more or fewer fields than the header. Empty: it cannot be known.
 std::string why_not_as_many(const Row& row, size_t names) {
   const auto any = [&](const auto& says) { return std::ranges::any_of(row, says); };
   const auto has_escape = [](const Cell& cell) {
-    return text_of(cell).find("\x1B$") != std::string_view::npos;
+    return trimmed_text(cell).find("\x1B$") != std::string_view::npos;
   };
   if (any(has_escape)) {
     return "the file seems to be in ISO-2022-JP: iconv -f ISO-2022-JP -t UTF-8 converts it";
   }
-  const auto begins_quote = [](const Cell& cell) { return text_of(cell).starts_with('"'); };
+  const auto begins_quote = [](const Cell& cell) { return trimmed_text(cell).starts_with('"'); };
   if (row.size() < names) {
     const bool has_delimiter =
-        row.size() == 1 && text_of(row[0]).find_first_of(",;\t|") != std::string_view::npos;
+        row.size() == 1 && trimmed_text(row[0]).find_first_of(",;\t|") != std::string_view::npos;
     return has_delimiter ? "the line may be in quotes as a whole, or have another delimiter than "
                            "the header: --delimiter names it, and each field has its own quotes"
                          : "";
@@ -43,10 +38,10 @@ std::string why_not_as_many(const Row& row, size_t names) {
   if (any(begins_quote)) {
     return "a quote encloses a field only where it follows the delimiter without a blank";
   }
-  if (any([](const Cell& cell) { return text_of(cell).starts_with('\''); })) {
+  if (any([](const Cell& cell) { return trimmed_text(cell).starts_with('\''); })) {
     return "fields are enclosed in double quotes, not in single ones";
   }
-  if (any([](const Cell& cell) { return text_of(cell).ends_with('\\'); })) {
+  if (any([](const Cell& cell) { return trimmed_text(cell).ends_with('\\'); })) {
     return "a backslash does not escape the delimiter: enclose such a field in double quotes";
   }
   if (row.size() == names + 1) {
@@ -120,7 +115,7 @@ bool DelimitedReader::repeats_header(const Row& row) const {
   if (!has_header_ || row.size() != columns_.size()) return false;
   size_t names = 0;
   for (size_t i = 0; i < row.size(); ++i) {
-    std::string_view text = text_of(row[i]);
+    std::string_view text = trimmed_text(row[i]);
     if (i == 0 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     if (text != columns_[i].name) return false;
     names += !text.empty();
@@ -176,7 +171,7 @@ class HeldRows {
     if (columns_.empty()) columns_.resize(fields.size());
     ++records_;
     for (size_t i = 0; i < fields.size(); ++i) {
-      const std::string_view text = text_of(fields[i]);
+      const std::string_view text = trimmed_text(fields[i]);
       Column& column = columns_[i];
       if (text.empty()) continue;
       column.are_numbers = column.are_numbers && is_number(text);
@@ -192,7 +187,7 @@ class HeldRows {
     if (found_.size() == kMostRecords || text.size() > kLongText) return;
     Record record{.opened = opened, .closed = closed};
     const auto append = [&](std::vector<std::string>& line, size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) line.emplace_back(text_of(fields[i]));
+      for (size_t i = begin; i < end; ++i) line.emplace_back(trimmed_text(fields[i]));
     };
     for (size_t begin = 0; begin <= text.size();) {
       const size_t end = std::min(text.find('\n', begin), text.size());

@@ -211,6 +211,11 @@ std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::st
   return rows;
 }
 
+std::string_view trimmed_text(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr ? std::string_view() : trimmed(*text);
+}
+
 std::optional<size_t> find_column(std::span<const Column> columns, std::string_view name) {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name == name) return i;

@@ -18,6 +18,9 @@ namespace berth {
 using Cell = std::variant<std::monostate, bool, int64_t, double, std::string>;
 using Row = std::vector<Cell>;
 
+// The text of a cell, without the blanks around it. Empty where the cell holds something else.
+std::string_view trimmed_text(const Cell& cell);
+
 struct Column {
   std::string name;
   std::vector<std::string> categories;  // of a categorical column, in its order; otherwise empty

@@ -254,10 +254,6 @@ void require_shard(const BundleEntry& entry, int32_t num_shards) {
   }
 }
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 }  // namespace
 
 std::string shard_name(std::string_view prefix, int32_t shard, int32_t num_shards) {

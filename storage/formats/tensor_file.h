@@ -21,11 +21,7 @@ struct NamedTensor {
   // TensorReader::read().
   Bytes data{};
 
-  int64_t elements() const {
-    int64_t count = 1;
-    for (const int64_t size : shape) count *= size;
-    return count;
-  }
+  int64_t elements() const { return element_count(shape); }
   int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
 };
 

@@ -15,12 +15,6 @@ constexpr size_t kHeadSize = 12, kTailSize = 4;
 constexpr size_t kGrowthStep =
     size_t{1} << 20;  // memory grows with the bytes read, not with the claimed size
 
-template <typename T>
-void append(std::vector<std::byte>& bytes, T value) {
-  const auto raw = std::as_bytes(std::span(&value, 1));
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-}
-
 [[noreturn]] void fail_record(uint64_t offset, const std::string& what) {
   throw Error(Code::kCorrupt, what, cat("record at byte ", offset),
               "check that it is a TFRecord file, and fetch it again");
@@ -43,10 +37,10 @@ bool begins_record(Bytes file) {
 
 void append_tfrecord(std::vector<std::byte>& file, Bytes data) {
   const uint64_t size = data.size();
-  append(file, size);
-  append(file, crc32c_mask(crc32c(std::as_bytes(std::span(&size, 1)))));
+  append_value(file, size);
+  append_value(file, crc32c_mask(crc32c(std::as_bytes(std::span(&size, 1)))));
   file.insert(file.end(), data.begin(), data.end());
-  append(file, crc32c_mask(crc32c(data)));
+  append_value(file, crc32c_mask(crc32c(data)));
 }
 
 TfRecordReader::TfRecordReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}

@@ -28,9 +28,7 @@ std::optional<NumberedColumn> numbered(std::string_view name, std::string_view s
   if (!name.empty() && std::string_view("_- .").find(name.front()) != name.npos) {
     name.remove_prefix(1);
   }
-  const bool are_digits =
-      !name.empty() && name.size() <= 2 && name.find_first_not_of("0123456789") == name.npos;
-  if (are_digits) {
+  if (name.size() <= 2 && is_digits(name)) {
     size_t number = 0;
     for (const char digit : name) number = 10 * number + static_cast<size_t>(digit - '0');
     return NumberedColumn{.number = number};

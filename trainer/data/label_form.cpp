@@ -161,12 +161,6 @@ void warn_of_joined(const LabelCells& cells, std::vector<Finding>& findings) {
 
 constexpr std::string_view kBlanks = " \t";
 
-// A text of a label column; empty: the cell holds something else.
-std::string_view text_of(const Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr ? std::string_view() : trimmed(*text);
-}
-
 void find_number_form(LabelForm& form, const LabelCells& cells, bool is_given,
                       std::vector<Finding>& findings) {
   const NumbersFound found = find_numbers(cells.rows, cells.column, cells.are_texts);
@@ -212,7 +206,7 @@ void warn_of_numbers(const LabelCells& cells, std::vector<Finding>& findings) {
   for (const Row& row : cells.rows) {
     const Cell& cell = row[cells.column];
     if (is_missing(cell, cells.are_texts)) continue;
-    const std::string_view text = text_of(cell);
+    const std::string_view text = trimmed_text(cell);
     const bool is_real = std::holds_alternative<double>(cell);
     has_points = has_points && (is_real || text.find_first_of(".eE") != std::string_view::npos);
     numbers.insert(cell_number(cell, found.form).value_or(0));
@@ -233,7 +227,7 @@ void say_lost_zeros(const LabelCells& cells, std::vector<Finding>& findings) {
   std::string_view example;
   bool has_power = false;  // "1E5"
   for (const Row& row : cells.rows) {
-    const std::string_view text = text_of(row[cells.column]);
+    const std::string_view text = trimmed_text(row[cells.column]);
     if (!text.empty() && !parse_real(text)) return;
     const bool are_digits = text.find_first_not_of("0123456789") == std::string_view::npos;
     const bool is_power = text.find_first_of("eE") != std::string_view::npos;
@@ -255,7 +249,7 @@ void warn_of_bits(const LabelCells& cells, std::vector<Finding>& findings) {
   std::set<std::string_view> texts;
   bool begins_with_zero = false;
   for (const Row& row : cells.rows) {
-    const std::string_view text = text_of(row[cells.column]);
+    const std::string_view text = trimmed_text(row[cells.column]);
     const bool are_bits = text.find_first_not_of("01") == std::string_view::npos;
     if (text.size() < 2 || !are_bits) return;
     if (!texts.empty() && text.size() != texts.begin()->size()) return;
@@ -279,7 +273,7 @@ struct ListsOfLabels {
 ListsOfLabels lists_of_labels(const LabelCells& cells) {
   ListsOfLabels found;
   for (const Row& row : cells.rows) {
-    const std::string_view text = text_of(row[cells.column]);
+    const std::string_view text = trimmed_text(row[cells.column]);
     found.texts += !is_missing(row[cells.column], cells.are_texts);
     const bool is_list = begins_list(text) || parse_tuple(text);
     const auto parts = is_list ? label_parts(text, {}) : std::nullopt;
@@ -318,13 +312,6 @@ void warn_of_single_labels(const LabelCells& cells, bool is_multi_hot,
               "--task sequence_classification learns one class for each text"));
 }
 
-// Whether a byte is of a letter or a digit, or of a character beyond ASCII.
-bool is_of_word(char c) {
-  const char lower = static_cast<char>(c | 0x20);
-  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
 // In data sets of pairs, "-" or -1 is the label of a few rows on which annotators did not agree.
 // There are two exceptions: all labels are marks like "-", or -1 belongs to a scale.
 void find_no_agreement(LabelForm& form, const LabelCells& cells, std::vector<Finding>& findings) {
@@ -334,13 +321,13 @@ void find_no_agreement(LabelForm& form, const LabelCells& cells, std::vector<Fin
   for (const Row& row : cells.rows) {
     const Cell& cell = row[cells.column];
     if (is_missing(cell, cells.are_texts)) continue;
-    if (text_of(cell) == "-") {
+    if (trimmed_text(cell) == "-") {
       ++dashes;
       continue;
     }
     are_words = are_words && (!std::holds_alternative<std::string>(cell) ||
-                              std::ranges::any_of(text_of(cell), is_of_word));
-    const auto number = std::holds_alternative<std::string>(cell) ? parse_real(text_of(cell))
+                              std::ranges::any_of(trimmed_text(cell), is_word_byte));
+    const auto number = std::holds_alternative<std::string>(cell) ? parse_real(trimmed_text(cell))
                         : std::holds_alternative<bool>(cell)      ? std::nullopt
                                                                   : cell_number(cell);
     has_names = has_names || !number;
@@ -389,7 +376,7 @@ MultiHotLists multi_hot_lists(std::span<const Row> rows, size_t column, const La
   MultiHotLists lists;
   for (const Row& row : rows) {
     if (is_missing(row[column], /*are_texts=*/false)) continue;
-    const std::string_view text = text_of(row[column]);
+    const std::string_view text = trimmed_text(row[column]);
     const auto marks = label_parts(text, form);
     // Without brackets, "0,1" is rather a number or two labels.
     const bool is_list = begins_list(text) || parse_tuple(text) || !form.separators.empty() ||
@@ -514,7 +501,7 @@ LabelForm find_label_form(LabelForm form, const LabelCells& cells, Task task, bo
   form.lists = LabelLists::kNames;
   if (!is_given) warn_of_single_labels(cells, /*is_multi_hot=*/false, findings);
   for (const Row& row : cells.rows) {
-    if (!parse_tuple(text_of(row[cells.column]))) continue;
+    if (!parse_tuple(trimmed_text(row[cells.column]))) continue;
     findings.push_back({"tuples of labels", "labels in parentheses are read as lists"});
     return form;
   }

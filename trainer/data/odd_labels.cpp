@@ -15,23 +15,17 @@ constexpr size_t kRowsLookedAt = 100'000;
 constexpr size_t kFewLabelled = 20, kFewLabels = 20;
 constexpr size_t kExampleBytes = 200;
 
-bool is_in_word(char c) {
-  const char lower = static_cast<char>(c | 0x20);
-  return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
 // Whether the beginning of the text has `name` as a word of its own, in any case.
 bool names_label(std::string_view text, std::string_view name) {
   constexpr size_t kLooked = 2000, kShortName = 3;
   const bool has_letter =
-      std::ranges::any_of(name, [](char c) { return is_in_word(c) && !(c >= '0' && c <= '9'); });
+      std::ranges::any_of(name, [](char c) { return is_word_byte(c) && !(c >= '0' && c <= '9'); });
   if (name.size() < kShortName || !has_letter) return false;
   const std::string plain = lower_ascii(text.substr(0, kLooked)), word = lower_ascii(name);
   for (size_t at = plain.find(word); at != plain.npos; at = plain.find(word, at + 1)) {
     const size_t end = at + word.size();
-    const bool begins = at == 0 || !is_in_word(plain[at - 1]);
-    if (begins && (end == plain.size() || !is_in_word(plain[end]))) return true;
+    const bool begins = at == 0 || !is_word_byte(plain[at - 1]);
+    if (begins && (end == plain.size() || !is_word_byte(plain[end]))) return true;
   }
   return false;
 }

@@ -109,9 +109,7 @@ bool is_excel_day(std::string_view name) {
   const auto is_month = [](std::string_view part) {
     return std::ranges::find(kMonths, lower_ascii(part)) != std::end(kMonths);
   };
-  const auto is_number = [](std::string_view part) {
-    return !part.empty() && part.size() <= 2 && part.find_first_not_of("0123456789") == part.npos;
-  };
+  const auto is_number = [](std::string_view part) { return part.size() <= 2 && is_digits(part); };
   const std::string_view before = name.substr(0, dash), after = name.substr(dash + 1);
   return (is_number(before) && is_month(after)) || (is_month(before) && is_number(after));
 }

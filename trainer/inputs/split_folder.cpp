@@ -85,19 +85,15 @@ Splits saved_splits(Storage& storage, const Uri& folder) {
   return splits;
 }
 
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // "train" for "train-00000-of-00002.parquet", and "" for a name of another form.
 std::string sharded_split(std::string_view file_name) {
   if (!is_table(without_compression_suffix(file_name))) return "";
   const std::string_view stem = file_name.substr(0, file_name.find('.'));
   const size_t of = stem.rfind("-of-");
-  if (of == std::string_view::npos || !is_all_digits(stem.substr(of + 4))) return "";
+  if (of == std::string_view::npos || !is_digits(stem.substr(of + 4))) return "";
   const size_t dash = stem.rfind('-', of - 1);
   if (of == 0 || dash == std::string_view::npos) return "";
-  if (!is_all_digits(stem.substr(dash + 1, of - dash - 1))) return "";
+  if (!is_digits(stem.substr(dash + 1, of - dash - 1))) return "";
   return std::string(stem.substr(0, dash));
 }
 

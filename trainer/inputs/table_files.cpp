@@ -26,10 +26,6 @@
 namespace berth {
 namespace {
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // What the name of a file says without its suffixes, and without what marks a copy.
 struct PlainName {
   std::string words{};
@@ -48,11 +44,11 @@ PlainName plain_name(std::string_view file_name) {
     const size_t open = part.find('(');
     const bool is_counted =
         open != std::string::npos && part.ends_with(')') &&
-        is_number(std::string_view(part).substr(open + 1, part.size() - open - 2));
+        is_digits(std::string_view(part).substr(open + 1, part.size() - open - 2));
     const std::string word = is_counted ? part.substr(0, open) : part;
     const bool joins = word == "of" || word == "von" || word == "de";
     const bool is_mark = std::ranges::find(kMarks, word) != std::end(kMarks);
-    const bool is_count = is_number(word) && follows_copy;
+    const bool is_count = is_digits(word) && follows_copy;
     plain.is_copy = plain.is_copy || is_mark || is_counted;
     if (!word.empty() && !is_mark && !is_count && !(joins && follows_copy)) {
       plain.words += cat(word, " ");
@@ -64,7 +60,7 @@ PlainName plain_name(std::string_view file_name) {
 
 bool is_text(std::string_view file_name) {
   const std::string_view plain = without_compression_suffix(file_name);
-  return is_plain_text(plain) || plain.find('.') == std::string_view::npos || is_number(plain);
+  return is_plain_text(plain) || plain.find('.') == std::string_view::npos || is_digits(plain);
 }
 
 }  // namespace

@@ -24,10 +24,7 @@ constexpr std::string_view kStepPrefix = "step-";
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
   const std::string digits(name.substr(kStepPrefix.size()));
-  if (digits.empty() || digits.size() > 18 ||
-      digits.find_first_not_of("0123456789") != std::string::npos) {
-    return std::nullopt;
-  }
+  if (digits.size() > 18 || !is_digits(digits)) return std::nullopt;
   return std::stoll(digits);
 }
 

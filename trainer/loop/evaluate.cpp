@@ -291,18 +291,13 @@ bool write_predictions(Engine& engine, Dataset& data, int64_t batch_size,
   return finished;
 }
 
-namespace {
-
-// As torch.nn.functional.normalize(), which sentence-transformers' Normalize calls.
-void scale_to_one(std::vector<float>& vector) {
+void scale_to_one(std::span<float> vector) {
   constexpr double kLeast = 1e-12;
   double squares = 0;
   for (const float value : vector) squares += double{value} * double{value};
   const double scale = 1 / std::max(kLeast, std::sqrt(squares));
   for (float& value : vector) value = static_cast<float>(scale * double{value});
 }
-
-}  // namespace
 
 EvaluationReport report_of(const EvaluationResult& evaluation) {
   return {.examples = evaluation.examples,

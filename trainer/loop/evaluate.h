@@ -32,6 +32,9 @@ struct EvaluationResult {
 // For observers. Borrows the scores. The caller adds the step, the epoch and the split.
 EvaluationReport report_of(const EvaluationResult& evaluation);
 
+// As torch.nn.functional.normalize(), which sentence-transformers' Normalize calls.
+void scale_to_one(std::span<float> vector);
+
 // What is needed to interpret logits.
 struct ReadingOptions {
   std::vector<std::string> labels{};  // the names of the classes

@@ -25,15 +25,6 @@ constexpr size_t kBlock = 2048;
 // Texts as token ids.
 using TokenizedTexts = std::vector<std::vector<int32_t>>;
 
-// As torch.nn.functional.normalize().
-void scale_to_one(std::span<float> vector) {
-  constexpr double kLeast = 1e-12;
-  double squares = 0;
-  for (const float value : vector) squares += double{value} * double{value};
-  const double scale = 1 / std::max(kLeast, std::sqrt(squares));
-  for (float& value : vector) value = static_cast<float>(scale * double{value});
-}
-
 // The first `size` numbers of each vector of `width` numbers, scaled to length 1.
 std::vector<float> first_numbers(std::span<const float> vectors, size_t width, size_t size) {
   std::vector<float> shorter;

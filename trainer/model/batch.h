@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -80,6 +81,13 @@ struct PackedBatch {
   int64_t num_tokens() const { return static_cast<int64_t>(input_ids.size()); }
   int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t num_examples() const { return num_sequences() / sequences_per_example; }
+  int64_t longest_sequence() const {
+    int64_t longest = 0;
+    for (size_t b = 1; b < cu_seqlens.size(); ++b) {
+      longest = std::max<int64_t>(longest, cu_seqlens[b] - cu_seqlens[b - 1]);
+    }
+    return longest;
+  }
 };
 
 // The largest batch that a model has memory for.

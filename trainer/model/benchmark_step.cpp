@@ -94,12 +94,4 @@ PackedBatch make_random_batch(const RandomBatch& batch, const ModelConfig& confi
   return packed;
 }
 
-int64_t longest_of(const PackedBatch& batch) {
-  int64_t longest = 0;
-  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
-    longest = std::max<int64_t>(longest, batch.cu_seqlens[b] - batch.cu_seqlens[b - 1]);
-  }
-  return longest;
-}
-
 }  // namespace berth

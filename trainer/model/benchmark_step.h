@@ -28,7 +28,4 @@ struct RandomBatch {
 // sequences need no more positions than the model has. A length that is no number throws kUsage.
 PackedBatch make_random_batch(const RandomBatch& batch, const ModelConfig& config);
 
-// The tokens of the longest sequence.
-int64_t longest_of(const PackedBatch& batch);
-
 }  // namespace berth

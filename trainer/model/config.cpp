@@ -82,9 +82,7 @@ std::vector<std::string> parse_labels(const Json& object) {
   std::vector<bool> seen(found->size());
   for (const auto& [id, name] : found->items()) {
     size_t index = labels.size();
-    if (!id.empty() && id.size() < 10 && id.find_first_not_of("0123456789") == std::string::npos) {
-      index = std::stoul(id);
-    }
+    if (id.size() < 10 && is_digits(id)) index = std::stoul(id);
     const bool is_name = name.is_string() || name.is_number_integer();
     if (index >= labels.size() || seen[index] || !is_name) {
       refuse_key("id2label", "must map 0, 1, ... to names");

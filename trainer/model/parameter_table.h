@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/base/dtype.h"
+
 namespace berth {
 
 struct LoraOptions;
@@ -30,11 +32,7 @@ struct ParameterSpec {
   // It never decreases along the table, except at the adapters, which stand behind all layers.
   int64_t depth = 0;
 
-  int64_t elements() const {
-    int64_t count = 1;
-    for (const int64_t size : shape) count *= size;
-    return count;
-  }
+  int64_t elements() const { return element_count(shape); }
   int64_t columns() const { return shape.empty() || shape[0] == 0 ? 0 : elements() / shape[0]; }
 };
 

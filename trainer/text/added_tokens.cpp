@@ -22,12 +22,10 @@ bool word_begins(std::string_view text) {
   return !text.empty() && is_word_character(decode_utf8(text).code_point);
 }
 
-bool is_whitespace(char32_t c) { return CharacterClasses::shared().of(c) & kWhitespace; }
-
 size_t whitespace_before(std::string_view text, size_t end, size_t floor) {
   while (end > floor) {
     const size_t begin = previous_character(text, end);
-    if (begin < floor || !is_whitespace(decode_utf8(text.substr(begin)).code_point)) break;
+    if (begin < floor || !is_white_space(decode_utf8(text.substr(begin)).code_point)) break;
     end = begin;
   }
   return end;
@@ -36,7 +34,7 @@ size_t whitespace_before(std::string_view text, size_t end, size_t floor) {
 size_t whitespace_after(std::string_view text, size_t begin) {
   while (begin < text.size()) {
     const DecodedCharacter next = decode_utf8(text.substr(begin));
-    if (!is_whitespace(next.code_point)) break;
+    if (!is_white_space(next.code_point)) break;
     begin += next.size_bytes;
   }
   return begin;

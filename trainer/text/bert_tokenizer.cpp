@@ -171,10 +171,7 @@ constexpr NormalizerOptions kNothing{false, false, false, false};
 
 int32_t id_of_special(const std::string& token, const WordPiece& wordpiece,
                       const BertTokenizerOptions& options) {
-  for (const AddedToken& added : options.added_tokens) {
-    if (added.content == token) return added.id;
-  }
-  const int32_t id = wordpiece.find(token);
+  const int32_t id = id_of(token, wordpiece, options);
   if (id < 0) throw Error(Code::kBadData, cat("the vocabulary has no ", quoted(token)));
   return id;
 }

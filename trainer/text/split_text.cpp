@@ -15,10 +15,6 @@ struct Match {
   bool matches;
 };
 
-Span between(size_t begin, size_t end) {
-  return {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
-}
-
 // Replaces every word by what `cut(span, words)` appends for it.
 template <typename Cut>
 void cut_words(SplitText& text, Cut cut) {
@@ -29,7 +25,7 @@ void cut_words(SplitText& text, Cut cut) {
 }
 
 void add_word(size_t begin, size_t end, std::vector<Span>& words) {
-  if (end > begin) words.push_back(between(begin, end));
+  if (end > begin) words.push_back(span_of(begin, end));
 }
 
 // Combines matches and the text between them as the behavior demands.
@@ -63,7 +59,7 @@ void apply(const std::vector<Match>& found, SplitBehavior behavior, std::vector<
 }
 
 void add_match(size_t begin, size_t end, bool matches, std::vector<Match>& found) {
-  if (end > begin) found.push_back({between(begin, end), matches});
+  if (end > begin) found.push_back({span_of(begin, end), matches});
 }
 
 }  // namespace
@@ -180,7 +176,7 @@ SplitStep metaspace(std::string replacement, PrependScheme prepend, bool split) 
       size_t begin = size, copied = word.begin;
       const auto end_word = [&](size_t end) {
         if (split && end > begin) {
-          words.push_back(between(begin, end));
+          words.push_back(span_of(begin, end));
           begin = end;
         }
       };
@@ -205,7 +201,7 @@ SplitStep metaspace(std::string replacement, PrependScheme prepend, bool split) 
         }
       }
       keep(copied, word.end);
-      words.push_back(between(begin, size));
+      words.push_back(span_of(begin, size));
     }
     rewriting.finish();
     text.words = std::move(words);

@@ -187,11 +187,7 @@ void parse_header_field(const ProtoField& field, BundleHeader& header) {
 
 }  // namespace
 
-int64_t BundleEntry::elements() const {
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return count;
-}
+int64_t BundleEntry::elements() const { return element_count(shape); }
 
 bool BundleEntry::is_string() const { return type == kString; }
 

@@ -192,12 +192,6 @@ void append_varint(std::vector<std::byte>& bytes, uint64_t value) {
   bytes.push_back(static_cast<std::byte>(value));
 }
 
-template <typename T>
-void append_fixed(std::vector<std::byte>& bytes, T value) {
-  const auto raw = std::as_bytes(std::span(&value, 1));
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-}
-
 // Returns a short key k with low <= k < high.
 std::string shortest_between(std::string_view low, std::string_view high) {
   const auto [differs, other] = std::mismatch(low.begin(), low.end(), high.begin(), high.end());
@@ -241,8 +235,8 @@ size_t TableBlockBuilder::size_bytes() const {
 }
 
 std::vector<std::byte> TableBlockBuilder::finish() {
-  for (const uint32_t restart : restarts_) append_fixed(bytes_, restart);
-  append_fixed(bytes_, static_cast<uint32_t>(restarts_.size()));
+  for (const uint32_t restart : restarts_) append_value(bytes_, restart);
+  append_value(bytes_, static_cast<uint32_t>(restarts_.size()));
   std::vector<std::byte> block = std::move(bytes_);
   *this = TableBlockBuilder(restart_interval_);
   return block;
@@ -254,7 +248,7 @@ std::vector<std::byte> TableWriter::write_block(TableBlockBuilder& builder) {
   append_varint(handle, offset_);
   append_varint(handle, block.size());
   block.push_back(std::byte{0});  // not compressed
-  append_fixed(block, crc32c_mask(crc32c(block)));
+  append_value(block, crc32c_mask(crc32c(block)));
   sink_.write(block);
   offset_ += block.size();
   return handle;
@@ -280,7 +274,7 @@ void TableWriter::finish() {
   const std::vector<std::byte> index = write_block(index_);
   footer.insert(footer.end(), index.begin(), index.end());
   footer.resize(kTableHandlesSize);
-  append_fixed(footer, kTableMagic);
+  append_value(footer, kTableMagic);
   sink_.write(footer);
 }
 

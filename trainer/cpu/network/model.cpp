@@ -14,14 +14,6 @@
 namespace berth {
 namespace {
 
-int64_t longest_sequence(const PackedBatch& batch) {
-  int64_t longest = 0;
-  for (size_t b = 1; b < batch.cu_seqlens.size(); ++b) {
-    longest = std::max<int64_t>(longest, batch.cu_seqlens[b] - batch.cu_seqlens[b - 1]);
-  }
-  return longest;
-}
-
 // Whether targets are one row for each token, and not for each sequence.
 bool has_targets_of_tokens(const ModelConfig& config) {
   const TaskTraits& task = traits(config.task);
@@ -103,7 +95,7 @@ void Model::upload(const PackedBatch& batch) {
             .num_tokens = tokens,
             .num_sequences = sequences,
             .sequences_per_example = batch.sequences_per_example,
-            .longest = longest_sequence(batch),
+            .longest = batch.longest_sequence(),
             .source = batch.source};
   copy_in(batch_.input_ids, batch.input_ids.data());
   copy_in(batch_.token_type_ids, batch.token_type_ids.data());

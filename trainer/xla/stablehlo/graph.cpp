@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "storage/base/dtype.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -31,11 +32,7 @@ static_assert(std::size(kOperations) == static_cast<size_t>(Op::kStop) + 1);
 
 const char* name_of(Op op) { return kOperations[static_cast<size_t>(op)]; }
 
-int64_t TensorType::elements() const {
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return count;
-}
+int64_t TensorType::elements() const { return element_count(shape); }
 
 std::string TensorType::text() const {
   std::string text = "tensor<";
