@@ -223,19 +223,12 @@ void remove_unfinished(const std::string& directory) { remove_abandoned(director
 
 namespace {
 
-// splitmix64's finalizer (Steele, Lea and Flood 2014).
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 // A hash of (inode, size, mtime in ns). Never 0, because 0 means "absent" in a precondition.
 Generation generation_of(const struct ::stat& status) {
-  uint64_t hash = mix(static_cast<uint64_t>(status.st_ino));
-  hash = mix(hash ^ static_cast<uint64_t>(status.st_size));
-  hash = mix(hash ^ static_cast<uint64_t>(status.st_mtim.tv_sec));
-  hash = mix(hash ^ static_cast<uint64_t>(status.st_mtim.tv_nsec));
+  uint64_t hash = mixed_bits(static_cast<uint64_t>(status.st_ino));
+  hash = mixed_bits(hash ^ static_cast<uint64_t>(status.st_size));
+  hash = mixed_bits(hash ^ static_cast<uint64_t>(status.st_mtim.tv_sec));
+  hash = mixed_bits(hash ^ static_cast<uint64_t>(status.st_mtim.tv_nsec));
   return hash == 0 ? 1 : hash;
 }
 

@@ -49,15 +49,6 @@ constexpr Library kKnownLibraries[] = {
     {"TFTrainingArguments", kKeras},
 };
 
-// The last call of this name; nullptr: there is none.
-const PythonCall* find_last_call(const PythonProgram& program, std::string_view name) {
-  const PythonCall* last = nullptr;
-  for (const PythonCall& call : program.calls) {
-    if (last_name(call.name) == name) last = &call;
-  }
-  return last;
-}
-
 void take_machine(const std::string& type, const std::string& count, Launch& launch) {
   constexpr std::string_view kOneGpu[] = {
       "ml.p3.2xlarge", "ml.g4dn.xlarge",  "ml.g4dn.2xlarge", "ml.g4dn.4xlarge", "ml.g4dn.8xlarge",

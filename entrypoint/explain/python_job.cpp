@@ -102,8 +102,9 @@ class PythonJob {
 
   std::optional<Launch> find() {
     if (read_estimator(program_, launch_)) return std::move(launch_);
-    arguments_ = find_last("TrainingArguments");
-    const PythonCall* sentences = find_last("SentenceTransformerTrainingArguments");
+    // A program that makes arguments twice trains with the last ones.
+    arguments_ = find_last_call(program_, "TrainingArguments");
+    const PythonCall* sentences = find_last_call(program_, "SentenceTransformerTrainingArguments");
     const PythonCall* fit = find_fit();
     is_similarity_ = sentences != nullptr || fit != nullptr;
     if (sentences != nullptr) arguments_ = sentences;
@@ -131,15 +132,6 @@ class PythonJob {
   }
 
  private:
-  // A program that makes arguments twice trains with the last ones.
-  const PythonCall* find_last(std::string_view name) const {
-    const PythonCall* last = nullptr;
-    for (const PythonCall& call : program_.calls) {
-      if (last_name(call.name) == name) last = &call;
-    }
-    return last;
-  }
-
   // model.fit(train_objectives=[...]) of sentence-transformers before version 3.
   const PythonCall* find_fit() const {
     for (const PythonCall& call : program_.calls) {
@@ -242,7 +234,7 @@ class PythonJob {
       }
     }
     if (const PythonCall* model = find_model()) return read_model_call(*model);
-    if (find_last("DataCollatorForTokenClassification") != nullptr) {
+    if (find_last_call(program_, "DataCollatorForTokenClassification") != nullptr) {
       task_ = "token_classification";
       launch_.add_flag("task", task_);
     }
@@ -402,8 +394,9 @@ class PythonJob {
                             "are several data sets or files; name one with --train-data-file");
     }
     if (load == nullptr) {
-      if (find_last(kLines) != nullptr) return name_lines(kLines);
-      if (const PythonCall* saved = find_last("load_from_disk")) return name_saved(*saved);
+      if (find_last_call(program_, kLines) != nullptr) return name_lines(kLines);
+      if (const PythonCall* saved = find_last_call(program_, "load_from_disk"))
+        return name_saved(*saved);
     }
     if (load == nullptr || load->positional.empty() ||
         load->positional[0].kind != PythonValue::Kind::kText) {

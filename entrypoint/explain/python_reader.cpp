@@ -548,6 +548,14 @@ std::vector<std::pair<std::string, PythonSpan>> find_entries(const PythonProgram
   return entries;
 }
 
+const PythonCall* find_last_call(const PythonProgram& program, std::string_view name) {
+  const PythonCall* last = nullptr;
+  for (const PythonCall& call : program.calls) {
+    if (last_name(call.name) == name) last = &call;
+  }
+  return last;
+}
+
 PythonSpan find_argument(const PythonProgram& program, std::string_view call,
                          std::string_view keyword) {
   PythonSpan found;

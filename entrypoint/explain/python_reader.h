@@ -104,6 +104,10 @@ const PythonCall* find_call_of(const PythonProgram& program, PythonSpan value);
 std::vector<std::pair<std::string, PythonSpan>> find_entries(const PythonProgram& program,
                                                              PythonSpan value);
 
+// The last call of a function whose name, without what it belongs to, is this. nullptr: there is
+// none.
+const PythonCall* find_last_call(const PythonProgram& program, std::string_view name);
+
 // The value of a keyword of the last call of this name. Empty: there is none.
 PythonSpan find_argument(const PythonProgram& program, std::string_view call,
                          std::string_view keyword);

@@ -11,6 +11,13 @@
 // others are not. A checksum throws nothing; a stream throws what the inner one throws.
 namespace berth {
 
+// The finalizer of SplitMix64 (Steele et al. 2014): every input bit changes every output bit.
+constexpr uint64_t mixed_bits(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
 // CRC-32 as zip and gzip use it (reflected polynomial 0xEDB88320, APPNOTE 4.4.7). It uses
 // carry-less multiplication if the CPU has it, which reaches 12 GB/s, fast enough to verify
 // checkpoints of gigabytes while they are loaded.

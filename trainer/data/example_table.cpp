@@ -201,13 +201,6 @@ void skip_example(std::string_view bytes, size_t& at, TextPlaces& before) {
 
 namespace {
 
-// The finalizer of SplitMix64 (Steele et al. 2014): every input bit changes every output bit.
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 // Rounds `count` so that rows with equal texts are not divided, and returns the result. On entry,
 // the `count` rows with the lowest hashes are at the front. The other rows of the last text are
 // moved to them. If no row would be left behind them, the rows of that text are taken out instead.
@@ -226,7 +219,7 @@ size_t whole_texts(std::vector<uint32_t>& rows, size_t count, const std::deque<u
 }
 
 uint64_t seeded_hash(uint64_t seed, uint32_t row) {
-  return mix(mix(seed + 0x9e3779b97f4a7c15) + row);
+  return mixed_bits(mixed_bits(seed + 0x9e3779b97f4a7c15) + row);
 }
 
 // Moves the `count` rows with the lowest keys to the front of `rows`. Among rows with equal keys,
@@ -259,7 +252,8 @@ size_t part(double fraction, size_t whole) {
 }  // namespace
 
 uint32_t text_hash(std::string_view text) {
-  return static_cast<uint32_t>(mix(crc32c(as_bytes(text)) | uint64_t{text.size()} << 32) >> 32);
+  return static_cast<uint32_t>(mixed_bits(crc32c(as_bytes(text)) | uint64_t{text.size()} << 32) >>
+                               32);
 }
 
 Split stratified_split(const RowKeys& keys, double fraction) {
