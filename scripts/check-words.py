@@ -44,14 +44,17 @@ PHRASE = re.compile("|".join(rf"\b(?P<p{i}>{phrase})\b(?!\()" for i, (phrase, _)
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|(?<!\w)"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:[^'\\\n]|\\.)+'""", re.DOTALL)
 # Between two literals of one message: nothing, or an expression that is added.
 JOINED = re.compile(r"\s*(?:\+[^\";{}?]*\+\s*)?")
+# Before a constant, which may be a list of words. An eighth of the words of a long sentence are among COMMON.
+CONSTANT = re.compile(r"constexpr std::string_view k\w+ =\s*\Z")
+COMMON = set("a an and are as at be by for from has have in into is it its not of on or than that the they to where which with".split())
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|et al|etc|vs|cf|No|Fig|approx)|\.\.)\.$")
 
 
 class Text:
     """A paragraph, with the number of the line that each of its characters comes from."""
 
-    def __init__(self, counted=True):
-        self.parts, self.lines, self.counted = [], [], counted
+    def __init__(self, counted=True, is_constant=False):
+        self.parts, self.lines, self.counted, self.is_constant = [], [], counted, is_constant
 
     def add(self, part, line):
         self.parts.append(part)
@@ -113,7 +116,7 @@ def cpp_texts(source):
             between = source[end:token.start()]
             if not JOINED.fullmatch(between):
                 yield message
-                message = Text()
+                message = Text(is_constant=bool(CONSTANT.search(source[end:token.start()])))
             elif between.strip():
                 message.add("X", line)
             message.add(token[0][1:-1].replace(r"\"", '"').replace(r"\n", "  "), line)
@@ -157,10 +160,11 @@ def words(sentence):
     return sum(1 for word in sentence.split() if re.search(r"\w", word))
 
 
-def is_list_of_names(sentence):
-    """Whether a sentence is a list of keys or classes, such as "hidden_size BertTokenizer", and so nothing to read."""
+def is_list_of_names(sentence, is_constant):
+    """Whether a sentence is a list of keys, classes or words, such as "hidden_size BertTokenizer", and so nothing to read."""
     parts = sentence.split()
-    return 3 * sum(bool(re.search(r"\w_\w|[a-z][A-Z]", part)) for part in parts) > len(parts)
+    names = sum(bool(re.search(r"\w_\w|[a-z][A-Z]", part)) for part in parts)
+    return 3 * names > len(parts) or is_constant and 8 * sum(part in COMMON for part in parts) < len(parts)
 
 
 def complaints(text):
@@ -179,7 +183,7 @@ def complaints(text):
         plain = plain[:match.start()] + " " * len(match[0]) + plain[match.end():]
     for start, part in [(0, plain)] + parts:
         for begin, sentence in sentences(part):
-            if words(sentence) > LONGEST and not is_list_of_names(sentence):
+            if words(sentence) > LONGEST and not is_list_of_names(sentence, text.is_constant):
                 first = start + begin + len(sentence) - len(sentence.lstrip())
                 yield text.lines[first], f"{words(sentence)} words: {' '.join(sentence.split()[:6])} ..."
 

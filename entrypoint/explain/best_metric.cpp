@@ -1,7 +1,5 @@
 #include "entrypoint/explain/best_metric.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 
 #include "entrypoint/explain/script_checks.h"
@@ -27,28 +25,10 @@ constexpr OtherMetricName kOtherMetricNames[] = {
     {"overall_f1", "entity_f1"},  {"overall_precision", "precision"},
     {"overall_recall", "recall"},
 };
-constexpr std::array<std::string_view, 22> kOwnMetrics = {"loss",
-                                                          "accuracy",
-                                                          "f1",
-                                                          "precision",
-                                                          "recall",
-                                                          "matthews_correlation",
-                                                          "f1_macro",
-                                                          "top_5_accuracy",
-                                                          "roc_auc",
-                                                          "average_precision",
-                                                          "pearson",
-                                                          "spearman",
-                                                          "mse",
-                                                          "f1_micro",
-                                                          "entity_f1",
-                                                          "exact_match",
-                                                          "spearman_cosine",
-                                                          "pearson_cosine",
-                                                          "accuracy_at_1",
-                                                          "masked_accuracy",
-                                                          "perplexity",
-                                                          "ndcg_at_10"};
+constexpr std::string_view kOwnMetrics =
+    "loss accuracy f1 precision recall matthews_correlation f1_macro top_5_accuracy roc_auc "
+    "average_precision pearson spearman mse f1_micro entity_f1 exact_match spearman_cosine "
+    "pearson_cosine accuracy_at_1 masked_accuracy perplexity ndcg_at_10";
 
 bool finds_tags(const TrainingScript& script, const OwnCommand& own) {
   const std::string task = own.value("task").value_or("");

@@ -40,11 +40,8 @@ constexpr std::array<std::string_view, 14> kVerbs = {
     "build_",     "make_",   "split", "clean",    "extract", "generate", "merge_"};
 
 // Programs that write other rows than they read, where their output goes to a file.
-constexpr std::array<std::string_view, 13> kFilters = {"cat",   "cut",   "grep", "sed",  "awk",
-                                                       "head",  "tail",  "sort", "shuf", "tr",
-                                                       "paste", "split", "jq"};
-constexpr std::array<std::string_view, 7> kInterpreters = {"bash", "sh",      "zsh", "perl",
-                                                           "make", "Rscript", "java"};
+constexpr std::string_view kFilters = "cat cut grep sed awk head tail sort shuf tr paste split jq";
+constexpr std::string_view kInterpreters = "bash sh zsh perl make Rscript java";
 
 constexpr std::string_view kPrepares = " may prepare files; berth does not do its work\n";
 
@@ -75,8 +72,8 @@ constexpr std::string_view kCountsAsAuto =
 
 // What the command line refuses, because it asks for something besides the job; the job is the
 // same without it.
-constexpr std::array<std::string_view, 4> kBesidesTheJob = {
-    "--push_to_hub", "--push_to_hub_model_id", "--push_to_hub_organization", "--report_to"};
+constexpr std::string_view kBesidesTheJob =
+    "--push_to_hub --push_to_hub_model_id --push_to_hub_organization --report_to";
 
 class Explainer {
  public:
@@ -137,12 +134,10 @@ class Explainer {
 
   // Whether the sentence has a verb: "the number of devices is not in the line".
   static bool says_itself(const Remark& remark) {
-    constexpr std::array<std::string_view, 38> kVerbsOfSentences = {
-        "holds",   "is",       "are",      "has",     "names",  "takes",   "leaves", "divides",
-        "joins",   "changes",  "makes",    "counts",  "needs",  "does",    "gives",  "belong",
-        "belongs", "have",     "differs",  "differ",  "trains", "chooses", "scores", "keeps",
-        "pools",   "replaces", "computes", "puts",    "reads",  "draws",   "rounds", "sets",
-        "cuts",    "begins",   "goes",     "removes", "starts", "falls"};
+    constexpr std::string_view kVerbsOfSentences =
+        "holds is are has names takes leaves divides joins changes makes counts needs does gives "
+        "belong belongs have differs differ trains chooses scores keeps pools replaces computes "
+        "puts reads draws rounds sets cuts begins goes removes starts falls";
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
@@ -272,8 +267,8 @@ class Explainer {
   // Each process that a launcher starts compares the texts of its own batch, unless the loss
   // gathers them. berth compares the rows of a micro-batch, on however many devices.
   void keep_rows_apart() {
-    constexpr std::array<std::string_view, 5> kComparing = {
-        "in_batch_negatives", "symmetric", "cosent", "angle", "online_contrastive"};
+    constexpr std::string_view kComparing =
+        "in_batch_negatives symmetric cosent angle online_contrastive";
     const bool compares = is_one_of(kComparing, own_.value("similarity-loss").value_or(""));
     const auto steps = parse_number(own_.value("gradient-accumulation-steps").value_or("1"));
     if (!compares || launch_.launcher.empty() || launch_.gathers_rows || !steps) return;

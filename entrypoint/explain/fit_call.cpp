@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,9 +11,9 @@ namespace berth {
 namespace {
 
 // Arguments of fit() that change no update.
-constexpr std::string_view kHarmless[] = {
-    "train_objectives", "show_progress_bar",     "callback",
-    "checkpoint_path",  "checkpoint_save_steps", "checkpoint_save_total_limit"};
+constexpr std::string_view kHarmless =
+    "train_objectives show_progress_bar callback checkpoint_path checkpoint_save_steps "
+    "checkpoint_save_total_limit";
 
 // Whether the argument has the default of fit(), which is berth's, too.
 bool is_default_of_fit(std::string_view name, const PythonValue& value) {
@@ -61,8 +60,8 @@ void take_fit_argument(const PythonCall& fit, const std::string& name, const Pyt
 
 // A program that fits several times, or whose batches are chosen, trains in a way of its own.
 void check_fits(const PythonProgram& program, Launch& launch) {
-  constexpr std::array<std::string_view, 3> kSamplers = {
-      "SentenceLabelDataset", "DenoisingAutoEncoderDataset", "ParallelSentencesDataset"};
+  constexpr std::string_view kSamplers =
+      "SentenceLabelDataset DenoisingAutoEncoderDataset ParallelSentencesDataset";
   size_t fits = 0;
   for (const PythonCall& call : program.calls) {
     const std::string_view name = last_name(call.name);

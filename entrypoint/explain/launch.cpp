@@ -337,19 +337,12 @@ const PrefixProgram* read_program_of(std::string_view word) {
 }
 
 // Programs that may stand before a script and leave its job as it is.
-constexpr std::array<std::string_view, 67> kOtherPrefixes = {
-    "dvc",      "gcloud",   "ssh",       "tmux",        "screen",         "env",
-    "time",     "nohup",    "sudo",      "exec",        "eval",           "nice",
-    "ionice",   "taskset",  "numactl",   "stdbuf",      "timeout",        "setsid",
-    "unbuffer", "xvfb-run", "conda",     "mamba",       "micromamba",     "poetry",
-    "uv",       "pipenv",   "pdm",       "rye",         "hatch",          "bash",
-    "sh",       "zsh",      "do",        "then",        "else",           "if",
-    "while",    "until",    "sleep",     "run",         "winpty",         "start",
-    "call",     "ipython",  "py",        "caffeinate",  "nsys",           "ncu",
-    "nvprof",   "perf",     "strace",    "gdb",         "coverage",       "pyenv",
-    "pixi",     "uvx",      "command",   "builtin",     "docker-compose", "flock",
-    "chrt",     "chronic",  "catchsegv", "systemd-run", "proxychains",    "proxychains4",
-    "ts"};
+constexpr std::string_view kOtherPrefixes =
+    "dvc gcloud ssh tmux screen env time nohup sudo exec eval nice ionice taskset numactl stdbuf "
+    "timeout setsid unbuffer xvfb-run conda mamba micromamba poetry uv pipenv pdm rye hatch bash "
+    "sh zsh do then else if while until sleep run winpty start call ipython py caffeinate nsys "
+    "ncu nvprof perf strace gdb coverage pyenv pixi uvx command builtin docker-compose flock chrt "
+    "chronic catchsegv systemd-run proxychains proxychains4 ts";
 
 bool is_known_program(std::string_view word) {
   const bool is_word = !word.empty() && ((word[0] >= 'a' && word[0] <= 'z') || word[0] == '.' ||
@@ -378,10 +371,9 @@ void read_prefix(Words words, Launch& launch) {
 }
 
 // Options of `docker run` that take no value.
-constexpr std::array<std::string_view, 14> kContainerSwitches = {
-    "-i",       "-t",          "-it",           "-ti",    "-d",
-    "-P",       "--rm",        "--privileged",  "--init", "--read-only",
-    "--detach", "--sig-proxy", "--interactive", "--tty"};
+constexpr std::string_view kContainerSwitches =
+    "-i -t -it -ti -d -P --rm --privileged --init --read-only --detach --sig-proxy --interactive "
+    "--tty";
 
 // The words behind the image of a `docker run`, where no interpreter is named and the image's own
 // program takes them. Empty: the words start no container.
@@ -401,44 +393,23 @@ Words container_arguments(Words words) {
   return words.subspan(at + 1);  // behind the image
 }
 
-constexpr std::array<std::string_view, 3> kLauncherModules = {
-    "torch.distributed.launch", "torch.distributed.run", "accelerate.commands.launch"};
-constexpr std::array<std::string_view, 5> kProcessOptions = {"nproc_per_node", "num_processes",
-                                                             "num_gpus", "num_cores", "nproc"};
-constexpr std::array<std::string_view, 3> kMachineOptions = {"nnodes", "num_nodes", "num_machines"};
+constexpr std::string_view kLauncherModules =
+    "torch.distributed.launch torch.distributed.run accelerate.commands.launch";
+constexpr std::string_view kProcessOptions =
+    "nproc_per_node num_processes num_gpus num_cores nproc";
+constexpr std::string_view kMachineOptions = "nnodes num_nodes num_machines";
 // Modules that train nothing.
-constexpr std::array<std::string_view, 12> kIdleModules = {
-    "pip",   "venv",      "virtualenv", "pytest",          "unittest",    "build",
-    "spacy", "ipykernel", "ensurepip",  "nltk.downloader", "http.server", "pre_commit"};
+constexpr std::string_view kIdleModules =
+    "pip venv virtualenv pytest unittest build spacy ipykernel ensurepip nltk.downloader "
+    "http.server pre_commit";
 // Options of launchers that take no value. Others take the next word, unless it is an option.
-constexpr std::array<std::string_view, 24> kSwitches = {"standalone",
-                                                        "use_env",
-                                                        "multi_gpu",
-                                                        "cpu",
-                                                        "tpu",
-                                                        "use_deepspeed",
-                                                        "use_fsdp",
-                                                        "use_megatron_lm",
-                                                        "no_python",
-                                                        "run_path",
-                                                        "quiet",
-                                                        "q",
-                                                        "debug",
-                                                        "same_network",
-                                                        "no_local_rank",
-                                                        "use_mps_device",
-                                                        "u",
-                                                        "s",
-                                                        "B",
-                                                        "E",
-                                                        "O",
-                                                        "I",
-                                                        "v",
-                                                        "use_xpu"};
+constexpr std::string_view kSwitches =
+    "standalone use_env multi_gpu cpu tpu use_deepspeed use_fsdp use_megatron_lm no_python "
+    "run_path quiet q debug same_network no_local_rank use_mps_device u s B E O I v use_xpu";
 // Commands that may name a script, and start none.
-constexpr std::array<std::string_view, 22> kOtherPrograms = {
-    "echo", "printf", "wget", "curl", "cp",   "mv",    "rm",    "cat", "chmod", "git", "ls",
-    "pip",  "pip3",   "sed",  "grep", "head", "touch", "rsync", "scp", "vim",   "cd",  "source"};
+constexpr std::string_view kOtherPrograms =
+    "echo printf wget curl cp mv rm cat chmod git ls pip pip3 sed grep head touch rsync scp vim "
+    "cd source";
 
 // Whether a file of this name is a Python script: "a/run_glue.py" and "My Drive/a.py", but not the
 // text "python a.py" of a shell.

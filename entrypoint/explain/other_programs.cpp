@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string_view>
 
 #include "entrypoint/explain/program_parts.h"
@@ -50,11 +49,10 @@ constexpr Library kKnownLibraries[] = {
 };
 
 void take_machine(const std::string& type, const std::string& count, Launch& launch) {
-  constexpr std::string_view kOneGpu[] = {
-      "ml.p3.2xlarge", "ml.g4dn.xlarge",  "ml.g4dn.2xlarge", "ml.g4dn.4xlarge", "ml.g4dn.8xlarge",
-      "ml.g5.xlarge",  "ml.g5.2xlarge",   "ml.g5.4xlarge",   "ml.g5.8xlarge",   "ml.g5.16xlarge",
-      "ml.g6.xlarge",  "ml.g6.2xlarge",   "ml.g6.4xlarge",   "ml.g6.8xlarge",   "ml.g6.16xlarge",
-      "ml.p2.xlarge",  "ml.g4dn.16xlarge"};
+  constexpr std::string_view kOneGpu =
+      "ml.p3.2xlarge ml.g4dn.xlarge ml.g4dn.2xlarge ml.g4dn.4xlarge ml.g4dn.8xlarge ml.g5.xlarge "
+      "ml.g5.2xlarge ml.g5.4xlarge ml.g5.8xlarge ml.g5.16xlarge ml.g6.xlarge ml.g6.2xlarge "
+      "ml.g6.4xlarge ml.g6.8xlarge ml.g6.16xlarge ml.p2.xlarge ml.g4dn.16xlarge";
   if (count != "1") {
     launch.refuse("instance_count",
                   "is not 1 in the program; docs/workers.md says how several machines train");

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -56,32 +55,22 @@ constexpr TrainingCall kTrainingCalls[] = {
     {"set_dataloader", "sets arguments after they are made; add their flags to the line"},
 };
 
-constexpr std::array<std::string_view, 7> kCollators = {"DataCollatorWithPadding",
-                                                        "DataCollatorForTokenClassification",
-                                                        "DataCollatorForLanguageModeling",
-                                                        "DataCollatorForWholeWordMask",
-                                                        "DefaultDataCollator",
-                                                        "SentenceTransformerDataCollator",
-                                                        "default_data_collator"};
+constexpr std::string_view kCollators =
+    "DataCollatorWithPadding DataCollatorForTokenClassification DataCollatorForLanguageModeling "
+    "DataCollatorForWholeWordMask DefaultDataCollator SentenceTransformerDataCollator "
+    "default_data_collator";
 
 // Callbacks that change no update.
-constexpr std::array<std::string_view, 16> kPlainCallbacks = {
-    "EarlyStoppingCallback", "TensorBoardCallback", "WandbCallback",
-    "MLflowCallback",        "CometCallback",       "PrinterCallback",
-    "ProgressCallback",      "CodeCarbonCallback",  "AzureMLCallback",
-    "ClearMLCallback",       "NeptuneCallback",     "DVCLiveCallback",
-    "SwanLabCallback",       "DefaultFlowCallback", "NotebookProgressCallback",
-    "FlyteCallback"};
+constexpr std::string_view kPlainCallbacks =
+    "EarlyStoppingCallback TensorBoardCallback WandbCallback MLflowCallback CometCallback "
+    "PrinterCallback ProgressCallback CodeCarbonCallback AzureMLCallback ClearMLCallback "
+    "NeptuneCallback DVCLiveCallback SwanLabCallback DefaultFlowCallback NotebookProgressCallback "
+    "FlyteCallback";
 
 // Settings of a configuration that change no parameter and no loss.
-constexpr std::array<std::string_view, 8> kPlainSettings = {"id2label",
-                                                            "label2id",
-                                                            "use_cache",
-                                                            "num_labels",
-                                                            "pad_token_id",
-                                                            "output_attentions",
-                                                            "output_hidden_states",
-                                                            "_name_or_path"};
+constexpr std::string_view kPlainSettings =
+    "id2label label2id use_cache num_labels pad_token_id output_attentions output_hidden_states "
+    "_name_or_path";
 
 // Whether a class with this base is a model.
 bool is_model_class(std::string_view base) {
@@ -415,10 +404,9 @@ class CodeReader {
   }
 
   void take_adapters(const PythonCall& call) {
-    constexpr std::array<std::string_view, 10> kKnownOptions = {
-        "r",         "lora_alpha",     "lora_dropout",   "target_modules",
-        "bias",      "task_type",      "inference_mode", "base_model_name_or_path",
-        "peft_type", "modules_to_save"};
+    constexpr std::string_view kKnownOptions =
+        "r lora_alpha lora_dropout target_modules bias task_type inference_mode "
+        "base_model_name_or_path peft_type modules_to_save";
     const auto take = [&](std::string_view keyword, std::string_view flag, std::string_view none) {
       const PythonValue* value = call.find(keyword);
       if (value == nullptr) {

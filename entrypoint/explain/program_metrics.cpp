@@ -42,18 +42,10 @@ constexpr KnownMetric kKnownMetrics[] = {
     {"squad_v2", "question_answering"},
 };
 // Functions of scikit-learn that score, and that berth has no metric for.
-constexpr std::array<std::string_view, 12> kOtherMetrics = {"balanced_accuracy_score",
-                                                            "cohen_kappa_score",
-                                                            "fbeta_score",
-                                                            "hamming_loss",
-                                                            "jaccard_score",
-                                                            "log_loss",
-                                                            "r2_score",
-                                                            "mean_absolute_error",
-                                                            "top_k_accuracy_score",
-                                                            "root_mean_squared_error",
-                                                            "ndcg_score",
-                                                            "brier_score_loss"};
+constexpr std::string_view kOtherMetrics =
+    "balanced_accuracy_score cohen_kappa_score fbeta_score hamming_loss jaccard_score log_loss "
+    "r2_score mean_absolute_error top_k_accuracy_score root_mean_squared_error ndcg_score "
+    "brier_score_loss";
 
 std::string_view task_metrics(std::string_view task) {
   if (task == "regression") return "pearson, spearman and mse";

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <span>
@@ -60,48 +59,20 @@ constexpr RowCall kRowCalls[] = {
 };
 
 // Makers of data sets in a program that also loads one.
-constexpr std::array<std::string_view, 6> kMakers = {"from_pandas", "from_dict",      "from_list",
-                                                     "from_csv",    "from_generator", "from_json"};
+constexpr std::string_view kMakers =
+    "from_pandas from_dict from_list from_csv from_generator from_json";
 
 // Arguments of a tokenizer's call that change no token.
-constexpr std::array<std::string_view, 19> kPlainArguments = {"text",
-                                                              "text_pair",
-                                                              "padding",
-                                                              "truncation",
-                                                              "max_length",
-                                                              "pad_to_max_length",
-                                                              "return_tensors",
-                                                              "return_attention_mask",
-                                                              "return_token_type_ids",
-                                                              "return_special_tokens_mask",
-                                                              "return_offsets_mapping",
-                                                              "return_length",
-                                                              "is_split_into_words",
-                                                              "is_pretokenized",
-                                                              "verbose",
-                                                              "pad_to_multiple_of",
-                                                              "batched",
-                                                              "padding_side",
-                                                              "return_overflowing_tokens"};
+constexpr std::string_view kPlainArguments =
+    "text text_pair padding truncation max_length pad_to_max_length return_tensors "
+    "return_attention_mask return_token_type_ids return_special_tokens_mask "
+    "return_offsets_mapping return_length is_split_into_words is_pretokenized verbose "
+    "pad_to_multiple_of batched padding_side return_overflowing_tokens";
 // The same of from_pretrained() of a tokenizer.
-constexpr std::array<std::string_view, 18> kPlainOptions = {"max_len",
-                                                            "pretrained_model_name_or_path",
-                                                            "use_fast",
-                                                            "cache_dir",
-                                                            "token",
-                                                            "use_auth_token",
-                                                            "trust_remote_code",
-                                                            "revision",
-                                                            "local_files_only",
-                                                            "force_download",
-                                                            "model_max_length",
-                                                            "max_length",
-                                                            "padding",
-                                                            "truncation",
-                                                            "padding_side",
-                                                            "clean_up_tokenization_spaces",
-                                                            "add_prefix_space",
-                                                            "config"};
+constexpr std::string_view kPlainOptions =
+    "max_len pretrained_model_name_or_path use_fast cache_dir token use_auth_token "
+    "trust_remote_code revision local_files_only force_download model_max_length max_length "
+    "padding truncation padding_side clean_up_tokenization_spaces add_prefix_space config";
 
 bool is_tokenizer(std::string_view name) {
   const std::string last = lower_ascii(last_name(name));
@@ -111,11 +82,9 @@ bool is_tokenizer(std::string_view name) {
 // Whether a function with these calls does nothing to a row but to tokenize it, and to give words
 // or answers their tokens.
 bool only_tokenizes(const std::vector<std::string>& calls) {
-  constexpr std::string_view kHelpers[] = {
-      "append", "copy",     "dict",  "enumerate",    "extend", "get",    "index",
-      "int",    "items",    "keys",  "len",          "list",   "max",    "min",
-      "pop",    "print",    "range", "sequence_ids", "set",    "tolist", "tuple",
-      "values", "word_ids", "zip",   "lstrip",       "strip",  "sum",    "chain"};
+  constexpr std::string_view kHelpers =
+      "append copy dict enumerate extend get index int items keys len list max min pop print "
+      "range sequence_ids set tolist tuple values word_ids zip lstrip strip sum chain";
   if (calls.size() >= kMostInner) return false;
   return std::ranges::any_of(calls, is_tokenizer) &&
          std::ranges::all_of(calls, [&](const std::string& name) {
@@ -210,7 +179,7 @@ class ProgramRowReader {
   // Whether the function has more than calls, names and texts: a sum, a comparison, a loop.
   bool computes(PythonSpan span) const {
     constexpr std::string_view kOperators = "+-*/%<>@|&^";
-    constexpr std::array<std::string_view, 4> kWords = {"for", "else", "while", "try"};
+    constexpr std::string_view kWords = "for else while try";
     for (size_t i = span.begin; i < span.end; ++i) {
       const PythonToken& token = program_.tokens[i];
       const bool is_arrow = (token.is_sign('-') && program_.tokens[i + 1].is_sign('>')) ||

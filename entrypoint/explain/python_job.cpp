@@ -62,38 +62,19 @@ constexpr NamedText kOtherModels[] = {
 };
 
 // Arguments of from_pretrained() that leave the model as its files say.
-constexpr std::array<std::string_view, 24> kPlainKeywords = {"pretrained_model_name_or_path",
-                                                             "num_labels",
-                                                             "id2label",
-                                                             "label2id",
-                                                             "problem_type",
-                                                             "ignore_mismatched_sizes",
-                                                             "cache_dir",
-                                                             "token",
-                                                             "use_auth_token",
-                                                             "trust_remote_code",
-                                                             "torch_dtype",
-                                                             "dtype",
-                                                             "low_cpu_mem_usage",
-                                                             "local_files_only",
-                                                             "return_dict",
-                                                             "output_attentions",
-                                                             "output_hidden_states",
-                                                             "attn_implementation",
-                                                             "config",
-                                                             "force_download",
-                                                             "use_safetensors",
-                                                             "finetuning_task",
-                                                             "labels",
-                                                             "device_map"};
+constexpr std::string_view kPlainKeywords =
+    "pretrained_model_name_or_path num_labels id2label label2id problem_type "
+    "ignore_mismatched_sizes cache_dir token use_auth_token trust_remote_code torch_dtype dtype "
+    "low_cpu_mem_usage local_files_only return_dict output_attentions output_hidden_states "
+    "attn_implementation config force_download use_safetensors finetuning_task labels device_map";
 
 // What makes a data set of the lines of a file in early versions of transformers.
 constexpr std::string_view kLines = "LineByLineTextDataset";
 
 // Data sets that load_dataset() loads only by the name of a configuration.
-constexpr std::array<std::string_view, 12> kSeveral = {
-    "glue", "super_glue", "xtreme", "tweet_eval", "wikitext", "wikipedia",
-    "c4",   "oscar",      "mc4",    "xnli",       "cc100",    "amazon_reviews_multi"};
+constexpr std::string_view kSeveral =
+    "glue super_glue xtreme tweet_eval wikitext wikipedia c4 oscar mc4 xnli cc100 "
+    "amazon_reviews_multi";
 
 class PythonJob {
  public:
@@ -573,14 +554,10 @@ class PythonJob {
 
   // What load_dataset() takes of the rows, and how it reads them.
   void check_rows(const PythonCall& load) {
-    constexpr std::array<std::string_view, 14> kHarmlessForRows = {
-        "data_files",        "name",
-        "cache_dir",         "token",
-        "use_auth_token",    "trust_remote_code",
-        "download_mode",     "keep_in_memory",
-        "num_proc",          "streaming",
-        "verification_mode", "ignore_verifications",
-        "features",          "save_infos"};
+    constexpr std::string_view kHarmlessForRows =
+        "data_files name cache_dir token use_auth_token trust_remote_code download_mode "
+        "keep_in_memory num_proc streaming verification_mode ignore_verifications features "
+        "save_infos";
     for (const auto& [keyword, value] : load.keywords) {
       if (keyword == "split") {
         const std::string splits = joined(value);

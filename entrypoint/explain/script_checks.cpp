@@ -206,8 +206,7 @@ constexpr std::string_view kBatchFlag = "--train_batch_size";
 constexpr std::string_view kEarlyMasking = "run_lm_finetuning.py";
 constexpr uint64_t kLargestProcessBatch = 1'000'000;
 // In transformers 2 these scripts have --model_type.
-constexpr std::array<std::string_view, 4> kCapitalScripts = {"run_glue.py", "run_ner.py",
-                                                             "run_squad.py", "run_xnli.py"};
+constexpr std::string_view kCapitalScripts = "run_glue.py run_ner.py run_squad.py run_xnli.py";
 
 // Where a launcher starts several processes, each takes a whole batch.
 void count_examples_of_processes(int64_t processes, OwnCommand& own, Remarks& remarks) {
@@ -388,8 +387,7 @@ void check_evaluation(const TrainingScript* script, const TypedCommand& typed,
 namespace {
 
 // These scripts are older than `datasets`, and read any file as text.
-constexpr std::array<std::string_view, 2> kScriptsOfText = {"run_language_modeling.py",
-                                                            "run_lm_finetuning.py"};
+constexpr std::string_view kScriptsOfText = "run_language_modeling.py run_lm_finetuning.py";
 // Ends of names of files that berth reads as tables.
 constexpr std::array<std::string_view, 6> kTables = {".csv",   ".tsv",     ".json",
                                                      ".jsonl", ".parquet", ".pkl"};

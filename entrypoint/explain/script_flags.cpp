@@ -93,47 +93,16 @@ constexpr ScriptFlag kForeignFlags[] = {
 };
 
 // Arguments of Trainer that the scripts for Flax do not have.
-constexpr std::array<std::string_view, 16> kNotFlax = {"fp16",
-                                                       "bf16",
-                                                       "tf32",
-                                                       "gradient_accumulation_steps",
-                                                       "max_steps",
-                                                       "warmup_ratio",
-                                                       "lr_scheduler_type",
-                                                       "evaluation_strategy",
-                                                       "eval_strategy",
-                                                       "save_strategy",
-                                                       "save_total_limit",
-                                                       "load_best_model_at_end",
-                                                       "metric_for_best_model",
-                                                       "max_grad_norm",
-                                                       "label_smoothing_factor",
-                                                       "group_by_length"};
+constexpr std::string_view kNotFlax =
+    "fp16 bf16 tf32 gradient_accumulation_steps max_steps warmup_ratio lr_scheduler_type "
+    "evaluation_strategy eval_strategy save_strategy save_total_limit load_best_model_at_end "
+    "metric_for_best_model max_grad_norm label_smoothing_factor group_by_length";
 // Arguments of Trainer that the scripts without Trainer do not have.
-constexpr std::array<std::string_view, 24> kNotBare = {"do_train",
-                                                       "do_eval",
-                                                       "overwrite_output_dir",
-                                                       "fp16",
-                                                       "bf16",
-                                                       "tf32",
-                                                       "max_steps",
-                                                       "warmup_steps",
-                                                       "warmup_ratio",
-                                                       "evaluation_strategy",
-                                                       "eval_strategy",
-                                                       "eval_steps",
-                                                       "save_strategy",
-                                                       "save_steps",
-                                                       "save_total_limit",
-                                                       "logging_steps",
-                                                       "logging_dir",
-                                                       "load_best_model_at_end",
-                                                       "metric_for_best_model",
-                                                       "max_grad_norm",
-                                                       "label_smoothing_factor",
-                                                       "group_by_length",
-                                                       "adam_beta2",
-                                                       "adam_epsilon"};
+constexpr std::string_view kNotBare =
+    "do_train do_eval overwrite_output_dir fp16 bf16 tf32 max_steps warmup_steps warmup_ratio "
+    "evaluation_strategy eval_strategy eval_steps save_strategy save_steps save_total_limit "
+    "logging_steps logging_dir load_best_model_at_end metric_for_best_model max_grad_norm "
+    "label_smoothing_factor group_by_length adam_beta2 adam_epsilon";
 
 bool is_of(std::string_view script, std::string_view scripts) {
   return std::ranges::any_of(parted(scripts, ","), [&](const std::string& beginning) {

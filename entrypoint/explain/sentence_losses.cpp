@@ -73,14 +73,14 @@ constexpr DefaultArgument kDefaultArguments[] = {
     {"mini_batch_num_tokens", "None"},
     {"projection_dim", "None"},
 };
-constexpr std::string_view kHarmlessArguments[] = {"model", "loss", "show_progress_bar"};
+constexpr std::string_view kHarmlessArguments = "model loss show_progress_bar";
 
 // Arguments of a guided loss that are read together.
-constexpr std::string_view kOfGuide[] = {
-    "guide", "temperature", "margin", "margin_strategy", "contrast_anchors", "contrast_positives"};
+constexpr std::string_view kOfGuide =
+    "guide temperature margin margin_strategy contrast_anchors contrast_positives";
 
 bool changes_nothing(std::string_view name, const PythonValue& value) {
-  if (std::ranges::find(kHarmlessArguments, name) != std::end(kHarmlessArguments)) return true;
+  if (is_one_of(kHarmlessArguments, name)) return true;
   return std::ranges::any_of(kDefaultArguments, [&](const DefaultArgument& row) {
     return row.name == name && row.value == value.text;
   });

@@ -10,51 +10,25 @@ namespace berth {
 namespace {
 
 // Encoders of transformers whose names have no organization.
-constexpr std::string_view kPlainModels[] = {
-    "albert-base-v1",
-    "albert-base-v2",
-    "albert-large-v1",
-    "albert-large-v2",
-    "albert-xlarge-v1",
-    "albert-xlarge-v2",
-    "albert-xxlarge-v1",
-    "albert-xxlarge-v2",
-    "bert-base-cased",
-    "bert-base-cased-finetuned-mrpc",
-    "bert-base-chinese",
-    "bert-base-german-cased",
-    "bert-base-german-dbmdz-cased",
-    "bert-base-german-dbmdz-uncased",
-    "bert-base-multilingual-cased",
-    "bert-base-multilingual-uncased",
-    "bert-base-uncased",
-    "bert-large-cased",
-    "bert-large-cased-whole-word-masking",
-    "bert-large-cased-whole-word-masking-finetuned-squad",
-    "bert-large-uncased",
-    "bert-large-uncased-whole-word-masking",
-    "bert-large-uncased-whole-word-masking-finetuned-squad",
-    "camembert-base",
-    "distilbert-base-cased",
-    "distilbert-base-cased-distilled-squad",
-    "distilbert-base-german-cased",
-    "distilbert-base-multilingual-cased",
-    "distilbert-base-uncased",
-    "distilbert-base-uncased-distilled-squad",
-    "distilbert-base-uncased-finetuned-sst-2-english",
-    "distilroberta-base",
-    "roberta-base",
-    "roberta-large",
-    "roberta-large-mnli",
-    "xlm-roberta-base",
-    "xlm-roberta-large",
-};
+constexpr std::string_view kPlainModels =
+    "albert-base-v1 albert-base-v2 albert-large-v1 albert-large-v2 albert-xlarge-v1 "
+    "albert-xlarge-v2 albert-xxlarge-v1 albert-xxlarge-v2 bert-base-cased "
+    "bert-base-cased-finetuned-mrpc bert-base-chinese bert-base-german-cased "
+    "bert-base-german-dbmdz-cased bert-base-german-dbmdz-uncased bert-base-multilingual-cased "
+    "bert-base-multilingual-uncased bert-base-uncased bert-large-cased "
+    "bert-large-cased-whole-word-masking bert-large-cased-whole-word-masking-finetuned-squad "
+    "bert-large-uncased bert-large-uncased-whole-word-masking "
+    "bert-large-uncased-whole-word-masking-finetuned-squad camembert-base distilbert-base-cased "
+    "distilbert-base-cased-distilled-squad distilbert-base-german-cased "
+    "distilbert-base-multilingual-cased distilbert-base-uncased "
+    "distilbert-base-uncased-distilled-squad distilbert-base-uncased-finetuned-sst-2-english "
+    "distilroberta-base roberta-base roberta-large roberta-large-mnli xlm-roberta-base "
+    "xlm-roberta-large";
 // Organizations whose encoders come without files of sentence-transformers and take 512 tokens.
 constexpr std::string_view kPlainOrganizations[] = {
     "google-bert/", "FacebookAI/", "distilbert/", "albert/", "microsoft/mpnet-base", "nreimers/"};
 
-constexpr std::array<std::string_view, 5> kOtherModules = {"CNN", "LSTM", "BoW", "Dropout",
-                                                           "WeightedLayerPooling"};
+constexpr std::string_view kOtherModules = "CNN LSTM BoW Dropout WeightedLayerPooling";
 // Arguments of models.Pooling that name a way, and the value of --pooling for it.
 struct PoolingSwitch {
   std::string_view keyword, flag;
@@ -65,24 +39,14 @@ constexpr PoolingSwitch kPoolingSwitches[] = {
     {"pooling_mode_weightedmean_tokens", ""}, {"pooling_mode_lasttoken", ""},
 };
 // Columns of public data sets that hold the first text of a row, and another one.
-constexpr std::array<std::string_view, 6> kFirstColumns = {"anchor", "query",     "question",
-                                                           "title",  "sentence1", "sentence_A"};
-constexpr std::array<std::string_view, 8> kSecondColumns = {
-    "positive", "answer", "document", "passage", "context", "text", "sentence2", "sentence_B"};
+constexpr std::string_view kFirstColumns = "anchor query question title sentence1 sentence_A";
+constexpr std::string_view kSecondColumns =
+    "positive answer document passage context text sentence2 sentence_B";
 // Arguments of SentenceTransformer that leave the model as its files say.
-constexpr std::array<std::string_view, 13> kPlainModel = {"model_name_or_path",
-                                                          "modules",
-                                                          "device",
-                                                          "cache_folder",
-                                                          "token",
-                                                          "use_auth_token",
-                                                          "local_files_only",
-                                                          "model_card_data",
-                                                          "backend",
-                                                          "trust_remote_code",
-                                                          "default_prompt_name",
-                                                          "similarity_fn_name",
-                                                          "config_kwargs"};
+constexpr std::string_view kPlainModel =
+    "model_name_or_path modules device cache_folder token use_auth_token local_files_only "
+    "model_card_data backend trust_remote_code default_prompt_name similarity_fn_name "
+    "config_kwargs";
 
 void refuse(const PythonCall& call, std::string_view text, Launch& launch) {
   launch.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);

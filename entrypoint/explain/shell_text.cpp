@@ -309,8 +309,7 @@ class ShellReader {
 
   // Makes NAME=value of a command that sets a variable in a notebook, csh, cmd or PowerShell.
   static void write_as_setting(std::vector<std::string>& words) {
-    constexpr std::array<std::string_view, 5> kSetters = {"export", "%env", "%set_env", "set",
-                                                          "setenv"};
+    constexpr std::string_view kSetters = "export %env %set_env set setenv";
     constexpr std::string_view kPowerShell = "$env:";
     if (words.size() < 2 && !(words.size() == 1 && words[0].starts_with(kPowerShell))) return;
     if (words[0].starts_with(kPowerShell)) {
@@ -386,8 +385,7 @@ std::vector<ShellCommand> shell_commands(std::string_view text,
 }
 
 void split_environment(ShellCommand& command) {
-  constexpr std::array<std::string_view, 8> kWrappers = {"env",  "time", "nohup", "exec",
-                                                         "sudo", "do",   "then",  "else"};
+  constexpr std::string_view kWrappers = "env time nohup exec sudo do then else";
   std::vector<std::string>& words = command.words;
   const bool is_marked = !words.empty() && words[0].size() > 1 && words[0][0] == '!';
   if (is_marked) words[0].erase(0, 1);  // in a notebook

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,10 +66,9 @@ struct ShellCommand {
 std::vector<ShellCommand> shell_commands(std::string_view text,
                                          std::map<std::string, std::string> variables = {});
 
-// Whether a list of words holds this one.
-template <typename List>
-bool is_one_of(const List& words, std::string_view word) {
-  return std::ranges::find(words, word) != std::ranges::end(words);
+// Whether a list holds this word. The is_one_of() of storage/base/text.h takes a list in one text.
+inline bool is_one_of(std::span<const std::string> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 // "NAME=value", or "NAME+=value" as bash appends.

@@ -1,7 +1,6 @@
 #include "entrypoint/flags/train_sources.h"
 
 #include <algorithm>
-#include <array>
 
 #include "entrypoint/flags/flag_value.h"
 #include "entrypoint/flags/similarity_rules.h"
@@ -12,8 +11,7 @@ namespace berth {
 namespace {
 
 constexpr const char* kSourceFlag = "--train-source";
-constexpr std::array<std::string_view, 5> kSourceKeys = {"weight", "loss", "scale", "margin",
-                                                         "max-similarity"};
+constexpr std::string_view kSourceKeys = "weight loss scale margin max-similarity";
 
 // Takes ",key=value" from the end of the text; false: there is none of a known key.
 bool take_setting(std::string_view& text, std::string_view& key, std::string_view& value) {
@@ -23,7 +21,7 @@ bool take_setting(std::string_view& text, std::string_view& key, std::string_vie
   const size_t equals = last.find('=');
   if (equals == last.npos) return false;
   key = last.substr(0, equals);
-  if (std::ranges::find(kSourceKeys, key) == kSourceKeys.end()) return false;
+  if (!is_one_of(kSourceKeys, key)) return false;
   value = last.substr(equals + 1);
   text = text.substr(0, comma);
   return true;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -129,20 +128,10 @@ void OnnxConversion::write(Storage& storage, const Uri& directory) const {
 }
 
 // The files that belong to the model in every format: its tokenizer's, its card and its licence.
-constexpr std::array kKeptFiles = {"vocab.txt",
-                                   "tokenizer_config.json",
-                                   "special_tokens_map.json",
-                                   "added_tokens.json",
-                                   "tokenizer.json",
-                                   "vocab.json",
-                                   "merges.txt",
-                                   "spiece.model",
-                                   "sentencepiece.bpe.model",
-                                   "spm.model",
-                                   "README.md",
-                                   "LICENSE",
-                                   "LICENSE.txt",
-                                   "NOTICE"};
+constexpr std::string_view kKeptFiles =
+    "vocab.txt tokenizer_config.json special_tokens_map.json added_tokens.json tokenizer.json "
+    "vocab.json merges.txt spiece.model sentencepiece.bpe.model spm.model README.md LICENSE "
+    "LICENSE.txt NOTICE";
 
 void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const NamedTensor> given) {
   // Wider types come first, so that each tensor is aligned.
@@ -237,7 +226,7 @@ void convert_model(Job& job, const Settings& asked) {
   const ConvertedModel converted(settings, folder, file);
   const OutputLocks lock(directory, job.fences, job.stop);
   converted.write(storage, directory);
-  for (const char* name : kKeptFiles) {
+  for (const std::string& name : parted(kKeptFiles, " ")) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
   }
   if (settings.output.export_format != ExportFormat::kOnnx) {  // OnnxConversion writes its own

@@ -127,6 +127,9 @@ std::vector<std::string_view> words_in(std::string_view text);
 
 // Returns the place of `word` among words_in(text). Empty: it is none of them.
 std::string_view find_word(std::string_view text, std::string_view word);
+inline bool is_one_of(std::string_view words, std::string_view word) {
+  return !find_word(words, word).empty();
+}
 
 // Returns `count` random letters and digits, for names that no other process will choose.
 std::string random_letters(size_t count);

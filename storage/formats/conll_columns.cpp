@@ -1,7 +1,6 @@
 #include "storage/formats/conll_columns.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +14,7 @@
 namespace berth {
 namespace {
 
-constexpr std::array<std::string_view, 10> kPhrases = {"NP",   "VP",  "PP",   "ADVP",  "SBAR",
-                                                       "ADJP", "PRT", "INTJ", "CONJP", "LST"};
+constexpr std::string_view kPhrases = "NP VP PP ADVP SBAR ADJP PRT INTJ CONJP LST";
 
 bool is_outside_tag(std::string_view tag) { return tag == "O" || tag == "o"; }
 
@@ -75,8 +73,7 @@ class ColumnLooker {
     is_filler_ = is_filler_ && is_filler_tag(text);
     is_iob_ = is_iob_ && (is_entity || is_filler_tag(text));
     has_entity_ = has_entity_ || is_entity;
-    is_chunk_ =
-        is_chunk_ && (!is_entity || std::ranges::find(kPhrases, text.substr(2)) != kPhrases.end());
+    is_chunk_ = is_chunk_ && (!is_entity || is_one_of(kPhrases, text.substr(2)));
   }
 
   void add_number(std::string_view text) {
@@ -346,16 +343,15 @@ std::vector<ConllLines> split_lines(const std::deque<ConllSentence>& sentences,
 
 // Whether the fields are names of columns. One of them must mean words, and another one tags.
 bool names_columns(std::span<const std::string_view> fields) {
-  constexpr std::string_view kWords[] = {"token", "tokens", "word", "words", "form", "text"};
-  constexpr std::string_view kTags[] = {
-      "tag",  "tags", "ner", "ner_tag", "ner_tags", "ne",    "label", "labels", "pos",
-      "upos", "xpos", "bio", "pos_tag", "pos_tags", "chunk", "iob",   "entity"};
+  constexpr std::string_view kWords = "token tokens word words form text";
+  constexpr std::string_view kTags =
+      "tag tags ner ner_tag ner_tags ne label labels pos upos xpos bio pos_tag pos_tags chunk iob "
+      "entity";
   bool has_word = false, has_tag = false;
   for (const std::string_view field : fields) {
     const std::string name = lower_ascii(field);
-    has_word = has_word || std::ranges::find(kWords, name) != std::end(kWords);
-    has_tag = has_tag || std::ranges::find(kTags, name) != std::end(kTags) ||
-              name.starts_with("ne-");  // of HIPE
+    has_word = has_word || is_one_of(kWords, name);
+    has_tag = has_tag || is_one_of(kTags, name) || name.starts_with("ne-");  // of HIPE
   }
   return has_word && has_tag;
 }

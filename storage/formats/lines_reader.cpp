@@ -33,14 +33,12 @@ bool LinesReader::next(Row& row) {
 // Whether the line has the usual names of columns, as the first line of a CSV file.
 bool LinesReader::names_columns(std::string_view line) {
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  constexpr std::string_view kNames[] = {"text", "sentence", "content",   "label",
-                                         "id",   "labels",   "sentence1", "sentence2"};
+  constexpr std::string_view kNames = "text sentence content label id labels sentence1 sentence2";
   const std::vector<std::string> names = parted(lower_ascii(trimmed(line)), ",;\t|\"");
   const auto has_blank = [](const std::string& name) { return name.find(' ') != name.npos; };
   return names.size() < 10 && std::ranges::none_of(names, has_blank) &&
-         std::ranges::any_of(names, [&](const std::string& name) {
-           return std::ranges::find(kNames, name) != std::end(kNames);
-         });
+         std::ranges::any_of(names,
+                             [&](const std::string& name) { return is_one_of(kNames, name); });
 }
 
 void LinesReader::look_at(std::string_view line) {

@@ -47,6 +47,8 @@ refuses $'// The rows, and those\n// of others.' source.cpp
 refuses 'log_warning("it is told");' source.cpp
 refuses "fail(cat(\"$(words 20) \" + name + \" $(words 10)\"));" source.cpp
 refuses $'fail("the labels are those "\n     "of the data");' source.cpp
+refuses "constexpr std::string_view kHint =
+    \"the words of a sentence, and $(words 20)\";" source.cpp
 refuses '- a: 1  # those of all' job.yaml
 refuses $'# The rows, and those\n# of others.' script.sh
 refuses '| a | those of all |'
@@ -70,6 +72,8 @@ accepts $'int settled = 1;\nint b;  // '"$(words 13)"$'\nint c;  // '"$(words 13
 accepts $'// Call settle() last.\nconst char* told(int picked);' header.h
 accepts $'#include "those of"\nconst auto json = R"(those of)";' source.cpp
 accepts "f(\"$(words 13)\", \"$(words 13)\");" source.cpp
+accepts "constexpr std::string_view kWords =
+    \"$(words 26)\";" source.cpp
 accepts $'echo "those of"  # those of\necho ${#told}' script.sh
 
 check refused/*/* && fail "accepts all texts"

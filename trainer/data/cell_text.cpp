@@ -220,11 +220,11 @@ std::string_view who_means_missing(std::string_view text) {
   static constexpr std::array<std::string_view, 18> kMissing = {
       "NaN",  "nan", "NA",   "N/A",      "n/a",  "NULL",   "null",    "None",    "<NA>",
       "#N/A", "#NA", "-NaN", "#N/A N/A", "-nan", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"};
-  static constexpr std::array<std::string_view, 9> kOfSpreadsheets = {
-      "#VALUE!", "#REF!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#ERROR!"};
+  static constexpr std::string_view kOfSpreadsheets =
+      "#VALUE! #REF! #NAME? #DIV/0! #NUM! #NULL! #SPILL! #CALC! #ERROR!";
   text = trimmed(text);
   if (std::ranges::find(kMissing, text) != kMissing.end()) return "pandas";
-  if (std::ranges::find(kOfSpreadsheets, text) != kOfSpreadsheets.end()) return "spreadsheets";
+  if (is_one_of(kOfSpreadsheets, text)) return "spreadsheets";
   return text == "\\N" ? "MySQL, PostgreSQL and Hive" : "";
 }
 

@@ -86,12 +86,11 @@ bool repeats_name(std::string_view name, std::string_view own) {
 
 std::vector<std::string> other_labels(std::span<const Column> columns, size_t label,
                                       std::span<const size_t> used) {
-  constexpr std::string_view kNames[] = {"target",    "class",   "category", "intent",
-                                         "sentiment", "emotion", "topic",    "polarity",
-                                         "subject",   "genre",   "stars",    "rating"};
+  constexpr std::string_view kNames =
+      "target class category intent sentiment emotion topic polarity subject genre stars rating";
   const auto may_be = [&](size_t column) {
     const std::string name = lower_ascii(trimmed(columns[column].name));
-    return std::ranges::find(kNames, name) != std::end(kNames);
+    return is_one_of(kNames, name);
   };
   const std::string own = lower_ascii(trimmed(columns[label].name));
   std::vector<std::string> others;
@@ -105,10 +104,10 @@ std::vector<std::string> other_labels(std::span<const Column> columns, size_t la
 }
 
 std::optional<size_t> find_weights(std::span<const Column> columns) {
-  constexpr std::string_view kNames[] = {"weight", "weights", "sample_weight", "example_weight"};
+  constexpr std::string_view kNames = "weight weights sample_weight example_weight";
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::string name = lower_ascii(trimmed(columns[i].name));
-    if (std::ranges::find(kNames, name) != std::end(kNames)) return i;
+    if (is_one_of(kNames, name)) return i;
   }
   return std::nullopt;
 }
@@ -356,20 +355,20 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
 // Whether the name of a column says that it belongs to negatives, such as "neg_2" and
 // "hard_negatives".
 bool names_negatives(std::string_view name) {
-  constexpr std::string_view kWords[] = {"neg", "negs", "negative", "negatives"};
+  constexpr std::string_view kWords = "neg negs negative negatives";
   for (std::string part : parted(lower_ascii(name), "_- ")) {
     part.erase(part.find_last_not_of("0123456789") + 1);
     if (part.starts_with("hard")) part.erase(0, 4);
-    if (std::ranges::find(kWords, part) != std::end(kWords)) return true;
+    if (is_one_of(kWords, part)) return true;
   }
   return false;
 }
 
 // Whether it holds ids or numbers of them, such as "neg_scores" beside FlagEmbedding's "neg".
 bool names_numbers(std::string_view name) {
-  constexpr std::string_view kWords[] = {"id", "ids", "idx", "score", "scores", "count"};
+  constexpr std::string_view kWords = "id ids idx score scores count";
   const std::vector<std::string> parts = parted(lower_ascii(name), "_- ");
-  return !parts.empty() && std::ranges::find(kWords, parts.back()) != std::end(kWords);
+  return !parts.empty() && is_one_of(kWords, parts.back());
 }
 
 // In the order of the table, as sentence-transformers takes them.
@@ -581,18 +580,17 @@ bool is_refusal(const Cell& cell) {
 namespace {
 
 bool is_split_column(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "split",       "subset",        "fold",       "partition",     "is_test",
-      "is_valid",    "is_train",      "train_test", "dataset_split", "kfold",
-      "is_training", "is_validation", "is_dev",     "in_test_set",   "is_holdout"};
-  return std::ranges::find(kNames, lower_ascii(name)) != std::end(kNames);
+  constexpr std::string_view kNames =
+      "split subset fold partition is_test is_valid is_train train_test dataset_split kfold "
+      "is_training is_validation is_dev in_test_set is_holdout";
+  return is_one_of(kNames, lower_ascii(name));
 }
 
 bool is_split(std::string_view text) {
-  constexpr std::string_view kNames[] = {"train", "training",   "trn",     "test",   "testing",
-                                         "tst",   "validation", "valid",   "val",    "dev",
-                                         "eval",  "evaluation", "holdout", "heldout"};
-  return std::ranges::find(kNames, lower_ascii(trimmed(text))) != std::end(kNames);
+  constexpr std::string_view kNames =
+      "train training trn test testing tst validation valid val dev eval evaluation holdout "
+      "heldout";
+  return is_one_of(kNames, lower_ascii(trimmed(text)));
 }
 
 // Whether the column holds several names of splits, and nothing else.
@@ -625,20 +623,17 @@ std::vector<Finding> look_for_splits(std::span<const Column> columns, std::span<
 
 std::vector<Finding> look_for_refusals(std::span<const Column> columns, std::span<const Row> rows,
                                        std::span<const size_t> used) {
-  constexpr std::string_view kNames[] = {"status",        "state",    "review",
-                                         "review_status", "decision", "annotation_status",
-                                         "qa_status",     "verdict"};
-  constexpr std::string_view kRefusals[] = {"rejected", "reject",  "discarded", "ignored",
-                                            "skipped",  "invalid", "deleted",   "removed"};
+  constexpr std::string_view kNames =
+      "status state review review_status decision annotation_status qa_status verdict";
+  constexpr std::string_view kRefusals =
+      "rejected reject discarded ignored skipped invalid deleted removed";
   std::vector<Finding> found;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const bool is_named =
-        std::ranges::find(kNames, lower_ascii(columns[i].name)) != std::end(kNames);
+    const bool is_named = is_one_of(kNames, lower_ascii(columns[i].name));
     if (!is_named || std::ranges::find(used, i) != used.end()) continue;
     const auto is_refused = [&](const Row& row) {
       const auto* text = std::get_if<std::string>(&row[i]);
-      return text != nullptr &&
-             std::ranges::find(kRefusals, lower_ascii(trimmed(*text))) != std::end(kRefusals);
+      return text != nullptr && is_one_of(kRefusals, lower_ascii(trimmed(*text)));
     };
     const auto refused = std::ranges::count_if(rows, is_refused);
     if (refused == 0) continue;

@@ -13,9 +13,8 @@ namespace berth {
 namespace {
 
 bool names_lists(std::string_view column) {
-  constexpr std::string_view kNames[] = {"pos",  "positives", "neg",
-                                         "negs", "negatives", "hard_negatives"};
-  return std::ranges::find(kNames, lower_ascii(column)) != std::end(kNames);
+  constexpr std::string_view kNames = "pos positives neg negs negatives hard_negatives";
+  return is_one_of(kNames, lower_ascii(column));
 }
 
 }  // namespace

@@ -410,8 +410,8 @@ size_t multi_hot_positions(std::span<const Row> rows, size_t column, const Label
 }  // namespace
 
 bool names_scores(std::string_view column) {
-  constexpr std::string_view kNames[] = {"score", "rating", "stars", "similarity", "value"};
-  return std::ranges::find(kNames, lower_ascii(column)) != std::end(kNames);
+  constexpr std::string_view kNames = "score rating stars similarity value";
+  return is_one_of(kNames, lower_ascii(column));
 }
 
 std::optional<bool> parse_mark(std::string_view text) {

@@ -15,8 +15,8 @@ namespace berth {
 namespace {
 
 bool names_words(std::string_view column) {
-  constexpr std::string_view kNames[] = {"tokens", "words", "token", "word"};
-  return std::ranges::find(kNames, lower_ascii(column)) != std::end(kNames);
+  constexpr std::string_view kNames = "tokens words token word";
+  return is_one_of(kNames, lower_ascii(column));
 }
 
 // "text", "score": the keys of an object, for messages.

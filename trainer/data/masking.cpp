@@ -16,11 +16,11 @@
 namespace berth {
 namespace {
 
-constexpr std::string_view kMasks[] = {"[MASK]", "<mask>"};
-constexpr std::string_view kSpecials[] = {"[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]", "[BOS]",
-                                          "[EOS]", "<s>",   "</s>",  "<pad>", "<unk>",  "<mask>",
-                                          "<cls>", "<sep>", "<eop>", "<eod>", "<bos>",  "<eos>"};
-constexpr std::string_view kUnknowns[] = {"[UNK]", "<unk>"};
+constexpr std::string_view kMasks = "[MASK] <mask>";
+constexpr std::string_view kSpecials =
+    "[CLS] [SEP] [PAD] [UNK] [MASK] [BOS] [EOS] <s> </s> <pad> <unk> <mask> <cls> <sep> <eop> "
+    "<eod> <bos> <eos>";
+constexpr std::string_view kUnknowns = "[UNK] <unk>";
 constexpr std::string_view kPieceMarks[] = {"##", "Ġ", "▁"};
 constexpr size_t kWordPiece = 0, kByteLevel = 1, kNoMark = std::size(kPieceMarks);
 
@@ -94,8 +94,7 @@ std::vector<TokenRole> token_roles(const Tokenizer& tokenizer, Unspaced unspaced
   std::vector<TokenRole> roles;
   roles.reserve(tokens.size());
   for (const std::string& token : tokens) {
-    const bool is_special =
-        token.empty() || std::ranges::find(kSpecials, token) != std::end(kSpecials);
+    const bool is_special = token.empty() || is_one_of(kSpecials, token);
     if (is_special) {
       roles.push_back(TokenRole::kSpecial);
       continue;
@@ -115,14 +114,14 @@ std::vector<TokenRole> token_roles(const Tokenizer& tokenizer, Unspaced unspaced
 
 std::optional<int32_t> unknown_id(const Tokenizer& tokenizer) {
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (std::ranges::find(kUnknowns, tokenizer.token(id)) != std::end(kUnknowns)) return id;
+    if (is_one_of(kUnknowns, tokenizer.token(id))) return id;
   }
   return std::nullopt;
 }
 
 int32_t mask_id(const Tokenizer& tokenizer) {
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (std::ranges::find(kMasks, tokenizer.token(id)) != std::end(kMasks)) return id;
+    if (is_one_of(kMasks, tokenizer.token(id))) return id;
   }
   throw Error(Code::kBadData, "the vocabulary has neither [MASK] nor <mask>", "",
               "train masked language models with a tokenizer that has one of them");

@@ -99,16 +99,13 @@ bool is_json(std::string_view name) {
          (name.starts_with('{') && name.ends_with('}') && name.find(':') != name.npos);
 }
 
-constexpr std::string_view kMonths[] = {"jan", "feb", "mar", "apr", "may", "jun",
-                                        "jul", "aug", "sep", "oct", "nov", "dec"};
+constexpr std::string_view kMonths = "jan feb mar apr may jun jul aug sep oct nov dec";
 
 // Whether it is a day as Excel shows it, which it makes of "3-5" and "MAR5": "5-Mar", "Mar-05".
 bool is_excel_day(std::string_view name) {
   const size_t dash = name.find('-');
   if (dash == name.npos) return false;
-  const auto is_month = [](std::string_view part) {
-    return std::ranges::find(kMonths, lower_ascii(part)) != std::end(kMonths);
-  };
+  const auto is_month = [](std::string_view part) { return is_one_of(kMonths, lower_ascii(part)); };
   const auto is_number = [](std::string_view part) { return part.size() <= 2 && is_digits(part); };
   const std::string_view before = name.substr(0, dash), after = name.substr(dash + 1);
   return (is_number(before) && is_month(after)) || (is_month(before) && is_number(after));
@@ -416,42 +413,17 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
 namespace {
 
 bool names_total(std::string_view text) {
-  constexpr std::string_view kNames[] = {"total",
-                                         "totals",
-                                         "grand total",
-                                         "grand totals",
-                                         "subtotal",
-                                         "sub total",
-                                         "sum",
-                                         "average",
-                                         "mean",
-                                         "summe",
-                                         "gesamt",
-                                         "gesamtsumme",
-                                         "gesamtergebnis",
-                                         "zwischensumme",
-                                         "mittelwert",
-                                         "durchschnitt",
-                                         "somme",
-                                         "moyenne",
-                                         "total general",
-                                         "total général",
-                                         "totaal",
-                                         "totale",
-                                         "suma",
-                                         "soma",
-                                         "итого",
-                                         "Итого",
-                                         "всего",
-                                         "Всего",
-                                         "合計",
-                                         "合计",
-                                         "总计",
-                                         "總計",
-                                         "합계"};
+  constexpr std::string_view kWords =
+      "total totals subtotal sum average mean summe gesamt gesamtsumme gesamtergebnis "
+      "zwischensumme "
+      "mittelwert durchschnitt somme moyenne totaal totale suma soma итого Итого всего Всего 合計 "
+      "合计 总计 總計 합계";
+  constexpr std::string_view kPhrases[] = {"grand total", "grand totals", "sub total",
+                                           "total general", "total général"};
   std::string plain = lower_ascii(trimmed(text));
   while (plain.ends_with(':') || plain.ends_with('=')) plain.pop_back();
-  return std::ranges::find(kNames, trimmed(plain)) != std::end(kNames);
+  const std::string_view name = trimmed(plain);
+  return is_one_of(kWords, name) || std::ranges::find(kPhrases, name) != std::end(kPhrases);
 }
 
 }  // namespace

@@ -299,8 +299,8 @@ class TableExamples final : public ExampleReader {
   void look_at_word(std::string_view word) {
     // The marks of WordPiece, SentencePiece and byte-level BPE.
     empty_words_ += trimmed(word).empty();
-    constexpr std::string_view kAdded[] = {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"};
-    added_words_ += std::ranges::find(kAdded, word) != std::end(kAdded);
+    constexpr std::string_view kAdded = "[CLS] [SEP] [PAD] <s> </s> <pad>";
+    added_words_ += is_one_of(kAdded, word);
     pieces_ += word.size() > 2 &&
                (word.starts_with("##") || word.starts_with("\u2581") || word.starts_with("\u0120"));
     const std::string_view prefix = word.substr(0, word.find(':') + 1);

@@ -105,12 +105,12 @@ bool is_shard(std::string_view name) {
 // Whether a file may hold a model's parameters, and is not what the Trainer, accelerate, DeepSpeed
 // or OpenVINO write beside them.
 bool is_parameter_candidate(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kOthers = {
-      "training_args.bin", "optimizer.pt",  "scheduler.pt", "scaler.pt",
-      "optimizer.bin",     "scheduler.bin", "sampler.bin",  "openvino_model.bin"};
+  constexpr std::string_view kOthers =
+      "training_args.bin optimizer.pt scheduler.pt scaler.pt optimizer.bin scheduler.bin "
+      "sampler.bin openvino_model.bin";
   return names_parameters(name) && !name.starts_with("rng_state") &&
          !name.ends_with("_model_states.pt") && !name.ends_with("_optim_states.pt") &&
-         std::ranges::find(kOthers, name) == kOthers.end();
+         !is_one_of(kOthers, name);
 }
 
 }  // namespace

@@ -75,9 +75,9 @@ bool holds_plain_sentences(std::string_view text, const std::vector<std::string>
     if (are_counted && first.may_count) return false;
   }
   const auto is_tag = [&](std::string_view field) {
-    constexpr std::string_view kMissing[] = {"-1", "_", "-", "?"};
+    constexpr std::string_view kMissing = "-1 _ - ?";
     return is_iob_tag(field) || std::ranges::find(known_tags, field) != known_tags.end() ||
-           std::ranges::find(kMissing, field) != std::end(kMissing);
+           is_one_of(kMissing, field);
   };
   // Whether the field `column`, or the last one, is a tag in all lines that have several.
   const auto holds_tags = [&](size_t column, bool is_last) {

@@ -258,14 +258,14 @@ std::optional<SplitFolder> splits_among(Storage& storage, const Uri& uri,
 }
 
 bool describes_data_set(std::string_view file_name) {
-  constexpr std::string_view kNames[] = {
-      "dataset_infos.json", "dataset_info.json", "dataset_dict.json",    "state.json",
-      "features.json",      "metadata.json",     "croissant.json",       "datapackage.json",
-      "config.json",        "tokenizer.json",    "tokenizer_config.json"};
+  constexpr std::string_view kNames =
+      "dataset_infos.json dataset_info.json dataset_dict.json state.json features.json "
+      "metadata.json croissant.json datapackage.json config.json tokenizer.json "
+      "tokenizer_config.json";
   const std::string name = lower_ascii(file_name);
   const std::string stem = name.substr(0, name.find('.'));
-  return std::ranges::find(kNames, name) != std::end(kNames) || stem == "readme" ||
-         stem == "license" || stem == "licence" || stem == "citation" || stem == "requirements";
+  return is_one_of(kNames, name) || stem == "readme" || stem == "license" || stem == "licence" ||
+         stem == "citation" || stem == "requirements";
 }
 
 std::optional<std::string> split_for(const Splits& splits, const std::string& role) {
@@ -417,11 +417,11 @@ NamedTable table_of(std::string_view name, size_t shared = 0) {
 
 // Whether a table of this name stands beside splits and has no rows of theirs.
 bool accompanies_splits(std::string_view file_name) {
-  constexpr std::string_view kStems[] = {
-      "labels",  "label_map",         "labelmap",         "label2id",   "id2label", "label_names",
-      "classes", "sample_submission", "samplesubmission", "submission", "vocab",    "mapping"};
+  constexpr std::string_view kStems =
+      "labels label_map labelmap label2id id2label label_names classes sample_submission "
+      "samplesubmission submission vocab mapping";
   const std::string stem = lower_ascii(file_name.substr(0, file_name.find('.')));
-  return std::ranges::find(kStems, stem) != std::end(kStems);
+  return is_one_of(kStems, stem);
 }
 
 std::vector<std::string> tables_among(const std::vector<std::string>& names) {

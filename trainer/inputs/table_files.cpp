@@ -33,9 +33,8 @@ struct PlainName {
 };
 
 PlainName plain_name(std::string_view file_name) {
-  constexpr std::string_view kMarks[] = {"old",   "backup",   "bak", "copy", "kopie",
-                                         "copie", "copia",    "alt", "orig", "original",
-                                         "prev",  "previous", "tmp", "temp"};
+  constexpr std::string_view kMarks =
+      "old backup bak copy kopie copie copia alt orig original prev previous tmp temp";
   std::string name = lower_ascii(without_compression_suffix(file_name));
   name.erase(std::min(name.rfind('.'), name.size()));
   PlainName plain;
@@ -47,7 +46,7 @@ PlainName plain_name(std::string_view file_name) {
         is_digits(std::string_view(part).substr(open + 1, part.size() - open - 2));
     const std::string word = is_counted ? part.substr(0, open) : part;
     const bool joins = word == "of" || word == "von" || word == "de";
-    const bool is_mark = std::ranges::find(kMarks, word) != std::end(kMarks);
+    const bool is_mark = is_one_of(kMarks, word);
     const bool is_count = is_digits(word) && follows_copy;
     plain.is_copy = plain.is_copy || is_mark || is_counted;
     if (!word.empty() && !is_mark && !is_count && !(joins && follows_copy)) {

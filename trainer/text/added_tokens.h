@@ -27,7 +27,7 @@ struct AddedToken {
 // added_vocabulary.rs in tokenizers). Immutable and thread-safe.
 class AddedTokenFinder {
  public:
-  // Finds those of the `tokens` that match texts as they are. With `normalize`, those that match
+  // Finds the tokens that match texts as they are. With `normalize`, it finds the tokens that match
   // normalized texts, by their own normalized content. An empty content never matches.
   explicit AddedTokenFinder(
       const std::vector<AddedToken>& tokens,

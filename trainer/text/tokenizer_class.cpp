@@ -142,15 +142,14 @@ std::string_view foreign_class(std::string_view type) {
   for (const std::string_view name : words_in(kOwnClasses)) {
     if (plain_name(std::string(name)) == type) return name;
   }
-  const auto* const found = std::ranges::find_if(kForeignClasses, [&](const ForeignClass& row) {
-    return !find_word(row.types, type).empty();
-  });
+  const auto* const found = std::ranges::find_if(
+      kForeignClasses, [&](const ForeignClass& row) { return is_one_of(row.types, type); });
   return found == std::end(kForeignClasses) ? std::string_view() : found->name;
 }
 
 const KindNames* named(std::string_view name, std::span<const KindNames> rows) {
-  const auto found = std::ranges::find_if(
-      rows, [&](const KindNames& row) { return !find_word(row.names, name).empty(); });
+  const auto found =
+      std::ranges::find_if(rows, [&](const KindNames& row) { return is_one_of(row.names, name); });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -218,7 +217,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   }
   if (row != nullptr) found.kind = row->kind, found.rebuilds = row->rebuilds;
   found.makes_template = found.kind == TokenizerKind::kBert && !found.rebuilds;
-  if (!find_word(kWithoutClass, type).empty()) found.rebuilds = found.makes_template = false;
+  if (is_one_of(kWithoutClass, type)) found.rebuilds = found.makes_template = false;
   // Such a class has tokenizer.json. Without such a template, only the model's kind decides.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;
   return found;

@@ -117,23 +117,10 @@ namespace {
 // Whether a tensor may be ignored: it belongs to the head or pooler of another task, or is a
 // position buffer that older releases of transformers saved.
 bool is_known_extra(const std::string& name) {
-  constexpr std::string_view kHeads[] = {"cls.",
-                                         "lm_head.",
-                                         "classifier.",
-                                         "sequence_summary.",
-                                         "pre_classifier.",
-                                         "pooler.",
-                                         "qa_outputs.",
-                                         "vocab_",
-                                         "predictions.",
-                                         "generator_predictions.",
-                                         "sop_classifier.",
-                                         "discriminator_predictions.",
-                                         "generator_lm_head.",
-                                         "lm_predictions.",
-                                         "head.",
-                                         "decoder.",
-                                         "mask_predictions."};
+  static const std::vector<std::string_view> heads = words_in(
+      "cls. lm_head. classifier. sequence_summary. pre_classifier. pooler. qa_outputs. vocab_ "
+      "predictions. generator_predictions. sop_classifier. discriminator_predictions. "
+      "generator_lm_head. lm_predictions. head. decoder. mask_predictions.");
   const auto is_pooler = [&](const Architecture& row) {
     return row.encoder_has_pooler && name.starts_with(cat(row.prefix, "pooler."));
   };
@@ -142,7 +129,7 @@ bool is_known_extra(const std::string& name) {
          name.ends_with("embeddings.position_embeddings.weight") ||
          name.ends_with("embeddings.token_type_ids") ||
          name.ends_with("encoder.embed_positions.weight") ||  // RoFormer's sines, a constant
-         std::ranges::any_of(kHeads, [&](auto head) { return name.starts_with(head); }) ||
+         std::ranges::any_of(heads, [&](auto head) { return name.starts_with(head); }) ||
          std::ranges::any_of(architectures(), is_pooler);
 }
 

@@ -1,7 +1,6 @@
 #include "storage/formats/pickle/numpy_array.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -190,15 +189,10 @@ void set_data(const PickleGraph& graph, NodeId id, NumpyArray& array) {
 // Whether the object was made by a class of times of Python or pandas, or by a function that makes
 // its instances.
 bool is_time(const PickleGraph& graph, NodeId id) {
-  constexpr std::array<std::string_view, 7> kNames = {"date",
-                                                      "datetime",
-                                                      "time",
-                                                      "timedelta",
-                                                      "Timestamp",
-                                                      "_unpickle_timestamp",
-                                                      "_timedelta_unpickle"};
+  constexpr std::string_view kNames =
+      "date datetime time timedelta Timestamp _unpickle_timestamp _timedelta_unpickle";
   return graph.is_made_by(id, Global::kOther) &&
-         std::ranges::find(kNames, graph.global(graph.callable(id)).name) != kNames.end();
+         is_one_of(kNames, graph.global(graph.callable(id)).name);
 }
 
 class ArrayCells final : public CellSource {

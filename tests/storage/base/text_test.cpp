@@ -108,6 +108,47 @@ TEST(FindWord, FindsWholeWords) {
   }
 }
 
+TEST(IsOneOf, KnowsWholeWords) {
+  EXPECT_TRUE(is_one_of("one two three", "three"));
+  for (const char* word : {"", "tw", "one two", "four"}) {
+    EXPECT_FALSE(is_one_of("one two three", word)) << word;
+  }
+}
+
+TEST(IsDigits, IsFalseWithoutAny) {
+  EXPECT_TRUE(is_digits("007"));
+  for (const char* text : {"", "1.", "-1", " 1", "x"}) EXPECT_FALSE(is_digits(text)) << text;
+}
+
+TEST(Joined, TakesTextsAndWholeNumbers) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  EXPECT_EQ(joined(names, ", "), "a, b, c");
+  EXPECT_EQ(joined(names, " ", Quoted()), "\"a\" \"b\" \"c\"");
+  EXPECT_EQ(joined(std::vector<int64_t>{2, -3}, ","), "2,-3");
+  EXPECT_EQ(joined(std::vector<int64_t>{}, ","), "");
+}
+
+TEST(JoinedFirst, CountsTheOthers) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  EXPECT_EQ(joined_first(names, 3), "a, b, c");
+  EXPECT_EQ(joined_first(names, 2), "a, b and 1 more");
+  EXPECT_EQ(joined_first(std::vector<int>{}, 2), "");
+}
+
+TEST(Enumerated, HasAndBeforeTheLast) {
+  EXPECT_EQ(enumerated({}), "");
+  EXPECT_EQ(enumerated({"a"}), "a");
+  EXPECT_EQ(enumerated({"a", "b"}), "a and b");
+  EXPECT_EQ(enumerated({"a", "b", "c"}), "a, b and c");
+}
+
+TEST(Shortened, CutsBetweenCharacters) {
+  EXPECT_EQ(shortened("größer", 8), "größer");
+  EXPECT_EQ(shortened("größer", 4), "grö…");
+  EXPECT_EQ(shortened("größer", 3), "gr…");
+  EXPECT_EQ(beginning("größer", 3), "gr");
+}
+
 TEST(Trimmed, KeepsWhatIsInside) {
   EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
   EXPECT_EQ(trimmed("a"), "a");
