@@ -309,83 +309,30 @@ const std::vector<Uri>& files_for(const SplitFolder& folder, const std::string& 
 
 namespace {
 
-// Words of other languages for splits, without what means "data" or "set".
-constexpr std::pair<std::string_view, std::string_view> kForeignNames[] = {
-    {"entrenamiento", "train"},
-    {"entrainement", "train"},
-    {"entraînement", "train"},
-    {"apprentissage", "train"},
-    {"trainings", "train"},
-    {"addestramento", "train"},
-    {"treino", "train"},
-    {"treinamento", "train"},
-    {"trening", "train"},
-    {"treningowy", "train"},
-    {"egitim", "train"},
-    {"eğitim", "train"},
-    {"обучение", "train"},
-    {"обучающая", "train"},
-    {"训练", "train"},
-    {"訓練", "train"},
-    {"学習", "train"},
-    {"학습", "train"},
-    {"훈련", "train"},
-    {"validacion", "validation"},
-    {"validación", "validation"},
-    {"validierung", "validation"},
-    {"validierungs", "validation"},
-    {"validazione", "validation"},
-    {"validacao", "validation"},
-    {"validação", "validation"},
-    {"walidacja", "validation"},
-    {"dogrulama", "validation"},
-    {"doğrulama", "validation"},
-    {"валидация", "validation"},
-    {"验证", "validation"},
-    {"驗證", "validation"},
-    {"検証", "validation"},
-    {"검증", "validation"},
-    {"prueba", "test"},
-    {"pruebas", "test"},
-    {"teste", "test"},
-    {"testowy", "test"},
-    {"тест", "test"},
-    {"тестовая", "test"},
-    {"测试", "test"},
-    {"測試", "test"},
-    {"テスト", "test"},
-    {"評価", "test"},
-    {"테스트", "test"},
-    {"평가", "test"}};
+// The words for splits in several languages, without what means "data" or "set".
+constexpr std::pair<std::string_view, std::string_view> kSplitWords[] = {
+    {"train",
+     "train training trn entrenamiento entrainement entraînement apprentissage trainings "
+     "addestramento treino treinamento trening treningowy egitim eğitim обучение обучающая 训练 "
+     "訓練 学習 학습 훈련"},
+    {"validation",
+     "validation valid val dev eval evaluation validacion validación validierung validierungs "
+     "validazione validacao validação walidacja dogrulama doğrulama валидация 验证 驗證 検証 검증"},
+    {"test",
+     "test testing tst holdout heldout prueba pruebas teste testowy тест тестовая 测试 測試 "
+     "テスト 評価 테스트 평가"}};
 
 // The split that a part of a name says: "Test2", "trainset" and "val" do.
 std::string split_of_part(std::string part) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"train", "train"},
-                                                                      {"training", "train"},
-                                                                      {"trn", "train"},
-                                                                      {"validation", "validation"},
-                                                                      {"valid", "validation"},
-                                                                      {"val", "validation"},
-                                                                      {"dev", "validation"},
-                                                                      {"eval", "validation"},
-                                                                      {"evaluation", "validation"},
-                                                                      {"test", "test"},
-                                                                      {"testing", "test"},
-                                                                      {"tst", "test"},
-                                                                      {"holdout", "test"},
-                                                                      {"heldout", "test"}};
   part.erase(part.find_last_not_of("0123456789") + 1);
   for (const std::string_view end :
        {"data", "set", "daten", "数据", "データ", "데이터", "集", "セット", "세트"}) {
     if (part.ends_with(end)) part.erase(part.size() - end.size());
   }
-  constexpr auto kFirst = &std::pair<std::string_view, std::string_view>::first;
-  if (const auto* const found = std::ranges::find(kNames, part, kFirst);
-      found != std::end(kNames)) {
-    return std::string(found->second);
+  for (const auto& [split, words] : kSplitWords) {
+    if (is_one_of(words, part)) return std::string(split);
   }
-  const auto* const foreign = std::ranges::find(kForeignNames, part, kFirst);
-  return foreign == std::end(kForeignNames) ? "" : std::string(foreign->second);
+  return "";
 }
 
 // The split that one part of a path says, such as "news_train.csv" or "split=train". "?": several.
