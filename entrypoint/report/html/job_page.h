@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,5 +63,9 @@ struct JobPage {
 std::string job_page(const JobPage& page);
 
 std::string curve_section(const JobHistory& history, const std::optional<double>& majority_rate);
+
+// The queries of a retrieval set with the lowest nDCG: what was wanted, and what came first. Empty
+// where there are none.
+std::string missed_query_table(std::span<const MissedQuery> missed);
 
 }  // namespace berth

@@ -1,9 +1,9 @@
-#include "entrypoint/report/html/retrieval_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "entrypoint/report/html/job_page.h"
 
 namespace berth {
 namespace {
