@@ -332,6 +332,11 @@ std::vector<Flag> question_flags() {
        optional_integer_value(data_option(&DataOptions::doc_stride), {0, 1'000'000}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers),
        "128, or half of a shorter window"},
+      {"doc-step",
+       "How many tokens behind the begin of a window of a long context the next one begins. "
+       "--doc_stride of run_squad.py is this number. --doc-stride then has no place.",
+       optional_integer_value(data_option(&DataOptions::doc_step), {1, 1'000'000}),
+       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"n-best-size",
        "How many of the best start and end positions are combined to find an answer.",
        integer_value(data_option(&DataOptions::n_best_size), {1, 1'000'000}),

@@ -571,6 +571,13 @@ void check_joining(const DataOptions& data) {
               "--attend-across-documents", "leave one of the two out");
 }
 
+// Throws kUsage where windows have a step and an overlap.
+void check_windows(const DataOptions& data) {
+  if (!data.doc_stride || !data.doc_step) return;
+  throw Error(Code::kUsage, "the windows of a context have one distance", "--doc-step",
+              "give --doc-step or --doc-stride");
+}
+
 // Throws kUsage if two flags name the same column for different parts of a row.
 void check_columns(const CommandLine& command_line) {
   std::map<std::string, std::string> columns;  // with the flags that name them
@@ -591,6 +598,7 @@ void check_settings(const CommandLine& command_line) {
   const Settings& settings = command_line.settings;
   check_columns(command_line);
   check_joining(settings.data);
+  check_windows(settings.data);
   check_places(command_line);
   check_evaluations(settings);
   check_companions(command_line);

@@ -145,6 +145,7 @@ TRIED = {
     "mlm-probability": (["0.4"], []),
     "whole-word-masking": ([], ["--mlm-probability", "0.4"]),
     "doc-stride": (["2"], []),
+    "doc-step": (["2"], []),
     "max-similarity": (["5"], []),
     "pooling": (["cls"], []),
     "similarity-loss": (["in_batch_negatives"], []),

@@ -625,8 +625,9 @@ class AnswerFeatures final : public FeatureMaker {
     const ContextPlace place = place_of(context);
     Surroundings around = surroundings(example.texts.at(0), place, length);
     const size_t taken = around.ids.size(), room = length - std::min(length, taken);
-    const size_t stride = options_.doc_stride ? static_cast<size_t>(*options_.doc_stride)
-                                              : std::min(kUsualStride, room / 2);
+    size_t stride = options_.doc_stride ? static_cast<size_t>(*options_.doc_stride)
+                                        : std::min(kUsualStride, room / 2);
+    if (options_.doc_step) stride = room - std::min(room, static_cast<size_t>(*options_.doc_step));
     if (stride >= room) {
       throw Error(Code::kUsage,
                   cat("a question takes ", taken, " of the ", length,

@@ -62,7 +62,7 @@ struct DataOptions {
   // Whether an earlier version began the job. It read a line without spaces as one word.
   bool words_end_at_spaces = false;
   // For question answering.
-  std::optional<int64_t> doc_stride{};  // see FeatureOptions
+  std::optional<int64_t> doc_stride{}, doc_step{};  // see FeatureOptions
   int32_t n_best_size = 20;
   int32_t max_answer_length = 30;  // tokens
   bool has_unanswerable = false;

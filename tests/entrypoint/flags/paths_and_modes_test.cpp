@@ -77,6 +77,7 @@ TEST_F(PathsAndModesTest, AFlagThatTheModeDoesNotUseIsNamed) {
 
 TEST_F(PathsAndModesTest, JoiningAndItsOppositeExcludeEachOther) {
   refuses({"--task=mlm", "--line-by-line", "--attend-across-documents"}, "holds one document");
+  refuses({"--task=question_answering", "--doc-step=9", "--doc-stride=9"}, "have one distance");
 }
 
 TEST_F(PathsAndModesTest, AModeIsAWordBeforeAllFlags) {

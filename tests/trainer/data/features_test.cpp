@@ -326,6 +326,18 @@ TEST_F(WindowsTest, CoverTheContextAndOverlap) {
   EXPECT_EQ(made[1].context[1], Span());
 }
 
+TEST_F(WindowsTest, AWindowMayBeginAStepBehindTheOneBeforeIt) {
+  FeatureOptions options{.task = Task::kQuestionAnswering, .max_seq_length = 8, .doc_step = 2};
+  const Example example{.texts = {"q", "abcdefgh"}};
+  auto made = make(options, example);
+  ASSERT_THAT(made, SizeIs(3));
+  EXPECT_THAT(made[1].input_ids, ElementsAre(1, 19, 2, 5, 6, 7, 8, 2));
+  options.doc_step = 100;  // no token is left out
+  made = make(options, example);
+  ASSERT_THAT(made, SizeIs(2));
+  EXPECT_THAT(made[1].input_ids, ElementsAre(1, 19, 2, 7, 8, 9, 10, 2));
+}
+
 TEST_F(WindowsTest, AContextThatFitsIsOneWindow) {
   EXPECT_THAT(windows({.texts = {"q", "abcd"}}, 8, 1), SizeIs(1));
   EXPECT_THAT(windows({.texts = {"q", ""}}, 8, 1), SizeIs(1));
