@@ -32,7 +32,7 @@ constexpr std::string_view kOwnMetrics =
 
 bool finds_tags(const TrainingScript& script, const OwnCommand& own) {
   const std::string task = own.value("task").value_or("");
-  return script.name.find("ner") != script.name.npos || task == "ner" ||
+  return script.name.find("_ner") != script.name.npos || task == "ner" ||
          task == "token_classification" || task == "pos";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -137,7 +138,7 @@ class Explainer {
     constexpr std::string_view kVerbsOfSentences =
         "holds is are has names takes leaves divides joins changes makes counts needs does gives "
         "belong belongs have differs differ trains chooses scores keeps pools replaces computes "
-        "puts reads draws rounds sets cuts begins goes removes starts falls";
+        "puts reads draws rounds sets cuts begins goes removes starts falls adds";
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
@@ -167,7 +168,7 @@ class Explainer {
       remarks_.refuse(launch_.script,
                       "is unknown here, and so is the task that it trains. Its flags are read "
                       "like Trainer's; compare the line with what the script does");
-    } else if (launch_.script.empty() && !launch_.is_berth && is_foreign) {
+    } else if (launch_.path.empty() && !launch_.is_berth && is_foreign) {
       remarks_.refuse("the script",
                       "is not in the line, and its defaults are not known; put its name in "
                       "front of the flags: berth explain 'run_glue.py ...'");
@@ -300,6 +301,15 @@ class Explainer {
     return true;
   }
 
+  // Whether the program computes the value of a flag, for which its remark asks.
+  bool is_computed(std::string_view flag) const {
+    return std::ranges::any_of(remarks_, [&](const Remark& remark) {
+      std::string name = remark.flag;
+      std::ranges::replace(name, '_', '-');
+      return remark.refused && (name == flag || (name == "warmup-steps" && flag == "warmup-ratio"));
+    });
+  }
+
   // Adds the script's defaults where they are not berth's.
   void add_defaults() {
     std::string added;
@@ -317,6 +327,7 @@ class Explainer {
     }
     for (const ScriptDefault& row : script_->defaults) {
       if (!lacks(row.flag) || (row.trains && !own_.trains())) continue;
+      if (is_computed(row.flag)) continue;
       add(row.flag, row.value.empty() ? "true" : std::string(row.value));
     }
     if (!added.empty()) {
@@ -334,6 +345,8 @@ class Explainer {
     }
     const bool has_stride = own_.has("doc-stride") || script_->name == "run_squad.py";
     if (!script_->doc_stride.empty() && has_stride) {
+      own_.set("doc-step", own_.value("doc-stride").value_or("128"));
+      own_.remove("doc-stride");
       remarks_.note("--doc_stride", script_->doc_stride);
     }
   }
@@ -470,6 +483,9 @@ bool is_answered(const Remark& remark, const std::vector<std::string>& flags) {
 void read_program(const ExplainOptions& options, Launch& launch) {
   if (!options.read_file || launch.path.empty() || is_known_script(launch.script)) return;
   const std::optional<std::string> text = options.read_file(launch.path);
+  if (!text && launch.path.ends_with(".py")) {
+    launch.remark(launch.path, "is not a file here; run berth explain where it is, to read it");
+  }
   if (!text) return;
   const bool is_notebook = launch.path.ends_with(".ipynb");
   const TypedCommand typed(launch.flags);
@@ -584,6 +600,62 @@ void read_files(const ExplainOptions& options, Launch& launch) {
   read_pretraining(launch);
 }
 
+// A word with `item` in place of a variable: "$NAME" and "${NAME}".
+std::string filled_in(std::string word, const std::string& name, const std::string& item) {
+  for (size_t at = word.find('$'); at != word.npos; at = word.find('$', at)) {
+    const bool has_braces = word.compare(at + 1, name.size() + 2, cat("{", name, "}")) == 0;
+    const size_t end = at + 1 + name.size() + (has_braces ? 2 : 0);
+    const char next = end < word.size() ? word[end] : '\0';
+    const bool goes_on = next == '_' || std::isalnum(static_cast<unsigned char>(next)) != 0;
+    const bool is_bare = word.compare(at + 1, name.size(), name) == 0 && !goes_on;
+    if (has_braces || is_bare) word.replace(at, end - at, item);
+    at += has_braces || is_bare ? item.size() : 1;
+  }
+  return word;
+}
+
+// The loop of the text over the tasks of this command, as "for", "TASK", "in", "cola", "rte".
+// nullptr: there is none, or another command makes its words.
+const ShellCommand* loop_over_tasks(std::span<const ShellCommand> earlier,
+                                    const ShellCommand& command) {
+  constexpr size_t kMostTasks = 20;
+  const std::optional<Launch> launch = launch_of(command);
+  if (!launch) return nullptr;
+  const std::string task = TypedCommand(launch->flags).value("task").value_or("");
+  if (!task.starts_with('$')) return nullptr;
+  for (const ShellCommand& loop : earlier) {
+    const std::vector<std::string>& words = loop.words;
+    const bool is_loop = words.size() > 3 && words.size() <= 3 + kMostTasks && words[0] == "for" &&
+                         words[2] == "in" && filled_in(task, words[1], "").empty();
+    const bool is_literal = std::ranges::none_of(
+        words, [](const std::string& word) { return word.find('$') != word.npos; });
+    if (is_loop && is_literal) return &loop;
+  }
+  return nullptr;
+}
+
+// The commands. In place of one in a loop over tasks there is one for each task, because the rows
+// and the metrics are the task's.
+std::vector<ShellCommand> with_looped_tasks(const std::vector<ShellCommand>& commands) {
+  constexpr size_t kMostCommands = 1000;
+  std::vector<ShellCommand> all;
+  for (const ShellCommand& command : commands) {
+    const std::span earlier(commands.data(), static_cast<size_t>(&command - commands.data()));
+    const ShellCommand* loop = all.size() < kMostCommands && earlier.size() < kMostCommands
+                                   ? loop_over_tasks(earlier, command)
+                                   : nullptr;
+    if (loop == nullptr) {
+      all.push_back(command);
+      continue;
+    }
+    for (const std::string& task : std::span(loop->words).subspan(3)) {
+      all.push_back(command);
+      for (std::string& word : all.back().words) word = filled_in(word, loop->words[1], task);
+    }
+  }
+  return all;
+}
+
 // Says of a loop of the text that it stays around the line that it fills in.
 void note_loops(const std::vector<std::string>& names, Launch& launch) {
   for (const std::string& name : names) {
@@ -685,6 +757,7 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
   const std::string script_of_shell = shell_script_in(commands);
   bool expands = is_text;
   commands = with_notebooks(with_inner_commands(std::move(commands)), options, expands);
+  commands = with_looped_tasks(commands);
   Explanation explanation = explain_commands(commands, expands, options);
   if (explanation.text.empty() && !script_of_shell.empty()) {
     throw Error(Code::kUsage, "the training is started by another file", script_of_shell,

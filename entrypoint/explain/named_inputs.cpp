@@ -328,7 +328,7 @@ void name_scratch_model(const TypedCommand& typed, OwnCommand& own, Remarks& rem
                  "--model-config");
   } else if (!typed.value("config_overrides")) {
     remarks.refuse("--model_type",
-                   "without --config_name takes the sizes that transformers has for this type: "
+                   "takes the sizes that transformers has for a type, without --config_name; "
                    "write them into a config.json and name it with --model-config");
   }
 }

@@ -44,7 +44,8 @@ constexpr Library kKnownLibraries[] = {
     {"SetFitModel.from_pretrained",
      "is of SetFit, which trains on pairs of few texts and then a head on their embeddings"},
     {"LightningModule", kLightning},
-    {"ModelTrainer", "is of Flair, and its options are no flags here; write the job as flags"},
+    {"ModelTrainer",
+     "is of Flair or SageMaker, and its options are no flags here; write the job as flags"},
     {"TFTrainingArguments", kKeras},
 };
 

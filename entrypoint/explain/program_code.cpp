@@ -110,6 +110,7 @@ class CodeReader {
     read_environment();
     find_loops();
     find_removed();
+    find_masks();
     const auto trainings = std::ranges::count_if(program_.calls, [](const PythonCall& call) {
       return call.name.ends_with("trainer.train");
     });
@@ -118,6 +119,19 @@ class CodeReader {
                      "is called several times; write each training into a file of its "
                      "own");
     }
+  }
+
+  // A Trainer without such a collator masks nothing, and has no labels.
+  void find_masks() {
+    const bool masks = std::ranges::any_of(program_.calls, [](const PythonCall& call) {
+      const std::string_view name = last_name(call.name);
+      return name.starts_with("DataCollatorForLanguageModeling") ||
+             name == "DataCollatorForWholeWordMask";
+    });
+    if (masks || !is_one_of(launch_.flags, "--task=masked_lm")) return;
+    launch_.refuse("the masks",
+                   "are not made by DataCollatorForLanguageModeling, as berth makes them; where "
+                   "its masks will do, add --mlm-probability X to the line");
   }
 
   // "del model.encoder.layer[6:]"
@@ -183,12 +197,7 @@ class CodeReader {
     if (call.find("compute_loss_func") != nullptr) {
       launch_.refuse("compute_loss_func", "is a loss of the program's own");
     }
-    if (is_similarity_ && name.ends_with("Trainer") && call.find("evaluator") != nullptr &&
-        call.find("evaluator")->text != "None") {
-      launch_.refuse("evaluator",
-                     "scores rows of its own; add --eval-data-file FILE with them to the line, or "
-                     "--eval-retrieval DIR for a search");
-    }
+    if (is_similarity_) check_sentences(call);
     check_collator(call);
     check_callbacks(call);
     check_parts(call);
@@ -215,6 +224,7 @@ class CodeReader {
     for (const PythonCall& call : program_.calls) {
       const std::string_view name = last_name(call.name);
       const bool trains = name.ends_with("TrainingArguments") || name.ends_with("Trainer") ||
+                          call.name.ends_with("trainer.train") ||
                           (name == "fit" && call.find("train_objectives") != nullptr);
       if (!trains || call.name.starts_with(kDefinition)) continue;
       std::string function;
@@ -272,6 +282,51 @@ class CodeReader {
                         : is_known ? std::to_string(parted(devices, ",").size())
                                    : "all";
     }
+  }
+
+  void check_sentences(const PythonCall& call) {
+    const std::string_view name = last_name(call.name);
+    const PythonValue* evaluator = call.find("evaluator");
+    if (name.ends_with("Trainer") && evaluator != nullptr && evaluator->text != "None" &&
+        !scores_given_rows()) {
+      launch_.refuse("evaluator",
+                     "scores rows of its own; add --eval-data-file FILE with them to the line, or "
+                     "--eval-retrieval DIR for a search");
+    }
+    const bool adds = name == "append" || name == "add_module" || name == "insert";
+    const bool is_module = std::ranges::any_of(
+        call.inner, [](const std::string& made) { return made.starts_with("models."); });
+    const bool makes_list = std::ranges::any_of(program_.calls, [](const PythonCall& other) {
+      return last_name(other.name) == "Transformer";
+    });
+    if (!adds || !is_module || makes_list) return;
+    refuse(call,
+           "adds a module to the model; save the SentenceTransformer with it, and name its folder "
+           "with --model");
+  }
+
+  // Whether the evaluator compares the columns of the rows that the Trainer evaluates on, as in
+  // EmbeddingSimilarityEvaluator(rows["sentence1"], rows["sentence2"], rows["score"]).
+  bool scores_given_rows() const {
+    constexpr std::string_view kTrainer = "SentenceTransformerTrainer";
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    const PythonSpan rows = find_argument(program_, kTrainer, "eval_dataset");
+    const PythonCall* made = find_call_of(program_, find_argument(program_, kTrainer, "evaluator"));
+    if (made == nullptr || last_name(made->name) != "EmbeddingSimilarityEvaluator") return false;
+    const PythonValue* similarity = made->find("main_similarity");
+    const bool is_cosine = similarity == nullptr || similarity->text == "cosine" ||
+                           last_name(similarity->name) == "COSINE";
+    if (!is_cosine || !made->inner.empty() || rows.end != rows.begin + 1) return false;
+    size_t columns = 0;
+    for (size_t i = made->arguments.begin; i + 3 < made->arguments.end + 1; ++i) {
+      if (tokens[i].kind != PythonToken::Kind::kName || !tokens[i + 1].is_sign('[')) continue;
+      const bool is_column = tokens[i].text == tokens[rows.begin].text &&
+                             tokens[i + 2].kind == PythonToken::Kind::kText &&
+                             tokens[i + 3].is_sign(']');
+      if (!is_column) return false;
+      ++columns;
+    }
+    return columns == 3;
   }
 
   static bool is_off(const PythonCall& call, std::string_view name) {
@@ -494,6 +549,32 @@ class CodeReader {
 };
 
 }  // namespace
+
+// "args.num_train_epochs = 5", "dataclasses.replace(args, num_train_epochs=5)"
+void check_later_settings(const PythonProgram& program, const PythonCall& arguments,
+                          Launch& launch) {
+  size_t at = arguments.arguments.begin;  // behind "NAME = TrainingArguments("
+  while (at > 0 && !program.tokens[at].is_sign('=') &&
+         program.tokens[at].kind != PythonToken::Kind::kLineEnd) {
+    --at;
+  }
+  if (at == 0 || !program.tokens[at].is_sign('=')) return;
+  const std::string& owner = program.tokens[at - 1].text;
+  for (const auto& [name, value] : program.assignments) {
+    if (!name.starts_with(owner + ".")) continue;
+    const std::string setting(last_name(name));
+    launch.refuse(setting, cat("is set after ", owner,
+                               " is made; add its value to the line as "
+                               "a flag"));
+  }
+  for (const PythonCall& call : program.calls) {
+    const std::string_view name = last_name(call.name);
+    const bool changes = (name == "replace" || name == "setattr") && !call.positional.empty();
+    if (!changes || !program.tokens[call.arguments.begin].is_name(owner)) continue;
+    launch.refuse(cat(name, " (line ", call.line, ")"),
+                  cat("changes ", owner, " after it is made; write the values into its call"));
+  }
+}
 
 void read_own_code(const PythonProgram& program, bool is_similarity, Launch& launch) {
   CodeReader(program, is_similarity, launch).read();

@@ -133,6 +133,12 @@ class MetricReader {
              token.text == "seqeval";
     });
     if (!is_seqeval) refuse("compute_metrics", "scores tags in another way than seqeval");
+    for (const PythonCall& call : program_.calls) {
+      const PythonValue* mode = call.find("mode");
+      if (mode == nullptr || mode->text != "strict") continue;
+      refuse(cat(last_name(call.name), " (line ", call.line, ")"),
+             "counts only entities that begin and end as a scheme says");
+    }
   }
 
   void see_loaded(const PythonCall& call, const std::string& name) {

@@ -41,6 +41,10 @@ void check_metrics(const PythonProgram& program, std::string_view task, Launch& 
 // changes the model, the loss, the batches or the parameters that train is refused.
 void read_own_code(const PythonProgram& program, bool is_similarity, Launch& launch);
 
+// Refuses settings of the training arguments behind the call that makes them.
+void check_later_settings(const PythonProgram& program, const PythonCall& arguments,
+                          Launch& launch);
+
 // Adds the flags of `fit`, a call of model.fit(train_objectives=[...]) of sentence-transformers
 // before version 3. Arguments that berth does not read are remarks, and refused.
 void read_fit(const PythonProgram& program, const PythonCall& fit, Launch& launch);

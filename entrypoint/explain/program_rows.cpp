@@ -44,6 +44,8 @@ constexpr RowCall kRowCalls[] = {
     {"concatenate_datasets", "joins data sets; write the rows into a file and name it", false},
     {"interleave_datasets", "joins data sets; write the rows into a file and name it", false},
     {"sample_dataset", kPartOfRows, false},
+    {"mine_hard_negatives",
+     "adds texts to the rows, as --mode mine does; name the rows with --train-data-file", false},
     {"TextDataset",
      "joins the lines of a file into blocks without the tokens for the ends of texts, which berth "
      "puts around each line",
@@ -119,10 +121,22 @@ class ProgramRowReader {
                                 call.name.ends_with("TokenizerFast.from_pretrained");
       if (is_tokenizer && call.arguments.begin < end_of_code()) check_tokenizer(call);
     }
+    for (const char* rows : {"train_dataset", "eval_dataset"}) check_slice(rows);
     name_columns();
   }
 
  private:
+  // "train_dataset=rows["train"][:100]"
+  void check_slice(std::string_view keyword) {
+    const PythonSpan span = find_argument(program_, "Trainer", keyword);
+    for (size_t i = span.begin; i + 1 < span.end; ++i) {
+      const bool begins = program_.tokens[i].is_sign('[') && i + 2 < span.end;
+      const bool is_slice =
+          begins && (program_.tokens[i + 1].is_sign(':') || program_.tokens[i + 2].is_sign(':'));
+      if (is_slice) launch_.refuse(keyword, kPartOfRows);
+    }
+  }
+
   void refuse(const PythonCall& call, std::string_view text) {
     launch_.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
   }

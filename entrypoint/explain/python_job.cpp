@@ -38,6 +38,7 @@ constexpr NamedText kTasks[] = {
     {"ForTokenClassification", "token_classification"},
     {"ForQuestionAnswering", "question_answering"},
     {"ForMaskedLM", "masked_lm"},
+    {"AutoModelWithLMHead", "masked_lm"},  // of an encoder, in early versions
     {"BertForPreTraining", "mlm_nsp"},
 };
 
@@ -105,7 +106,7 @@ class PythonJob {
     if (task_ == "token_classification") check_token_tags(program_, launch_);
     if (!is_similarity_) check_metrics(program_, task_, launch_);
     read_own_code(program_, is_similarity_, launch_);
-    check_later_settings();
+    if (arguments_ != nullptr) check_later_settings(program_, *arguments_, launch_);
     if (!is_similarity_) return std::move(launch_);
     launch_.add_flag("task", "similarity");
     read_sentence_losses(program_, launch_);
@@ -185,25 +186,6 @@ class PythonJob {
                    "random, and --batch-sampler no_duplicates keeps equal texts apart");
   }
 
-  // Settings of the arguments behind their call: "args.num_train_epochs = 5".
-  void check_later_settings() {
-    if (arguments_ == nullptr) return;
-    size_t at = arguments_->arguments.begin;  // behind "NAME = TrainingArguments("
-    while (at > 0 && !program_.tokens[at].is_sign('=') &&
-           program_.tokens[at].kind != PythonToken::Kind::kLineEnd) {
-      --at;
-    }
-    if (at == 0 || !program_.tokens[at].is_sign('=')) return;
-    const std::string& owner = program_.tokens[at - 1].text;
-    for (const auto& [name, value] : program_.assignments) {
-      if (!name.starts_with(owner + ".")) continue;
-      const std::string setting(last_name(name));
-      launch_.refuse(setting, cat("is set after ", owner,
-                                  " is made; add its value to the line as "
-                                  "a flag"));
-    }
-  }
-
   void read_model() {
     if (is_similarity_) {
       const bool has_modules = std::ranges::any_of(program_.calls, [](const PythonCall& call) {
@@ -234,7 +216,7 @@ class PythonJob {
     const auto is_of = [&](const NamedText& row) { return has_model(type, row); };
     if (is_loaded && std::ranges::any_of(kOtherModels, is_of)) return true;
     if (is_loaded) return std::ranges::any_of(kTasks, is_of) && !type.starts_with("TF");
-    return is_scratch_model(call);
+    return scratch_task(call) != nullptr;
   }
 
   // The last model that is made before the Trainer: earlier ones show what others have trained.
@@ -287,8 +269,6 @@ class PythonJob {
     return row == std::end(kTasks) || !is_made || is_other || !has_config ? nullptr : row;
   }
 
-  static bool is_scratch_model(const PythonCall& call) { return scratch_task(call) != nullptr; }
-
   // BertForMaskedLM(config) or AutoModelForMaskedLM.from_config(config), with random parameters.
   bool note_scratch_model(const PythonCall& call) {
     const NamedText* row = scratch_task(call);
@@ -311,8 +291,15 @@ class PythonJob {
       const bool is_configuration = call.name.ends_with("Config.from_pretrained");
       if (&call != &model && !is_configuration) continue;
       for (const auto& [keyword, value] : call.keywords) {
+        const bool is_short =
+            keyword.ends_with("dtype") && (value.text + value.name).find("16") != std::string::npos;
         if (keyword == "revision" && value.kind == PythonValue::Kind::kText) {
           launch_.add_flag("model_revision", value.text);
+        } else if (keyword == "ignore_mismatched_sizes") {
+          launch_.add_flag(keyword, joined(value));
+        } else if (is_short) {
+          launch_.refuse(cat(keyword, " (line ", call.line, ")"),
+                         "keeps the parameters in 16 bits, and berth in 32; leave it out");
         } else if (!is_one_of(kPlainKeywords, keyword)) {
           launch_.refuse(cat(keyword, " (line ", call.line, ")"),
                          "changes the model; write it into a config.json and name that with "
@@ -406,13 +393,16 @@ class PythonJob {
     check_roles(name);
   }
 
+  std::string_view trainer() const {
+    return is_similarity_ ? "SentenceTransformerTrainer" : "Trainer";
+  }
+
   // The data set that the Trainer gets, of several. Refuses others that it evaluates on. nullptr:
   // the program does not say.
   const PythonCall* choose_data() {
-    const std::string_view trainer = is_similarity_ ? "SentenceTransformerTrainer" : "Trainer";
-    const PythonSpan scored = find_argument(program_, trainer, "eval_dataset");
+    const PythonSpan scored = find_argument(program_, trainer(), "eval_dataset");
     const PythonCall* rows =
-        find_call_of(program_, find_argument(program_, trainer, "train_dataset"));
+        find_call_of(program_, find_argument(program_, trainer(), "train_dataset"));
     const PythonCall* other = find_call_of(program_, scored);
     if (rows == nullptr || last_name(rows->name) != "load_dataset") return nullptr;
     splits_.clear();
@@ -434,8 +424,10 @@ class PythonJob {
 
   // Whether the program trains on the split train of this data set, and evaluates on another one.
   void check_roles(const std::string& name) {
+    const std::string taken = split_of("train_dataset");
     const bool trains_on_train = std::ranges::any_of(
-        splits_, [](const std::string& text) { return text.find("train") != std::string::npos; });
+        taken.empty() ? splits_ : std::set{taken},
+        [](const std::string& text) { return text.find("train") != text.npos; });
     if (!trains_on_train) {
       launch_.refuse("the rows to train on",
                      "are not the split train, or the program does not say so; name them with "
@@ -512,9 +504,7 @@ class PythonJob {
     if (scored != nullptr && is_made(*scored)) {
       name_file_of(*scored, "validation_file");
     } else if (evaluates()) {
-      launch_.refuse("the rows to evaluate on",
-                     "are not named in the program as berth reads it; add --eval-data-file FILE to "
-                     "the line");
+      refuse_scored();
     }
     if (task_ != "mlm_nsp") return;
     for (const char* share : {"short_seq_probability", "nsp_probability"}) {
@@ -556,7 +546,7 @@ class PythonJob {
   void check_rows(const PythonCall& load) {
     constexpr std::string_view kHarmlessForRows =
         "data_files name cache_dir token use_auth_token trust_remote_code download_mode "
-        "keep_in_memory num_proc streaming verification_mode ignore_verifications features "
+        "keep_in_memory num_proc verification_mode ignore_verifications features "
         "save_infos";
     for (const auto& [keyword, value] : load.keywords) {
       if (keyword == "split") {
@@ -569,7 +559,7 @@ class PythonJob {
         for (std::string& split : parted(splits, ",")) splits_.insert(std::move(split));
       } else if ((keyword == "delimiter" || keyword == "sep") && value.is_known()) {
         launch_.add_flag("delimiter", value.text == "\t" ? "tab" : value.text);
-      } else if (!is_one_of(kHarmlessForRows, keyword)) {
+      } else if (!is_one_of(kHarmlessForRows, keyword) && value.text != "False") {
         launch_.refuse(
             cat(keyword, " (line ", load.line, ")"),
             "changes how the rows are read; name them with --train-data-file, and --help "
@@ -605,10 +595,22 @@ class PythonJob {
         program_.calls, [](const PythonCall& call) { return call.name.ends_with(".evaluate"); });
   }
 
+  // The split that the Trainer gets as this argument. Empty: the program does not show it.
+  std::string split_of(std::string_view argument) const {
+    const PythonSpan rows = find_argument(program_, trainer(), argument);
+    const PythonCall* load = find_call_of(program_, rows);
+    const PythonValue* split =
+        load == nullptr || last_name(load->name) != "load_dataset" ? nullptr : load->find("split");
+    return split == nullptr ? subscript_in(program_, rows) : split->text;
+  }
+
   // Where a program evaluates on the split test and the data set has another one.
   void check_split(HubSplits splits) {
-    const bool has_test = splits_.contains("test");
-    const bool has_other = std::ranges::any_of(splits_, [](const std::string& text) {
+    if (find_last("train_test_split") != nullptr) return;  // it makes one, and is refused
+    const std::string scored = split_of("eval_dataset");
+    const std::set<std::string> named = scored.empty() ? splits_ : std::set{scored};
+    const bool has_test = named.contains("test");
+    const bool has_other = std::ranges::any_of(named, [](const std::string& text) {
       return text.starts_with("validation") || text == "dev";
     });
     if (has_test && !has_other && splits != HubSplits::kTest) {
@@ -624,21 +626,40 @@ class PythonJob {
   }
 
   void name_files(const PythonValue& files) {
-    if (files.kind != PythonValue::Kind::kMapping) return name_file(files, "train_file");
-    for (size_t i = 0; i < files.items.size(); ++i) {
-      const PythonValue& file = files.items[i];
-      const std::string& role = files.keys[i];
-      if (file.kind != PythonValue::Kind::kText) {
-        launch_.refuse(role,
+    const std::string scored = scored_role(files.keys);
+    if (files.kind != PythonValue::Kind::kMapping) name_file(files, "train_file");
+    for (size_t i = 0; i < files.keys.size(); ++i) {
+      const bool is_scored = files.keys[i] == scored;
+      if (!is_scored && files.keys[i] != "train") continue;
+      if (files.items[i].kind == PythonValue::Kind::kText) {
+        launch_.add_flag(is_scored ? "validation_file" : "train_file", files.items[i].text);
+      } else {
+        launch_.refuse(files.keys[i],
                        "is several files or computed; name it with a pattern as --train-data-file");
-      } else if (role == "train") {
-        launch_.add_flag("train_file", file.text);
-      } else if (role == "validation" || role == "dev" || role == "eval") {
-        launch_.add_flag("validation_file", file.text);
-      } else if (role == "test" && !program_.subscripts.contains("validation")) {
-        launch_.add_flag("validation_file", file.text);
       }
     }
+    const bool divides = find_last("train_test_split") != nullptr;  // which is refused
+    if (evaluates() && scored.empty() && !divides) refuse_scored();
+  }
+
+  // The role of the file that the program evaluates on: one that it names elsewhere, too, first.
+  std::string scored_role(const std::vector<std::string>& roles) const {
+    constexpr std::array<const char*, 6> kScored = {"validation", "valid", "val",
+                                                    "dev",        "eval",  "test"};
+    if (const std::string scored = split_of("eval_dataset"); is_one_of(roles, scored))
+      return scored;
+    for (const bool is_named : {true, false}) {
+      for (const char* role : kScored) {
+        if (is_one_of(roles, role) && (splits_.contains(role) || !is_named)) return role;
+      }
+    }
+    return "";
+  }
+
+  void refuse_scored() {
+    launch_.refuse("the rows to evaluate on",
+                   "are not named in the program as berth reads it; add --eval-data-file FILE to "
+                   "the line");
   }
 
   // The length that a call of a tokenizer cuts at, or that a tokenizer is made with. A call of
@@ -656,6 +677,8 @@ class PythonJob {
     }
     rank = 2;
     if (last == "transformer") return call.find("max_seq_length");
+    const PythonValue* cuts = call.find("truncation");
+    if (cuts != nullptr && cuts->text == "False") return nullptr;
     if (last.ends_with("tokenizer") || last.ends_with("encode_plus")) {
       return call.find("max_length");
     }
@@ -695,6 +718,12 @@ class PythonJob {
       rank = found_rank;
       length = found;
       lengths.insert(found->text);
+    }
+    for (const auto& [name, value] : program_.assignments) {
+      if (rank < 2 && !is_similarity_ && name.ends_with("okenizer.model_max_length")) {
+        length = &value;
+        lengths = {value.text};
+      }
     }
     if (lengths.size() > 1) {
       return launch_.refuse("the length of texts",

@@ -569,6 +569,22 @@ PythonSpan find_argument(const PythonProgram& program, std::string_view call,
   return found;
 }
 
+std::string subscript_in(const PythonProgram& program, PythonSpan value) {
+  const std::vector<PythonToken>& tokens = program.tokens;
+  if (value.end == value.begin + 1 && tokens[value.begin].kind == PythonToken::Kind::kName) {
+    value = find_assigned(program, tokens[value.begin].text);
+  }
+  std::string found;
+  for (size_t i = value.begin; i + 2 < value.end; ++i) {
+    const bool is_subscript = tokens[i].is_sign('[') && tokens[i + 2].is_sign(']') &&
+                              tokens[i + 1].kind == PythonToken::Kind::kText;
+    if (!is_subscript) continue;
+    if (!found.empty()) return "";
+    found = tokens[i + 1].text;
+  }
+  return found;
+}
+
 PythonProgram read_python(std::string_view text) {
   if (text.size() > kMostProgramBytes) {
     throw Error(Code::kUsage, "the program is larger than 1 MiB", "", "give its options as flags");

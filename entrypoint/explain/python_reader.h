@@ -112,6 +112,10 @@ const PythonCall* find_last_call(const PythonProgram& program, std::string_view 
 PythonSpan find_argument(const PythonProgram& program, std::string_view call,
                          std::string_view keyword);
 
+// The text in brackets in this value, as "test" in rows["test"]. A name counts as what is assigned
+// to it. Empty: there is none, or several.
+std::string subscript_in(const PythonProgram& program, PythonSpan value);
+
 // The program in the code cells of a Jupyter notebook, without its magic commands. Throws kUsage
 // where the text is no notebook.
 std::string notebook_program(std::string_view json);

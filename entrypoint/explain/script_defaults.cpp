@@ -79,7 +79,8 @@ constexpr ScriptDefault kWritesRecords[] = {kLowerCase};
 constexpr ScriptDefault kGardenSquad[] = {kLowerCase, kBertBatch, kDefaultRate, kBertEpsilon};
 
 constexpr std::string_view kStep =
-    "is the step from one window to the next in this script, and in berth what two windows share";
+    "is the step from one window to the next in this script, as --doc-step is. For an answer in "
+    "several windows the script takes the one with the most context, and berth the best score";
 constexpr std::string_view kNoCorrection =
     "does not correct the bias of Adam's means as berth does, so the first updates differ";
 constexpr std::string_view kClipsEach =
@@ -106,7 +107,7 @@ constexpr TrainingScript kTrainerScripts[] = {
      .doc_stride = kStep,
      .dev_file = "predict_file",
      .threads = kConverts},
-    {"run_squad_trainer.py", kQuestions, kGpus},
+    {.name = "run_squad_trainer.py", .defaults = kQuestions, .devices = kGpus, .doc_stride = kStep},
     {"run_swag.py", kChoices, kGpus},
     {"run_swag_no_trainer.py", kBareChoices},
     {.name = "run_mlm.py", .defaults = kMasked, .devices = kGpus, .sets_aside = SetsAside::kAll},
@@ -234,12 +235,9 @@ const TrainingScript* find_script(std::string_view name, std::string_view path,
   if (is_flax) {
     if (const TrainingScript* script = among(kFlaxScripts)) return script;
   }
-  if (types_any(command, {"bert_model"})) {
-    if (const TrainingScript* script = among(kPretrainedScripts)) return script;
-  }
   // Other scripts around BERT's first code have names of scripts of transformers.
-  const bool is_of_transformers = types_any(command, {"bert_model", "model_name_or_path"});
-  if (!is_of_transformers && name.starts_with("run_") &&
+  if (types_any(command, {"bert_model"})) return among(kPretrainedScripts);
+  if (!types_any(command, {"model_name_or_path"}) && name.starts_with("run_") &&
       types_any(command, {"bert_config_file", "init_checkpoint"})) {
     return among(kBertScripts);
   }

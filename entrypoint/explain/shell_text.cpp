@@ -62,10 +62,12 @@ class ShellReader {
     if (c == '(' && word_.ends_with('=') && is_assignment(word_)) return begin_array();
     if (!array_.empty() && (c == ')' || c == '\n')) return read_array_end();
     if (c == '#' && !in_word_) return read_comment();
-    if ((c == '^' || c == '`') && !in_word_ && continues_line()) return;
+    if ((c == '^' || (c == '`' && !in_word_)) && continues_line()) return;
     if (c == '`' && read_backticks()) return;
     if (c == '<' || c == '>') return read_redirection();
     ++at_;
+    if (c == ')' && !is_windows_) return end_command();  // of a subshell, or of a case's pattern
+    if (c == '(' && !in_word_ && command_.words.empty()) return;
     if (c == ' ' || c == '\t' || c == '\r') return end_word();
     if (c == '\n' || c == ';' || c == '|' || c == '&') return end_command();
     append(c);
@@ -213,12 +215,38 @@ class ShellReader {
     in_word_ = false;
   }
 
+  // The place behind the $(command) that begins here. It may hold quotes and other commands:
+  // $(cd "$(dirname "$0")" && pwd).
+  size_t behind_command() const {
+    constexpr size_t kLongest = 1024;
+    const size_t limit = std::min(text_.size(), at_ + kLongest);
+    std::string open;  // what is not closed yet: '(' or '"', each inside the one before it
+    for (size_t i = at_ + 1; i < limit; ++i) {
+      const char c = text_[i];
+      const bool is_quoted = open.ends_with('"');
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        is_quoted ? open.pop_back() : open.push_back(c);
+      } else if (c == '\'' && !is_quoted) {
+        i = std::min(text_.find(c, i + 1), limit);
+      } else if (c == '(' && (!is_quoted || text_[i - 1] == '$')) {
+        open.push_back(c);
+      } else if (c == ')' && !is_quoted) {
+        open.pop_back();
+        if (open.empty()) return i + 1;
+      }
+    }
+    return std::min(text_.find(')', at_), text_.size() - 1) + 1;  // it has no end
+  }
+
   // $NAME, ${NAME}, or what a command substitution would be, which stays as it is.
   void read_variable(bool is_quoted) {
     size_t end = at_ + 1;
-    if (next(1) == '(' || next(1) == '{') {
-      end = text_.find(next(1) == '(' ? ')' : '}', at_);
-      end = end == std::string_view::npos ? text_.size() : end + 1;
+    if (next(1) == '(') {
+      end = behind_command();
+    } else if (next(1) == '{') {
+      end = std::min(text_.find('}', at_), text_.size() - 1) + 1;
     } else {
       while (end < text_.size() && is_name_character(text_[end])) ++end;
     }

@@ -150,10 +150,16 @@ bool looks_like_flag(std::string_view value) {
   return is_dashed && std::string_view("0123456789.").find(value[1]) == std::string_view::npos;
 }
 
+// A $(command) stands there as it is, unless the dollar is escaped.
 std::string between_double_quotes(const std::string& word, std::string_view escaped) {
+  const bool runs = escaped.find('$') == std::string_view::npos;
   std::string text = "\"";
+  int depth = 0;  // of brackets in a command
   for (const char c : word) {
-    if (escaped.find(c) != std::string_view::npos) text += '\\';
+    const bool is_inside = depth > 0;
+    if (runs && c == '(' && (is_inside || text.back() == '$')) ++depth;
+    if (c == ')' && is_inside) --depth;
+    if (!is_inside && escaped.find(c) != std::string_view::npos) text += '\\';
     text += c;
   }
   return text + '"';

@@ -36,6 +36,7 @@ TEST(ShellText, LinesOfWindowsContinueBehindACaretOrABacktick) {
   EXPECT_THAT(words("a ^\n  b ^\r\n  c"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(words("a `\n  b `  \n  c"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(words("a ^b"), ElementsAre("a", "^b"));
+  EXPECT_THAT(words("a^\n --b c^\r\n --d"), ElementsAre("a", "--b", "c", "--d"));
   EXPECT_EQ(shell_commands("A=`date`\nb c").size(), 1u);
 }
 
@@ -44,10 +45,25 @@ TEST(ShellText, CommandsEndAtOperators) {
   EXPECT_EQ(shell_commands(" \n;\n").size(), 0u);
 }
 
+TEST(ShellText, ASubshellAndABranchHoldCommands) {
+  EXPECT_EQ(shell_commands("(cd x && a b)")[1].words, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(shell_commands("case $1 in\n  t) a b ;;\nesac")[2].words,
+            (std::vector<std::string>{"a", "b"}));
+}
+
 TEST(ShellText, VariablesOfTheTextAreReplaced) {
   EXPECT_THAT(words("export A=x B=y\nC='1 2'\nrun $A/${B} \"$C\" $D '$A' \"${D}\""),
               ElementsAre("run", "x/y", "1 2", "$D", "$A", "${D}"));
   EXPECT_THAT(words("run $(cat x y) $"), ElementsAre("run", "$(cat x y)", "$"));
+}
+
+TEST(ShellText, ACommandInAWordMayHoldQuotesAndOthers) {
+  const std::string folder = R"x($(cd -- "$(dirname -- "$0")" && pwd))x";
+  EXPECT_THAT(words("A=" + folder + "\nrun $A/x \"" + folder + "/y\" z"),
+              ElementsAre("run", folder + "/x", folder + "/y", "z"));
+  EXPECT_THAT(words("run $(a ')' \\)) $((1 + 2)) $(b (c"),
+              ElementsAre("run", "$(a ')' \\))", "$((1 + 2))", "$(b (c"));
+  EXPECT_EQ(shell_quoted(folder + "/\"x\"", true), "\"" + folder + "/\\\"x\\\"\"");
 }
 
 TEST(ShellText, AVariableThatNothingSetsHasItsDefault) {

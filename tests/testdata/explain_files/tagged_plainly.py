@@ -31,7 +31,7 @@ entities = evaluate.load("seqeval")
 
 
 def score(outputs):
-    results = entities.compute(predictions=named(outputs.predictions), references=named(outputs.label_ids))
+    results = entities.compute(predictions=named(outputs.predictions), references=named(outputs.label_ids), mode="strict", scheme="IOB2")
     return {"f1": results["overall_f1"], "accuracy": results["overall_accuracy"]}
 
 
