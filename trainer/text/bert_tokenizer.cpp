@@ -95,8 +95,8 @@ OrderedJson post_processor(const WordPiece& wordpiece, const BertTokenizerOption
     return {{"type", "RobertaProcessing"},
             {"sep", with_id(options.sep_token)},
             {"cls", with_id(options.cls_token)},
-            {"trim_offsets", true},
-            {"add_prefix_space", false}};
+            {"trim_offsets", options.trim_spans},
+            {"add_prefix_space", options.add_prefix_space}};
   }
   OrderedJson tokens = OrderedJson::object();
   for (const std::string& token : {options.cls_token, options.sep_token}) {
@@ -190,7 +190,9 @@ PipelineOptions pipeline_options(const BertTokenizerOptions& options) {
   return {.added_tokens = options.added_tokens,
           .normalize = bert_normalization(normalizer_options(options)),
           .split = bert_splitting(),
-          .splits_at_spaces = true};
+          .splits_at_spaces = true,
+          .trim_spans = options.trim_spans,
+          .add_prefix_space = options.add_prefix_space};
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ struct BertTokenizerOptions {
       added_tokens;  // includes the five tokens above that exist in the vocabulary
   // As MPNet's: <s> A </s></s> B </s>, and all types are 0.
   bool separates_twice = false;
+  // See PipelineOptions.
+  bool trim_spans = false, add_prefix_space = false;
   bool cuts_left = false;  // truncation_side is "left"
   // These two are only written to the exported files:
   std::optional<uint64_t> model_max_length;

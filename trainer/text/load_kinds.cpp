@@ -351,6 +351,7 @@ void warn_of_absent_names(const TokenizerSettings& settings, int32_t vocab_size)
 // What transformers' MPNetTokenizer has where the files do not say otherwise.
 void name_mpnet_tokens(TokenizerSettings& settings) {
   settings.options.separates_twice = true;
+  settings.options.trim_spans = true;
   settings.options.cls_token = "<s>";
   settings.options.sep_token = "</s>";
   settings.options.pad_token = "<pad>";
@@ -599,9 +600,11 @@ bool read_post_processor(const Json& root, BertTokenizerOptions& options) {
   options.cls_token = *cls;
   options.sep_token = *sep;
   const int32_t cls_id = id_in(root, *cls), sep_id = id_in(root, *sep);
-  return read_post_processing(to_text(*processor)).special ==
-         (options.separates_twice ? SpecialTokensTemplate::roberta(cls_id, sep_id)
-                                  : SpecialTokensTemplate::bert(cls_id, sep_id));
+  const PostProcessing post = read_post_processing(to_text(*processor));
+  options.trim_spans = post.trim_spans;
+  options.add_prefix_space = post.add_prefix_space;
+  return post.special == (options.separates_twice ? SpecialTokensTemplate::roberta(cls_id, sep_id)
+                                                  : SpecialTokensTemplate::bert(cls_id, sep_id));
 }
 
 std::vector<std::string> pieces_by_id(const Json& model) {

@@ -91,6 +91,32 @@ TEST_F(MpnetGoldenTest, SavedFilesGiveTheSameIds) {
   expect_recorded(saved);
 }
 
+// RobertaProcessing's trim_offsets decides whether <mask> covers the spaces that it takes. The
+// spans are those of `tokenizers` 0.23.
+TEST_F(MpnetGoldenTest, SpansOfAddedTokensFollowTheFile) {
+  Json root = parse_json(testdata("mpnet/tokenizer.json"));
+  const auto expect_spans = [](const Files& files, Span inside, Span first) {
+    EncodeOptions options(1 << 20);
+    options.with_offsets = true;
+    const auto ours = load(files);
+    EXPECT_EQ(ours->encode("a <mask> b", std::nullopt, options).offsets[2], inside);
+    EXPECT_EQ(ours->encode(" <mask>", std::nullopt, options).offsets[1], first);
+  };
+  const auto expect_spans_of = [&](bool trims, bool has_prefix, Span inside, Span first) {
+    root["post_processor"]["trim_offsets"] = trims;
+    root["post_processor"]["add_prefix_space"] = has_prefix;
+    const Files files = {{"tokenizer.json", to_text(root)}};
+    expect_spans(files, inside, first);
+    for (const auto& [name, content] : load(files)->files()) {
+      if (name == "tokenizer.json") expect_spans({{name, content}}, inside, first);
+    }
+  };
+  expect_spans(vocabulary_, {2, 8}, {1, 7});
+  expect_spans_of(true, false, {2, 8}, {1, 7});
+  expect_spans_of(false, false, {1, 8}, {0, 7});
+  expect_spans_of(true, true, {2, 8}, {0, 7});
+}
+
 TEST(AddedTokenGoldenTest, EveryFlagOfTokenizerJsonIsHonoured) {
   const auto ours = load({{"tokenizer.json", testdata("added/tokenizer.json")}});
   for (const auto& row : parse_json(testdata("added/singles.json"))) {
