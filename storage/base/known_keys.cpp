@@ -28,8 +28,10 @@ std::vector<std::string> check_keys(const Json& object, std::span<const KnownKey
     if (found->use != KeyUse::kFixed || value.is_null()) continue;
     const Json values = parse_json(found->values);
     if (std::ranges::find(values, value) != values.end()) continue;
-    throw Error(Code::kUsage, cat(quoted(name), " is ", to_text(value), ", with which berth does ",
-                                  "not compute; known is ", found->values));
+    throw Error(Code::kUsage,
+                cat(quoted(name), " is ", to_text(value), ", with which berth does not compute",
+                    values.empty() ? "" : cat("; known is ", found->values)),
+                "", name.starts_with("quantization") ? "give the model that was quantized" : "");
   }
   return unknown;
 }

@@ -368,6 +368,10 @@ expect 0 finished --mode export_only --job-dir dense --export-dir exported-dense
 expect 0 finished --mode embed --predict-data-file texts.tsv --model dense/model --predictions-file dense.npy
 says -F 'embeddings: 12 numbers' <err.txt || fail "embeds without the Dense module"
 expect 2 'numbers of the model' "${dense[@]}" --matryoshka-dims 16 --job-dir refused-18
+cp -r with-dense with-another-dense
+sed -i 's/"bias": true/"bias": false/' with-another-dense/2_Dense/config.json
+expect 3 'holds 2 tensors, and the module of config.json has 1' --mode embed --predict-data-file texts.tsv --model with-another-dense \
+  --predictions-file another-dense.npy
 expect 2 'Dense module' "${dense[@]}" --export-format tensorflow --job-dir refused-19
 expect 0 finished "${dense[@]}" --embedding-mini-batch-size 3 --job-dir dense-cached
 python3 - <<'PYTHON' || fail "a Dense module learns something else in parts"

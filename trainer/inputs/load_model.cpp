@@ -43,6 +43,31 @@ void warn_of_keys(const std::string& config_json, const std::string& name) {
   }
 }
 
+// Warns where two outputs have one name, and where label2id gives a name to another output than
+// id2label does.
+void warn_of_names(const std::string& config_json, const std::vector<std::string>& labels,
+                   const std::string& where) {
+  for (auto label = labels.begin(); label != labels.end(); ++label) {
+    if (std::find(labels.begin(), label, *label) == label) continue;
+    log_warning(cat(where, ": \"id2label\" gives two outputs the name ", quoted(*label),
+                    ", and in the data it means the first of them"));
+    break;
+  }
+  const Json ids = parse_json(config_json).value("label2id", Json());
+  if (!ids.is_object()) return;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto id = ids.find(labels[i]);
+    if (id == ids.end() || !id->is_number_integer()) continue;
+    const auto number = id->get<int64_t>();
+    const bool is_same = number >= 0 && number < std::ssize(labels) &&
+                         labels[static_cast<size_t>(number)] == labels[i];
+    if (is_same) continue;
+    log_warning(cat(where, ": \"label2id\" gives ", quoted(labels[i]), " the number ", number,
+                    ", and \"id2label\" ", i, "; \"id2label\" counts"));
+    break;
+  }
+}
+
 // The last layer of the config's head, if the classes decide its shape.
 std::string classifier_of(const ModelConfig& config) {
   switch (traits(config.task).rows) {
@@ -147,6 +172,7 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
     throw error.at(config_name);
   }
   warn_of_keys(config_json, config_name);
+  warn_of_names(config_json, model.config.labels, config_name);
   try {
     model.tokenizer =
         load_tokenizer([&](std::string_view name) { return folder.text(name); },
@@ -288,6 +314,12 @@ void fill_dense_module(ModelFolder& folder, const ModelConfig& config, size_t pl
     }
     uploads.push_back(
         {.source = *tensor, .parameter = static_cast<size_t>(spec - values.specs().begin())});
+  }
+  if (found->tensors->tensors().size() > uploads.size()) {
+    throw Error(Code::kBadData,
+                cat("holds ", counted(found->tensors->tensors().size(), "tensor"),
+                    ", and the module of config.json has ", uploads.size()),
+                found->file, "give the config.json that belongs to the file (\"bias\")");
   }
   upload_tensors(*found->tensors, uploads, values, threads);
   found->verify();

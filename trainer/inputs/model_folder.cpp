@@ -132,7 +132,7 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
   const std::vector<Stat> files = storage.list(directory);
   if (files.empty()) no_such_model(storage, directory);
   if (has_file(files, directory, kAdapterConfigFile)) {
-    throw Error(Code::kUsage, "is a LoRA adapter, not a whole model", directory.to_string(),
+    throw Error(Code::kUsage, "is an adapter, not a whole model", directory.to_string(),
                 "give the model that has it merged: berth's is in the folder above, PEFT's is what "
                 "merge_and_unload() leaves");
   }

@@ -177,10 +177,7 @@ struct Format {
 };
 
 constexpr const char *kFromExporter = "give the folder that it was exported from",
-                     *kSaveAsTorch = "save them as model.safetensors, with transformers' names",
-                     *kFromDeepSpeed =
-                         "join the parts with the script that DeepSpeed leaves beside them: "
-                         "python zero_to_fp32.py . pytorch_model.bin";
+                     *kSaveAsTorch = "save them as model.safetensors, with transformers' names";
 constexpr Format kFormats[] = {
     {".h5", "TensorFlow's weights", kFromTensorFlow},
     {".keras", "Keras' weights", kFromTensorFlow},

@@ -113,6 +113,18 @@ std::string text_of(const auto& object, const char* key) {
   return is_text ? object[key].template get<std::string>() : "";
 }
 
+// A value that is true or false. null is false, as in Python, which takes most other values for
+// true.
+bool flag_of(const Json& value, std::string_view key, const std::string& where) {
+  if (value.is_boolean() || value.is_null()) return value == true;
+  throw Error(Code::kUsage, cat(quoted(key), " is ", to_text(value), ", not true or false"), where,
+              "write true or false without quotes");
+}
+
+bool flag_in(const Json& object, const char* key, bool fallback, const std::string& where) {
+  return object.is_object() && object.contains(key) ? flag_of(object[key], key, where) : fallback;
+}
+
 // "Pooling" of "sentence_transformers.models.Pooling".
 std::string class_of(const auto& module) {
   const std::string type = text_of(module, "type");
@@ -120,13 +132,13 @@ std::string class_of(const auto& module) {
 }
 
 // The pooling modes that are on: one key with a name, or a key for each.
-std::vector<std::string> modes_of(const Json& object) {
+std::vector<std::string> modes_of(const Json& object, const std::string& where) {
   std::vector<std::string> modes;
   if (!object.is_object()) return modes;
   if (const std::string mode = text_of(object, "pooling_mode"); !mode.empty()) return {mode};
   constexpr std::string_view kPrefix = "pooling_mode_";
   for (const auto& [key, value] : object.items()) {
-    if (!key.starts_with(kPrefix) || value != true) continue;
+    if (!key.starts_with(kPrefix) || !flag_of(value, key, where)) continue;
     std::string mode = key.substr(kPrefix.size());
     if (mode.ends_with("_tokens")) mode.resize(mode.size() - 7);
     if (mode.ends_with("_token")) mode.resize(mode.size() - 6);
@@ -136,7 +148,7 @@ std::vector<std::string> modes_of(const Json& object) {
 }
 
 Pooling pooling_of(const Json& object, const std::string& where) {
-  const std::vector<std::string> modes = modes_of(object);
+  const std::vector<std::string> modes = modes_of(object, where);
   if (modes.size() != 1) {
     throw Error(Code::kUsage, "does not name exactly one pooling", where, kPoolingHint);
   }
@@ -155,12 +167,24 @@ Json prompts_of(const SentenceFiles& files) {
   return has_any ? config["prompts"] : Json::object();
 }
 
+// Throws kUsage where a prompt is no text.
+void require_prompts(const Json& config) {
+  if (!config.is_object() || !config.contains("prompts")) return;
+  for (const auto& [name, prompt] : config["prompts"].items()) {
+    if (prompt.is_string() || prompt.is_null()) continue;
+    throw Error(Code::kUsage,
+                cat("the prompt ", quoted(name), " is ", to_text(prompt), ", not a text"),
+                kPromptFile);
+  }
+}
+
 // Reads config_sentence_transformers.json.
 void read_config(ModelFolder& folder, SentenceFiles& files) {
   const auto text = folder.module_text(kPromptFile);
   if (!text) return;
   const Json config = parsed(*text, kPromptFile);
   check(config, kPromptFile, kPromptFile);
+  require_prompts(config);
   files.config_json = *text;
   files.similarity = text_of(config, "similarity_fn_name");
   if (config.is_object() && config.contains("truncate_dim") && !config["truncate_dim"].is_null()) {
@@ -238,7 +262,7 @@ DenseModule dense_of(ModelFolder& folder, const Json& object, const std::string&
   DenseModule module{.folder = path,
                      .inputs = size("in_features"),
                      .outputs = size("out_features"),
-                     .has_bias = !object.contains("bias") || object["bias"] != false};
+                     .has_bias = flag_in(object, "bias", true, where)};
   // Without the key, it is Tanh.
   const std::string function =
       object.contains("activation_function") ? text_of(object, "activation_function") : "Tanh";
@@ -349,8 +373,7 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
     const Json object = parsed(*text, name);
     if (object.empty()) continue;
     check(object, kLengthFiles[0], name);
-    files.lowers_case =
-        object.is_object() && object.contains("do_lower_case") && object["do_lower_case"] == true;
+    files.lowers_case = flag_in(object, "do_lower_case", false, name);
     files.max_seq_length = length_in(object, "max_seq_length", name);
     break;
   }
@@ -382,7 +405,7 @@ SentenceFiles read_sentence_files(ModelFolder& folder) {
                   folder.name() + "/" + name, "fetch all files of the model");
     }
     files.pooling = pooling_of(object, name);
-    files.pools_prompts = !object.contains("include_prompt") || object["include_prompt"] != false;
+    files.pools_prompts = flag_in(object, "include_prompt", true, name);
   }
   if (!files.pooling) {
     throw Error(Code::kUsage, "names no Pooling", folder.name() + "/modules.json",

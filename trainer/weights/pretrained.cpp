@@ -161,6 +161,15 @@ class Lookup {
   // Where no prefix was taken off: the one with which most parameters would be known, and how many.
   const std::pair<std::string, size_t>& partial() const { return partial_; }
 
+  // Whether the last part of a prefix is the name of an architecture: "roberta.", "model.roberta.".
+  static bool is_architecture(std::string_view prefix) {
+    const size_t dot = prefix.substr(0, prefix.size() - 1).rfind('.');
+    const std::string_view last = prefix.substr(dot == prefix.npos ? 0 : dot + 1);
+    return last != "model." && std::ranges::any_of(architectures(), [&](const Architecture& row) {
+             return row.prefix == last;
+           });
+  }
+
   const NamedTensor* take(const ParameterSpec& spec) {
     if (const NamedTensor* found = take(spec.name)) return found;
     for (const std::string& alias : spec.aliases) {
@@ -265,13 +274,18 @@ class Lookup {
     return whole.empty() ? shared_prefix(tensors, found) : whole;
   }
 
-  // The prefix of a file that lacks parameters: the one that all names begin with.
+  // The prefix of a file that lacks parameters: the one that all names begin with. Where it is the
+  // name of an architecture, the encoder's own prefix must follow ("bert.bert.").
   std::string shared_prefix(std::span<const NamedTensor> tensors, const Found& found) {
-    for (const auto& [prefix, parameters] : found) {
+    for (auto at = found.begin(); at != found.end(); ++at) {
+      const auto& [prefix, parameters] = *at;
       const auto begins = [&](const NamedTensor& tensor) {
         return plain_name(tensor.name).starts_with(prefix);
       };
-      if (std::ranges::all_of(tensors, begins)) return prefix;
+      const bool names_own =
+          std::next(at) != found.end() && std::next(at)->first.starts_with(prefix);
+      const bool is_another = is_architecture(prefix) && !names_own;
+      if (!is_another && std::ranges::all_of(tensors, begins)) return prefix;
       if (parameters.size() > partial_.second) partial_ = {prefix, parameters.size()};
     }
     return "";
@@ -342,6 +356,31 @@ void refuse_adapter_names(const std::vector<std::string>& names) {
       "save what its merge_and_unload() returns");
 }
 
+// Throws if the weights of a file are quantized. `weight` is a tensor whose type is not readable,
+// or null. `names` has each tensor that no parameter takes: scales show quantized weights.
+void refuse_quantized(const NamedTensor* weight, const std::vector<std::string>& names) {
+  constexpr std::string_view kScales[] = {".SCB",          ".absmax",           ".qweight",
+                                          ".qzeros",       ".scales",           ".weight_packed",
+                                          ".weight_scale", ".weight_scale_inv", "_weight_qdata"};
+  const auto scale = std::ranges::find_if(names, [&](const std::string& name) {
+    return std::ranges::any_of(kScales, [&](auto end) { return name.ends_with(end); });
+  });
+  if (weight == nullptr && scale == names.end()) return;
+  throw Error(Code::kBadData,
+              cat("the weights are quantized (",
+                  weight == nullptr ? *scale : cat(weight->name, " is ", name_of(weight->dtype)),
+                  "), and berth reads F32, BF16, F16 and F64"),
+              "", "give the model that was quantized");
+}
+
+// DeepSpeed's ZeRO stage 3 leaves empty tensors in the place of weights that its ranks share.
+void refuse_empty(const NamedTensor& source) {
+  if (source.elements() > 0) return;
+  throw Error(Code::kBadData,
+              cat("the tensor ", source.name, " is empty, as DeepSpeed's ZeRO stage 3 leaves it"),
+              "", kFromDeepSpeed);
+}
+
 }  // namespace
 
 OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterSpec> specs,
@@ -401,7 +440,10 @@ void refuse_problems(const Lookup& lookup, const std::vector<std::string>& missi
     problem += cat("; with the prefix ", quoted(prefix), ", ", counted(count, "parameter"),
                    " would be known");
   }
-  throw Error(Code::kBadData, problem);
+  throw Error(Code::kBadData, problem, "",
+              count > 0 && lookup.is_architecture(prefix)
+                  ? "give the config.json that belongs to this file"
+                  : "");
 }
 
 }  // namespace
@@ -414,6 +456,7 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
   report.without_prefix = lookup.without_prefix();
   // 1. The source of each parameter, and what is wrong with the file.
   std::vector<TensorUpload> uploads;
+  const NamedTensor* unreadable = nullptr;
   std::vector<std::string> missing, unfit, unexpected;
   for (size_t i = 0; i < values.specs().size(); ++i) {
     const ParameterSpec& spec = values.specs()[i];
@@ -424,7 +467,10 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
       } else {
         missing.push_back(spec.name);
       }
-    } else if (source->shape != spec.shape || !is_readable(source->dtype)) {
+    } else if (!is_readable(source->dtype)) {
+      if (unreadable == nullptr) unreadable = source;
+    } else if (source->shape != spec.shape) {
+      refuse_empty(*source);
       unfit.push_back(cat(source->name, " is ", name_of(source->dtype), " ",
                           shape_text(source->shape), " where the configuration wants ",
                           shape_text(spec.shape)));
@@ -437,6 +483,7 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
   }
   refuse_tensorflow_names(unexpected);
   refuse_adapter_names(unexpected);
+  refuse_quantized(unreadable, unexpected);
   refuse_problems(lookup, missing, unfit, unexpected);
 
   // 2. The numbers.

@@ -30,6 +30,11 @@ inline constexpr const char* kFromTensorFlow =
     "convert them with transformers 4 and TensorFlow: AutoModel.from_pretrained(FOLDER, "
     "from_tf=True).save_pretrained(NEW_FOLDER)";
 
+// How to join the parts of a checkpoint of DeepSpeed, as a hint.
+inline constexpr const char* kFromDeepSpeed =
+    "join the parts with the script that DeepSpeed leaves beside them: "
+    "python zero_to_fp32.py . pytorch_model.bin";
+
 // Further rules for loading a file of tensors.
 struct TensorRules {
   // Of a head that multiplies by the word embeddings: if the file has its bias under both names,

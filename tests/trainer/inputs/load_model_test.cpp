@@ -128,6 +128,26 @@ TEST_F(HeadOfFileTest, ARegressionOfSeveralOutputsIsRefused) {
                  "regression has 3 outputs (problem_type, num_labels), and berth's"));
 }
 
+TEST_F(HeadOfFileTest, NamesThatContradictEachOtherAreNamed) {
+  ModelConfig config = tiny_config();
+  config.task = Task::kSequenceClassification;
+  DataOptions data;
+  data.train_data_file = "rows.tfrecord";
+  data.max_seq_length = 8;
+  const auto warnings = [&] {
+    folder_.emplace(*storage_, options_);
+    CapturedLog log;
+    describe_model(*folder_, options_, data);
+    return log.warnings();
+  };
+  save(config);
+  EXPECT_EQ(warnings(), "");
+  save(config, R"("a": 0)", R"("a": 1)");
+  EXPECT_THAT(warnings(), HasSubstr(R"("label2id" gives "a" the number 1, and "id2label" 0;)"));
+  save(config, R"("1": "b")", R"("1": "a")");
+  EXPECT_THAT(warnings(), HasSubstr(R"("id2label" gives two outputs the name "a")"));
+}
+
 TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   ModelConfig config = tiny_config();
   config.task = Task::kMaskedLm;

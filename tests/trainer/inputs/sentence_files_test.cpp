@@ -163,6 +163,26 @@ TEST_F(SentenceFilesTest, ALengthWithoutLimitIsNone) {
   EXPECT_EQ(read().max_seq_length, std::nullopt);
 }
 
+TEST_F(SentenceFilesTest, AFlagIsTrueOrFalse) {
+  for (const char* config :
+       {R"({"pooling_mode": "mean", "include_prompt": "false"})",
+        R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": 1})"}) {
+    write_pooling(config);
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "not true or false")) << config;
+  }
+  write_pooling(R"({"pooling_mode": "mean", "include_prompt": null})");
+  EXPECT_FALSE(read().pools_prompts);
+  write_text(scratch_ / "model/sentence_bert_config.json", R"({"do_lower_case": 1})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "\"do_lower_case\" is 1"));
+}
+
+TEST_F(SentenceFilesTest, APromptIsAText) {
+  write_pooling(R"({"pooling_mode": "mean"})");
+  write_text(scratch_ / "model/config_sentence_transformers.json",
+             R"({"prompts": {"query": ["q: "]}, "default_prompt_name": "query"})");
+  EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "the prompt \"query\" is [\"q: \"]"));
+}
+
 TEST_F(SentenceFilesTest, WhatIsNotComputedIsRefused) {
   for (const char* config :
        {R"({"pooling_mode_weightedmean_tokens": true})", R"({"pooling_mode": "lasttoken"})"}) {

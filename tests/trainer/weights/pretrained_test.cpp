@@ -265,6 +265,40 @@ TEST_F(PretrainedTest, AnotherArchitecturesNamesAreNoPrefix) {
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "parameters are missing"));
 }
 
+// Without a head, all names begin with the other architecture's prefix.
+TEST_F(PretrainedTest, AnEncoderOfAnotherArchitectureIsRefused) {
+  for (const std::string& name : file_.names()) {
+    if (name.starts_with("bert.")) {
+      file_.rename(name, "roberta." + name.substr(5));
+    } else {
+      file_.erase(name);
+    }
+  }
+  EXPECT_THAT([&] { load(); },
+              ThrowsCode(Code::kBadData, "give the config.json that belongs to this file"));
+  for (const std::string& name : file_.names()) file_.rename(name, "bert.bert." + name.substr(8));
+  EXPECT_EQ(load().prefix, "bert.");
+  for (const std::string& name : file_.names()) file_.rename(name, "finbert." + name.substr(10));
+  EXPECT_EQ(load().prefix, "finbert.");
+}
+
+TEST_F(PretrainedTest, QuantizedWeightsAreNamed) {
+  const char* const name = "bert.encoder.layer.0.output.dense.weight";
+  const NamedTensor whole = file_.tensor(name);
+  file_.add<float>("bert.encoder.layer.0.output.dense.weight_scale", DType::kF32, {1}, {1});
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "quantized (bert.encoder"));
+  file_.erase("bert.encoder.layer.0.output.dense.weight_scale");
+  file_.tensor(name).dtype = DType::kI8;
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "dense.weight is I8)"));
+  file_.tensor(name) = whole;
+  load();
+}
+
+TEST_F(PretrainedTest, APlaceholderOfDeepSpeedIsNamed) {
+  file_.tensor("bert.encoder.layer.0.output.dense.bias").shape = {0};
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "zero_to_fp32.py"));
+}
+
 TEST_F(PretrainedTest, WrappersMayStandInsideNames) {
   const std::vector<std::string> names = file_.names();
   for (const char* wrapper : {"module.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.",
