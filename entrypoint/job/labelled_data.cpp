@@ -143,6 +143,41 @@ bool has_too_many(size_t classes, size_t rows) {
   return (rows >= kFewRows && classes == rows) || (rows >= kManyRows && classes * 10 >= rows * 9);
 }
 
+// Warns where some entities end with a tag of BIOES or BILOU, and others do not: a file of IOB tags
+// was joined to another one. Looks at the first rows.
+void look_at_ends(const TrainingRows& rows, std::vector<Finding>& found) {
+  constexpr size_t kRows = 1000, kFew = 3, kShare = 20;
+  const ExampleTable& table = *rows.train.table;
+  const auto any_is = [&](std::string_view marks) {
+    return std::ranges::any_of(rows.labels, [&](const std::string& tag) {
+      return is_entity_tag(tag) && marks.find(tag[0]) != marks.npos;
+    });
+  };
+  if (!any_is("EL")) return;
+  const bool marks_single = any_is("SU");
+  size_t entities = 0, open = 0;
+  for (size_t row = 0; row < std::min(kRows, table.rows()); ++row) {
+    std::string tag;
+    std::vector<int32_t> entries = table.read(static_cast<uint32_t>(row)).labels;
+    entries.push_back(-1);
+    for (const int32_t entry : entries) {
+      const std::string next = entry < 0 ? "O" : table.labels.name_of(entry);
+      const bool is_inside = tag.size() > 1 && (tag[0] == 'I' || (tag[0] == 'B' && marks_single));
+      const bool goes_on = next.size() > 1 && next.find_first_of("IELM") == 0 &&
+                           next.substr(1) == tag.substr(std::min<size_t>(1, tag.size()));
+      const bool is_open = is_inside && !goes_on;
+      open += is_open ? 1 : 0;
+      entities += is_open || (tag.size() > 1 && tag.find_first_of("ELSU") == 0) ? 1 : 0;
+      tag = next;
+    }
+  }
+  if (open < kFew || open * kShare < entities) return;
+  found.push_back(
+      warning(cat(open, " of the first ", entities, " entities end without a tag such as ",
+                  any_is("L") ? "L-" : "E-",
+                  ", as where files of BIO and BIOES were joined; write them in one way")));
+}
+
 // Tags of words that teach nothing, or that are not written as entities are.
 void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
   const size_t labels = rows.labels.size();
@@ -167,6 +202,7 @@ void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
         warning("the tags mix BIOES and BILOU: S- and U-, or E- and L-, mean the same and are "
                 "different labels here; write them in one way"));
   }
+  look_at_ends(rows, found);
   const auto entities = static_cast<size_t>(std::ranges::count_if(rows.labels, is_entity_tag));
   const bool has_outside = std::ranges::find(rows.labels, "O") != rows.labels.end();
   const auto is_mark = [](const std::string& tag) {

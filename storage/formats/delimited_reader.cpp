@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -110,17 +111,29 @@ bool DelimitedReader::next(Row& row) {
   return true;
 }
 
-// A single word may also be a text. Two and more columns have no row like their names.
+// Whether the row has the names of the columns, in any case. A single word may also be a text.
+// Behind names in another order the rows have that order, too, so each column has two meanings.
 bool DelimitedReader::repeats_header(const Row& row) const {
   if (!has_header_ || row.size() != columns_.size()) return false;
-  size_t names = 0;
-  for (size_t i = 0; i < row.size(); ++i) {
-    std::string_view text = trimmed_text(row[i]);
-    if (i == 0 && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-    if (text != columns_[i].name) return false;
-    names += !text.empty();
-  }
-  return names > 1;
+  const auto is_name = [](const Cell& cell, const Column& column) {
+    std::string_view text = trimmed_text(cell);
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    return text.size() == column.name.size() && lower_ascii(text) == lower_ascii(column.name);
+  };
+  const auto is_long = [](const Column& column) { return column.name.size() >= 4; };
+  const auto is_empty = [](const Column& column) { return column.name.empty(); };
+  if (std::ranges::count_if(columns_, std::not_fn(is_empty)) < 2) return false;
+  if (std::ranges::equal(row, columns_, is_name)) return true;
+  const bool has_others = !std::ranges::all_of(row, [&](const Cell& cell) {
+    return std::ranges::any_of(columns_,
+                               [&](const Column& column) { return is_name(cell, column); });
+  });
+  const bool has_all = !has_others && std::ranges::all_of(columns_, [&](const Column& column) {
+    return std::ranges::any_of(row, [&](const Cell& cell) { return is_name(cell, column); });
+  });
+  if (!has_all || std::ranges::none_of(columns_, is_long)) return false;
+  throw Error(Code::kCorrupt, "the header stands here again, with its columns in another order",
+              position(), "write each part into a file of its own");
 }
 
 void DelimitedReader::refuse_fields(const Row& row) const {

@@ -410,7 +410,8 @@ std::string why_no_object(std::string_view text) {
   if (text.starts_with('<')) {
     return "the file seems to be a web page, such as a page to sign in: fetch it again";
   }
-  if (text.starts_with("[{")) return "a file that is one array of objects is called .json";
+  if (text == "[" || text.starts_with("[{"))
+    return "a file that is one array of objects is called .json";
   if (text.starts_with("//") || text.starts_with('#')) return "JSON has no comments";
   if (!text.starts_with('{') && !text.starts_with('[')) {
     return "the file does not begin as JSON does; its name ends in .csv, .tsv or .txt if it is one";

@@ -80,6 +80,8 @@ reads 'some tags here are written otherwise' unusual --train-data-file unusual.c
 for _ in $(seq 12); do printf 'Ida PER\nsings O\nRome LOC\n\n'; done >bare.conll
 reads 'some tags here are written otherwise' bare --train-data-file bare.conll
 reads 'the job evaluates on the rows that it trains on' bare-again --train-data-file bare.conll --eval-data-file bare.conll
+for _ in $(seq 12); do printf 'Ida B-PER\nEik E-PER\nsings O\nRome S-LOC\n\nIda B-PER\nEik I-PER\nRome B-LOC\n\n'; done >schemes.conll
+reads '24 of the first 48 entities end without a tag such as E-' schemes --train-data-file schemes.conll
 # Files that were joined keep their headers, which are no rows.
 { for _ in 1 2; do echo text,label; for i in $(seq 12); do echo "text $i,$((i % 2))"; done; done; } >joined_files.csv
 reads 'the header stands again on line 14' joined_files --train-data-file joined_files.csv

@@ -596,9 +596,27 @@ class SquadReader final : public ExampleReader {
                 "write true or false without quotes");
   }
 
+  // A question that has no answer may have an empty one.
+  void refuse_answers(const Json& question) const {
+    const Json given = question.value("answers", Json());
+    if (!given.is_array()) return;
+    for (const Json& answer : given) {
+      const bool has_text = answer.is_object() && answer.contains("text") &&
+                            answer["text"].is_string() && answer["text"] != "";
+      if (!has_text) continue;
+      throw Error(Code::kBadData,
+                  cat("\"is_impossible\" is true, but there is the answer ",
+                      quoted(answer["text"].get<std::string>())),
+                  position_, "correct one of the two; --skip-bad-rows N leaves such rows out");
+    }
+  }
+
   std::vector<Answer> answers(const Json& question) const {
     std::vector<Answer> answers;
-    if (is_impossible(question)) return answers;
+    if (is_impossible(question)) {
+      refuse_answers(question);
+      return answers;
+    }
     for (const Json& answer : list(question, "answers", position_)) {
       const bool needs_place = places_ == AnswerPlaces::kExact;
       const Json start = needs_place ? member(answer, "answer_start", position_)

@@ -519,6 +519,9 @@ std::vector<size_t> numbers_of_negatives(std::span<const Column> columns) {
 }
 
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found) {
+  // What the label of a text is about, or follows.
+  constexpr std::string_view kTargets[] = {"aspect",        "aspect_term",   "aspect_category",
+                                           "target_entity", "stance_target", "parent_comment"};
   const std::vector<size_t> used = used_columns(found);
   std::vector<std::string> unread;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -532,8 +535,9 @@ std::vector<std::string> unread_texts(std::span<const Column> columns, const Fou
     if (is_used || name == "answer") continue;
     // pandas calls a second column "text" so.
     const bool is_again = name == cat(lower_ascii(columns[found.text].name), ".1");
-    const bool is_second =
-        is_again || name == "text_2" || name == "sentence_2" || name == "sentence2";
+    const bool is_second = is_again || name == "text_2" || name == "sentence_2" ||
+                           name == "sentence2" ||
+                           std::ranges::find(kTargets, name) != std::end(kTargets);
     if (is_second || names(kPairNames) || names(kGroupNames) || names(kRarePairNames)) {
       unread.push_back(quoted(columns[i].name));
     }

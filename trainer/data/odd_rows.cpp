@@ -188,6 +188,15 @@ std::string_view unit_of(std::string_view name) {
   return parse_real(trimmed(name.substr(0, end))) ? name.substr(end) : std::string_view();
 }
 
+// "~4.5", "4.5±0.1": a number that is not exact.
+bool is_approximate(std::string_view name) {
+  for (const std::string_view mark : {"~", "≈"}) {
+    if (name.starts_with(mark)) return parse_real(trimmed(name.substr(mark.size()))).has_value();
+  }
+  const size_t at = name.find("±");
+  return at != name.npos && parse_real(trimmed(name.substr(0, at)));
+}
+
 bool has_line_end(std::string_view name) { return name.find_first_of("\n\r\t") != name.npos; }
 
 bool is_of_marks(std::string_view name) {
@@ -344,6 +353,7 @@ void look_at_all_names(const std::vector<std::string>& names, std::vector<Findin
   say([](std::string_view name) { return name.starts_with("__label__") && name.size() > 9; },
       " have the mark of fastText in their names; remove __label__ where names are shown");
   say(is_rating, " are names of classes; --task regression learns numbers, written as 4");
+  say(is_approximate, " are names of classes; --task regression learns numbers, written as 4.5");
   say(is_share, " are names of classes; --task regression learns numbers, written as 0.8");
   say(is_of_other_digits,
       " are names of classes, because their digits are not 0 to 9; write numbers with these");

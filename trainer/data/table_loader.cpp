@@ -603,8 +603,9 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
   const bool is_named = !rules_.columns.text.empty();
   FoundColumns columns = find(rows->columns());
+  const bool has_header = is_named || !columns.labels.empty();
   if (rules_.need == LabelNeed::kIgnored) forget_labels(columns);
-  if (is_first && rows->is_of_texts() && !is_named) say_header(rows->columns()[columns.text]);
+  if (is_first && rows->is_of_texts() && !has_header) say_header(rows->columns()[columns.text]);
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
   columns.text_scores = text_scores_in(rows->columns());

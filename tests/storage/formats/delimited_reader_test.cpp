@@ -273,6 +273,16 @@ TEST(CsvReader, AHeaderBetweenRowsIsNoRow) {
   EXPECT_THAT(rows_of(",text\n0,text\n"), ElementsAre(ElementsAre(text("0"), text("text"))));
 }
 
+TEST(CsvReader, AHeaderBetweenRowsMayHaveAnotherCase) {
+  EXPECT_THAT(rows_of("text,label\na,1\nText,LABEL\nb,2\n"),
+              ElementsAre(ElementsAre(text("a"), text("1")), ElementsAre(text("b"), text("2"))));
+  EXPECT_THAT([] { rows_of("text,label,id\na,1,2\nLabel,text,id\nb,2,3\n"); },
+              ThrowsCode(Code::kCorrupt, "line 3: the header stands here again"));
+  EXPECT_THAT(rows_of("text,label\nlabel,label\n"),
+              ElementsAre(ElementsAre(text("label"), text("label"))));
+  EXPECT_THAT(rows_of("no,yes\nyes,no\n"), ElementsAre(ElementsAre(text("yes"), text("no"))));
+}
+
 TEST(CsvReader, ASpreadsheetIsNoText) {
   EXPECT_THAT([] { rows_of("PK\x03\x04\x14\xFF\n"); },
               ThrowsCode(Code::kBadData, "a zip archive or a spreadsheet"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/base/protobuf_wire.h"
+#include "storage/base/text.h"
 #include "storage/formats/tfrecord.h"
 #include "tests/support/throws_code.h"
 
@@ -439,6 +440,16 @@ TEST(SquadExamples, MayBeAListOfParagraphs) {
   ASSERT_THAT(examples, SizeIs(2));
   EXPECT_EQ(examples[0].id, "7");
   EXPECT_EQ(examples[1].texts[1], "y");
+}
+
+TEST(SquadExamples, AnImpossibleQuestionHasNoAnswer) {
+  const auto read_answers = [](const std::string& answers) {
+    return read(cat(R"([{"context": "Café in Rome", "qas": [{"id": 7, "question": "Where?",)",
+                    R"( "is_impossible": true, "answers": )", answers, "}]}]"));
+  };
+  EXPECT_THAT(read_answers(R"([{"text": "", "answer_start": -1}])")[0].answers, IsEmpty());
+  EXPECT_THAT([&] { read_answers(R"([{"text": "Rome", "answer_start": 8}])"); },
+              ThrowsCode(Code::kBadData, "there is the answer \"Rome\""));
 }
 
 // SQuAD's script compares the texts of answers alone.

@@ -47,6 +47,10 @@ TEST(UnreadColumns, AreNamedWhereTheySeemToMatter) {
                           {{cell_with("a"), cell_with("b"), cell_with("x")}},
                           Task::kSequenceClassification),
               ElementsAre(HasSubstr("column \"query\" is not read, as \"document\" is the text")));
+  EXPECT_THAT(findings_of({{"text", {}}, {"aspect", {}}, {"label", {}}},
+                          {{cell_with("a"), cell_with("b"), cell_with("x")}},
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"aspect\" is not read, as \"text\" is the text")));
   EXPECT_THAT(findings_of({{"text", {}}, {"text.1", {}}, {"label", {}}},
                           {{cell_with("a"), cell_with("b"), cell_with("x")}},
                           Task::kSequenceClassification),
@@ -127,11 +131,17 @@ TEST(UnreadColumns, MayBeTheChoicesOfAQuestion) {
 }
 
 // What is said of a column of texts that has this name.
-std::string said_of_name(const std::string& name, const ColumnChoice& choice = {}) {
+std::string said_of_name(const std::string& name, const ColumnChoice& choice = {},
+                         const std::string& labels = "") {
   TableLoader loader(
       {.task = Task::kSequenceClassification, .columns = choice, .need = LabelNeed::kIgnored});
-  auto rows = std::make_unique<RowsInMemory>(std::vector<Column>{{name, {}}},
-                                             std::vector<Row>{{cell_with("a")}});
+  std::vector<Column> columns = {{name, {}}};
+  Row row = {cell_with("a")};
+  if (!labels.empty()) {
+    columns.push_back({labels, {}});
+    row.push_back(cell_with("b"));
+  }
+  auto rows = std::make_unique<RowsInMemory>(std::move(columns), std::vector<Row>{row});
   loader.append_rows(std::move(rows));
   loader.finish();
   std::string all;
@@ -146,6 +156,7 @@ TEST(UnreadColumns, AFirstLineThatIsATextIsNamed) {
   EXPECT_THAT(said_of_name("12.5"), HasSubstr("the first line, \"12.5\", is read"));
   EXPECT_EQ(said_of_name("comment text"), "");
   EXPECT_EQ(said_of_name("it was a film", {.text = "it was a film"}), "");
+  EXPECT_EQ(said_of_name("it was a film", {}, "label"), "");
 }
 
 }  // namespace
