@@ -606,7 +606,8 @@ class PythonJob {
 
   // Where a program evaluates on the split test and the data set has another one.
   void check_split(HubSplits splits) {
-    if (find_last("train_test_split") != nullptr) return;  // it makes one, and is refused
+    if (find_last_call(program_, "train_test_split") != nullptr)
+      return;  // it makes one, and is refused
     const std::string scored = split_of("eval_dataset");
     const std::set<std::string> named = scored.empty() ? splits_ : std::set{scored};
     const bool has_test = named.contains("test");
@@ -638,7 +639,8 @@ class PythonJob {
                        "is several files or computed; name it with a pattern as --train-data-file");
       }
     }
-    const bool divides = find_last("train_test_split") != nullptr;  // which is refused
+    const bool divides =
+        find_last_call(program_, "train_test_split") != nullptr;  // which is refused
     if (evaluates() && scored.empty() && !divides) refuse_scored();
   }
 

@@ -107,10 +107,11 @@ void Kernels::multiply_by_rows(const Weight& w, const std::optional<Bf16Part>& r
 
 void Kernels::store_row(const float* sums, Tensor y, int64_t at, int64_t count) const {
   // Twice a second-level cache: nobody finds more than this in it.
-  constexpr size_t kStreamedBytes = size_t{4} << 20;
+  constexpr size_t kBytesBeyondCaches = size_t{4} << 20;
   const auto stream = bf16_ ? bf16_->loops().stream_row : nullptr;
   if (stream != nullptr && y.dtype == DType::kBF16 && count == kPanelColumns &&
-      y.size_bytes() >= kStreamedBytes && reinterpret_cast<uintptr_t>(y.bf16() + at) % 64 == 0) {
+      y.size_bytes() >= kBytesBeyondCaches &&
+      reinterpret_cast<uintptr_t>(y.bf16() + at) % 64 == 0) {
     stream(sums, y.bf16() + at);
   } else {
     keep_row(sums, y, at, count);
