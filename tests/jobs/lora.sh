@@ -56,7 +56,7 @@ step=$(sed -n 's/.*"step": *\([0-9]*\).*/\1/p' whole/checkpoints/best.json | sed
 [ "$step" != 6 ] || cmp -s whole/model/model.safetensors exported/model.safetensors || fail "export_only exports other weights than the job"
 grep -aq lora_A exported/model.safetensors && fail "export_only does not merge adapters"
 
-expect 2 'is a LoRA adapter' --train-data-file "$sample" --job-dir other --model whole/model/adapter
+expect 2 'is an adapter' --train-data-file "$sample" --job-dir other --model whole/model/adapter
 expect 2 '--init random' "${flags[@]}" --job-dir other --init random
 # PEFT cannot load the head that predicts masked tokens without the word embeddings.
 expect 2 'the merged model is exported anyway' --task mlm --train-data-file "$sample" --job-dir other --lora-rank 2 --export-adapter

@@ -46,7 +46,7 @@ class ProductGradients : public testing::TestWithParam<Expected> {
     config_ = parse_config(recorded.metadata().at("config"));
     config_.task = Task::kSequenceClassification;
     config_.labels = {"a", "b", "c"};
-    config_.num_hidden_layers = 2;
+    config_.num_hidden_layers = 3;
     config_.hidden_size = 384;  // so wide that factors are cheaper than their product
     config_.intermediate_size = 512;
     config_.hidden_dropout_prob = config_.attention_probs_dropout_prob = 0.1;
@@ -209,7 +209,6 @@ TEST_P(ProductGradients, InFp32EqualSummedOnes) {
 // If the activations of a batch take more memory than the gradients, most gradients are placed
 // where activations were.
 TEST_P(ProductGradients, ReuseTheMemoryOfActivations) {
-  config_.num_hidden_layers = 3;
   repeat_batch(20);
   if (GetParam().matrices > 0) {
     Parameters summed = make_parameters(kSummed), whole = make_parameters(kWhole);
