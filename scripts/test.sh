@@ -68,20 +68,23 @@ failed_tests() {
     }' "$1"
 }
 
-# count_cases FOLDER: the cases that ran, and the name of each that was skipped, from the results that GoogleTest left.
+# count_cases FOLDER: the cases that ran, and how many were skipped for each reason, from the results that GoogleTest left.
 count_cases() {
   python3 - "$1" <<'PYTHON'
-import pathlib, sys
+import collections, pathlib, sys
 import xml.etree.ElementTree as xml
 cases = {}
 for file in pathlib.Path(sys.argv[1]).glob("*.xml"):
     for case in xml.parse(file).iter("testcase"):
         if case.get("status") == "run":
             cases[f'{case.get("classname")}.{case.get("name")}'] = case.find("skipped")
-skipped = [f"{name}: {mark.get('message')}" for name, mark in sorted(cases.items()) if mark is not None]
+skipped = collections.defaultdict(list)
+for name, mark in sorted(cases.items()):
+    if mark is not None:
+        skipped[mark.get("message").splitlines()[-1]].append(name)
 print(f"        {len(cases)} cases of unit tests")
-for line in skipped:
-    print("SKIPPED", " ".join(line.split())[:200])
+for why, names in skipped.items():
+    print(f"SKIPPED {len(names)} of them, such as {names[0]}: {why}")
 PYTHON
 }
 
