@@ -94,10 +94,10 @@ constexpr ScriptFlag kForeignFlags[] = {
 
 // Flags of berth that a changed script may have, and mean something else by.
 constexpr std::string_view kOwnFlags =
-    "lora_rank,lora_alpha,lora_dropout,lora_target_modules,class_weights,focal_gamma,"
-    "layerwise_lr_decay,data_fraction,skip_bad_rows,weight_column,freeze_embeddings,"
-    "freeze_encoder_layers,early_stopping_patience,validation_split,token_budget,positive_weight,"
-    "distillation_weight,distillation_temperature,attend_across_documents,whole_word_masking,"
+    "lora_rank lora_alpha lora_dropout lora_target_modules class_weights focal_gamma "
+    "layerwise_lr_decay data_fraction skip_bad_rows weight_column freeze_embeddings "
+    "freeze_encoder_layers early_stopping_patience validation_split token_budget positive_weight "
+    "distillation_weight distillation_temperature attend_across_documents whole_word_masking "
     "doc_step";
 constexpr ScriptFlag kOwnFlag = {
     "", "", "a script that has it is a changed one, and with hyphens it is berth's flag"};
@@ -128,7 +128,7 @@ const ScriptFlag* unknown_flag(std::string_view script, std::string_view name) {
   for (const ScriptFlag& row : kLackedFlags) {
     if (row.name == name && is_of(script, row.scripts)) return &row;
   }
-  if (is_one_of(parted(kOwnFlags, ","), name)) return &kOwnFlag;
+  if (is_one_of(kOwnFlags, name)) return &kOwnFlag;
   const auto* const foreign = std::ranges::find(kForeignFlags, name, &ScriptFlag::name);
   return foreign == std::end(kForeignFlags) ? nullptr : foreign;
 }

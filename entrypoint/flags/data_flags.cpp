@@ -333,8 +333,8 @@ std::vector<Flag> question_flags() {
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers),
        "128, or half of a shorter window"},
       {"doc-step",
-       "How many tokens behind the begin of a window of a long context the next one begins. "
-       "--doc_stride of run_squad.py is this number. --doc-stride then has no place.",
+       "The tokens from the start of one window of a long context to the start of the next. "
+       "--doc_stride of run_squad.py is this number. It excludes --doc-stride.",
        optional_integer_value(data_option(&DataOptions::doc_step), {1, 1'000'000}),
        FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::find_answers)},
       {"n-best-size",

@@ -115,22 +115,24 @@ bool DelimitedReader::next(Row& row) {
 // Behind names in another order the rows have that order, too, so each column has two meanings.
 bool DelimitedReader::repeats_header(const Row& row) const {
   if (!has_header_ || row.size() != columns_.size()) return false;
-  const auto is_name = [](const Cell& cell, const Column& column) {
-    std::string_view text = trimmed_text(cell);
-    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto is_name = [](std::string_view text, const Column& column) {
     return text.size() == column.name.size() && lower_ascii(text) == lower_ascii(column.name);
   };
-  const auto is_long = [](const Column& column) { return column.name.size() >= 4; };
+  std::vector<std::string_view> names;
+  for (const Cell& cell : row) {
+    std::string_view text = trimmed_text(cell);
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    const auto names_column = [&](const Column& column) { return is_name(text, column); };
+    if (std::ranges::none_of(columns_, names_column)) return false;  // as in nearly all rows
+    names.push_back(text);
+  }
   const auto is_empty = [](const Column& column) { return column.name.empty(); };
   if (std::ranges::count_if(columns_, std::not_fn(is_empty)) < 2) return false;
-  if (std::ranges::equal(row, columns_, is_name)) return true;
-  const bool has_others = !std::ranges::all_of(row, [&](const Cell& cell) {
-    return std::ranges::any_of(columns_,
-                               [&](const Column& column) { return is_name(cell, column); });
+  if (std::ranges::equal(names, columns_, is_name)) return true;
+  const bool has_all = std::ranges::all_of(columns_, [&](const Column& column) {
+    return std::ranges::any_of(names, [&](std::string_view text) { return is_name(text, column); });
   });
-  const bool has_all = !has_others && std::ranges::all_of(columns_, [&](const Column& column) {
-    return std::ranges::any_of(row, [&](const Cell& cell) { return is_name(cell, column); });
-  });
+  const auto is_long = [](const Column& column) { return column.name.size() >= 4; };
   if (!has_all || std::ranges::none_of(columns_, is_long)) return false;
   throw Error(Code::kCorrupt, "the header stands here again, with its columns in another order",
               position(), "write each part into a file of its own");

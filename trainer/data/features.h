@@ -47,7 +47,7 @@ struct FeatureOptions {
   // Tokens that neighbouring windows of a context share. Empty: 128, or half the window where that
   // is less.
   std::optional<int64_t> doc_stride{};
-  std::optional<int64_t> doc_step{};  // tokens from the begin of a window to the next, instead
+  std::optional<int64_t> doc_step{};  // tokens between the starts of windows, instead of it
   bool labelled = true;               // examples have labels, which become labels of the features
   std::vector<int32_t> classes{};     // the class of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
@@ -115,7 +115,7 @@ std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
 // Earlier versions tokenized such a row with a token for that space. Reads the rows.
 bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenizer);
 // For questions, which are cut to 64 tokens. The windows over the context overlap by doc_stride
-// tokens, or begin doc_step tokens apart. In a window that does not hold the whole answer, the
+// tokens, or start doc_step tokens apart. In a window that does not hold the whole answer, the
 // first token is labelled as the answer.
 std::unique_ptr<FeatureMaker> make_answer_features(FeatureOptions options,
                                                    const Tokenizer& tokenizer);

@@ -91,8 +91,8 @@ TEST_F(MpnetGoldenTest, SavedFilesGiveTheSameIds) {
   expect_recorded(saved);
 }
 
-// RobertaProcessing's trim_offsets decides whether <mask> covers the spaces that it takes. The
-// spans are those of `tokenizers` 0.23.
+// RobertaProcessing's trim_offsets decides whether <mask> covers the spaces that it takes.
+// `tokenizers` 0.23 gave these spans.
 TEST_F(MpnetGoldenTest, SpansOfAddedTokensFollowTheFile) {
   Json root = parse_json(testdata("mpnet/tokenizer.json"));
   const auto expect_spans = [](const Files& files, Span inside, Span first) {
