@@ -22,11 +22,24 @@ bool acts_on_terminals(uint32_t c) {
          c == 0x2028 || c == 0x2029;      // separators of lines and paragraphs
 }
 
-std::string escaped(uint32_t value, bool always_as_code_point) {
-  return formatted(value < 0x100 && !always_as_code_point ? "\\x%02x" : "\\u%04x", value);
+// Characters without a shape that can hide a text in another one. The joiners U+200C and U+200D
+// have a meaning in words and pictures, and are not among them.
+bool is_invisible(uint32_t c) {
+  return c == 0x200B || c == 0xFEFF || (c >= 0x2060 && c <= 0x2064) ||
+         (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);  // the last ones are tags
 }
 
-// Escapes what acts on terminals but for the characters in `kept`, which are ASCII.
+// JSON knows escapes of 16 bits alone.
+std::string escaped(uint32_t value, bool is_json) {
+  if (!is_json && value < 0x100) return formatted("\\x%02x", value);
+  if (value < 0x10000) return formatted("\\u%04x", value);
+  if (!is_json) return formatted("\\U%08x", value);
+  const uint32_t offset = value - 0x10000;
+  return formatted("\\u%04x\\u%04x", 0xD800 + (offset >> 10), 0xDC00 + (offset & 0x3FF));
+}
+
+// Escapes what acts on terminals or cannot be seen, but for the characters in `kept`, which are
+// ASCII.
 std::string escaped_text(std::string_view text, std::string_view kept, bool is_json) {
   std::string out;
   out.reserve(text.size());
@@ -35,7 +48,8 @@ std::string escaped_text(std::string_view text, std::string_view kept, bool is_j
     const bool is_text = !is_malformed(next, text);
     if (!is_text) next = {static_cast<unsigned char>(text.front()), 1};
     const std::string_view bytes = text.substr(0, next.size_bytes);
-    if (is_text && (!acts_on_terminals(next.code_point) || kept.find(bytes) != kept.npos)) {
+    const bool is_shown = !acts_on_terminals(next.code_point) && !is_invisible(next.code_point);
+    if (is_text && (is_shown || kept.find(bytes) != kept.npos)) {
       out += bytes;
     } else {
       out += escaped(next.code_point, is_json);

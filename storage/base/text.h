@@ -17,11 +17,12 @@ namespace berth {
 
 // Texts of data, names of files and answers of servers may contain characters that a terminal acts
 // on instead of showing them: control characters (C0, DEL and C1, such as ESC, BEL and CSI),
-// characters that change the direction of the text around them (Boucher and Anderson 2021), and
-// line separators. Bytes that are not UTF-8 may be control characters of another encoding. Whatever
-// is printed for people goes through one of these functions.
+// characters that change the direction of the text around them, and line separators. Other
+// characters are invisible, such as zero-width spaces and tags: they can hide a text in another one
+// (Boucher and Anderson 2021, arXiv:2106.09898). Bytes that are not UTF-8 may be control characters
+// of another encoding. Whatever is printed for people goes through one of these functions.
 
-// Writes such characters as "\x1b" or "\u202e". A line end is one of them.
+// Writes such characters as "\x1b", "\u202e" or "\U000e0041". A line end is one of them.
 std::string printable(std::string_view text);
 
 // The same for a text of several lines: line ends and tabs stay.

@@ -39,6 +39,14 @@ TEST(Printable, CharactersThatTurnTextAroundAreEscaped) {
   EXPECT_EQ(printable("\u202e"), "\\u202e");
 }
 
+TEST(Printable, InvisibleCharactersAreEscaped) {
+  EXPECT_EQ(printable("\ufeffa\u200bb\u2060c\u2064\ufff9"),
+            "\\ufeffa\\u200bb\\u2060c\\u2064\\ufff9");
+  EXPECT_EQ(printable("a\U000e0041"), "a\\U000e0041");
+  EXPECT_EQ(printable("می\u200cخواهم"), "می\u200cخواهم");  // a joiner that the word needs
+  EXPECT_EQ(printable("👩\u200d🔬"), "👩\u200d🔬");
+}
+
 TEST(Printable, BytesThatAreNotUtf8AreEscaped) {
   EXPECT_EQ(printable("\x9b"
                       "31m"),
@@ -53,10 +61,10 @@ TEST(Printable, BytesThatAreNotUtf8AreEscaped) {
 }
 
 TEST(Printable, JsonStaysTheSameValue) {
-  const std::string text = "\x1b\x7f\xc2\x9b\u202e\u2028\"\\\n";
+  const std::string text = "\x1b\x7f\xc2\x9b\u202e\u2028\ufeff\U000e0041\"\\\n";
   const std::string json = printable_json(to_text(OrderedJson{{"text", text}}, 1));
   EXPECT_EQ(parse_json(json)["text"], text);
-  for (const char* raw : {"\x7f", "\xc2\x9b", "\u202e", "\u2028"}) {
+  for (const char* raw : {"\x7f", "\xc2\x9b", "\u202e", "\u2028", "\ufeff", "\U000e0041"}) {
     EXPECT_EQ(json.find(raw), std::string::npos) << json;
   }
 }
