@@ -46,11 +46,11 @@ namespace {
 
 // The names of some modes: "predict and embed".
 std::string mode_names(ModeSet modes) {
-  std::string names;
+  std::vector<std::string> names;
   for (const ModeTraits& row : mode_table()) {
-    if ((modes & set_of({row.mode})) != 0) names += cat(names.empty() ? "" : " and ", row.name);
+    if ((modes & set_of({row.mode})) != 0) names.emplace_back(row.name);
   }
-  return names;
+  return enumerated(names);
 }
 
 // The tasks that a job can train, in the order of their table. Tasks that users ask for in the same

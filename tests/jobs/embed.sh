@@ -113,5 +113,5 @@ expect 2 'eight bits in four bytes' "${embed[@]}" --embeddings-type int8 --embed
 expect 2 'multiple of 8' "${embed[@]}" --embeddings-type binary --truncate-dim 12 --job-dir job
 expect 2 'standard output' "${embed[@]}"
 expect 2 '--predict-data-file is missing' --mode embed --model "$tiny" --job-dir job
-expect 2 'only for --mode predict and embed' --mode eval --eval-data-file rows.csv --model "$tiny" --predictions-file mine.npy
+expect 2 'only for --mode predict, embed and mine' --mode eval --eval-data-file rows.csv --model "$tiny" --predictions-file mine.npy
 finish

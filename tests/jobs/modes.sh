@@ -39,7 +39,7 @@ cmp -s predictions-rows.csv.txt elsewhere/mine.tsv || fail "--predictions-file d
 [ ! -e job/predictions.tsv ] || fail "--predictions-file wrote predictions.tsv, too"
 expect 0 'finished' --mode predict --predict-data-file rows.csv --job-dir job --predictions-file -
 cmp -s predictions-rows.csv.txt out.txt || fail "--predictions-file - is not standard output"
-expect 2 'only for --mode predict and embed' "${train[@]}" --predictions-file mine.tsv
+expect 2 'only for --mode predict, embed and mine' "${train[@]}" --predictions-file mine.tsv
 expect 2 'only for --mode predict' "${train[@]}" --id-column id
 
 # Products in int8 are for a finished model, and an evaluation tells what they cost.
