@@ -31,6 +31,7 @@
 #include "trainer/model/parameter_tensors.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/text/load_tokenizer.h"
+#include "trainer/weights/pretrained.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -222,6 +223,11 @@ void convert_model(Job& job, const Settings& asked) {
   if (file.tensors().empty()) {
     throw Error(Code::kBadData, "holds no tensor of numbers", parameters->file,
                 "name another file, or fetch it again");
+  }
+  try {
+    require_plain_weights(file);
+  } catch (const Error& error) {
+    throw error.at(parameters->file);
   }
   const ConvertedModel converted(settings, folder, file);
   const OutputLocks lock(directory, job.fences, job.stop);

@@ -448,6 +448,17 @@ void refuse_problems(const Lookup& lookup, const std::vector<std::string>& missi
 
 }  // namespace
 
+void require_plain_weights(const TensorReader& file) {
+  const NamedTensor* unreadable = nullptr;
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : file.tensors()) {
+    names.push_back(tensor.name);
+    const bool is_weight = tensor.name.ends_with(".weight");
+    if (is_weight && !is_readable(tensor.dtype) && unreadable == nullptr) unreadable = &tensor;
+  }
+  refuse_quantized(unreadable, names);
+}
+
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
                            const TensorRules& rules) {
   Lookup lookup(file, values.specs());

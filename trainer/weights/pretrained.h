@@ -46,6 +46,9 @@ struct TensorRules {
   bool ignores_mismatched_sizes = false;  // it is left out where its shape is another one
 };
 
+// Throws kBadData if the weights of `file` are quantized: integers, or integers with scales.
+void require_plain_weights(const TensorReader& file);
+
 // What happened when a file of tensors was loaded into a model.
 struct LoadReport {
   std::vector<size_t> missing;  // parameters of the head and adapters that the file lacks

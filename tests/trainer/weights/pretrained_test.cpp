@@ -287,10 +287,14 @@ TEST_F(PretrainedTest, QuantizedWeightsAreNamed) {
   const NamedTensor whole = file_.tensor(name);
   file_.add<float>("bert.encoder.layer.0.output.dense.weight_scale", DType::kF32, {1}, {1});
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "quantized (bert.encoder"));
+  EXPECT_THAT([&] { require_plain_weights(file_); }, ThrowsCode(Code::kBadData, "weight_scale)"));
   file_.erase("bert.encoder.layer.0.output.dense.weight_scale");
   file_.tensor(name).dtype = DType::kI8;
   EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "dense.weight is I8)"));
+  EXPECT_THAT([&] { require_plain_weights(file_); }, ThrowsCode(Code::kBadData, "weight is I8)"));
   file_.tensor(name) = whole;
+  file_.add<int64_t>("bert.embeddings.position_ids", DType::kI64, {1, 2}, {0, 1});
+  require_plain_weights(file_);
   load();
 }
 
