@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-// Whether a tag seems to say where an entity begins, but not as B-PER does.
+// Whether a tag seems to say which part of an entity a word is, but not as B-PER does.
 bool is_unusual_tag(const std::string& tag) {
   constexpr std::string_view kMarks = "BIESLU";
   if (tag == "o" || tag.find("|B-") != tag.npos || tag.find("|I-") != tag.npos) return true;
@@ -22,11 +22,13 @@ bool is_unusual_tag(const std::string& tag) {
          (kMarks.find(mark) != kMarks.npos && (before == '-' || before == '_'));
 }
 
-// The number of classes that the rows to train on have. 0: each row has no class, or not one.
+// The number of classes that the table's rows have. 0: rows have no class, or not exactly one.
 size_t classes_of_rows(const TrainingRows& rows) {
   const bool has_classes =
       traits(rows.task).labels == LabelKind::kClass && rows.train.table->labelled;
-  return has_classes ? rows.train.table->labels.names().size() : 0;
+  if (!has_classes) return 0;
+  const LabelDictionary& labels = rows.train.table->labels;
+  return labels.names().size() - labels.unmet_classes().size();
 }
 
 bool has_too_many(size_t classes, size_t rows) {
@@ -34,8 +36,8 @@ bool has_too_many(size_t classes, size_t rows) {
   return (rows >= kFewRows && classes == rows) || (rows >= kManyRows && classes * 10 >= rows * 9);
 }
 
-// Warns where some entities end with a tag of BIOES or BILOU, and others do not: a file of IOB tags
-// was joined to another one. Looks at the first rows.
+// Warns where some entities end with a tag of BIOES or BILOU, and others do not. This happens when
+// a file of IOB tags is joined to another one. Looks at the first rows.
 void look_at_ends(const TrainingRows& rows, std::vector<Finding>& found) {
   constexpr size_t kRows = 1000, kFew = 3, kShare = 20;
   const ExampleTable& table = *rows.train.table;
@@ -46,6 +48,7 @@ void look_at_ends(const TrainingRows& rows, std::vector<Finding>& found) {
   };
   if (!any_is("EL")) return;
   const bool marks_single = any_is("SU");
+  // An entity that does not end with E, L, S or U is open. -1 stands behind the last word.
   size_t entities = 0, open = 0;
   for (size_t row = 0; row < std::min(kRows, table.rows()); ++row) {
     std::string tag;
@@ -99,6 +102,7 @@ void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
   const auto is_mark = [](const std::string& tag) {
     return tag == "_" || tag == "-" || tag == "*";
   };
+  // Tags without B- or I- beside "O", or only some tags with them, or marks such as "_".
   const bool are_bare = labels > 1 && (has_outside ? entities == 0
                                                    : (entities > 0 && entities < labels) ||
                                                          std::ranges::any_of(rows.labels, is_mark));

@@ -309,7 +309,7 @@ void Dataset::append(const SentenceRun& run, int32_t type) {
     const Features& sentence = sentences.get(i, sentence_);
     ids.insert(ids.end(), sentence.input_ids.begin(), sentence.input_ids.end());
   }
-  ids.resize(ids.size() - run.cut_back);
+  ids.erase(ids.end() - static_cast<std::ptrdiff_t>(run.cut_back), ids.end());
   const auto from = ids.begin() + static_cast<std::ptrdiff_t>(before);
   ids.erase(from, from + run.cut_front);
   current_.token_type_ids.resize(ids.size(), type);

@@ -112,9 +112,13 @@ void LabelDictionary::add_classes(const std::vector<std::string>& classes) {
 }
 
 std::vector<std::string> LabelDictionary::unmet_classes() const {
-  std::vector<std::string> unmet;
+  std::set<std::string_view> met;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    if (!is_met_[i]) unmet.push_back(entries_[i]);
+    if (is_met_[i]) met.insert(entries_[i]);
+  }
+  std::vector<std::string> unmet;
+  for (const std::string& name : entries_) {
+    if (!met.contains(name)) unmet.push_back(name);
   }
   return unmet;
 }
@@ -139,6 +143,7 @@ void LabelDictionary::settle() {
   };
   if (keeps_zeros_ && std::ranges::any_of(entries_, has_zeros)) return;
   entries_ = std::move(integral);
+  for (std::string& category : categories_) category = whole_number(category).value_or(category);
 }
 
 std::vector<int32_t> LabelDictionary::first_entries() const {

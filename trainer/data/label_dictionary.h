@@ -8,9 +8,10 @@
 
 namespace berth {
 
-// The labels that occur in a table, numbered in the order in which they are met. Such a number is
-// an entry; a class is an entry's place among the sorted names. Blanks around a label are dropped.
-// Not thread-safe while labels are added.
+// The labels of a table. An entry is the number of a label in the order in which labels are met. A
+// class is the place of a label in a list of names, such as the one of names(). So entries depend
+// on the order of the rows, and classes do not. Blanks around a label are dropped. Not thread-safe
+// while labels are added.
 class LabelDictionary {
  public:
   // The entry of a label, which is added if it is new. Throws kBadData where the labels are
@@ -18,20 +19,20 @@ class LabelDictionary {
   int32_t entry(std::string_view label);
   // Remembers, for messages, that the entries added since the last call were met at `position`.
   void locate(const std::string& position);
-  // Accepts only these labels from now on. A whole number may have another form ("1.0" for "1"). An
-  // empty list accepts all. With `by_number`, any other whole number is the index of a label, from
-  // 0. This does not hold if one of the labels is a number itself.
+  // Adds labels to the ones that are accepted; where there are none, all are. A row may write a
+  // known integer in another form ("1.0" for "1"). With `by_number`, any other whole number is the
+  // index of a label, from 0. This does not hold if one of the labels is a whole number itself.
   void restrict_to(const std::vector<std::string>& known, bool by_number = false);
-  // The categories of a categorical column, whose order names() keeps.
+  // Adds the categories of a categorical column. names() has their order if they are all labels.
   void add_categories(const std::vector<std::string>& categories);
 
-  // The classes that the file declares. Without known labels, all of them count, in this order,
-  // even classes that entry() never meets.
+  // Adds the classes that the file declares, even classes that no row has. Does nothing if the
+  // labels are restricted.
   void add_classes(const std::vector<std::string>& classes);
-  // The classes that entry() has not met.
+  // The declared classes that entry() has not met in any form.
   std::vector<std::string> unmet_classes() const;
 
-  // "007" is not 7, because the file has a type for numbers, and this is a text.
+  // Call this for a file that has a type for numbers: there "007" is a text, and not 7.
   void keep_zeros() { keeps_zeros_ = true; }
 
   // The labels that are accepted; empty: all.
@@ -41,16 +42,19 @@ class LabelDictionary {
   bool empty() const { return entries_.empty(); }
 
   // Called once, after the last row. A text file holds numbers as text: where all labels are whole
-  // numbers (1, 2 or 1.0, 2.0), they are rewritten as integers. They stay as they are where one is
-  // too large for fp64 to tell it from its neighbours. Throws kBadData, naming the first, where all
-  // are numbers and some have fractions.
+  // numbers (1, 2 or 1.0, 2.0), they are rewritten as integers. They stay as they are if one of
+  // them begins with a zero and keep_zeros() was called. They also stay if one of them, such as
+  // 1e300, is too large for fp64 to tell it from its neighbours. Throws kBadData, naming the first,
+  // where all are numbers and some have fractions.
   void settle();
 
-  // For each entry the first entry with the same label. After settle(), "1" and "1.0" are the same.
+  // For each entry, the first entry with the same label. After settle(), the entries of "1" and
+  // "1.0" have the same label.
   std::vector<int32_t> first_entries() const;
 
-  // The labels that occur, each once. Integers are ordered by value, categories as they were given,
-  // and other labels by their bytes.
+  // The labels of rows and the declared classes, each once. They have the order of the categories
+  // if all of them are categories. Otherwise integers are ordered by value, and other labels by
+  // their bytes.
   std::vector<std::string> names() const;
 
   // The label of an entry.

@@ -157,7 +157,7 @@ LabelKind deduce_labels(const PeekedTable& table, const ColumnChoice& choice,
   if (found.labels.empty()) return LabelKind::kClass;
   const size_t column = found.labels[0];
   const LabelKind kind = kind_of_labels(column, table, form);
-  // How similar two texts are is a number, also if no row has a fraction.
+  // The similarity of two texts is a number, even if no row has a fraction.
   const bool compares =
       choice.label.empty() && found.text_pair && names_scores(columns[column].name);
   if (!compares || kind != LabelKind::kClass) return kind;
@@ -257,7 +257,7 @@ void TableLoader::say_other_columns(const ColumnChoice& read) {
 
 // Warns where scores may stand in a column whose name does not say it. Without scores, a training
 // treats the two texts of every pair as similar.
-void TableLoader::say_unlabelled(std::span<const Column> columns) {
+void TableLoader::warn_of_no_scores(std::span<const Column> columns) {
   const FoundColumns found =
       find_columns(columns, rules_.columns, LabelNeed::kIgnored, *rules_.task);
   const std::vector<size_t> used = indices(found);
@@ -273,9 +273,9 @@ void TableLoader::say_unlabelled(std::span<const Column> columns) {
   }
 }
 
-// Warns if the first line looks like data and not like the name of a column. A file of texts alone
-// has no line of names.
-void TableLoader::say_header(const Column& column) {
+// Warns if the first line looks like a text and not like the name of a column. A file with one text
+// in each line often has no line of names.
+void TableLoader::warn_of_header(const Column& column) {
   if (parted(column.name, " \t").size() < 3 && !parse_real(column.name)) return;
   add_findings(
       {warning(cat("the first line, ", quoted(column.name),
@@ -284,7 +284,7 @@ void TableLoader::say_header(const Column& column) {
 }
 
 // Warns of columns whose names say that they should have been read.
-void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns& found) {
+void TableLoader::warn_of_unread(std::span<const Column> columns, const FoundColumns& found) {
   if (rules_.need == LabelNeed::kIgnored && traits(*rules_.task).has_label_column) return;
   const bool has_one_text = traits(*rules_.task).inputs == InputKind::kTexts && !found.text_pair;
   if (has_one_text && rules_.columns.text.empty()) {
@@ -331,12 +331,13 @@ void TableLoader::say_unread(std::span<const Column> columns, const FoundColumns
   }
   const bool chooses = rules_.columns.label.empty() && !rules_.columns.trained;
   if (chooses && found.labels.size() == 1 && rules_.need != LabelNeed::kIgnored) {
-    say_other_labels(columns, found);
+    warn_of_unread_labels(columns, found);
   }
 }
 
 // Warns of columns that may be meant as labels, as tags or as what the labels belong to.
-void TableLoader::say_other_labels(std::span<const Column> columns, const FoundColumns& found) {
+void TableLoader::warn_of_unread_labels(std::span<const Column> columns,
+                                        const FoundColumns& found) {
   const std::vector<size_t> used = indices(found);
   const std::string& label = columns[found.labels[0]].name;
   std::vector<std::string> others = other_labels(columns, found.labels[0], used);
@@ -379,7 +380,7 @@ void TableLoader::say_text_scores(std::span<const Column> columns) {
 FoundColumns TableLoader::find(std::span<const Column> columns) {
   if (!has_file_ && becomes_unlabelled(columns)) {
     rules_.task = *traits(*rules_.task).unlabelled;
-    say_unlabelled(columns);
+    warn_of_no_scores(columns);
   }
   const Task task = *rules_.task;
   if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
@@ -389,7 +390,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
     ColumnChoice choice = chosen(columns, found);
     say_text_scores(columns);
     say_other_columns(choice);
-    say_unread(columns, found);
+    warn_of_unread(columns, found);
     // Another file may have the label column. It must not be taken as a text there.
     if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
     rules_.columns = std::move(choice);
@@ -437,8 +438,7 @@ void TableLoader::require_labels(const ExampleReader& reader) {
   has_file_ = true;
 }
 
-// The reader guarantees that all rows of one file have the same number of texts. This compares the
-// files.
+// Compares each row with the row before it, also across files.
 void TableLoader::require_as_many_texts(const Example& example) {
   const Task task = *rules_.task;
   if (traits(task).inputs != InputKind::kTextGroup || !example.token_ids.empty()) return;
@@ -455,7 +455,7 @@ void TableLoader::require_as_many_texts(const Example& example) {
               "each row");
 }
 
-// Masking hides tokens of all rows of a table or of none.
+// A job masks all rows of a table or no row, so they must be alike.
 void TableLoader::require_masked_alike(const Example& example) {
   const bool is_masked = !example.masked.empty();
   if (are_masked_.value_or(is_masked) != is_masked) {
@@ -494,7 +494,7 @@ void TableLoader::append(ExampleReader& reader) {
     require_masked_alike(example);
     table_->append(example);
     if (reader.is_repeated()) table_->repeat_source_row();
-    // Several passages have the id of a query.
+    // Rows of a ranking share the id of their query.
     const bool is_of_queries = lower_ascii(rules_.columns.id) == "qid";
     if (rules_.need == LabelNeed::kIgnored && !reader.is_repeated() && !is_of_queries) {
       ids_.add(example.id);
@@ -547,7 +547,7 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
 }
 
 // Whether the column of labels has no label, as in the test set of a competition: its first cells
-// are missing, or are the -1 of `datasets`.
+// are missing. For a model with named classes, they may also be the -1 of `datasets`.
 bool TableLoader::lacks_labels(const PeekedRows& rows, const FoundColumns& found) const {
   if (rules_.need != LabelNeed::kIfPresent || found.labels.size() != 1) return false;
   const bool is_known = std::ranges::find(rules_.known_labels, "-1") != rules_.known_labels.end();
@@ -590,22 +590,23 @@ void forget_labels(FoundColumns& columns) {
 
 void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const bool is_given = rules_.task.has_value(), is_first = !has_file_;
+  const bool is_of_words = is_given && traits(*rules_.task).inputs == InputKind::kWords;
+  // 1. What the first rows say. Where only texts are read, it takes no look at other columns.
+  const bool looks = !is_given || is_of_words || rules_.need != LabelNeed::kIgnored;
   has_spans_ = false;
-  std::unique_ptr<PeekedRows> peeked;
-  if (!is_given || traits(*rules_.task).inputs == InputKind::kWords) {
-    peeked = joined(std::make_unique<PeekedRows>(std::move(source)));
-  }
+  auto rows = std::make_unique<PeekedRows>(std::move(source), looks ? PeekedRows::kRows : 0);
+  if (!is_given || is_of_words) rows = joined(std::move(rows));
   if (!rules_.task) {
-    rules_.task = deduce_task({peeked->columns(), peeked->peeked(), peeked->is_of_texts()},
+    rules_.task = deduce_task({rows->columns(), rows->peeked(), rows->is_of_texts()},
                               rules_.columns, rules_.labels);
   }
-  RowReader* rows = peeked ? peeked.get() : source.get();
+  // 2. Which columns are read. find() remembers the names of the first file.
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
   const bool is_named = !rules_.columns.text.empty();
   FoundColumns columns = find(rows->columns());
   const bool has_header = is_named || !columns.labels.empty();
   if (rules_.need == LabelNeed::kIgnored) forget_labels(columns);
-  if (is_first && rows->is_of_texts() && !has_header) say_header(rows->columns()[columns.text]);
+  if (is_first && rows->is_of_texts() && !has_header) warn_of_header(rows->columns()[columns.text]);
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
   columns.text_scores = text_scores_in(rows->columns());
@@ -616,34 +617,25 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
         {{"column of " + tags + " tags", "column " + quoted(rules_.columns.label) +
                                              " has the tags, as --task " + tags + " says"}});
   }
-  if (rules_.need != LabelNeed::kIgnored && find_column(rows->columns(), "answer") && !peeked) {
-    peeked = std::make_unique<PeekedRows>(std::move(source));
-    rows = peeked.get();
+  if (rules_.need != LabelNeed::kIgnored) {
+    columns.answer = find_answer(rows->columns(), rows->peeked(), rules_.columns);
   }
-  if (rules_.need != LabelNeed::kIgnored && peeked) {
-    columns.answer = find_answer(rows->columns(), peeked->peeked(), rules_.columns);
+  if (is_first && rules_.need != LabelNeed::kIgnored) {
+    add_findings(look_for_splits(rows->columns(), rows->peeked(), indices(columns)));
+    add_findings(look_for_refusals(rows->columns(), rows->peeked(), indices(columns)));
   }
-  if (is_first && peeked && rules_.need != LabelNeed::kIgnored) {
-    add_findings(look_for_splits(peeked->columns(), peeked->peeked(), indices(columns)));
-    add_findings(look_for_refusals(peeked->columns(), peeked->peeked(), indices(columns)));
-  }
-  if (rules_.need == LabelNeed::kIfPresent && !columns.labels.empty() && !peeked) {
-    peeked = std::make_unique<PeekedRows>(std::move(source));
-    rows = peeked.get();
-  }
-  if (peeked && lacks_labels(*peeked, columns)) columns.labels.clear();
-  if (peeked) require_words(*peeked, columns);
-  rows->select(indices(columns));
+  if (lacks_labels(*rows, columns)) columns.labels.clear();
+  require_words(*rows, columns);
   if (is_first && !columns.labels.empty() && has_label_forms(*rules_.task)) {
-    if (!peeked) peeked = std::make_unique<PeekedRows>(std::move(source));
-    rows = peeked.get();
-    find_form(*peeked, columns, is_given);
+    find_form(*rows, columns, is_given);
   }
-  if (peeked) source = std::move(peeked);
+  // 3. The rows.
+  rows->select(indices(columns));
+  const PeekedRows& read = *rows;
   const auto examples =
-      make_table_examples(std::move(source), columns, *rules_.task, rules_.labels, rules_.places);
+      make_table_examples(std::move(rows), columns, *rules_.task, rules_.labels, rules_.places);
   append(*examples);
-  add_findings(rows->findings());
+  add_findings(read.findings());
 }
 
 void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
@@ -682,6 +674,13 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
     if (table_->rows() > 0 || !found.rule.starts_with(kLeftOut)) continue;
     throw Error(Code::kBadData, cat("all rows were ", found.rule));
   }
+  try {
+    table_->finish();
+  } catch (const Error& error) {
+    if (!is_of_words || table_->rows() == 0) throw;
+    throw Error(error.code(), error.problem(), error.where(),
+                "name the column of tags with --label-column");
+  }
   if (const auto unmet = table_->labels.unmet_classes(); !unmet.empty()) {
     add_findings(
         {{"classes without rows",
@@ -689,13 +688,6 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
               " without a row: ", quoted_list(unmet),
               "; the model has an output for each, and --label-names leaves them out"),
           /*is_warning=*/true}});
-  }
-  try {
-    table_->finish();
-  } catch (const Error& error) {
-    if (!is_of_words || table_->rows() == 0) throw;
-    throw Error(error.code(), error.problem(), error.where(),
-                "name the column of tags with --label-column");
   }
   if (table_->labelled && rules_.known_labels.empty()) {
     add_findings(look_at_names(table_->labels.names(), traits(*rules_.task).labels));

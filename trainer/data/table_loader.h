@@ -25,15 +25,16 @@
 
 namespace berth {
 
-// A RowReader that buffers up to 1,000 rows. A caller can look at these rows before it calls
-// next().
+// A RowReader that buffers its first rows. A caller can look at these rows before it calls next().
 class PeekedRows final : public RowReader {
  public:
-  explicit PeekedRows(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {
-    constexpr size_t kRows = 1000;
-    // The error of a malformed row is thrown later, when next() reaches it.
+  static constexpr size_t kRows = 1000;
+
+  explicit PeekedRows(std::unique_ptr<RowReader> rows, size_t most = kRows)
+      : rows_(std::move(rows)) {
+    // An error is thrown later, when next() reaches its row.
     try {
-      for (Row row; peeked_.size() < kRows && rows_->next(row);) {
+      for (Row row; peeked_.size() < most && rows_->next(row);) {
         peeked_.push_back(std::move(row));
         positions_.push_back(rows_->position());
       }
@@ -86,7 +87,8 @@ class FileRows {
 
   const ScoreScale& scale() const { return scale_; }  // of this file
   // Whether at least half of this file's rows are in earlier files, too, and it has ten rows or
-  // more. Rows are compared by hashes, so collisions can make this true.
+  // more. Rows are compared by hashes of 26 bits, so behind many millions of rows this can be
+  // wrong.
   bool are_repeated() const { return rows_ >= 10 && repeated_ * 2 >= rows_; }
   size_t repeated() const { return repeated_; }
 
@@ -95,13 +97,13 @@ class FileRows {
 
   ScoreScale scale_;
   size_t rows_ = 0, repeated_ = 0;
-  // The bits of this file's rows, and the bits that are set for rows of the files before it. Empty:
-  // the table has one file.
-  std::vector<uint32_t> own_;
+  std::vector<uint32_t> own_;  // the hashes of this file's rows
+  // A bit for each hash: whether a row of the files before this one has it. Empty: the table has
+  // one file.
   std::vector<bool> before_;
 };
 
-// Watches the ids of rows for equal and missing ones. Holds 8 bytes for each row. Not thread-safe.
+// Watches the ids of rows for equal and missing ones. Holds 8 bytes for each id. Not thread-safe.
 class EqualIds {
  public:
   void add(std::string_view id);  // empty: the row has none
@@ -124,23 +126,24 @@ struct PeekedTable {
 
 // The usual task for the labels of a table. Their kind is inferred from the names of the columns
 // and from the first rows: answers to questions, tags of words, or sets of classes (several in one
-// cell, or a column for each). Labels are numbers if most cells are numbers and one has a fraction.
-// Otherwise they are classes. The labels of a pair of texts are numbers if their column has a
-// score's name, and the user did not name it. `form` is what the user says of labels.
+// cell, or several columns that the user named). Labels are numbers if most cells are numbers, and
+// one has a fraction or may have one. Otherwise they are classes. If there are two texts and the
+// column has a score's name, which the user did not give, whole numbers count as scores, too.
+// `form` is what the user says of labels.
 Task deduce_task(const PeekedTable& table, const ColumnChoice& choice, const LabelForm& form = {});
 
 struct LoadRules {
   std::optional<Task> task{};  // empty: deduced from the first file
   ColumnChoice columns{};
   LabelForm labels{};
-  // Of tables with one word a row: the column that says which sentence it belongs to. Empty: found
-  // by its name; "none": rows are sentences.
+  // Where each row holds one word: the column that says to which sentence the word belongs. Empty:
+  // found by its name; "none": each row holds a sentence.
   std::string sentence_column{};
   LabelNeed need = LabelNeed::kRequired;
   // Whether a task may become another one where the first file has no labels; see
   // TaskTraits::unlabelled.
   bool may_lack_labels = true;
-  // Whether rows of texts that are compared must have a teacher's scores of them.
+  // Where texts are compared: whether rows must, may or need not have a teacher's scores.
   LabelNeed text_scores = LabelNeed::kIgnored;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
   bool keeps_missing_texts = false;         // as empty ones, so that every row keeps its place
@@ -149,10 +152,11 @@ struct LoadRules {
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
   AnswerPlaces places = AnswerPlaces::kExact;
   bool labels_by_number = false;  // a row may have the number of a known label instead
-  // For TFRecords: the names of their integers (empty: their digits), and the ids they may hold.
+  // For TFRecords: the names of the integers that stand for labels. Empty: their digits.
   std::vector<std::string> record_labels{};
-  TokenLimits token_limits{};
-  // For shards of tokens: tokenizer_checksum() of the model's tokenizer. Empty: any will do.
+  TokenLimits token_limits{};  // for TFRecords: the token ids that they may hold
+  // For shards of tokens, which load_token_shards() reads: tokenizer_checksum() of the model's
+  // tokenizer. Empty: any will do.
   std::function<uint32_t()> tokenizer_checksum{};
 };
 
@@ -167,10 +171,9 @@ class TableLoader {
 
   // Each reads all rows of a file. Throws kBadData
   //   - if a column is missing, listing the existing columns,
-  //   - for the first malformed row after `skip_bad_rows` rows were left out, naming it. A row with
-  //     another number of texts is never left out,
-  //   - if a later file lacks a column of the first file, or has a second text column or a label
-  //     column that the first file does not have.
+  //   - for the first malformed row after `skip_bad_rows` rows were left out, naming it,
+  //   - if a later file has other columns of texts, labels or negatives than the first file, or
+  //     another number of texts in a row.
   // Errors do not name the file; the caller adds it with Error::at().
   void append_rows(std::unique_ptr<RowReader> rows);
   void append_records(std::unique_ptr<ByteSource> source);  // TFRecords of token ids
@@ -181,11 +184,11 @@ class TableLoader {
   bool has_several_files() const { return file_rows_.are_several(); }
   const FileRows& file_rows() const { return file_rows_; }  // since begin_file()
 
-  // Called before append_rows() for a file of words. Its columns are the words and the tags,
-  // whatever their names are.
+  // Called before append_rows() for a file of words. Its first column holds the words, and the
+  // second one, if there is one, the tags, whatever their names are.
   void expect_words(std::span<const Column> columns);
 
-  // Adds what was seen of the files before, each once.
+  // Adds the findings whose text is new.
   void add_findings(const std::vector<Finding>& findings);
 
   // Returns the table. Throws kBadData where no file had a row, or where labels that should be
@@ -197,10 +200,10 @@ class TableLoader {
   const ColumnChoice& columns() const { return rules_.columns; }  // the columns that were read
   const LabelForm& label_form() const { return rules_.labels; }
   const std::string& sentence_column() const { return rules_.sentence_column; }
-  // How the rows were read where the files' names do not say it, each once.
+  // What was found out about the files and their rows, with warnings; each text once.
   const std::vector<Finding>& findings() const { return findings_; }
   int64_t skipped_rows() const { return skipped_; }
-  // What was wrong with the first row left out, and where it stands.
+  // What was wrong with the first row left out, and where it stands in its file.
   const std::string& first_skipped() const { return first_skipped_; }
 
  private:
@@ -209,10 +212,10 @@ class TableLoader {
   std::vector<size_t> text_scores_in(std::span<const Column> columns) const;
   void say_text_scores(std::span<const Column> columns);
   void say_other_columns(const ColumnChoice& read);
-  void say_unlabelled(std::span<const Column> columns);
-  void say_header(const Column& column);
-  void say_other_labels(std::span<const Column> columns, const FoundColumns& found);
-  void say_unread(std::span<const Column> columns, const FoundColumns& found);
+  void warn_of_no_scores(std::span<const Column> columns);
+  void warn_of_header(const Column& column);
+  void warn_of_unread_labels(std::span<const Column> columns, const FoundColumns& found);
+  void warn_of_unread(std::span<const Column> columns, const FoundColumns& found);
   void require_words(const PeekedRows& rows, const FoundColumns& found) const;
   bool lacks_labels(const PeekedRows& rows, const FoundColumns& found) const;
   // How the labels of the first file are written, unless the rules say it.
@@ -226,14 +229,14 @@ class TableLoader {
   LoadRules rules_;
   bool has_file_ = false;
   bool has_spans_ = false;            // whether the file's tags belong to spans
-  bool has_several_texts_ = false;    // whether a row has several texts or words
-  size_t texts_ = 0;                  // of each row of texts that are compared
+  bool has_several_texts_ = false;    // whether a row has several texts, or a sentence two words
+  size_t texts_ = 0;                  // in a row, where texts are compared or chosen from
   std::optional<bool> are_masked_{};  // whether the tokens of rows are masked already
   std::unique_ptr<ExampleTable> table_;
   int64_t skipped_ = 0;
   std::string first_skipped_;
   FileRows file_rows_;
-  EqualIds ids_;  // of rows without labels, of which each gets a prediction or a vector
+  EqualIds ids_;  // where labels are not read: a prediction or a vector is found by its id
   bool has_begun_ = false;
   std::vector<Finding> findings_;
 };

@@ -37,6 +37,18 @@ TEST(DeclaredClasses, WithRowsAreNoFinding) {
   EXPECT_THAT(loader.findings(), IsEmpty());
 }
 
+TEST(DeclaredClasses, AreIntegersInAnyForm) {
+  const auto cell = [](std::string text) { return Cell(std::move(text)); };
+  TableLoader loader({.task = Task::kSequenceClassification});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      std::vector<Column>{
+          {"text", {}}, {.name = "label", .categories = {"2", "1", "0"}, .declares_classes = true}},
+      std::vector<Row>{{cell("a"), cell("1.0")}, {cell("b"), cell("2.0")}}));
+  EXPECT_THAT(loader.finish()->labels.names(), ElementsAre("2", "1", "0"));
+  ASSERT_EQ(loader.findings().size(), 1u);
+  EXPECT_THAT(loader.findings()[0].text, HasSubstr("1 class without a row: \"0\";"));
+}
+
 TEST(DeclaredClasses, AreRestrictedByKnownLabels) {
   TableLoader loader({.task = Task::kSequenceClassification, .known_labels = {"neg", "pos"}});
   EXPECT_THAT(declared_names(loader, {"pos", "neg", "other"}), UnorderedElementsAre("neg", "pos"));

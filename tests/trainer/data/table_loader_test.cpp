@@ -226,6 +226,11 @@ TEST(TableLoader, NamesAreSorted) {
               ElementsAre("Zero", "neg", "pos"));
 }
 
+TEST(TableLoader, CategoriesThatAreWholeNumbersKeepTheirOrder) {
+  EXPECT_THAT(labelled({text("1.0"), text("3.0")}, {"3.0", "1.0"}).label_names,
+              ElementsAre("3", "1"));
+}
+
 TEST(TableLoader, IntegersGoByValue) {
   EXPECT_THAT(labelled({integer(10), integer(9), integer(-1), integer(10)}).label_names,
               ElementsAre("-1", "9", "10"));

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,12 +79,12 @@ TEST(UnreadColumns, WordsOfWikiAnnHaveALanguageBeforeThem) {
 
 TEST(UnreadColumns, AreOfSplitsByTheirTexts) {
   using testing::HasSubstr;
-  const auto says = [](std::vector<std::string> texts) {
+  const auto says = [](std::vector<std::string> texts, std::optional<Task> task = {}) {
     std::vector<Row> rows;
     for (const std::string& text : texts) {
-      rows.push_back({cell_with("a"), cell_with("x"), cell_with(text)});
+      rows.push_back({cell_with("a"), cell_with("1"), cell_with(text)});
     }
-    TableLoader loader({});
+    TableLoader loader({.task = task});
     loader.append_rows(std::make_unique<RowsInMemory>(
         std::vector<Column>{{"text", {}}, {"label", {}}, {"part", {}}}, std::move(rows)));
     loader.finish();
@@ -92,6 +93,10 @@ TEST(UnreadColumns, AreOfSplitsByTheirTexts) {
     return all;
   };
   EXPECT_THAT(says({"train", "Dev", "test"}), HasSubstr("column \"part\" is not read, so rows of"));
+  for (const Task task : {Task::kSequenceClassification, Task::kRegression}) {
+    EXPECT_THAT(says({"train", "test"}, task),
+                HasSubstr("column \"part\" is not read, so rows of"));
+  }
   EXPECT_EQ(says({"train", "train"}), "");
   EXPECT_EQ(says({"train", "body"}), "");
 }
