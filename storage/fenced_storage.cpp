@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/base/clock.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -99,7 +100,7 @@ bool RemoteLease::write(Generation over) {
     const std::lock_guard state(mutex_);
     if (is_lost_) return false;  // it was given back meanwhile
   }
-  const Clock::time_point begin = Clock::now();
+  const double begin_s = boot_clock_s();
   const std::string text = to_text(
       Json{{"holder", holder_.name}, {"process", holder_.process}, {"lasts_s", times_.lasts_s}});
   try {
@@ -108,12 +109,13 @@ bool RemoteLease::write(Generation over) {
                      {.if_generation = over, .size_hint = text.size()});
     const std::lock_guard state(mutex_);
     generation_ = written.generation;
-    held_until_ = begin + std::chrono::duration_cast<Clock::duration>(
-                              Seconds(times_.lasts_s - times_.margin_s));
+    held_until_s_ = begin_s + times_.lasts_s - times_.margin_s;
+    was_replaced_ = was_replaced_ || over != 0;
     changed_.notify_all();
     return true;
   } catch (const Error& error) {
-    if (error.code() == Code::kNotPermitted && over != 0) return go_unfenced(error);
+    const bool is_possible = was_replaced_;  // read by its only writer, which holds writing_
+    if (error.code() == Code::kNotPermitted && over != 0 && !is_possible) return go_unfenced(error);
     if (error.code() != Code::kInUse) throw;
     return false;
   }
@@ -134,7 +136,11 @@ bool RemoteLease::go_unfenced(const Error& error) {
 std::optional<double> RemoteLease::server_time_s() const {
   const Uri probe = object_.with_path(cat(object_.path(), ".", holder_.name, ".clock"));
   const Stat written = store_object(storage_, probe, [](ByteSink&) {});
-  storage_.remove(probe);
+  try {
+    storage_.remove(probe);
+  } catch (const Error& error) {
+    if (error.code() != Code::kNotPermitted) throw;  // nothing can be removed there
+  }
   return written.updated_s;
 }
 
@@ -168,8 +174,9 @@ void RemoteLease::require_free(const Uri& other, const Uri& wanted,
     try {
       storage_.remove(other, seen->generation);
     } catch (const Error& error) {
-      if (error.code() != Code::kInUse && error.code() != Code::kNotPermitted) throw;
-      is_free = error.code() == Code::kNotPermitted;  // nothing can be removed there
+      const bool is_kept = error.code() == Code::kNotPermitted;  // nothing can be removed there
+      if (error.code() != Code::kInUse && !is_kept) throw;
+      is_free = is_kept || !storage_.stat(other);  // or its holder gave it back meanwhile
     }
   }
   if (is_free) return;
@@ -211,19 +218,33 @@ void RemoteLease::renew() {
     if (is_lost_) return;
     over = generation_;
   }
-  if (write(over)) return;
+  if (write(over) || renew_own()) return;
   const std::lock_guard lock(mutex_);
   if (generation_ == over) is_lost_ = true;  // else a renewal on another thread came first
 }
 
+bool RemoteLease::renew_own() {
+  const std::optional<Stat> seen = storage_.stat(object_);
+  const std::optional<std::string> text = seen ? read_text(storage_, object_) : std::nullopt;
+  const std::optional<LeaseText> lease = text ? parse_lease(*text) : std::nullopt;
+  const bool is_own = lease && !holder_.process.empty() && lease->process == holder_.process;
+  return is_own && write(seen->generation);
+}
+
 void RemoteLease::require_held() {
-  const auto is_held = [this] {
+  bool is_lost = false;
+  const auto is_held = [&] {
     const std::lock_guard lock(mutex_);
-    return is_unfenced_ || (!is_lost_ && Clock::now() < held_until_);
+    is_lost = is_lost_;
+    return is_unfenced_ || (!is_lost_ && boot_clock_s() < held_until_s_);
   };
   if (is_held()) return;
   renew();
   if (is_held()) return;
+  if (!is_lost) {
+    throw Error(Code::kUnavailable, "the lease of this job was renewed too slowly to be valid",
+                object_.to_string(), "start the job again; it goes on from its last checkpoint");
+  }
   throw Error(Code::kInUse, "another process has taken the lease of this job", object_.to_string(),
               "this process was stopped or cut off for long; let the other one go on");
 }

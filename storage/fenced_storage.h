@@ -74,11 +74,10 @@ class RemoteLease {
 
   // Returns when this process may write: the lease was renewed not long ago, or is renewed now.
   // Throws kInUse if another process took it, and what the storage throws if it cannot be reached.
+  // Throws kUnavailable if a renewal took so long that the lease may have expired meanwhile.
   void require_held();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void take(const std::atomic<bool>& stop);
   // Writes the object over this generation. Returns false if that is not the current one.
   bool write(Generation over);
@@ -88,6 +87,9 @@ class RemoteLease {
   std::optional<double> server_time_s() const;
   void renew_until(const std::stop_token& ends);
   void renew();
+  // Renews the lease if the object names this process: an earlier renewal was stored, and its
+  // answer was lost.
+  bool renew_own();
   [[noreturn]] void throw_taken() const;
   bool go_unfenced(const Error& error);  // returns true
 
@@ -100,9 +102,10 @@ class RemoteLease {
   std::mutex mutex_;    // guards what follows
   std::condition_variable_any changed_;
   Generation generation_ = 0;
-  Clock::time_point held_until_{};
+  double held_until_s_ = 0;  // by boot_clock_s()
   bool is_lost_ = false;
-  bool is_unfenced_ = false;  // objects cannot be replaced here
+  bool was_replaced_ = false;  // the object was replaced once, so that is possible here
+  bool is_unfenced_ = false;   // objects cannot be replaced here
 
   std::jthread renewal_;  // the last member, so that it ends before the others
 };

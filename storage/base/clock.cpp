@@ -17,6 +17,12 @@ double steady_clock_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+double boot_clock_s() {
+  std::timespec now{};
+  if (::clock_gettime(CLOCK_BOOTTIME, &now) != 0) return steady_clock_s();
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
 void sleep_s(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }

@@ -10,7 +10,8 @@ namespace berth {
 using Clock = std::function<double()>;
 
 double wall_clock_s();    // since 1970-01-01 UTC
-double steady_clock_s();  // never goes back
+double steady_clock_s();  // never goes back; stands still while the machine is suspended
+double boot_clock_s();    // never goes back, and goes on while the machine is suspended
 
 // Sleeps for that many seconds. Tests pass a function that only advances their clock.
 using Sleep = std::function<void(double seconds)>;

@@ -227,6 +227,43 @@ TEST_F(RemoteLeaseTest, ThatMayNotBeReplacedHoldsNobodyBack) {
   RemoteLease(once, object_, {.name = "host.2"}, stop_, kNotRenewed).require_held();
 }
 
+// Where objects can be replaced, a refusal does not last.
+class SometimesRefusing final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override {
+    if (refuses) throw Error(Code::kNotPermitted, "not permitted now", uri.to_string());
+    return BorrowedStorage::create(uri, options);
+  }
+
+  bool refuses = false;
+};
+
+TEST_F(RemoteLeaseTest, ThatWasReplacedOnceIsNotGivenUpForARefusal) {
+  SometimesRefusing storage(*remote_.storage);
+  CapturedLog log;
+  RemoteLease lease(storage, object_, {.name = "host.1"}, stop_, kNotRenewed);
+  sleep(0.2);
+  lease.require_held();
+  storage.refuses = true;
+  sleep(0.2);
+  EXPECT_THAT([&] { lease.require_held(); }, ThrowsCode(Code::kNotPermitted));
+  storage.refuses = false;
+  lease.require_held();
+  EXPECT_EQ(log.warnings(), "");
+}
+
+TEST_F(RemoteLeaseTest, IsStillHeldAfterAnAnswerWasLost) {
+  RemoteLease lease(*remote_.storage, object_, {.name = "host.1", .process = "1"}, stop_,
+                    kNotRenewed);
+  put(R"({"holder": "host.1", "process": "1"})");  // as by a renewal whose answer was lost
+  sleep(0.2);
+  lease.require_held();
+  put(R"({"holder": "host.1", "process": "2"})");
+  sleep(0.2);
+  EXPECT_THAT([&] { lease.require_held(); }, ThrowsCode(Code::kInUse, "has taken the lease"));
+}
+
 // As another process in a bucket with a retention policy leaves it.
 class KeepingStorage final : public BorrowedStorage {
  public:
@@ -236,6 +273,27 @@ class KeepingStorage final : public BorrowedStorage {
     throw Error(Code::kNotPermitted, "objects may not be removed", uri.to_string());
   }
 };
+
+// A lease whose holder gives it back before it can be removed.
+class GivenBackMeanwhile final : public BorrowedStorage {
+ public:
+  using BorrowedStorage::BorrowedStorage;
+  void remove(const Uri& uri, std::optional<Generation> if_generation) override {
+    if (uri.file_name() != "lease.json") return BorrowedStorage::remove(uri, if_generation);
+    BorrowedStorage::remove(uri, {});
+    throw Error(Code::kInUse, "has another generation", uri.to_string());
+  }
+};
+
+TEST_F(RemoteLeaseTest, OfAnotherDirectoryThatWasGivenBackIsFree) {
+  put(R"({"holder": "host.1"})");
+  sleep(0.4);
+  GivenBackMeanwhile storage(*remote_.storage);
+  const Uri elsewhere = remote_.at("job/model");
+  const RemoteLease lease(storage, elsewhere / "lease.json", {.name = "host.2"}, stop_,
+                          kNotRenewed);
+  EXPECT_NO_THROW(lease.require_free(object_, elsewhere, stop_));
+}
 
 TEST_F(RemoteLeaseTest, ThatHasExpiredAndMayNotBeRemovedIsFree) {
   put(R"({"holder": "host.1"})");
