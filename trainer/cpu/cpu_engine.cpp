@@ -151,7 +151,7 @@ void CpuEngine::update() {
   }
   if (!sharded_moments_ || !step_.outcome().was_applied()) return;
   const ProfileScope scope(kernels_.profiler(), "gathering parameters");
-  exchange_->gather_values();
+  exchange_->fetch_values();
 }
 
 // Gradients travel to the other ranks while the pass computes the gradients of the layers below.

@@ -47,7 +47,7 @@ bool GradientExchange::begin_update(bool stops, std::span<double> weights) {
   own.insert(own.end(), weights.begin(), weights.end());
   std::ranges::fill(weights, 0.0);
   bool all_go_on = true;
-  for (const std::vector<double>& of_rank : berth::gather_values(ranks_, own)) {
+  for (const std::vector<double>& of_rank : gather_values(ranks_, own)) {
     all_go_on = all_go_on && of_rank[0] == 0;
     for (size_t i = 0; i < weights.size(); ++i) weights[i] += of_rank[1 + i];
   }
@@ -112,10 +112,13 @@ void GradientExchange::hand_over_rows() {
 
 void GradientExchange::sum(StepState& state) {
   const std::array<double, 4> own = {state.loss_sum, state.examples, computed_s_, state.squares};
+  const std::vector<std::vector<double>> all = gather_values(ranks_, own);
   state.loss_sum = state.examples = 0;
-  if (shards_ != nullptr) state.squares = 0;
+  // All ranks have the same gradients without shards, but other kinds of CPUs round their norm
+  // otherwise. Weights would then differ.
+  state.squares = shards_ == nullptr ? all.front()[3] : 0;
   std::vector<double> seconds;
-  for (const std::vector<double>& of_rank : berth::gather_values(ranks_, own)) {
+  for (const std::vector<double>& of_rank : all) {
     state.loss_sum += of_rank[0];
     state.examples += of_rank[1];
     seconds.push_back(of_rank[2]);
@@ -131,7 +134,7 @@ void GradientExchange::notice_slow_rank(std::span<const double> seconds) {
                   " times as long as the others for its part of an update, and they wait for it"));
 }
 
-void GradientExchange::gather_values() {
+void GradientExchange::fetch_values() {
   if (shards_ == nullptr) return;
   const Tensor values = parameters_.trained_values();
   for (const OptimizerShards::Bucket& bucket : shards_->buckets()) {
@@ -149,8 +152,8 @@ Shares GradientExchange::shares_of(const OptimizerShards::Bucket& bucket,
   return shares;
 }
 
-// A part ends where the longest of its shares is full. All ranks have the same rows, and so make
-// the same parts.
+// Each share of a part takes rows until it is full. All ranks have the same rows, and so make the
+// same parts.
 void GradientExchange::for_each_part(const Rows& rows, const Tensor& block,
                                      const std::function<void(const Shares&)>& fn) const {
   const int64_t most = kBucketElements / shards_->ranks();

@@ -16,22 +16,24 @@
 
 namespace berth {
 
-// A range of trainable elements. They are counted from the first one in the order of the table.
+// A range of trainable elements, which are counted from the first one in the order of the parameter
+// table. The parameters that train stand end to end in that table.
 struct ElementRange {
   int64_t begin = 0, count = 0;
 };
 
 // Which rank owns which elements where the optimizer is sharded: stage 1 of ZeRO (Rajbhandari et
 // al. 2020, arXiv:1910.02054). The owner of an element holds its moments and updates its value. The
-// partition follows from the table and the number of ranks alone, so all ranks have the same.
+// partition follows from the parameter table and the number of ranks alone, so all ranks have the
+// same.
 //
-// The parameters are laid end to end, the deepest first, and cut into buckets, each of which is cut
-// into one share for each rank. So a reduce-scatter of a bucket gives every rank what it owns. The
+// The parameters, the deepest first, are cut into buckets, and each bucket into one share for each
+// rank. So a reduce-scatter of a bucket gives every rank what it owns. The
 // rows of lookup tables are dealt to the ranks in turn, a few neighbours at a time. The reason: an
 // update concerns some rows only, and frequent words often stand together.
 //
-// A rank holds the moments of its elements in one block for each moment. The moments of tables are
-// at the end of the block. Immutable, so thread-safe.
+// A rank holds the moments of its elements in one block for each of the two moments. The moments of
+// tables are at the end of the block. This class is immutable, so it is thread-safe.
 class OptimizerShards {
  public:
   // Some parameters must train. Smaller buckets are for tests.
@@ -68,7 +70,7 @@ class OptimizerShards {
   // The pieces that hold elements of a range, cut to it, in order.
   std::vector<Piece> pieces(ElementRange range) const;
 
-  // The elements of a rank's block. Rank 0 has as many as any other.
+  // The elements of a rank's block. No rank has more than rank 0.
   int64_t elements(int64_t rank) const { return elements_[static_cast<size_t>(rank)]; }
   // Where the tables begin in the block.
   int64_t table_begin(int64_t rank) const { return table_begin_[static_cast<size_t>(rank)]; }
@@ -93,13 +95,14 @@ class OptimizerShards {
 };
 
 // The moments of all ranks as rank 0 sees them, where the optimizer is sharded. A checkpoint is
-// written and read as if rank 0 had all moments, but no memory holds all of them at once. To read
+// written and read as if rank 0 had all moments, but this object copies 1 MiB at a time. To read
 // elements, rank 0 asks their owners. To write elements, it sends them to their owners. On every
 // other rank a thread of this object answers. There, a read returns zeros for elements of other
 // ranks, and a write ignores them.
 //
 // Thread-safe, as ParameterTensors asks. Throws kPeerLost where an owner cannot be reached. Borrows
-// all of its parts. The object of another rank than 0 must live until rank 0 reads no more.
+// the arguments of its constructor. The object of another rank than 0 must live until rank 0 reads
+// and writes no more.
 class ShardedMoments {
  public:
   // All ranks make it together.
@@ -107,9 +110,10 @@ class ShardedMoments {
 
   ParameterTensors& first() { return first_; }
   ParameterTensors& second() { return second_; }
-  // Whether anything was written to this rank's block since the last call.
+  // Whether a restored checkpoint was written to this rank's block since the last call.
   bool take_written() { return written_.exchange(false); }
-  // To be held while the optimizer updates this rank's block.
+  // To be held while the optimizer updates this rank's block: the thread that answers rank 0 must
+  // see either no part of an update or all of it.
   std::unique_lock<std::mutex> lock_block() { return std::unique_lock(block_mutex_); }
 
  private:
