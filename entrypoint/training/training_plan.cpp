@@ -256,8 +256,8 @@ uint64_t model_bytes(const OutputOptions& output, const ModelDescription& model)
   return total;
 }
 
-// Counts checkpoints. Saves by the time alone (SavePace) are bounded where each replaces the one
-// before it, and where somebody chose their interval by the updates alone.
+// Counts checkpoints. Of the saves by the automatic interval (SavePace), two stay at most. If
+// somebody chose the interval, only the number of updates bounds them.
 void count_checkpoints(const TrainingOptions& options, const Plan& updates, bool evaluates,
                        bool is_done, DiskUse& use) {
   const int64_t total = std::max<int64_t>(updates.total_steps, 1);
@@ -266,7 +266,7 @@ void count_checkpoints(const TrainingOptions& options, const Plan& updates, bool
   const bool is_timed = options.save_minutes.value_or(1) > 0;
   const bool keeps_timed = is_timed && options.save_minutes;
   const int64_t saves =
-      keeps_timed ? total : std::min(total, by_steps + evaluations + 1 + (is_timed ? 1 : 0));
+      keeps_timed ? total : std::min(total, by_steps + evaluations + 1 + (is_timed ? 2 : 0));
   const int64_t limit = options.save_total_limit;
   const int64_t best = evaluates ? 1 : 0;
   use.kept_checkpoints = limit == 0 ? saves : std::min(saves, limit + best);

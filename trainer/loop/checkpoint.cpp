@@ -263,25 +263,17 @@ void CheckpointStore::finish_replacement(const TrainingState& state) {
 }
 
 void CheckpointStore::finish_save(const TrainingState& state) {
-  if (state.best && state.best->step == state.step) record_best(*state.best);
-  try {
-    remove_replaced(state);
-    prune(state);
-  } catch (const Error& error) {
-    log_warning(cat("old checkpoints were not removed: ", error.what()));
+  if (state.best && state.best->step == state.step) {
+    room_.write(directory_, 0, state.step, [&] { record_best(*state.best); });
   }
+  prune(state);
 }
 
-void CheckpointStore::remove_replaced(const TrainingState& state) {
-  const bool is_best = state.best && state.best->step == state.replaces;
-  if (state.replaces && *state.replaces < state.step && !is_best) remove_step(*state.replaces);
-}
-
-// Keeps the newest `limit_` complete checkpoints and the best one. An incomplete checkpoint does
-// not count and is always removed, so a failed save never costs an older checkpoint. Steps newer
-// than this one belong to another run and stay.
-void CheckpointStore::prune(const TrainingState& state) {
-  if (limit_ == 0) return;
+// Removes what start_save() says. An incomplete checkpoint does not count and is always removed, so
+// a failed save never costs an older checkpoint. Steps newer than this one belong to another run
+// and stay.
+void CheckpointStore::prune(const TrainingState& state) try {
+  constexpr size_t kFewest = 2;
   std::vector<int64_t> complete;
   for (const auto& [step, found] : find_checkpoints(storage_, directory_)) {
     if (step > state.step) continue;
@@ -291,11 +283,20 @@ void CheckpointStore::prune(const TrainingState& state) {
       remove_step(step);
     }
   }
-  const auto surplus = static_cast<int64_t>(complete.size()) - limit_;
+  const auto is_best = [&](int64_t step) { return state.best && state.best->step == step; };
+  const auto surplus = limit_ == 0 ? 0 : static_cast<int64_t>(complete.size()) - limit_;
   for (int64_t i = 0; i < surplus; ++i) {
     const int64_t step = complete[static_cast<size_t>(i)];
-    if (!state.best || state.best->step != step) remove_step(step);
+    if (!is_best(step)) remove_step(step);
   }
+  if (surplus > 0) complete.erase(complete.begin(), complete.begin() + surplus);
+  const bool has_replaced =
+      state.replaces && std::ranges::find(complete, *state.replaces) != complete.end();
+  if (has_replaced && complete.size() > kFewest && !is_best(*state.replaces)) {
+    remove_step(*state.replaces);
+  }
+} catch (const Error& error) {
+  log_warning(cat("old checkpoints were not removed: ", error.what()));
 }
 
 void CheckpointStore::remove_step(int64_t step) {
@@ -337,7 +338,7 @@ std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine,
   if (passed_over > kMostWarnings) {
     log_warning(cat("passing over ", passed_over - kMostWarnings, " more incomplete checkpoints"));
   }
-  if (state && state->replaces && found.contains(*state->replaces)) remove_replaced(*state);
+  if (state && state->replaces && found.contains(*state->replaces)) prune(*state);
   return state;
 }
 

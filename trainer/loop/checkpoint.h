@@ -30,7 +30,8 @@ struct SaveOutcome {
 // the manifest names state.next.json in place of state.json.
 class CheckpointStore {
  public:
-  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all. The
+  // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all but
+  // interim ones (start_save()). The
   // copies of tensors that could not be written in time take at most `most_copied` bytes.
   //
   // With several ranks, only rank 0's directory counts: restore() and restore_parameters() are
@@ -50,8 +51,9 @@ class CheckpointStore {
   // Saves the checkpoint of `state.step`. With kBesideTraining, writes it on a thread of its own;
   // with kWhileTrainingWaits, returns after it is written. Then writes best.json if this checkpoint
   // is the best one. Removes the checkpoints beyond the limit. Also removes the checkpoint that it
-  // replaces (TrainingState::replaces), unless that is the best one. A failed removal is only a
-  // warning. poll() or wait() must have returned the outcome of the last save.
+  // replaces (TrainingState::replaces), unless that is the best one, or fewer than two others would
+  // stay: the newest one may be damaged. A failed removal is only a warning. poll() or wait() must
+  // have returned the outcome of the last save.
   //
   // Until poll() or wait() returns the outcome of this one, only updates may change the engine, and
   // it must not be destroyed. The first of them copies the part that is not written yet (Snapshot).
@@ -106,7 +108,6 @@ class CheckpointStore {
   void finish_save(const TrainingState& state);
   void finish_replacement(const TrainingState& state);
   void prune(const TrainingState& state);
-  void remove_replaced(const TrainingState& state);
   void remove_step(int64_t step);
 
   Storage& storage_;

@@ -40,11 +40,12 @@ SaveDue save_due(const SaveFacts& facts) {
   return may_be_interim && facts.has_time_passed ? SaveDue::kByTime : SaveDue::kNothing;
 }
 
-namespace {
+bool save_fits(double last_took_s, bool is_saving, double left_s) {
+  constexpr double kMargin = 1.2, kRest_s = 1;
+  return kMargin * (is_saving ? 2 : 1) * last_took_s + kRest_s <= left_s;
+}
 
-// A save in a hurry must take at most the remaining time divided by this margin, and leave a
-// second.
-constexpr double kHurryMargin = 1.2, kHurryRest_s = 1;
+namespace {
 
 // Throws kUnavailable in place of kNotPermitted, so that the platform starts the job again. The
 // directory could be written when the job began, and a restart may find that it can be written
@@ -123,8 +124,7 @@ void Saves::save() {
 }
 
 void Saves::save_within(std::optional<double> left_s) {
-  if (!left_s || !last_took_s_ || kHurryMargin * *last_took_s_ + kHurryRest_s <= *left_s)
-    return save();
+  if (!left_s || !last_took_s_ || save_fits(*last_took_s_, saving_, *left_s)) return save();
   log_warning(
       formatted("step %lld is not saved: the last checkpoint took %.1f s, and %.1f s are left of "
                 "--grace-seconds; the job goes on from that checkpoint",
@@ -133,6 +133,7 @@ void Saves::save_within(std::optional<double> left_s) {
 
 void Saves::start(bool is_interim) {
   owes_save_ = false;
+  // 1. The end of the earlier save, whose facts the members still hold.
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {
     log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
@@ -140,6 +141,7 @@ void Saves::start(bool is_interim) {
     before = checkpoints_.wait();
   }
   take_outcome(before);
+  // 2. The new one, which writes the state alone if a checkpoint has these tensors already.
   if (checkpoints_.saves_while_training_waits()) observer_.on(WaitsForSave{state_.step});
   pace_.restart();
   state_.is_interim = is_interim;
@@ -164,7 +166,7 @@ void Saves::say_interval(const CheckpointReport& report) {
       report.seconds, std::ceil(pace_.interval_s() / 60)));
 }
 
-// Reports the end of a save. A failure is only a warning, because a later save may succeed.
+// Reports the end of a save. Most failures are only warnings, because a later save may succeed.
 void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
   if (!outcome) return;
   saving_ = false;
@@ -209,6 +211,7 @@ void Saves::end_together() {
 }
 
 void Saves::wait_for_rank_0() {
+  // A collective whose answer does not matter.
   if (engine_.shards_moments()) any_rank(*checkpoints_.ranks(), false);
 }
 

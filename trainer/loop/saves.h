@@ -18,8 +18,8 @@ namespace berth {
 // Decides from the clock when a checkpoint is due. --save-steps is a separate rule.
 //
 // If the user chose no interval, it is 100 times as long as a save takes. So saving costs at most 1
-// % of the time. The interval is at least five minutes, and at most half an hour, so that a kill
-// loses little. Because of the latter, a save of more than 18 s may cost more than 1 %.
+// % of the time. The interval is at least five minutes. It is at most half an hour, so that a kill
+// loses little. Because of this limit, a save of more than 18 s may cost more than 1 %.
 class SavePace {
  public:
   // `minutes`: the interval; 0: the time does not matter; empty: it follows from the duration of
@@ -55,8 +55,8 @@ struct SaveFacts {
   int64_t save_steps = 0;        // --save-steps; 0: none
   int64_t step = 0;              // updates so far
   int64_t last_step = 0;         // with which the job ends; it is saved anyway
-  int64_t saved_step = -1;       // the step of the newest save; -1: none, or that save failed
-  bool is_saved = false;         // whether that save has the state of `step`
+  int64_t saved_step = -1;       // of the newest save that was started; -1: none, or it failed
+  bool is_saved = false;         // whether it holds `step` and its evaluation and probes
   bool is_saving = false;        // whether a save is being written
   bool is_owed = false;          // whether a save was postponed
   bool has_time_passed = false;  // SavePace::due()
@@ -66,14 +66,19 @@ struct SaveFacts {
 // not due.
 SaveDue save_due(const SaveFacts& facts);
 
-// Writes the checkpoints of a loop, and handles slow and failed saves. Training waits at
-// most save_patience_s for an earlier save that is still running. After that time, it postpones the
-// new one. The checkpoint of the best evaluation cannot be made later, so training waits for the
-// earlier save then. A save by the automatic interval makes an interim checkpoint, which the next
-// checkpoint replaces. Without TrainingOptions::keeps_weights nothing is saved. The arguments must
-// live longer than this object. It writes `is_interim` and `replaces` to `state`, which is the
-// loop's. If the save of the best checkpoint fails, `state.best` becomes the best one that was
-// saved before.
+// Whether a save ends within `left_s`, of which it must leave a second. It may take 1.2 times as
+// long as the last one. If a save is being written, that one must end first, so the time counts
+// twice.
+bool save_fits(double last_took_s, bool is_saving, double left_s);
+
+// Writes the checkpoints of a loop, and handles slow and failed saves. When a save by --save-steps
+// is due, an earlier one may still be running. Training then waits at most save_patience_s, and
+// postpones the new one. save() waits without a limit, because the checkpoint of the best
+// evaluation cannot be made later. A save by the automatic interval makes an interim checkpoint,
+// which stays until the next checkpoint is complete. Without TrainingOptions::keeps_weights nothing
+// is saved. The arguments must live longer than this object. `state` is the loop's; this object
+// writes its members is_interim and replaces. If the save of the best checkpoint fails,
+// `state.best` becomes the best one that was saved before.
 class Saves {
  public:
   // `last_step` is the one with which the job ends.
@@ -93,15 +98,15 @@ class Saves {
   // Whether a checkpoint has the current state, or is being written with it. One that was saved
   // before the evaluation or the probes of its step has another state.
   bool has_saved() const;
-  // As save(), but only if 1.2 times the duration of the last save and one second fit in `left_s`.
-  // Otherwise it logs that nothing is saved. If no save has ended yet, it saves. nullopt: there is
-  // no hurry.
+  // As save(), but only if save_fits() in `left_s`. Otherwise it logs that nothing is saved. If no
+  // save has ended yet, it saves. nullopt: there is no hurry.
   void save_within(std::optional<double> left_s);
-  // Waits for the running save and throws its failure. If the moments are sharded, this is a
-  // collective, as end_together() is.
+  // Waits for the running save and throws its failure; kNotPermitted becomes kUnavailable, so that
+  // the platform starts the job again. If the moments are sharded, this is a collective, as
+  // end_together() is.
   void finish();
-  // Waits for the running save and logs its failure. It is no collective. For callers that are
-  // about to throw another error.
+  // Waits for the running save and logs its failure. Call this where another error is about to be
+  // thrown. It is no collective.
   void finish_quietly() noexcept;
 
   // Waits for the running save, and handles a failure as poll() does. If the moments are sharded,
@@ -144,7 +149,7 @@ class Saves {
 class BestRule {
  public:
   // `metrics` are the task's metrics, the main metric first. Throws kUsage if the options name
-  // another one.
+  // something else than one of them or "loss".
   BestRule(const TrainingOptions& options, const std::vector<std::string>& metrics);
 
   // Returns the evaluation at `step` if it is better than `before`, and nullopt otherwise. If
@@ -156,7 +161,7 @@ class BestRule {
   bool gives_up(int64_t evaluations) const;
 
  private:
-  std::string metric_;  // of "loss" and "mse", lower values are better
+  std::string metric_;  // lower values of "loss" and "mse" are better
   int64_t patience_;    // in evaluations; 0 means without end
 };
 

@@ -83,6 +83,13 @@ TEST(SaveDue, TimeCountsBetweenTheOtherSaves) {
   EXPECT_TRUE(is_nothing([](SaveFacts& f) { f.step = 20; }));  // the last step is saved anyway
 }
 
+TEST(SaveFits, WithAMarginAndBehindARunningSave) {
+  EXPECT_TRUE(save_fits(10, false, 13));
+  EXPECT_FALSE(save_fits(10, false, 12.9));
+  EXPECT_TRUE(save_fits(10, true, 25));
+  EXPECT_FALSE(save_fits(10, true, 24.9));
+}
+
 // Five updates, each of which takes `update_s_` by the clock.
 class TimedSavesTest : public testing::Test {
  protected:
@@ -132,9 +139,17 @@ TEST_F(TimedSavesTest, TheNextCheckpointReplacesOneOfTheChosenInterval) {
   const auto job = make_job();
   job->run();
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 4, 5));
-  EXPECT_THAT(checkpoints(), ElementsAre("step-00000005"));
+  // The newest one may be damaged, so two stay.
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000002", "step-00000005"));
   EXPECT_THAT(log.lines(), HasSubstr("one is also saved every 5 minutes"));
   EXPECT_EQ(log.lines().find("also saved"), log.lines().rfind("also saved"));
+}
+
+TEST_F(TimedSavesTest, OfInterimCheckpointsTheTwoNewestStay) {
+  update_s_ = 200;
+  options_.save_total_limit = 2;
+  make_job()->run();
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000004", "step-00000005"));
 }
 
 // A job that is stopped after update 3. It saved step 2 before, and says how that went.
@@ -186,23 +201,21 @@ TEST_F(TimedSavesTest, ResumesFromAnInterimCheckpointToTheSameBits) {
   const auto resumed = make_job();
   resumed->run();
   EXPECT_EQ(resumed->first_step, 2);
-  EXPECT_THAT(checkpoints(), ElementsAre("step-00000005"));
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000002", "step-00000005"));
   EXPECT_EQ(resumed->tiny.learned().parameters, whole->tiny.learned().parameters);
 }
 
 // A process that is killed after it wrote a checkpoint and before it removed the interim one leaves
-// both.
+// both of them, beside an older one.
 TEST_F(TimedSavesTest, AResumedJobRemovesTheInterimCheckpointThatWasReplaced) {
   update_s_ = 200;
-  options_.max_steps = 3;
   make_job()->run();
-  ASSERT_THAT(checkpoints(), ElementsAre("step-00000003"));
-  std::filesystem::create_directory(scratch_ / "job/step-00000002");
-  write_text(scratch_ / "job/step-00000002/model.safetensors", "of the interim checkpoint");
+  ASSERT_THAT(checkpoints(), ElementsAre("step-00000002", "step-00000005"));
+  std::filesystem::copy(scratch_ / "job/step-00000002", scratch_ / "job/step-00000004");
   const auto resumed = make_job();
   resumed->run();
-  EXPECT_EQ(resumed->first_step, 3);
-  EXPECT_THAT(checkpoints(), ElementsAre("step-00000003"));
+  EXPECT_EQ(resumed->first_step, 5);
+  EXPECT_THAT(checkpoints(), ElementsAre("step-00000002", "step-00000005"));
 }
 
 }  // namespace
