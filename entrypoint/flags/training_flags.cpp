@@ -327,7 +327,7 @@ std::vector<Flag> evaluation_flags() {
       {"save-minutes",
        "Also save a checkpoint after X minutes without one. 0 means that the time does not "
        "matter. auto takes 5 to 30 minutes, so that saving costs at most 1 % of the time (more if "
-       "one save takes over 18 seconds). The next checkpoint replaces one that auto saved.",
+       "one save takes over 18 seconds). One that auto saved is removed when two others are there.",
        save_minutes(),
        {kFree, kInTraining},
        "0 with --save-steps, else auto"},

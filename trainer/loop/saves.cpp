@@ -161,8 +161,8 @@ void Saves::start(bool is_interim) {
 void Saves::say_interval(const CheckpointReport& report) {
   if (!saving_interim_ || std::exchange(said_interval_, true)) return;
   log_info(formatted(
-      "a checkpoint takes %.1f s, so one is also saved every %.0f minutes, until the next "
-      "one replaces it; --save-minutes chooses another interval",
+      "a checkpoint takes %.1f s, so one is also saved every %.0f minutes, and removed when two "
+      "others are there; --save-minutes chooses another interval",
       report.seconds, std::ceil(pace_.interval_s() / 60)));
 }
 
