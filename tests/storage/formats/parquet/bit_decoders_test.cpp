@@ -37,6 +37,18 @@ TEST(HybridDecoder, RefusesWidthsAbove32) {
   EXPECT_THAT([] { HybridDecoder({}, 33); }, ThrowsCode(Code::kCorrupt, "33 bits"));
 }
 
+TEST(DictionaryValues, AreRefusedBehindTheDictionary) {
+  const std::vector<Value> dictionary(2, Value{.bytes = "a"});
+  const uint8_t indices[] = {8, 1 << 1, 1, 1 << 1, 2};  // 8 bits each: once 1, once 2
+  const auto reader = make_value_reader(Encoding::kRleDictionary, PhysicalType::kByteArray, 0,
+                                        bytes_of(indices), dictionary);
+  Value value;
+  reader->next(value);
+  EXPECT_EQ(value.bytes, "a");
+  EXPECT_THAT([&] { reader->next(value); },
+              ThrowsCode(Code::kCorrupt, "value 2 of a dictionary that has 2"));
+}
+
 TEST(DeltaDecoder, ReadsTheExamplesOfTheFormat) {
   // Encodings.md: 7, 5, 3, 1, 2, 3, 4, 5. Blocks of 128 in 4 parts; smallest delta -2, width 2.
   const uint8_t deltas[] = {0x80,       1,          4, 8, 14, 3, 2, 0, 0, 0,
