@@ -43,8 +43,8 @@ void SelectedAttention::forward(const StepContext& step, Dropout dropout, Tensor
 }
 
 void SelectedAttention::backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x,
-                                 Tensor selected, Tensor out, Tensor dselected_x, Tensor dx,
-                                 const LayerScratch& scratch) {
+                                 Tensor selected, Tensor out, Tensor dselected_x, Into into,
+                                 Tensor dx, const LayerScratch& scratch) {
   const int64_t tokens = x.rows(), rows = selected.rows(), hidden = x.columns();
   const Tensor dq = scratch.hidden_as(rows, hidden, operands_);
   const Tensor dkv = scratch.wide_as(tokens, kv_.columns(), operands_);
@@ -55,7 +55,7 @@ void SelectedAttention::backward(const StepContext& step, Dropout dropout, Tenso
   // 2. Through the queries' product, to the selected rows of x. They are spread over dx [T,H].
   const Tensor selected_x = scratch.second_wide_as(rows, hidden, x.dtype);
   kernels_.gather_rows(x, selected, selected_x);
-  q_linear_.backward(kernels_, dq, selected_x, dselected_x, Into::kAdd);
+  q_linear_.backward(kernels_, dq, selected_x, dselected_x, into);
   kernels_.scatter_rows(dselected_x, selected, dx);
   // 3. Through the product of keys and values, which reads all rows.
   kv_linear_.backward(kernels_, dkv, x, dx, Into::kAdd);
@@ -233,7 +233,10 @@ void SelfAttention::forward(const StepContext& step, Tensor x, const Residual& a
   const Residual residual = select(all_residual, selected, scratch);
   Tensor context = attended_.first(selected_ ? rows : x.rows());
   if (selected_) {
-    selected_->forward(step, probability_dropout(step, selected), x, selected, residual.rows.x,
+    // Post-normalized, the residual is x itself.
+    const Tensor room = scratch.second_wide_as(rows, x.columns(), x.dtype);
+    selected_->forward(step, probability_dropout(step, selected), x, selected,
+                       config_.normalizes_first ? select(x, selected, room) : residual.rows.x,
                        context);
   } else {
     attend(step, x, context, scratch);
@@ -288,11 +291,13 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
     output_adapter_->backward(step, adapter_dropout(LayerPart::kAttentionOutput, selected), context,
                               dprojected, dattended);
   }
+  const bool is_apart = config_.normalizes_first;
+  if (selected && is_apart) kernels_.scatter_rows(dresidual.selected, selected, dresidual.all);
   // 3. Through attention. Its queries were the selected rows only, or all rows: then the gradients
   // of the others are zeros.
   if (selected_) {
     selected_->backward(step, probability_dropout(step, selected), dattended, x, selected, attended,
-                        dy, d.all, scratch);
+                        dy, into, d.all, scratch);
     return;
   }
   if (selected) {
@@ -300,9 +305,7 @@ void SelfAttention::backward(const StepContext& step, Tensor x, Tensor selected,
     // dprojected is no longer needed.
     dattended = scratch.hidden_as(tokens, dcontext.columns(), operands_);
     kernels_.scatter_rows(dcontext, selected, dattended);
-    const bool is_apart = config_.normalizes_first;
-    kernels_.scatter_rows(is_apart ? dresidual.selected : dy, selected,
-                          is_apart ? dresidual.all : d.all);
+    if (!is_apart) kernels_.scatter_rows(dy, selected, d.all);
   }
   attend_backward(step, x, attended, dattended, d.all, into, scratch);
 }

@@ -23,11 +23,11 @@ class SelectedAttention {
   // x [T,H]. selected_x [R,H] holds its rows `selected` [R], which increase. out [R,H].
   void forward(const StepContext& step, Dropout dropout, Tensor x, Tensor selected,
                ConstTensor selected_x, Tensor out);
-  // x, selected and out are the arguments of forward. Adds the gradient through the queries to
+  // x, selected and out are the arguments of forward. The gradient through the queries goes into
   // dselected_x [R,H]. Overwrites dx [T,H] with dselected_x at the selected rows, plus the gradient
   // through keys and values. Uses all of the scratch but second_hidden, where dout may lie.
   void backward(const StepContext& step, Dropout dropout, Tensor dout, Tensor x, Tensor selected,
-                Tensor out, Tensor dselected_x, Tensor dx, const LayerScratch& scratch);
+                Tensor out, Tensor dselected_x, Into into, Tensor dx, const LayerScratch& scratch);
 
  private:
   AttentionInputs inputs(const StepContext& step, Tensor selected, const Dropout& dropout) const;
