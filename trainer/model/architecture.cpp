@@ -126,7 +126,7 @@ double theta_of(const Json& object, const char* kind, const char* older_key, dou
 // are read under the names of transformers 4 and of transformers 5.
 void parse_modernbert(const ConfigReader& read, ModelConfig& config) {
   const Json& object = read.object();
-  config.normalizes_first = config.is_gated = config.has_joined_qkv = true;
+  config.is_gated = config.has_joined_qkv = true;
   config.has_absolute_positions = false;
   config.has_attention_bias = read.flag("attention_bias", false);
   config.has_mlp_bias = read.flag("mlp_bias", false);
@@ -410,7 +410,7 @@ constexpr std::array kArchitectures = {
                  .layer = {.layer = "layers.#.", .qkv = "attn.Wqkv", .attention_output = "attn.Wo",
                            .attention_norm = "mlp_norm", .intermediate = "mlp.Wi",
                            .output = "mlp.Wo", .output_norm = "attn_norm",
-                           .final_norm = "final_norm"},
+                           .final_norm = "final_norm", .first_normalizes = false},
                  .sequence_head = {.dense = "head.dense", .norm = "head.norm",
                                    .activation = kPoolerAct},
                  .masked_lm_head = {.dense = "head.dense", .norm = "head.norm",

@@ -48,7 +48,7 @@ struct EmbeddingParts {
   const char* word = "embeddings.word_embeddings";
   const char* position = "embeddings.position_embeddings";
   const char* token_type = "embeddings.token_type_embeddings";
-  const char* norm = "embeddings.LayerNorm";
+  const char* norm = "embeddings.LayerNorm";  // nullptr: the sums are not normalized
   const char* projection = "embeddings_project";
   bool always_projects = false;  // even where embeddings are as wide as hidden states
 };
@@ -68,8 +68,11 @@ struct LayerParts {
   const char* output = "output.dense";
   const char* output_norm = "output.LayerNorm";
   // Where layers normalize first, the norm behind a layer is the next layer's output_norm. This is
-  // the one behind the last layer, behind the encoder's prefix.
+  // the one behind the last layer, behind the encoder's prefix. nullptr: layers normalize behind
+  // each half.
   const char* final_norm = nullptr;
+  // Whether the first layer has an output_norm before it, too.
+  bool first_normalizes = true;
 };
 
 // A fixed activation, or a field of the config.

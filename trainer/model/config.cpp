@@ -222,6 +222,7 @@ ModelConfig parse_sizes(const ConfigReader& read, const Architecture& row, const
                                             1 << 16, defaults.type_vocab_size)
                              : 0,
       .pad_token_id = read.integer("pad_token_id", 0, kLargest, defaults.pad_token_id),
+      .normalizes_first = row.layer.final_norm != nullptr,
       .labels = parse_labels(object),
       .source_json = std::string(json_text),
   };

@@ -71,12 +71,14 @@ struct ModelConfig {
   Activation conv_act = Activation::kTanh;
   Activation pooler_act = Activation::kGelu;
   double context_pooler_dropout = 0;
+  // Layers normalize before each of their halves, and once behind the last layer, and not after
+  // each half.
+  bool normalizes_first = false;
   // ModernBERT's (Warner et al. 2024, arXiv:2412.13663). NomicBERT has some of it: the gate, rotary
-  // positions, the joined matrix and layers without biases. All others normalize after each half of
-  // a layer, and all dense layers and normalizations of the other architectures have biases.
-  bool normalizes_first = false;  // before each half of a layer, and once behind the last layer
-  bool is_gated = false;          // feed-forward: output(dropout(activation(a) * b)), a and b [F]
-  bool has_joined_qkv = false;    // query, key and value are one matrix in the file
+  // positions, the joined matrix and layers without biases. All dense layers and normalizations of
+  // the other architectures have biases.
+  bool is_gated = false;        // feed-forward: output(dropout(activation(a) * b)), a and b [F]
+  bool has_joined_qkv = false;  // query, key and value are one matrix in the file
   bool has_attention_bias = true, has_mlp_bias = true, has_norm_bias = true;
   bool has_classifier_bias = true;  // of the dense layer before the classifier
   double mlp_dropout = 0;           // of activation(a) * b

@@ -84,13 +84,19 @@ struct NormalizedSum {
   Value y, sum;
 };
 
+// Without a name, nothing is normalized.
+template <NetworkLowering Lowering, class Value = typename Lowering::Value>
+Value normalized(Lowering& to, const Value& x, const std::string& norm) {
+  return norm.empty() ? x : to.layer_norm(x, norm);
+}
+
 // Sums of embeddings, normalized and projected: [N,H].
 template <NetworkLowering Lowering, class Value = typename Lowering::Value>
 Value embed(Lowering& to) {
   to.begin_part("embeddings");
   const EmbeddingNames names = embedding_names(to.config);
   const Value sum = to.embedding_sum(names), rows = to.token_rows();
-  const Value x = to.dropout(to.layer_norm(sum, names.norm), to.config.hidden_dropout_prob,
+  const Value x = to.dropout(normalized(to, sum, names.norm), to.config.hidden_dropout_prob,
                              kEmbeddingsSite, rows);
   return names.projection.empty() ? x : to.linear(x, names.projection);
 }
@@ -155,7 +161,8 @@ template <NetworkLowering Lowering, class Value = typename Lowering::Value>
 Value encode(Lowering& to) {
   const ModelConfig& config = to.config;
   NormalizedSum<Value> x;
-  x.y = x.sum = embed(to);
+  x.sum = embed(to);
+  x.y = normalized(to, x.sum, embedding_names(config).input_norm);
   to.add_positions();
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     to.begin_layer();
@@ -183,12 +190,11 @@ Value encode(Lowering& to) {
 
 // ---- Heads: logits of the encoder's last hidden states ------------------------------------------
 
-// norm(activation(dense(x))). Without a name, nothing is normalized.
+// norm(activation(dense(x))).
 template <NetworkLowering Lowering, class Value = typename Lowering::Value>
 Value transformed(Lowering& to, const Value& x, const std::string& dense, Activation activation,
                   const std::string& norm) {
-  const Value y = activate(to.linear(x, dense), activation);
-  return norm.empty() ? y : to.layer_norm(y, norm);
+  return normalized(to, activate(to.linear(x, dense), activation), norm);
 }
 
 // classifier(dropout(norm(activation(dense(first))))): BERT's pooler and classifier, or what the

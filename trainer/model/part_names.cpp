@@ -15,6 +15,15 @@ std::string own_prefix(const ModelConfig& config) {
   return config.is_generator ? std::string(kGeneratorPrefix) : "";
 }
 
+// Behind the prefix of the encoder.
+std::string in_layer(const ModelConfig& config, int64_t layer, const char* part) {
+  const std::string_view layers = architecture(config.type).layer.layer;
+  const size_t at = layers.find('#');
+  const int64_t groups = config.num_hidden_groups;
+  const int64_t number = groups > 0 ? layer * groups / config.num_hidden_layers : layer;
+  return cat(layers.substr(0, at), number, layers.substr(at + 1), part);
+}
+
 }  // namespace
 
 std::string dense_module_name(size_t place) { return cat(kDensePrefix, place, ".linear"); }
@@ -33,12 +42,17 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
   EmbeddingNames names{.word = base + parts.word,
                        .position = base + parts.position,
                        .token_type = base + parts.token_type,
-                       .norm = base + parts.norm,
-                       .projection = ""};
+                       .norm = parts.norm == nullptr ? "" : base + parts.norm,
+                       .projection = "",
+                       .input_norm = ""};
   if (config.type_vocab_size == 0) names.token_type.clear();
   if (!config.has_absolute_positions) names.position.clear();
   if (parts.always_projects || config.embedding_width() != config.hidden_size) {
     names.projection = own_prefix(config) + base + parts.projection;
+  }
+  const LayerParts& layer = architecture(config.type).layer;
+  if (layer.final_norm != nullptr && layer.first_normalizes) {
+    names.input_norm = base + in_layer(config, 0, layer.output_norm);
   }
   return names;
 }
@@ -63,13 +77,8 @@ ConvolutionNames convolution_names(const ModelConfig& config) {
 LayerNames layer_names(const ModelConfig& config, int64_t layer) {
   const std::string base = own_prefix(config) + base_prefix(config);
   const LayerParts& parts = architecture(config.type).layer;
-  const std::string_view layers = parts.layer;
-  const size_t at = layers.find('#');
   const auto named = [&](int64_t of, const char* part) {
-    if (part == nullptr) return std::string();
-    const int64_t groups = config.num_hidden_groups;
-    const int64_t number = groups > 0 ? of * groups / config.num_hidden_layers : of;
-    return cat(base, layers.substr(0, at), number, layers.substr(at + 1), part);
+    return part == nullptr ? "" : base + in_layer(config, of, part);
   };
   LayerNames names{.qkv = named(layer, parts.qkv),
                    .attention_output = named(layer, parts.attention_output),

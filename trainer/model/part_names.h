@@ -15,6 +15,7 @@ namespace berth {
 struct EmbeddingNames {
   std::string word, position, token_type, norm;
   std::string projection;  // from embedding_size to hidden_size
+  std::string input_norm;  // of the first layer's input; its residual is not normalized
 };
 EmbeddingNames embedding_names(const ModelConfig& config);
 

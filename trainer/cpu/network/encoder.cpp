@@ -12,9 +12,9 @@ namespace berth {
 Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels)
     : config_(config),
       kernels_(kernels),
-      word_(parameters.parameter(embedding_names(config).word + ".weight")),
-      norm_(parameters, embedding_names(config).norm, config.layer_norm_eps) {
+      word_(parameters.parameter(embedding_names(config).word + ".weight")) {
   const EmbeddingNames names = embedding_names(config);
+  if (!names.norm.empty()) norm_.emplace(parameters, names.norm, config.layer_norm_eps);
   if (!names.position.empty()) position_ = &parameters.parameter(names.position + ".weight");
   if (!names.token_type.empty()) token_type_ = &parameters.parameter(names.token_type + ".weight");
   if (!names.projection.empty()) projection_.emplace(parameters, names.projection);
@@ -34,8 +34,10 @@ EmbeddingGradients Embeddings::gradients() const {
 }
 
 void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
-  sum_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
-  norm_.allocate(arena, limits.tokens);
+  if (norm_) {
+    sum_ = arena.make(DType::kF32, {limits.tokens, config_.embedding_width()});
+    norm_->allocate(arena, limits.tokens);
+  }
   if (!projection_) return;
   make_all(arena, {&normalized_, &dnormalized_}, {limits.tokens, config_.embedding_width()});
 }
@@ -43,10 +45,12 @@ void Embeddings::allocate(Arena& arena, const BatchLimits& limits) {
 void Embeddings::forward(const StepContext& step, Tensor y) {
   const BatchTensors& batch = step.batch;
   const int64_t tokens = batch.num_tokens;
-  const Tensor sum = sum_.first(tokens);
   const Tensor normalized = projection_ ? normalized_.first(tokens) : y;
+  const Tensor sum = norm_ ? sum_.first(tokens) : normalized;
   kernels_.embedding_forward(batch.embedding_ids(), tables(), sum);
-  kernels_.layer_norm_forward(sum, norm_.parameters(), normalized, norm_.statistics(tokens));
+  if (norm_) {
+    kernels_.layer_norm_forward(sum, norm_->parameters(), normalized, norm_->statistics(tokens));
+  }
   kernels_.dropout(normalized, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite),
                    step.state, normalized);
   if (projection_) projection_->forward(kernels_, normalized, y);
@@ -61,8 +65,10 @@ void Embeddings::backward(const StepContext& step, Tensor dy) {
     projection_->backward(kernels_, dy, normalized_.first(tokens), d, Into::kOverwrite);
   }
   kernels_.dropout(d, step.dropout(config_.hidden_dropout_prob, kEmbeddingsSite), step.state, d);
-  kernels_.layer_norm_backward(d, norm_.normalized(sum_.first(tokens)), norm_.parameters(), d,
-                               norm_.gradients());
+  if (norm_) {
+    kernels_.layer_norm_backward(d, norm_->normalized(sum_.first(tokens)), norm_->parameters(), d,
+                                 norm_->gradients());
+  }
   // Each token's gradient d [T,E] is added to the rows of the tables that it read.
   const PaddingRows padding{.word = config_.pad_token_id,
                             .position = config_.counts_from_padding() ? config_.pad_token_id : -1};
@@ -278,6 +284,8 @@ Encoder::Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters&
       kernels_(kernels),
       operands_(operand_dtype(config, lora, kernels)),
       embeddings_(config, parameters, kernels) {
+  const std::string input_norm = embedding_names(config).input_norm;
+  if (!input_norm.empty()) input_norm_.emplace(parameters, input_norm, config.layer_norm_eps);
   if (config.has_relative_positions()) {
     positions_ = std::make_unique<RelativePositions>(config, parameters, kernels);
   }
@@ -325,6 +333,10 @@ void Encoder::allocate(Arena& arena, const BatchLimits& limits, int64_t most_sel
   // Outputs are fp32 where they are residuals themselves: a residual that is normalized again needs
   // the sums of the layer before, and the convolution stands between two layers.
   embedded_ = arena.make(DType::kF32, {tokens, hidden});
+  if (input_norm_) {
+    normalized_ = arena.make(DType::kF32, {tokens, hidden});
+    input_norm_->allocate(arena, tokens);
+  }
   middle_ = arena.make(operands_, {tokens, hidden});
   recomputes_ = limits.recomputes;
   const DType outputs = recomputes_ || convolution_ ? DType::kF32 : operands_;
@@ -416,9 +428,9 @@ Tensor Encoder::selected_of(const StepContext& step, size_t i) const {
 // the layer before.
 Residual Encoder::residual_of(const StepContext& step, size_t i) const {
   const Tensor input = layers_[i].input;
-  if (i == 0) return input;
-  const FeedForward& before = layers_[i - 1].feed_forward;
   const int64_t tokens = step.batch.num_tokens;
+  if (i == 0) return embedded_.first(tokens);
+  const FeedForward& before = layers_[i - 1].feed_forward;
   if (config_.normalizes_first) return before.sum(tokens);
   return input.dtype == DType::kF32 ? Residual(input) : before.output(tokens);
 }
@@ -456,8 +468,14 @@ void Encoder::restore_layer(const StepContext& step, size_t i) {
 }
 
 Tensor Encoder::forward(const StepContext& step) {
-  Tensor x = embedded_.first(step.batch.num_tokens);
+  const int64_t tokens = step.batch.num_tokens;
+  Tensor x = embedded_.first(tokens);
   embeddings_.forward(step, x);
+  if (input_norm_) {
+    x = normalized_.first(tokens);
+    kernels_.layer_norm_forward(embedded_.first(tokens), input_norm_->parameters(), x,
+                                input_norm_->statistics(tokens));
+  }
   if (positions_) positions_->forward(step);
   if (rotary_) rotary_->prepare(step);
   if (bias_) bias_->prepare();
@@ -497,6 +515,10 @@ void Encoder::backward(const StepContext& step, Tensor d, const GradientsFinal& 
   }
   if (!embeddings_train_) return;
   // The embeddings get what flows through the layers, the residual, the convolution and positions.
+  if (input_norm_) {
+    kernels_.layer_norm_backward(d, input_norm_->normalized(embedded_.first(tokens)),
+                                 input_norm_->parameters(), d, input_norm_->gradients());
+  }
   if (is_apart) kernels_.add(dresidual.all, d);
   if (convolution_) convolution_->add_input_gradient(d);
   if (positions_) positions_->finish_backward();

@@ -14,8 +14,9 @@
 namespace berth {
 
 // The sum of word, position and token type embeddings, layer normalization and dropout (Devlin et
-// al. 2018, arXiv:1810.04805, section 3). Factorised embeddings are then projected to the hidden
-// size (Lan et al. 2019, arXiv:1909.11942, section 3.1).
+// al. 2018, arXiv:1810.04805, section 3). Some architectures have no normalization. Factorised
+// embeddings are then projected to the hidden size (Lan et al. 2019, arXiv:1909.11942,
+// section 3.1).
 class Embeddings {
  public:
   Embeddings(const ModelConfig& config, Parameters& parameters, Kernels& kernels);
@@ -33,9 +34,9 @@ class Embeddings {
   Parameter& word_;
   Parameter* position_ = nullptr;    // null: the model has no table of absolute positions
   Parameter* token_type_ = nullptr;  // null: the model has no token types
-  LayerNorm norm_;
+  std::optional<LayerNorm> norm_;
   std::optional<Linear> projection_;
-  Tensor sum_;                       // [T,E]
+  Tensor sum_;                       // [T,E], with a norm
   Tensor normalized_, dnormalized_;  // [T,E], with a projection
 };
 
@@ -118,8 +119,8 @@ class Convolution {
 
 // The encoder of BERT (Devlin et al. 2018, arXiv:1810.04805) and of the architectures that follow
 // it: embeddings and L layers, which are normalized behind each of their halves (see ResidualSum).
-// Layers may share their parameters (Lan et al. 2019, arXiv:1909.11942). Borrows what it is made
-// from. Not thread-safe.
+// Pre-normalized layers may have a norm before the first one, too. Layers may share their
+// parameters (Lan et al. 2019, arXiv:1909.11942). Borrows what it is made from. Not thread-safe.
 class Encoder {
  public:
   Encoder(const ModelConfig& config, const LoraOptions& lora, Parameters& parameters,
@@ -170,6 +171,8 @@ class Encoder {
   std::vector<Layer> layers_;
   std::unique_ptr<Convolution> convolution_;  // DeBERTa-v2-xlarge's
   Tensor embedded_;                           // [T,H]
+  std::optional<LayerNorm> input_norm_;       // of the first layer's input
+  Tensor normalized_;                         // [T,H], that input
   // Without recomputation, all layers but the last write their outputs to the one `hidden_`, and
   // their attention writes to the one `middle_`. Backward normalizes the sums again to restore
   // both. `last_` is fp32, because heads read it.
