@@ -22,7 +22,7 @@ struct ConfigKeys {
   const char* hidden_act = "hidden_act";
   const char* hidden_dropout_prob = "hidden_dropout_prob";
   const char* attention_probs_dropout_prob = "attention_probs_dropout_prob";
-  const char* classifier_dropout = "classifier_dropout";
+  const char* classifier_dropout = "classifier_dropout";  // nullptr: as hidden_dropout_prob
   const char* type_vocab_size = "type_vocab_size";
   const char* layer_norm_eps = "layer_norm_eps";
   const char* embedding_size = nullptr;     // read with the fallback 128

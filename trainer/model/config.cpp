@@ -293,7 +293,9 @@ ModelConfig parse_config(std::string_view json_text) {
   if (keys.qa_dropout) config.qa_dropout = read.number(keys.qa_dropout, 0, 0.99).value_or(0.1);
   config.summary_dropout =
       read.number("summary_last_dropout", 0, 0.99).value_or(config.summary_dropout);
-  config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
+  if (keys.classifier_dropout) {
+    config.classifier_dropout = read.number(keys.classifier_dropout, 0, 0.99);
+  }
   if (!config.classifier_dropout) config.classifier_dropout = defaults.classifier_dropout;
   config.ties_word_embeddings = read.flag("tie_word_embeddings", true);
   config.initializer_range = read.number("initializer_range", 0, 10).value_or(0.02);
@@ -348,7 +350,9 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   }
   object[keys.hidden_dropout_prob] = config.hidden_dropout_prob;
   object[keys.attention_probs_dropout_prob] = config.attention_probs_dropout_prob;
-  if (config.classifier_dropout) object[keys.classifier_dropout] = *config.classifier_dropout;
+  if (keys.classifier_dropout && config.classifier_dropout) {
+    object[keys.classifier_dropout] = *config.classifier_dropout;
+  }
   if (keys.qa_dropout) object[keys.qa_dropout] = config.qa_dropout;
   // A file may have a decoder of its own although its configuration ties it (settle_decoder()).
   if (!config.ties_word_embeddings) object["tie_word_embeddings"] = false;

@@ -324,6 +324,27 @@ TEST(MpnetConfig, RefusesWhatTransformersWouldIgnore) {
   EXPECT_THAT([] { small_mpnet_with("pad_token_id", 0); }, ThrowsCode(Code::kUsage));
 }
 
+// transformers does not read the key for these architectures.
+TEST(ClassifierDropout, IsThatOfHiddenStatesWhereTransformersHasNoOther) {
+  const auto dropout = [](std::string_view model_type) {
+    OrderedJson object = {{"model_type", model_type},
+                          {"vocab_size", 8},
+                          {"hidden_size", 8},
+                          {"num_hidden_layers", 1},
+                          {"num_attention_heads", 2},
+                          {"intermediate_size", 8},
+                          {"max_position_embeddings", 16},
+                          {"hidden_dropout_prob", 0.2},
+                          {"classifier_dropout", 0.5}};
+    const ModelConfig config = parse_config(to_text(object));
+    EXPECT_EQ(parse_json(to_config_json(config))["classifier_dropout"], 0.5);
+    return config.head_dropout();
+  };
+  EXPECT_EQ(dropout("bert"), 0.5);
+  EXPECT_EQ(dropout("roformer"), 0.2);
+  EXPECT_EQ(dropout("mpnet"), 0.2);
+}
+
 // What the config.json of nomic-embed-text-v1.5 says of the network.
 OrderedJson published_nomic() {
   return {{"model_type", "nomic_bert"},
