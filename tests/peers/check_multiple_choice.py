@@ -39,6 +39,7 @@ MODELS = {
     "bert": ("Bert", SIZES, False),
     "roberta": ("Roberta", SIZES | BYTES, True),
     "data2vec-text": ("Data2VecText", SIZES | BYTES, True),
+    "megatron-bert": ("MegatronBert", SIZES, False),
     "distilbert": ("DistilBert", dict(dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=64, initializer_range=0.2,
                                       dropout=0.0, attention_dropout=0.0, seq_classif_dropout=0.0), False),
     "electra": ("Electra", SIZES | dict(embedding_size=16, summary_last_dropout=0.0), False),

@@ -9,7 +9,7 @@ Writes ARCHITECTURE-TASK.safetensors with these tensors:
 - "logits", "loss", and the packed inputs and labels as in record_architectures.py.
 The metadata holds "config" and "adapter_config". Files whose TASK ends in -all or -dense have adapters on all dense layers of each
 encoder layer. They were recorded with torch 2.15, the others with torch 1.13; all with peft 0.10 and transformers 4.40,
-except for ModernBERT, MPNet and NomicBERT: those with torch 2.15, peft 0.21 and transformers 5.24. NomicBERT's have the names of files.
+except for ModernBERT, MPNet, NomicBERT and MegatronBERT: those with torch 2.15, peft 0.21 and transformers 5.24. NomicBERT's have the names of files.
 """
 
 import json
@@ -29,12 +29,13 @@ ALL = {"bert": ["query", "key", "value", "attention.output.dense", "intermediate
        "deberta-v2": ["query_proj", "key_proj", "value_proj", "attention.output.dense", "intermediate.dense", "output.dense"],
        "modernbert": ["Wqkv", "Wo", "Wi"],
        "mpnet": ["q", "k", "v", "o", "intermediate.dense", "output.dense"],
+       "megatron-bert": ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"],
        "nomic": ["o_proj", "gate_proj", "up_proj", "down_proj"]}  # berth has query, key and value as one matrix, and PEFT has not
 TARGETS = {"distilbert": ["q_lin", "v_lin"], "deberta-v2": ["query_proj", "value_proj"], "modernbert": ["Wqkv"],
            "mpnet": ["q", "v"], "nomic": ["o_proj"]}
 HEADS = {"bert": ["pooler", "classifier"], "roberta": ["classifier"], "distilbert": ["pre_classifier", "classifier"],
          "albert": ["pooler", "classifier"], "deberta-v2": ["pooler", "classifier"], "modernbert": ["head", "classifier"],
-         "mpnet": ["classifier"], "nomic": ["pooler", "classifier"]}
+         "mpnet": ["classifier"], "nomic": ["pooler", "classifier"], "megatron-bert": ["pooler", "classifier"]}
 
 
 def record(out, architecture, task, targets=None, suffix=""):

@@ -455,6 +455,13 @@ constexpr std::array kArchitectures = {
                                    .drops_before_dense = true},
                  .choice_head = ChoiceHead::kNone,
                  .encoder_has_pooler = false},
+    // BERT, normalized first (Shoeybi et al. 2019, arXiv:1909.08053).
+    Architecture{.type = ModelType::kMegatronBert, .title = "MegatronBERT",
+                 .model_type = "megatron-bert", .class_prefix = "MegatronBert", .prefix = "bert.",
+                 .keys = {.classifier_dropout = nullptr},
+                 .embeddings = {.norm = nullptr},
+                 .layer = {.attention_norm = "ln", .output_norm = "attention.ln",
+                           .final_norm = "encoder.ln"}},
 };
 // clang-format on
 

@@ -28,7 +28,8 @@ enum class ModelType {
   kModernBert,
   kMpnet,
   kNomicBert,
-  kRoFormer
+  kRoFormer,
+  kMegatronBert
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.

@@ -343,6 +343,37 @@ TEST(ClassifierDropout, IsThatOfHiddenStatesWhereTransformersHasNoOther) {
   EXPECT_EQ(dropout("bert"), 0.5);
   EXPECT_EQ(dropout("roformer"), 0.2);
   EXPECT_EQ(dropout("mpnet"), 0.2);
+  EXPECT_EQ(dropout("megatron-bert"), 0.2);
+}
+
+// What the config.json of gatortron-base says of the network.
+TEST(MegatronConfig, ReadsAPublishedFile) {
+  ModelConfig config = parse_config(R"({
+    "architectures": ["MegatronBertForMaskedLM"], "attention_probs_dropout_prob": 0.1,
+    "gradient_checkpointing": false, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
+    "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 4096,
+    "layer_norm_eps": 1e-12, "max_position_embeddings": 512, "model_type": "megatron-bert",
+    "num_attention_heads": 16, "num_hidden_layers": 24, "pad_token_id": 0,
+    "position_embedding_type": "absolute", "type_vocab_size": 2, "use_cache": true,
+    "vocab_size": 50176})");
+  EXPECT_EQ(config.type, ModelType::kMegatronBert);
+  EXPECT_EQ(config.saved_task, Task::kMaskedLm);
+  EXPECT_TRUE(config.normalizes_first);
+  config.task = Task::kHiddenStates;
+  std::set<std::string> names;
+  for (const ParameterSpec& spec : parameter_table(config)) {
+    names.insert(spec.name);
+    if (spec.name != "bert.encoder.layer.0.attention.ln.weight") continue;
+    EXPECT_EQ(spec.depth, 0) << "it is frozen with the embeddings";
+  }
+  EXPECT_FALSE(names.contains("bert.embeddings.LayerNorm.weight"));
+  for (const char* name :
+       {"bert.encoder.layer.0.attention.ln.weight", "bert.encoder.layer.23.attention.ln.bias",
+        "bert.encoder.layer.23.ln.weight", "bert.encoder.ln.weight"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  EXPECT_THAT([] { parse_config(R"({"model_type": "megatron-bert", "is_decoder": true})"); },
+              ThrowsCode(Code::kUsage, "is_decoder"));
 }
 
 // What the config.json of nomic-embed-text-v1.5 says of the network.

@@ -276,7 +276,8 @@ INSTANTIATE_TEST_SUITE_P(Recorded, Lora,
                                          "bert-token-dense", "distilbert-sequence-all",
                                          "albert-sequence-all", "deberta-v2-sequence-all",
                                          "modernbert-sequence", "modernbert-sequence-all",
-                                         "mpnet-sequence-all", "nomic-sequence-all"),
+                                         "mpnet-sequence-all", "nomic-sequence-all",
+                                         "megatron-bert-sequence", "megatron-bert-sequence-all"),
                          test_name);
 
 }  // namespace

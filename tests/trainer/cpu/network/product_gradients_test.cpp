@@ -370,7 +370,7 @@ INSTANTIATE_TEST_SUITE_P(Of, ProductGradientsOfSharedLayers, testing::Values(Exp
 INSTANTIATE_TEST_SUITE_P(Of, ProductGradients,
                          testing::Values(Expected{"bert", 4}, Expected{"albert", 0},
                                          Expected{"distilbert", 4}, Expected{"electra", 4},
-                                         Expected{"deberta-v2", 3}),
+                                         Expected{"deberta-v2", 3}, Expected{"megatron-bert", 4}),
                          [](const testing::TestParamInfo<Expected>& tested) {
                            std::string name = tested.param.model;
                            std::erase(name, '-');

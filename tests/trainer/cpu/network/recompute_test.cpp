@@ -117,11 +117,13 @@ INSTANTIATE_TEST_SUITE_P(Of, Recompute,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",
                                          "deberta-v2-sequence", "deberta-v2-convolved-sequence",
                                          "modernbert-sequence", "modernbert-biased-sequence",
-                                         "mpnet-sequence", "nomic-sequence", "roformer-sequence"),
+                                         "mpnet-sequence", "nomic-sequence", "roformer-sequence",
+                                         "megatron-bert-sequence"),
                          model_name);
 INSTANTIATE_TEST_SUITE_P(Of, RecomputeAdapted,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",
-                                         "deberta-v2-sequence", "modernbert-sequence"),
+                                         "deberta-v2-sequence", "modernbert-sequence",
+                                         "megatron-bert-sequence"),
                          model_name);
 
 }  // namespace

@@ -104,7 +104,8 @@ inline const std::vector<std::string> kRecordedCases = parted(
     "nomic-sequence nomic-token nomic-masked data2vec-text-sequence data2vec-text-qa "
     "roformer-sequence roformer-token roformer-masked roformer-qa bert-choice roberta-choice "
     "distilbert-choice electra-choice albert-choice deberta-v2-choice modernbert-choice "
-    "modernbert-biased-choice mpnet-choice data2vec-text-choice",
+    "modernbert-biased-choice mpnet-choice data2vec-text-choice megatron-bert-sequence "
+    "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice",
     " ");
 
 // Those of them with ten losses.
@@ -114,7 +115,8 @@ inline const std::vector<std::string> kRecordedLosses = parted(
     "mpnet-qa nomic-sequence nomic-token nomic-masked data2vec-text-sequence data2vec-text-qa "
     "roformer-sequence roformer-token roformer-masked roformer-qa bert-choice roberta-choice "
     "distilbert-choice electra-choice albert-choice deberta-v2-choice modernbert-choice "
-    "modernbert-biased-choice mpnet-choice data2vec-text-choice",
+    "modernbert-biased-choice mpnet-choice data2vec-text-choice megatron-bert-sequence "
+    "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice",
     " ");
 
 // A recorded case's name as GoogleTest wants it.
