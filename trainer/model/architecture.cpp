@@ -326,6 +326,12 @@ constexpr Architecture roberta(ModelType type, std::string_view title, std::stri
           .counts_from_padding = true};
 }
 
+// The same with layers that normalize first, whose norms these are.
+constexpr Architecture normalized_first(Architecture row, const LayerParts& layer) {
+  row.layer = layer;
+  return row;
+}
+
 // clang-format off
 constexpr std::array kArchitectures = {
     Architecture{.type = ModelType::kBert, .title = "BERT", .model_type = "bert",
@@ -462,6 +468,11 @@ constexpr std::array kArchitectures = {
                  .embeddings = {.norm = nullptr},
                  .layer = {.attention_norm = "ln", .output_norm = "attention.ln",
                            .final_norm = "encoder.ln"}},
+    normalized_first(roberta(ModelType::kRobertaPreLayerNorm, "RoBERTa-PreLayerNorm",
+                             "roberta-prelayernorm", "RobertaPreLayerNorm",
+                             "roberta_prelayernorm."),
+                     {.attention_norm = "intermediate.LayerNorm",
+                      .output_norm = "attention.LayerNorm", .final_norm = "LayerNorm"}),
 };
 // clang-format on
 

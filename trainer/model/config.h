@@ -29,7 +29,8 @@ enum class ModelType {
   kMpnet,
   kNomicBert,
   kRoFormer,
-  kMegatronBert
+  kMegatronBert,
+  kRobertaPreLayerNorm
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.

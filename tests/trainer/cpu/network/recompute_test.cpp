@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Recompute,
                                          "deberta-v2-sequence", "deberta-v2-convolved-sequence",
                                          "modernbert-sequence", "modernbert-biased-sequence",
                                          "mpnet-sequence", "nomic-sequence", "roformer-sequence",
-                                         "megatron-bert-sequence"),
+                                         "megatron-bert-sequence", "roberta-prelayernorm-sequence"),
                          model_name);
 INSTANTIATE_TEST_SUITE_P(Of, RecomputeAdapted,
                          testing::Values("bert-sequence", "albert-sequence", "distilbert-sequence",

@@ -105,7 +105,9 @@ inline const std::vector<std::string> kRecordedCases = parted(
     "roformer-sequence roformer-token roformer-masked roformer-qa bert-choice roberta-choice "
     "distilbert-choice electra-choice albert-choice deberta-v2-choice modernbert-choice "
     "modernbert-biased-choice mpnet-choice data2vec-text-choice megatron-bert-sequence "
-    "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice",
+    "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice "
+    "roberta-prelayernorm-sequence roberta-prelayernorm-token roberta-prelayernorm-masked "
+    "roberta-prelayernorm-qa roberta-prelayernorm-choice",
     " ");
 
 // Those of them with ten losses.
@@ -116,7 +118,9 @@ inline const std::vector<std::string> kRecordedLosses = parted(
     "roformer-sequence roformer-token roformer-masked roformer-qa bert-choice roberta-choice "
     "distilbert-choice electra-choice albert-choice deberta-v2-choice modernbert-choice "
     "modernbert-biased-choice mpnet-choice data2vec-text-choice megatron-bert-sequence "
-    "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice",
+    "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice "
+    "roberta-prelayernorm-sequence roberta-prelayernorm-token roberta-prelayernorm-masked "
+    "roberta-prelayernorm-qa roberta-prelayernorm-choice",
     " ");
 
 // A recorded case's name as GoogleTest wants it.
