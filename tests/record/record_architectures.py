@@ -69,6 +69,7 @@ NEWER = {
     "data2vec-text": ("Data2VecText", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
     "megatron-bert": ("MegatronBert", SIZES),
     "roberta-prelayernorm": ("RobertaPreLayerNorm", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
+    "xlm-roberta-xl": ("XLMRobertaXL", SIZES),
 }
 # Masked language models with a decoder of their own.
 UNTIED = {name + "-untied": (class_name, {**sizes, "tie_word_embeddings": False})
@@ -83,7 +84,7 @@ SETTINGS = {"score": dict(num_labels=1, problem_type="regression"), "sets": dict
             "qa": dict(num_labels=2), "choice": dict(summary_last_dropout=0.0)}
 # xlm-roberta is nearly roberta. transformers has no class for nomic, and the class for roformer reads the padding.
 CHOOSING = ("bert", "roberta", "distilbert", "electra", "albert", "deberta-v2", "modernbert", "modernbert-biased", "mpnet", "data2vec-text", "megatron-bert",
-            "roberta-prelayernorm")
+            "roberta-prelayernorm", "xlm-roberta-xl")
 
 
 def answers(model, inputs, lengths, labels):

@@ -332,6 +332,19 @@ constexpr Architecture normalized_first(Architecture row, const LayerParts& laye
   return row;
 }
 
+constexpr Architecture xlm_roberta_xl() {
+  Architecture row = normalized_first(
+      roberta(ModelType::kXlmRobertaXl, "XLM-RoBERTa-XL", "xlm-roberta-xl", "XLMRobertaXL"),
+      {.attention_norm = "LayerNorm",
+       .output_norm = "attention.self_attn_layer_norm",
+       .final_norm = "encoder.LayerNorm"});
+  row.defaults.layer_norm_eps = 1e-5;
+  row.defaults.type_vocab_size = 1;
+  row.embeddings.norm = nullptr;
+  row.feed_forward_dropout = nullptr;
+  return row;
+}
+
 // clang-format off
 constexpr std::array kArchitectures = {
     Architecture{.type = ModelType::kBert, .title = "BERT", .model_type = "bert",
@@ -473,6 +486,7 @@ constexpr std::array kArchitectures = {
                              "roberta_prelayernorm."),
                      {.attention_norm = "intermediate.LayerNorm",
                       .output_norm = "attention.LayerNorm", .final_norm = "LayerNorm"}),
+    xlm_roberta_xl(),
 };
 // clang-format on
 

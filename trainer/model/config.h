@@ -30,7 +30,8 @@ enum class ModelType {
   kNomicBert,
   kRoFormer,
   kMegatronBert,
-  kRobertaPreLayerNorm
+  kRobertaPreLayerNorm,
+  kXlmRobertaXl
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.

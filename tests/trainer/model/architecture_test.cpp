@@ -346,6 +346,18 @@ TEST(ClassifierDropout, IsThatOfHiddenStatesWhereTransformersHasNoOther) {
   EXPECT_EQ(dropout("megatron-bert"), 0.2);
 }
 
+// What the config.json of xlm-roberta-xl leaves out.
+TEST(XlmRobertaXlConfig, HasTheDefaultsAndTheDropoutOfTransformers) {
+  const ModelConfig config = parse_config(R"({"model_type": "xlm-roberta-xl", "vocab_size": 8,
+    "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8,
+    "max_position_embeddings": 514, "hidden_dropout_prob": 0.1})");
+  EXPECT_EQ(config.type_vocab_size, 1);
+  EXPECT_EQ(config.layer_norm_eps, 1e-5);
+  EXPECT_EQ(config.max_sequence_length(), 512);
+  EXPECT_EQ(config.attention_output_dropout(), 0.1);
+  EXPECT_EQ(config.feed_forward_dropout(), 0);
+}
+
 // What the config.json of gatortron-base says of the network.
 TEST(MegatronConfig, ReadsAPublishedFile) {
   ModelConfig config = parse_config(R"({

@@ -107,7 +107,8 @@ inline const std::vector<std::string> kRecordedCases = parted(
     "modernbert-biased-choice mpnet-choice data2vec-text-choice megatron-bert-sequence "
     "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice "
     "roberta-prelayernorm-sequence roberta-prelayernorm-token roberta-prelayernorm-masked "
-    "roberta-prelayernorm-qa roberta-prelayernorm-choice",
+    "roberta-prelayernorm-qa roberta-prelayernorm-choice xlm-roberta-xl-sequence "
+    "xlm-roberta-xl-token xlm-roberta-xl-masked xlm-roberta-xl-qa xlm-roberta-xl-choice",
     " ");
 
 // Those of them with ten losses.
@@ -120,7 +121,8 @@ inline const std::vector<std::string> kRecordedLosses = parted(
     "modernbert-biased-choice mpnet-choice data2vec-text-choice megatron-bert-sequence "
     "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice "
     "roberta-prelayernorm-sequence roberta-prelayernorm-token roberta-prelayernorm-masked "
-    "roberta-prelayernorm-qa roberta-prelayernorm-choice",
+    "roberta-prelayernorm-qa roberta-prelayernorm-choice xlm-roberta-xl-sequence "
+    "xlm-roberta-xl-token xlm-roberta-xl-masked xlm-roberta-xl-qa xlm-roberta-xl-choice",
     " ");
 
 // A recorded case's name as GoogleTest wants it.
