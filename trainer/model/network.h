@@ -52,7 +52,8 @@ concept NetworkLowering = requires(Lowering& to, const typename Lowering::Value&
   { to.residual_sum(x, x) } -> std::same_as<typename Lowering::Value>;
 
   // ---- The blocks that depend on how a batch lies in memory. ----
-  // The sum of the embeddings of words, positions and token types that have a name: [N,E].
+  // The sum of the embeddings of words, positions, token types and task types that have a name:
+  // [N,E].
   { to.embedding_sum(embeddings) } -> std::same_as<typename Lowering::Value>;
   // Makes what all layers share: relative positions, rotary positions, biases by distance.
   to.add_positions();

@@ -27,6 +27,9 @@ class TableBuilder {
     if (!names.token_type.empty()) {
       matrix(names.token_type + ".weight", config_.type_vocab_size, width);
     }
+    if (!names.task_type.empty()) {
+      matrix(names.task_type + ".weight", config_.task_type_vocab_size, width);
+    }
     if (!names.norm.empty()) layer_norm(names.norm, width);
     if (!names.projection.empty()) dense(names.projection, config_.hidden_size, width);
     if (!names.input_norm.empty()) layer_norm(names.input_norm, config_.hidden_size);

@@ -43,9 +43,11 @@ EmbeddingNames embedding_names(const ModelConfig& config) {
                        .position = base + parts.position,
                        .token_type = base + parts.token_type,
                        .norm = parts.norm == nullptr ? "" : base + parts.norm,
+                       .task_type = base + "embeddings.task_type_embeddings",
                        .projection = "",
                        .input_norm = ""};
   if (config.type_vocab_size == 0) names.token_type.clear();
+  if (config.task_type_vocab_size == 0) names.task_type.clear();
   if (!config.has_absolute_positions) names.position.clear();
   if (parts.always_projects || config.embedding_width() != config.hidden_size) {
     names.projection = own_prefix(config) + base + parts.projection;

@@ -14,6 +14,7 @@ namespace berth {
 
 struct EmbeddingNames {
   std::string word, position, token_type, norm;
+  std::string task_type;   // each token takes the first row
   std::string projection;  // from embedding_size to hidden_size
   std::string input_norm;  // of the first layer's input; its residual is not normalized
 };

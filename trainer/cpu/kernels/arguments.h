@@ -38,6 +38,7 @@ struct EmbeddingIds {
 // The tables whose rows are summed, [rows,H].
 struct EmbeddingTables {
   ConstTensor word, position, type;  // position, type: null in models without them
+  ConstTensor shared{};              // [1,H], a row that each token takes; may be null
 };
 
 // Rows of the embedding tables that stand for padding and never learn; -1: there is no such row.
@@ -47,6 +48,7 @@ struct PaddingRows {
 
 struct EmbeddingGradients {
   Tensor dword, dposition, dtype;  // null where the table does not train
+  Tensor dshared{};                // likewise
   Tensor word_marks{};  // [V] RowMarks, set for the rows that get a gradient; may be null
 };
 

@@ -112,7 +112,7 @@ class Kernels {
   size_t scratch_bytes(const ScratchExtent& extent) const;
 
   // ---- Embeddings ----------------------------------------------------------------------------
-  // y [T,H] = word[ids.words] + position[ids.positions] + type[ids.types], row by row.
+  // y [T,H] = word[ids.words] + position[ids.positions] + type[ids.types] + shared, row by row.
   void embedding_forward(const EmbeddingIds& ids, const EmbeddingTables& tables, Tensor y);
   // Adds dy [T,H] to the rows that forward read, except to rows that stand for padding.
   void embedding_backward(ConstTensor dy, const EmbeddingIds& ids, PaddingRows padding,

@@ -30,6 +30,7 @@ void Kernels::embedding_forward(const EmbeddingIds& ids, const EmbeddingTables& 
       } else {
         loops_.copy(of_word, sum, hidden);
       }
+      if (tables.shared) loops_.add(tables.shared.f32(), sum, hidden);
     }
   });
 }
@@ -52,7 +53,7 @@ void Kernels::embedding_backward(ConstTensor dy, const EmbeddingIds& ids, Paddin
                             int64_t columns) {
     if (!table) return;
     for (int64_t t = 0; t < tokens; ++t) {
-      const int64_t row = rows.i32()[t];
+      const int64_t row = rows ? rows.i32()[t] : 0;
       assert(row >= 0 && row < table.rows());
       if (row == skipped) continue;
       loops_.add(dy.f32() + t * hidden + column, table.f32() + row * hidden + column, columns);
@@ -64,6 +65,7 @@ void Kernels::embedding_backward(ConstTensor dy, const EmbeddingIds& ids, Paddin
     add_rows(ids.words, gradients.dword, padding.word, column, columns);
     add_rows(ids.positions, gradients.dposition, padding.position, column, columns);
     add_rows(ids.types, gradients.dtype, -1, column, columns);
+    add_rows(/*rows=*/{}, gradients.dshared, -1, column, columns);
   });
 }
 

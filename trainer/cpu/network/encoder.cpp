@@ -17,19 +17,22 @@ Embeddings::Embeddings(const ModelConfig& config, Parameters& parameters, Kernel
   if (!names.norm.empty()) norm_.emplace(parameters, names.norm, config.layer_norm_eps);
   if (!names.position.empty()) position_ = &parameters.parameter(names.position + ".weight");
   if (!names.token_type.empty()) token_type_ = &parameters.parameter(names.token_type + ".weight");
+  if (!names.task_type.empty()) task_type_ = &parameters.parameter(names.task_type + ".weight");
   if (!names.projection.empty()) projection_.emplace(parameters, names.projection);
 }
 
 EmbeddingTables Embeddings::tables() const {
   return {.word = word_.value(),
           .position = position_ ? position_->value() : Tensor(),
-          .type = token_type_ ? token_type_->value() : Tensor()};
+          .type = token_type_ ? token_type_->value() : Tensor(),
+          .shared = task_type_ ? task_type_->value().first(1) : Tensor()};
 }
 
 EmbeddingGradients Embeddings::gradients() const {
   return {.dword = word_.gradient(),
           .dposition = position_ ? position_->gradient() : Tensor(),
           .dtype = token_type_ ? token_type_->gradient() : Tensor(),
+          .dshared = task_type_ ? task_type_->gradient() : Tensor(),
           .word_marks = word_.marks()};
 }
 

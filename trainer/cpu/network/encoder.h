@@ -13,9 +13,9 @@
 
 namespace berth {
 
-// The sum of word, position and token type embeddings, layer normalization and dropout (Devlin et
-// al. 2018, arXiv:1810.04805, section 3). Some architectures have no normalization. Factorised
-// embeddings are then projected to the hidden size (Lan et al. 2019, arXiv:1909.11942,
+// The sum of word, position, token type and task type embeddings, layer normalization and dropout
+// (Devlin et al. 2018, arXiv:1810.04805, section 3). Some architectures have no normalization.
+// Factorised embeddings are then projected to the hidden size (Lan et al. 2019, arXiv:1909.11942,
 // section 3.1).
 class Embeddings {
  public:
@@ -34,6 +34,7 @@ class Embeddings {
   Parameter& word_;
   Parameter* position_ = nullptr;    // null: the model has no table of absolute positions
   Parameter* token_type_ = nullptr;  // null: the model has no token types
+  Parameter* task_type_ = nullptr;   // likewise
   std::optional<LayerNorm> norm_;
   std::optional<Linear> projection_;
   Tensor sum_;                       // [T,E], with a norm

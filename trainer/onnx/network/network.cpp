@@ -69,6 +69,7 @@ Value Network::embedding_sum(const EmbeddingNames& names) {
   if (!names.token_type.empty()) {
     x = x + rows(names.token_type, token_type_ids ? token_type_ids : constant(graph, int64_t{0}));
   }
+  if (!names.task_type.empty()) x = x + rows(names.task_type, constant(graph, int64_t{0}));
   return names.position.empty() ? x : x + rows(names.position, position_ids());
 }
 

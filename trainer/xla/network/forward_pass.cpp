@@ -128,8 +128,12 @@ Value ForwardPass::embedding_sum(const EmbeddingNames& names) const {
     const int64_t padding = config.counts_from_padding() ? config.pad_token_id : -1;
     x = x + look_up(*this, names.position, batch.position_ids, padding);
   }
-  return names.token_type.empty() ? x
-                                  : x + look_up(*this, names.token_type, batch.token_type_ids, -1);
+  if (!names.token_type.empty()) {
+    x = x + look_up(*this, names.token_type, batch.token_type_ids, -1);
+  }
+  if (names.task_type.empty()) return x;
+  const Value first = slice(parameter(names.task_type + ".weight"), 0, 0, 1);
+  return add_to_rows(x, reshape(first, {first.size(1)}));
 }
 
 Value ForwardPass::convolution(Value x, const std::string& name) const {

@@ -71,6 +71,24 @@ TEST_P(Embedding, WorksWithoutPositions) {
   expect_near(y, expected, 1e-6, "words and types");
 }
 
+TEST_P(Embedding, EachTokenTakesTheSharedRow) {
+  const Vector word = random(2 * 8), shared = random(8), dy = random(3 * 8);
+  const Tensor some = ids({1, 0, 1}), y = garbage({3, 8}), dshared = zeros({2, 8});
+  kernels().embedding_forward(
+      {some, {}, {}},
+      {.word = tensor({2, 8}, word), .position = {}, .type = {}, .shared = tensor({1, 8}, shared)},
+      y);
+  kernels().embedding_backward(tensor({3, 8}, dy), {some, {}, {}}, /*padding=*/{},
+                               {.dword = {}, .dposition = {}, .dtype = {}, .dshared = dshared});
+  Vector expected(3 * 8), sums(2 * 8);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = word[(i + 8) % 16] + shared[i % 8];
+    sums[i % 8] += dy[i];
+  }
+  expect_near(y, expected, 1e-6, "y");
+  expect_near(dshared, sums, 1e-6, "dshared");
+}
+
 TEST_P(Embedding, BackwardSkipsNullGradients) {
   const Tensor dy = tensor({2, 8}, random(16)), some = ids({0, 1});
   const Tensor dposition = zeros({2, 8});
