@@ -68,6 +68,31 @@ TEST_P(LayerNorm, OfWideRowsAgrees) {
   expect_near(y, reference::layer_norm(x, gamma, beta, kEpsilon), 1e-5, "y");
 }
 
+// So many rows that each thread has some.
+TEST_P(LayerNorm, AddsTheGradientsOfAllThreads) {
+  constexpr int64_t kRows = 300, kColumns = 256;
+  const Vector x = random(kRows * kColumns, 2), dy = random(kRows * kColumns);
+  const Tensor xt = tensor({kRows, kColumns}, x), y = garbage({kRows, kColumns});
+  const NormStatistics statistics{garbage({kRows}), garbage({kRows})};
+  const LayerNormParameters parameters{tensor({kColumns}, Vector(kColumns, 1.0f)),
+                                       tensor({kColumns}, Vector(kColumns)), kEpsilon};
+  kernels().layer_norm_forward(xt, parameters, y, statistics);
+  const Tensor dgamma = tensor({kColumns}, Vector(kColumns));
+  const Tensor dbeta = tensor({kColumns}, Vector(kColumns));
+  kernels().layer_norm_backward(tensor({kRows, kColumns}, dy),
+                                {xt, statistics.mean, statistics.rstd}, parameters,
+                                garbage({kRows, kColumns}), {dgamma, dbeta});
+  // With gamma 1 and beta 0, y is the normalized row.
+  Vector gamma(kColumns), beta(kColumns);
+  for (int64_t i = 0; i < kRows * kColumns; ++i) {
+    const auto at = static_cast<size_t>(i), column = static_cast<size_t>(i % kColumns);
+    gamma[column] += dy[at] * y.f32()[i];
+    beta[column] += dy[at];
+  }
+  expect_near(dgamma, gamma, 1e-4, "dgamma");
+  expect_near(dbeta, beta, 1e-4, "dbeta");
+}
+
 TEST_P(LayerNorm, OfNoRowsDoesNothing) {
   const Tensor none = zeros({0, 8}), gamma = zeros({8}), statistics = zeros({0});
   kernels().layer_norm_forward(none, {gamma, gamma, kEpsilon}, none, {statistics, statistics});
