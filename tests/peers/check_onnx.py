@@ -35,7 +35,8 @@ SUFFIXES = {"sequence": "ForSequenceClassification", "score": "ForSequenceClassi
 PREFIXES = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta", "distilbert": "DistilBert", "electra": "Electra",
             "albert": "Albert", "deberta-v2": "DebertaV2", "modernbert": "ModernBert", "mpnet": "MPNet",
             "nomic_bert": "NomicBert", "data2vec-text": "Data2VecText", "roformer": "RoFormer", "megatron-bert": "MegatronBert",
-            "roberta-prelayernorm": "RobertaPreLayerNorm", "xlm-roberta-xl": "XLMRobertaXL"}
+            "roberta-prelayernorm": "RobertaPreLayerNorm", "xlm-roberta-xl": "XLMRobertaXL",
+            "ernie": "Ernie"}
 # The largest difference that is expected of models whose numbers have 16 bits, relative to the largest logit.
 ROUNDED = {"float16": 0.01, "bfloat16": 0.08}
 

@@ -70,6 +70,7 @@ NEWER = {
     "megatron-bert": ("MegatronBert", SIZES),
     "roberta-prelayernorm": ("RobertaPreLayerNorm", {**SIZES, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
     "xlm-roberta-xl": ("XLMRobertaXL", SIZES),
+    "ernie": ("Ernie", {**SIZES, "use_task_id": True}),
 }
 # Masked language models with a decoder of their own.
 UNTIED = {name + "-untied": (class_name, {**sizes, "tie_word_embeddings": False})
@@ -84,7 +85,7 @@ SETTINGS = {"score": dict(num_labels=1, problem_type="regression"), "sets": dict
             "qa": dict(num_labels=2), "choice": dict(summary_last_dropout=0.0)}
 # xlm-roberta is nearly roberta. transformers has no class for nomic, and the class for roformer reads the padding.
 CHOOSING = ("bert", "roberta", "distilbert", "electra", "albert", "deberta-v2", "modernbert", "modernbert-biased", "mpnet", "data2vec-text", "megatron-bert",
-            "roberta-prelayernorm", "xlm-roberta-xl")
+            "roberta-prelayernorm", "xlm-roberta-xl", "ernie")
 
 
 def answers(model, inputs, lengths, labels):

@@ -22,7 +22,7 @@ import tokenizer_folders  # noqa: E402
 
 OUTPUT = pathlib.Path(__file__).parents[1] / "testdata" / "config_keys.json"
 MODELS = ["bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra", "albert", "deberta-v2", "modernbert", "mpnet", "nomic_bert", "roformer", "megatron-bert",
-          "roberta-prelayernorm", "xlm-roberta-xl"]
+          "roberta-prelayernorm", "xlm-roberta-xl", "ernie"]
 CLASSES = ["Bert", "DistilBert", "Electra", "MobileBert", "ConvBert", "SqueezeBert", "LayoutLM", "Lxmert", "MPNet", "Roberta", "Longformer", "Bart",
            "GPT2", "Deberta", "XLMRoberta", "Camembert", "Albert", "DebertaV2", "T5", "Herbert"]
 

@@ -299,6 +299,13 @@ void parse_roformer(const ConfigReader& read, ModelConfig& config) {
   }
 }
 
+// ERNIE 3.0 (Sun et al. 2021, arXiv:2107.02137) has task types. transformers' task type is 0 unless
+// a program gives another one.
+void parse_ernie(const ConfigReader& read, ModelConfig& config) {
+  if (!read.flag("use_task_id", false)) return;
+  config.task_type_vocab_size = read.integer("task_type_vocab_size", 1, 1 << 16, 3);
+}
+
 constexpr HeadActivation kPoolerAct{.field = &ModelConfig::pooler_act};
 constexpr HeadActivation kGeluAct{.fixed = Activation::kGelu};
 
@@ -487,6 +494,9 @@ constexpr std::array kArchitectures = {
                      {.attention_norm = "intermediate.LayerNorm",
                       .output_norm = "attention.LayerNorm", .final_norm = "LayerNorm"}),
     xlm_roberta_xl(),
+    Architecture{.type = ModelType::kErnie, .title = "ERNIE", .model_type = "ernie",
+                 .class_prefix = "Ernie", .prefix = "ernie.", .parse = parse_ernie,
+                 .sequence_head = {.dense = "ernie.pooler.dense"}},
 };
 // clang-format on
 

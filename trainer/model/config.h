@@ -31,7 +31,8 @@ enum class ModelType {
   kRoFormer,
   kMegatronBert,
   kRobertaPreLayerNorm,
-  kXlmRobertaXl
+  kXlmRobertaXl,
+  kErnie
 };
 
 // The sizes in which the generator of an ELECTRA differs from its discriminator.

@@ -106,8 +106,8 @@ constexpr std::string_view kReadKeys =
     "resid_pdrop rope_parameters rope_scaling rotary_emb_base rotary_emb_fraction "
     "rotary_emb_interleaved rotary_emb_scale_base rotary_scaling_factor rotary_value "
     "sbert_ce_default_activation_function sentence_transformers seq_classif_dropout "
-    "share_att_key sliding_window summary_last_dropout tie_word_embeddings tokenizer_class "
-    "type_vocab_size use_rms_norm vocab_size";
+    "share_att_key sliding_window summary_last_dropout task_type_vocab_size tie_word_embeddings "
+    "tokenizer_class type_vocab_size use_rms_norm use_task_id vocab_size";
 
 // The ids of special tokens are the tokenizer's. The keys of generation and of output do not
 // concern an encoder. No program reads the keys for the poolers of 2018.

@@ -346,6 +346,26 @@ TEST(ClassifierDropout, IsThatOfHiddenStatesWhereTransformersHasNoOther) {
   EXPECT_EQ(dropout("megatron-bert"), 0.2);
 }
 
+TEST(ErnieConfig, HasTaskTypesWhereItsFileUsesThem) {
+  OrderedJson object = {
+      {"model_type", "ernie"},         {"vocab_size", 8},          {"hidden_size", 8},
+      {"num_hidden_layers", 1},        {"num_attention_heads", 2}, {"intermediate_size", 8},
+      {"max_position_embeddings", 16}, {"task_type_vocab_size", 5}};
+  const std::string name = "ernie.embeddings.task_type_embeddings.weight";
+  const auto rows = [&object, &name] {
+    const std::vector<ParameterSpec> table = parameter_table(parse_config(to_text(object)));
+    const auto found = std::ranges::find(table, name, &ParameterSpec::name);
+    return found == table.end() ? 0 : found->shape[0];
+  };
+  EXPECT_EQ(rows(), 0);
+  object["use_task_id"] = true;
+  EXPECT_EQ(rows(), 5);
+  object.erase("task_type_vocab_size");
+  EXPECT_EQ(rows(), 3);
+  object["use_task_id"] = 1;
+  EXPECT_THAT(rows, ThrowsCode(Code::kUsage, "use_task_id"));
+}
+
 // What the config.json of xlm-roberta-xl leaves out.
 TEST(XlmRobertaXlConfig, HasTheDefaultsAndTheDropoutOfTransformers) {
   const ModelConfig config = parse_config(R"({"model_type": "xlm-roberta-xl", "vocab_size": 8,

@@ -108,7 +108,8 @@ inline const std::vector<std::string> kRecordedCases = parted(
     "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice "
     "roberta-prelayernorm-sequence roberta-prelayernorm-token roberta-prelayernorm-masked "
     "roberta-prelayernorm-qa roberta-prelayernorm-choice xlm-roberta-xl-sequence "
-    "xlm-roberta-xl-token xlm-roberta-xl-masked xlm-roberta-xl-qa xlm-roberta-xl-choice",
+    "xlm-roberta-xl-token xlm-roberta-xl-masked xlm-roberta-xl-qa xlm-roberta-xl-choice "
+    "ernie-sequence ernie-token ernie-masked ernie-qa ernie-choice",
     " ");
 
 // Those of them with ten losses.
@@ -122,7 +123,8 @@ inline const std::vector<std::string> kRecordedLosses = parted(
     "megatron-bert-token megatron-bert-masked megatron-bert-qa megatron-bert-choice "
     "roberta-prelayernorm-sequence roberta-prelayernorm-token roberta-prelayernorm-masked "
     "roberta-prelayernorm-qa roberta-prelayernorm-choice xlm-roberta-xl-sequence "
-    "xlm-roberta-xl-token xlm-roberta-xl-masked xlm-roberta-xl-qa xlm-roberta-xl-choice",
+    "xlm-roberta-xl-token xlm-roberta-xl-masked xlm-roberta-xl-qa xlm-roberta-xl-choice "
+    "ernie-sequence ernie-token ernie-masked ernie-qa ernie-choice",
     " ");
 
 // A recorded case's name as GoogleTest wants it.
