@@ -46,8 +46,8 @@ class GradientExchange {
   // profiler, which may be null.
   void finish(Profiler* profiler);
   // After that: replaces the state's sums by the sums over all ranks, in the order of the ranks. If
-  // the optimizer is sharded, the squares are among them. Otherwise all ranks take rank 0's squares.
-  // Rank 0 logs the rank for which the others wait.
+  // the optimizer is sharded, the squares are among them. Otherwise all ranks take rank 0's
+  // squares. Rank 0 logs the rank for which the others wait.
   void sum(StepState& state);
   // After the update: fetches the values that other ranks have updated, if there are shards.
   void fetch_values();
