@@ -223,14 +223,14 @@ void count_examples_of_processes(int64_t processes, OwnCommand& own, Remarks& re
 }
 
 // Decoders and encoders that berth does not have, by how their names begin.
-constexpr std::array<std::string_view, 42> kOtherKinds = {
+constexpr std::array<std::string_view, 41> kOtherKinds = {
     "gpt",         "distilgpt", "openai-gpt",  "t5-",        "mt5-",         "flan-t5",
     "byt5-",       "bart-",     "mbart-",      "distilbart", "xlnet-",       "llama",
     "opt-",        "bloom",     "pythia",      "falcon",     "mistral",      "gemma",
     "qwen",        "codegen",   "ctrl",        "transfo",    "xlm-mlm",      "xlm-clm",
     "longformer-", "bigbird-",  "funnel-",     "flaubert",   "deberta-base", "deberta-large",
-    "reformer-",   "canine-",   "squeezebert", "mobilebert", "convbert",     "roformer",
-    "rembert",     "fnet-",     "nezha",       "layoutlm",   "luke-",        "big_bird"};
+    "reformer-",   "canine-",   "squeezebert", "mobilebert", "convbert",     "rembert",
+    "fnet-",       "nezha",     "layoutlm",    "luke-",      "big_bird"};
 
 // Endings of files of parameters that berth does not read.
 constexpr std::array<std::string_view, 6> kOtherFiles = {".npz",  ".msgpack",  ".h5",
