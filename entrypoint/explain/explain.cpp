@@ -138,7 +138,7 @@ class Explainer {
     constexpr std::string_view kVerbsOfSentences =
         "holds is are has names takes leaves divides joins changes makes counts needs does gives "
         "belong belongs have differs differ trains chooses scores keeps pools replaces computes "
-        "puts reads draws rounds sets cuts begins goes removes starts falls adds";
+        "puts reads draws rounds sets cuts begins goes removes starts falls adds wraps tokenizes";
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
@@ -164,6 +164,10 @@ class Explainer {
           launch_.script,
           "holds no training that berth reads: no TrainingArguments, and no known script "
           "that a cell starts");
+    } else if (launch_.lacks_training) {
+      remarks_.refuse(launch_.script,
+                      "holds no training that berth reads: no TrainingArguments, and no loop with "
+                      "backward()");
     } else if (!launch_.script.empty() && script_ == nullptr) {
       remarks_.refuse(launch_.script,
                       "is unknown here, and so is the task that it trains. Its flags are read "
@@ -460,72 +464,6 @@ void append(Explanation part, Explanation& whole) {
   for (std::string& flag : part.refused) whole.refused.push_back(std::move(flag));
 }
 
-// Whether the line has the flag that the remark is about, or one that its sentence asks for: "add
-// --model NAME to the line".
-bool is_answered(const Remark& remark, const std::vector<std::string>& flags) {
-  std::string name = remark.flag;
-  std::ranges::replace(name, '_', '-');
-  const std::string sentence = cat("--", name, " ", remark.text);
-  return std::ranges::any_of(flags, [&](const std::string& word) {
-    if (!word.starts_with("--")) return false;
-    std::string flag = word.substr(0, word.find('='));
-    std::ranges::replace(flag, '_', '-');
-    const size_t at = sentence.find(flag);
-    const size_t end = at + flag.size();
-    return at != std::string::npos &&
-           (end == sentence.size() ||
-            std::string_view(" ,;").find(sentence[end]) != std::string::npos);
-  });
-}
-
-// A program that is no known script may be a file here, which says what it trains. Flags of the
-// line follow what the file says. Leaves other launches as they are.
-void read_program(const ExplainOptions& options, Launch& launch) {
-  if (!options.read_file || launch.path.empty() || is_known_script(launch.script)) return;
-  const std::optional<std::string> text = options.read_file(launch.path);
-  if (!text && launch.path.ends_with(".py")) {
-    launch.remark(launch.path, "is not a file here; run berth explain where it is, to read it");
-  }
-  if (!text) return;
-  const bool is_notebook = launch.path.ends_with(".ipynb");
-  const TypedCommand typed(launch.flags);
-  std::optional<Launch> job = find_python_job(is_notebook ? notebook_program(*text) : *text,
-                                              typed.value("model").value_or(""));
-  if (!job) return;
-  launch.script = job->script;
-  launch.gathers_rows = job->gathers_rows;
-  if (job->device != AskedDevice::kNotSaid) {
-    launch.device = job->device;
-    launch.visible = job->visible;
-  }
-  for (Remark& remark : job->remarks) {
-    if (!is_answered(remark, launch.flags)) launch.remarks.push_back(std::move(remark));
-  }
-  std::vector<std::string> flags = std::move(job->flags);
-  // Rows that the line names take the place of the program's.
-  const auto leave_out = [&](std::string_view known,
-                             std::initializer_list<std::string_view> names) {
-    if (!typed.value(known)) return;
-    std::erase_if(flags, [&](const std::string& flag) {
-      return std::ranges::any_of(names, [&](auto name) { return flag.starts_with(name); });
-    });
-  };
-  leave_out("train-source", {"--train-source="});
-  leave_out("train-data-file", {"--dataset_name=", "--dataset_config_name="});
-  const bool evaluates = std::ranges::any_of(flags, [](const std::string& flag) {
-    return flag == "--do_eval=true" || (flag.find("_strategy=") != flag.npos &&
-                                        flag.starts_with("--eval") && !flag.ends_with("=no"));
-  });
-  if (typed.value("train-data-file") && evaluates && !typed.value("eval-data-file") &&
-      TypedCommand(flags).value("eval-data-file") == std::nullopt) {
-    launch.refuse("--train-data-file",
-                  "names the rows to train on, and the program evaluates on others; add "
-                  "--eval-data-file FILE to the line");
-  }
-  flags.insert(flags.end(), launch.flags.begin(), launch.flags.end());
-  launch.flags = std::move(flags);
-}
-
 // The commands, and in place of one that starts no script those in its words.
 std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands) {
   std::vector<ShellCommand> all;
@@ -595,7 +533,7 @@ std::string shell_script_in(const std::vector<ShellCommand>& commands) {
 
 void read_files(const ExplainOptions& options, Launch& launch) {
   read_experiment(options.read_file, launch);
-  read_program(options, launch);
+  read_program(options.read_file, launch);
   read_option_files(options.read_file, launch);
   read_pretraining(launch);
 }
@@ -762,6 +700,10 @@ Explanation explain(std::span<const std::string> words, const ExplainOptions& gi
   if (explanation.text.empty() && !script_of_shell.empty()) {
     throw Error(Code::kUsage, "the training is started by another file", script_of_shell,
                 cat("explain its text: berth explain - < ", script_of_shell));
+  }
+  for (const ShellCommand& command : commands) {
+    const bool starts = !command.words.empty() && last_part(command.words[0]) == "autotrain";
+    if (explanation.text.empty() && starts) refuse_autotrain(command.words[0]);
   }
   if (explanation.text.empty()) {
     throw Error(Code::kUsage, "there is no training script to explain", "explain",

@@ -20,12 +20,13 @@ struct Launch {
   std::string path{};    // the script or module as it was typed
   std::string origin{};  // where other commands of a text fetched it, or changed to; may be empty
   std::vector<std::string> flags{};
-  std::string launcher{};     // "torchrun", "accelerate", "deepspeed", "mpirun"; empty: none
-  std::string processes{};    // how many run at the same time, as typed: "8"; empty: not said
-  std::string machines{};     // likewise, on how many machines
-  bool counts_all = false;    // whether `processes` counts all machines together, not one machine
-  bool is_berth = false;      // the line runs berth itself
-  bool gathers_rows = false;  // its processes compare the rows of all of them
+  std::string launcher{};       // "torchrun", "accelerate", "deepspeed", "mpirun"; empty: none
+  std::string processes{};      // how many run at the same time, as typed: "8"; empty: not said
+  std::string machines{};       // likewise, on how many machines
+  bool counts_all = false;      // whether `processes` counts all machines together, not one machine
+  bool is_berth = false;        // the line runs berth itself
+  bool lacks_training = false;  // the program is a file here, and trains nothing by code or flags
+  bool gathers_rows = false;    // its processes compare the rows of all of them
 
   AskedDevice device = AskedDevice::kNotSaid;
   std::string visible{};  // how many GPUs the process sees, as typed: "2", "all"; empty: not said

@@ -611,7 +611,30 @@ void read_ai_platform(std::span<const std::string> words, ManifestReader& reader
   if (!line.empty()) reader.take_words(std::move(line), around);
 }
 
+// Says what a file of YAML is that starts nothing. Returns where it may be a manifest.
+void check_kind(const std::vector<OrderedJson>& documents, const std::string& path) {
+  constexpr std::array<const char*, 12> kFields = {
+      "kind",  "apiVersion",      "spec",    "services",  "stages",        "jobs",
+      "steps", "workerPoolSpecs", "jobSpec", "resources", "trainingInput", "run"};
+  for (const OrderedJson& document : documents) {
+    if (member_of(document, "base_model") != nullptr && member_of(document, "task") != nullptr) {
+      refuse_autotrain(path);
+    }
+    for (const char* field : kFields) {
+      if (member_of(document, field) != nullptr) return;
+    }
+  }
+  throw Error(Code::kUsage, "the file is no manifest, and starts nothing", path,
+              "explain the command line that reads it, and write its options as flags");
+}
+
 }  // namespace
+
+void refuse_autotrain(const std::string& where) {
+  throw Error(Code::kUsage, "a configuration of AutoTrain is not read", where,
+              "write base_model as --model, data.path as --train-data-file, lr as --learning-rate. "
+              "AutoTrain also stops early by a threshold that berth does not have");
+}
 
 std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> words, bool is_text,
                                                const ExplainOptions& options) {
@@ -627,6 +650,7 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   }
   if (line.empty()) return {};
   ManifestReader reader;
+  std::vector<OrderedJson> documents;  // of a file
   const bool is_file = !is_pasted && line.size() == 1 && is_manifest_name(line[0]);
   if (is_file && options.read_file) {
     const std::optional<std::string> text = options.read_file(line[0]);
@@ -635,7 +659,8 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
     if (last_part(line[0]) == "dvc.yaml") {
       if (const auto values = options.read_file(parameters)) reader.read_parameters(*values);
     }
-    for (const OrderedJson& document : parse_yaml(*text)) reader.read_document(document);
+    documents = parse_yaml(*text);
+    for (const OrderedJson& document : documents) reader.read_document(document);
   } else if (is_pasted) {
     for (const OrderedJson& document : parse_yaml(words[0])) reader.read_document(document);
   } else if (!starts_job(line)) {
@@ -647,6 +672,7 @@ std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> word
   }
   std::vector<ManifestLaunch> jobs = reader.jobs();
   if (jobs.empty()) {
+    if (is_file) check_kind(documents, line[0]);
     throw Error(Code::kUsage, "no container starts a training script", line[0],
                 is_file || is_pasted
                     ? "name a container whose command and args start one, or explain the "

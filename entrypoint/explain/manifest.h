@@ -26,6 +26,9 @@ struct ManifestLaunch {
 std::vector<ManifestLaunch> find_manifest_jobs(std::span<const std::string> words, bool is_text,
                                                const ExplainOptions& options);
 
+// Throws kUsage with what a configuration of AutoTrain is in berth.
+[[noreturn]] void refuse_autotrain(const std::string& where);
+
 // The first line of an explanation as the args of a container in YAML; empty: there is no line.
 std::string manifest_args(const std::string& explanation);
 

@@ -85,6 +85,28 @@ HubSplits splits_of(const KnownDataSet& known, std::string_view config) {
   return known.splits;
 }
 
+// Data sets whose column has as many classes, as their cards say.
+struct KnownLabels {
+  std::string_view names;
+  size_t count;
+  std::string_view column = "label";
+};
+constexpr KnownLabels kKnownLabels[] = {
+    {"imdb stanfordnlp/imdb rotten_tomatoes cornell-movie-review-data/rotten_tomatoes sst2 "
+     "stanfordnlp/sst2 amazon_polarity fancyzhx/amazon_polarity yelp_polarity "
+     "fancyzhx/yelp_polarity",
+     2},
+    {"ag_news fancyzhx/ag_news", 4},
+    {"yelp_review_full Yelp/yelp_review_full", 5},
+    {"emotion dair-ai/emotion", 6},
+    {"dbpedia_14 fancyzhx/dbpedia_14", 14},
+    {"banking77 PolyAI/banking77", 77},
+    {"snli stanfordnlp/snli multi_nli nyu-mll/multi_nli xnli facebook/xnli", 3},
+    {"conll2003 eriktks/conll2003", 9, "ner_tags"},
+    {"wnut_17 leondz/wnut_17", 13, "ner_tags"},
+    {"wikiann unimelb-nlp/wikiann", 7, "ner_tags"},
+};
+
 // Whether this is a place of files, and nothing on the hub.
 bool is_local(std::string_view name) {
   return name.starts_with('.') || name.starts_with('/') || name.starts_with('~') ||
@@ -101,6 +123,16 @@ std::string script_remark(std::string_view name, std::string_view config) {
 }
 
 }  // namespace
+
+size_t label_count(std::string_view name, std::string_view config, std::string_view column) {
+  const bool is_glue = name == "glue" || name == "nyu-mll/glue";
+  const GlueTask* task = is_glue && column == "label" ? find_glue_task(config) : nullptr;
+  if (task != nullptr) return task->labels.size();
+  for (const KnownLabels& row : kKnownLabels) {
+    if (is_one_of(row.names, name) && row.column == column) return row.count;
+  }
+  return 0;
+}
 
 HubDataSet find_hub_data_set(std::string_view name, std::string_view config) {
   if (is_local(name)) return {std::string(name), "", kUnknown};

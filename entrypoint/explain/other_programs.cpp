@@ -26,6 +26,13 @@ constexpr std::string_view kLightning =
     "is of Lightning, whose optimizer, schedule and loss are code of the program; write the job as "
     "flags of berth";
 
+constexpr std::string_view kFastAi =
+    "is of fast.ai, whose rates and layers change as its program says; write the job as flags of "
+    "berth";
+constexpr std::string_view kFlax =
+    "belongs to a loop of Flax or JAX, with an optimizer and a schedule that berth does not read; "
+    "write the job as flags";
+
 constexpr Library kKnownLibraries[] = {
     {"ClassificationModel", kSimple},
     {"MultiLabelClassificationModel", kSimple},
@@ -44,6 +51,20 @@ constexpr Library kKnownLibraries[] = {
     {"SetFitModel.from_pretrained",
      "is of SetFit, which trains on pairs of few texts and then a head on their embeddings"},
     {"LightningModule", kLightning},
+    {"GLiNER.from_pretrained",
+     "is of GLiNER, which finds entities by their names in the input; berth's tags are fixed"},
+    {"GLiNER",
+     "is of GLiNER, which finds entities by their names in the input; berth's tags are "
+     "fixed"},
+    {"ORTTrainer",
+     "is of Optimum; write the program with Trainer and TrainingArguments of transformers"},
+    {"ORTTrainingArguments",
+     "is of Optimum; write the program with Trainer and TrainingArguments of transformers"},
+    {"text_classifier_learner", kFastAi},
+    {"TextDataLoaders", kFastAi},
+    {"Learner", kFastAi},
+    {"TrainState", kFlax},
+    {"value_and_grad", kFlax},
     {"ModelTrainer",
      "is of Flair or SageMaker, and its options are no flags here; write the job as flags"},
     {"TFTrainingArguments", kKeras},

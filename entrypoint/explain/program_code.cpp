@@ -22,10 +22,29 @@ constexpr std::string_view kSampler = "draws rows in another way than each once 
 constexpr std::string_view kAdapter =
     "makes adapters that berth does not have: --lora-rank trains LoRA adapters";
 
+constexpr std::string_view kMakesOptimizer =
+    "makes an optimizer and a schedule in the program; --optimizer, --learning-rate and "
+    "--lr-scheduler-type say what they are";
+
+// The arguments of a Trainer that are read.
+constexpr std::string_view kTrainerArguments =
+    "model args data_collator train_dataset eval_dataset processing_class tokenizer model_init "
+    "compute_loss_func compute_metrics callbacks optimizers optimizer_cls_and_kwargs "
+    "preprocess_logits_for_metrics loss evaluator";
+
+// Parts of a head that adapters may train along, as berth does.
+constexpr std::string_view kHeads =
+    "classifier score qa_outputs pre_classifier pooler cls lm_head head vocab_projector "
+    "vocab_transform vocab_layer_norm";
+// Tasks of PEFT for which get_peft_model() trains the head.
+constexpr std::string_view kTasksWithHead = "SEQ_CLS TOKEN_CLS QUESTION_ANS";
+
 // Calls of any receiver that change a training.
 constexpr TrainingCall kTrainingCalls[] = {
     {"hyperparameter_search", kSearch},
     {"create_study", kSearch},
+    {"create_optimizer_and_scheduler", kMakesOptimizer},
+    {"set_default_dtype", "changes the type of the parameters, which berth keeps in fp32"},
     {"KFold", kFolds},
     {"StratifiedKFold", kFolds},
     {"GroupKFold", kFolds},
@@ -67,10 +86,18 @@ constexpr std::string_view kPlainCallbacks =
     "NeptuneCallback DVCLiveCallback SwanLabCallback DefaultFlowCallback NotebookProgressCallback "
     "FlyteCallback";
 
+// Settings of a tokenizer that change no token of a text.
+constexpr std::string_view kPlainTokenizer =
+    "pad_token pad_token_id eos_token eos_token_id bos_token model_max_length "
+    "init_kwargs chat_template deprecation_warnings";
+
 // Settings of a configuration that change no parameter and no loss.
 constexpr std::string_view kPlainSettings =
     "id2label label2id use_cache num_labels pad_token_id output_attentions output_hidden_states "
     "_name_or_path";
+
+constexpr std::string_view kChangesModel =
+    "changes the model; write it into a config.json and name that with --model-config";
 
 // Whether a class with this base is a model.
 bool is_model_class(std::string_view base) {
@@ -108,11 +135,14 @@ class CodeReader {
     }
     for (const auto& [name, value] : program_.assignments) read_assignment(name, value);
     read_environment();
+    find_frozen();
     find_loops();
     find_removed();
     find_masks();
     const auto trainings = std::ranges::count_if(program_.calls, [](const PythonCall& call) {
-      return call.name.ends_with("trainer.train");
+      const std::string name = lower_ascii(call.name);
+      const bool is_named = name.ends_with(".train") && name.find("trainer") != name.npos;
+      return is_named || name == ".train";  // Trainer(...).train()
     });
     if (trainings > 1) {
       launch_.refuse("train",
@@ -132,6 +162,16 @@ class CodeReader {
     launch_.refuse("the masks",
                    "are not made by DataCollatorForLanguageModeling, as berth makes them; where "
                    "its masks will do, add --mlm-probability X to the line");
+  }
+
+  // "parameter.requires_grad = False", also behind a loop's header
+  void find_frozen() {
+    for (size_t i = 1; i + 2 < program_.tokens.size(); ++i) {
+      const bool sets = program_.tokens[i].is_name("requires_grad") &&
+                        program_.tokens[i - 1].is_sign('.') && program_.tokens[i + 1].is_sign('=');
+      const PythonToken& value = program_.tokens[i + 2];
+      if (sets && !value.is_sign('=') && !value.is_name("True")) return refuse_frozen();
+    }
   }
 
   // "del model.encoder.layer[6:]"
@@ -183,8 +223,17 @@ class CodeReader {
     for (const TrainingCall& row : kTrainingCalls) {
       if (name == row.name && !adds_lora) refuse(call, row.text);
     }
+    if (adds_lora && !is_similarity_) {
+      refuse(call,
+             "keeps the task's head as it is, and berth trains it with the adapters; "
+             "get_peft_model() with a task_type does so, too");
+    }
     for (const char* keyword : {"optimizers", "optimizer_cls_and_kwargs"}) {
-      if (call.find(keyword) == nullptr) continue;
+      const PythonValue* made = call.find(keyword);
+      const bool has_default =
+          made != nullptr && !made->items.empty() &&
+          std::ranges::all_of(made->items, [](const PythonValue& v) { return v.text == "None"; });
+      if (made == nullptr || has_default) continue;
       launch_.refuse(keyword,
                      "are made in the program; --optimizer, --learning-rate and "
                      "--lr-scheduler-type say what they are");
@@ -194,6 +243,7 @@ class CodeReader {
     if (is_other && !is_own(name)) {
       refuse(call, "is no Trainer of transformers, and berth does not know its loss or method");
     }
+    if (name == "Trainer" || name == "SentenceTransformerTrainer") check_trainer(call);
     if (call.find("compute_loss_func") != nullptr) {
       launch_.refuse("compute_loss_func", "is a loss of the program's own");
     }
@@ -217,6 +267,32 @@ class CodeReader {
         padding->text != "-100") {
       refuse(call, "counts the tokens that fill a batch, which have no tag in berth");
     }
+  }
+
+  void check_trainer(const PythonCall& call) {
+    if (has_unpacked(program_, call)) {
+      refuse(call, "has arguments that the program computes; write them out");
+    }
+    for (const auto& [keyword, value] : call.keywords) {
+      if (!is_one_of(kTrainerArguments, keyword)) {
+        refuse(call, cat("has ", keyword, ", which is no argument of a Trainer that berth knows"));
+      }
+    }
+    const PythonValue* metrics = call.find("compute_metrics");
+    if (is_similarity_ && metrics != nullptr && metrics->text != "None") {
+      refuse(call, "has compute_metrics, and berth reports the metrics of docs/embeddings.md");
+    }
+    const PythonValue* scores = call.find("preprocess_logits_for_metrics");
+    if (scores == nullptr || scores->text == "None") return;
+    const auto span = program_.spans.find(scores->name);
+    const bool takes_largest =
+        span != program_.spans.end() &&
+        std::any_of(program_.tokens.begin() + static_cast<ptrdiff_t>(span->second.begin),
+                    program_.tokens.begin() + static_cast<ptrdiff_t>(span->second.end),
+                    [](const PythonToken& token) { return token.is_name("argmax"); });
+    if (takes_largest) return;
+    launch_.refuse("preprocess_logits_for_metrics",
+                   "changes the outputs before the metrics, in a way that berth does not know");
   }
 
   // A training for each value of a loop: over seeds, rates or parts of the rows.
@@ -341,10 +417,11 @@ class CodeReader {
       refuse(call, "puts batches together in a way that berth does not know");
     }
     const PythonValue* collator = call.find("data_collator");
+    if (name == "Trainer" && call.positional.size() > 2) collator = &call.positional[2];
     if (collator == nullptr || collator->is_known()) return;
     std::string_view made = last_name(collator->name);
     if (made.ends_with("()")) made.remove_suffix(2);
-    if (is_one_of(kCollators, made) || is_own(made)) return;
+    if (!made.empty() && (is_one_of(kCollators, made) || is_own(made))) return;
     launch_.refuse("data_collator",
                    "is a function of the program's own, or is made elsewhere, and berth does not "
                    "know its batches");
@@ -366,7 +443,14 @@ class CodeReader {
     }
     for (size_t i = 0; i < call.keywords.size(); ++i) {
       if (call.keywords[i].first != "callbacks") continue;
-      const PythonSpan span = call.spans[i];
+      PythonSpan span = call.spans[i];
+      if (!find_list(span)) {
+        launch_.refuse("callbacks",
+                       "are computed in the program; write their list into the call of the "
+                       "Trainer");
+        continue;
+      }
+      check_named_callbacks(span);
       for (const PythonCall& inner : program_.calls) {
         const bool is_item = inner.arguments.begin > span.begin && inner.arguments.end < span.end;
         if (!is_item) continue;
@@ -377,6 +461,30 @@ class CodeReader {
         });
         if (!is_value) refuse_callback(last_name(inner.name));
       }
+    }
+  }
+
+  // The list that the program assigns to a name. false: the value is no list.
+  bool find_list(PythonSpan& span) const {
+    const bool is_name =
+        span.end == span.begin + 1 && program_.tokens[span.begin].kind == PythonToken::Kind::kName;
+    if (is_name && program_.tokens[span.begin].text == "None") return true;
+    if (is_name) span = find_assigned(program_, program_.tokens[span.begin].text);
+    return span.begin < span.end && program_.tokens[span.begin].is_sign('[') &&
+           program_.tokens[span.end - 1].is_sign(']');
+  }
+
+  // Items that are names: of a class, or of what a call has made.
+  void check_named_callbacks(PythonSpan list) {
+    for (size_t i = list.begin + 1; i + 1 < list.end; ++i) {
+      const PythonToken &before = program_.tokens[i - 1], &after = program_.tokens[i + 1];
+      const bool is_item = program_.tokens[i].kind == PythonToken::Kind::kName &&
+                           (before.is_sign('[') || before.is_sign(',')) &&
+                           (after.is_sign(']') || after.is_sign(','));
+      if (!is_item) continue;
+      const PythonCall* made = find_call_of(program_, {i, i + 1});
+      refuse_callback(made == nullptr ? std::string_view(program_.tokens[i].text)
+                                      : last_name(made->name));
     }
   }
 
@@ -422,16 +530,29 @@ class CodeReader {
     if (call.name.find("nn.init.") != std::string::npos || call.name == "model.apply") {
       refuse(call, "draws parameters anew; --init random does so for a whole model");
     }
+    if (name == "update" && call.name.ends_with("config.update")) check_settings(call);
     const bool is_number = !call.positional.empty() && call.positional[0].is_known();
     if (name == "resize_token_embeddings" && is_number) {
       refuse(call, "changes the vocabulary; save the tokenizer and the model, and name its folder");
     }
-    if (name != "train" || call.find("resume_from_checkpoint") == nullptr) return;
-    const PythonValue& from = *call.find("resume_from_checkpoint");
-    if (from.kind == PythonValue::Kind::kWord) return;
+    const PythonValue* from = call.find("resume_from_checkpoint");
+    const bool is_training = lower_ascii(call.name).ends_with("trainer.train");
+    if (from == nullptr && is_training && !call.positional.empty()) from = &call.positional[0];
+    if (name != "train" || from == nullptr || from->kind == PythonValue::Kind::kWord) return;
     refuse(call,
            "goes on from a checkpoint of another program; name it with --model, and the "
            "optimizer begins anew");
+  }
+
+  // config.update({"hidden_dropout_prob": 0.3})
+  void check_settings(const PythonCall& call) {
+    const bool is_mapping = call.positional.size() == 1 && !call.positional[0].keys.empty();
+    const bool is_plain =
+        is_mapping && std::ranges::all_of(call.positional[0].keys, [](const std::string& key) {
+          return is_one_of(kPlainSettings, key);
+        });
+    if (is_plain) return;
+    refuse(call, kChangesModel);
   }
 
   void refuse_frozen() {
@@ -462,6 +583,10 @@ class CodeReader {
     constexpr std::string_view kKnownOptions =
         "r lora_alpha lora_dropout target_modules bias task_type inference_mode "
         "base_model_name_or_path peft_type modules_to_save";
+    if (!is_similarity_) check_head_of_adapters(call);
+    if (has_unpacked(program_, call)) {
+      refuse(call, "has arguments that the program computes; write them out");
+    }
     const auto take = [&](std::string_view keyword, std::string_view flag, std::string_view none) {
       const PythonValue* value = call.find(keyword);
       if (value == nullptr) {
@@ -482,6 +607,30 @@ class CodeReader {
       if ((is_one_of(kKnownOptions, keyword) && !trains_bias) || is_plain) continue;
       refuse(call, cat("has ", keyword,
                        ", which changes the adapters in a way that berth does not have"));
+    }
+  }
+
+  // berth trains the task's head with the adapters.
+  void check_head_of_adapters(const PythonCall& call) {
+    const PythonValue *task = call.find("task_type"), *saved = call.find("modules_to_save");
+    const std::string_view type = task == nullptr    ? ""
+                                  : task->is_known() ? std::string_view(task->text)
+                                                     : last_name(task->name);
+    const bool has_modules = saved != nullptr && saved->text != "None";
+    const bool has_heads = has_modules && saved->kind == PythonValue::Kind::kList &&
+                           std::ranges::all_of(saved->items, [](const PythonValue& v) {
+                             return is_one_of(kHeads, v.text);
+                           });
+    if (has_modules && !has_heads) {
+      refuse(call, "trains other modules than the task's head beside the adapters");
+    } else if (!has_modules && !is_one_of(kTasksWithHead, type)) {
+      refuse(call,
+             "keeps the task's head as it is, because it has no task_type of a head; berth trains "
+             "the head with the adapters. Where this will do, add --lora-rank N to the line");
+    } else if (!has_modules && type == "SEQ_CLS") {
+      launch_.remark("--lora-rank",
+                     "trains the whole head. PEFT trains the layer named classifier, and keeps "
+                     "BERT's pooler as it is");
     }
   }
 
@@ -510,7 +659,6 @@ class CodeReader {
 
   // "model.classifier = ...", "config.hidden_dropout_prob = 0.2", "trainer.optimizer = ...".
   void read_assignment(const std::string& name, const PythonValue& value) {
-    if (name.ends_with(".requires_grad") && value.text != "True") return refuse_frozen();
     const size_t dot = name.rfind('.');
     if (dot == std::string::npos) return;
     const std::string_view receiver = std::string_view(name).substr(0, dot);
@@ -518,11 +666,9 @@ class CodeReader {
     const std::string_view owner = last_name(receiver);
     if (owner == "config" && receiver != "self" && !is_one_of(kPlainSettings, setting)) {
       if (receiver != "config" && receiver.find("model") == receiver.npos) return;
-      return launch_.refuse(name,
-                            setting == "problem_type"
-                                ? "chooses the loss; add --task TASK to the line"
-                                : "changes the model; write it into a config.json and name that "
-                                  "with --model-config");
+      return launch_.refuse(name, setting == "problem_type"
+                                      ? "chooses the loss; add --task TASK to the line"
+                                      : kChangesModel);
     }
     const bool is_part = (owner == "model" || receiver.find("model.") == 0) && owner != "config";
     if (is_part && setting != "max_seq_length" && setting != "config" && setting != "tokenizer") {
@@ -535,12 +681,19 @@ class CodeReader {
                             "is set after the Trainer is made; add its value to the line "
                             "as a flag");
     }
-    if (owner == "trainer" && setting != "tokenizer") {
+    if ((owner == "trainer" || owner.ends_with("Trainer") || receiver.starts_with("trainer.")) &&
+        setting != "tokenizer") {
       return launch_.refuse(name, "replaces a part of Trainer, and berth does not know it");
     }
     if (setting == "truncation_side" && value.text == "left") {
-      launch_.refuse(name, "cuts texts at their beginning, and berth at their end");
+      return launch_.refuse(name, "cuts texts at their beginning, and berth at their end");
     }
+    const bool is_side = setting == "truncation_side" || setting == "padding_side";
+    if (!lower_ascii(owner).ends_with("tokenizer") || is_one_of(kPlainTokenizer, setting)) return;
+    if (is_side && value.text == "right") return;
+    launch_.refuse(name,
+                   "changes the tokenizer; save it with the model, and name their folder in the "
+                   "program");
   }
 
   const PythonProgram& program_;

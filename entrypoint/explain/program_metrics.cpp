@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <string>
+#include <vector>
 
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
@@ -17,6 +17,8 @@ constexpr std::string_view kOfClasses = "sequence_classification";
 constexpr std::string_view kOfSets = "multi_label";
 constexpr std::string_view kOfClassesAndSets = "sequence_classification,multi_label";
 constexpr std::string_view kOfNumbers = "regression";
+
+constexpr size_t kMostHelpers = 20;
 
 constexpr KnownMetric kKnownMetrics[] = {
     {"accuracy", kOfClassesAndSets},
@@ -73,11 +75,17 @@ class MetricReader {
     if (span == program_.spans.end()) {
       return refuse("compute_metrics", "is a function that the program does not hold");
     }
-    if (task_ == "token_classification") return read_tags();
+    spans_ = {span->second};
+    for (size_t i = 0; i < spans_.size() && spans_.size() < kMostHelpers; ++i)
+      note_helpers(spans_[i]);
+    check_best(span->second);
+    if (task_ == "token_classification") return read_tags(span->second);
+    if (task_ == kOfSets) check_threshold();
     for (const PythonCall& call : program_.calls) {
       if (call.name.starts_with(kDefinition)) continue;
-      const bool is_inside =
-          call.arguments.begin >= span->second.begin && call.arguments.end <= span->second.end;
+      const bool is_inside = std::ranges::any_of(spans_, [&](const PythonSpan& part) {
+        return call.arguments.begin >= part.begin && call.arguments.end <= part.end;
+      });
       const std::string_view name = last_name(call.name);
       const bool loads = name == "load_metric" || call.name == "evaluate.load" ||
                          (call.name == "load" && !call.positional.empty());
@@ -89,7 +97,8 @@ class MetricReader {
         see_function(call, name);
       }
     }
-    if (task_ == kOfClasses && chooses(span->second)) {
+    if (task_ == kOfClasses &&
+        std::ranges::any_of(spans_, [&](PythonSpan s) { return chooses(s); })) {
       return refuse("compute_metrics", "chooses classes in another way than by the largest score");
     }
     if (!has_metric_) count_by_hand(span->second);
@@ -126,15 +135,117 @@ class MetricReader {
                        ". Where these will do, add --metric-for-best-model NAME to the line"));
   }
 
-  // Only seqeval scores entities.
-  void read_tags() {
+  // The names of the metrics that a function returns, where it returns mappings of texts alone.
+  // Empty: they are computed.
+  std::vector<std::string> returned_names(PythonSpan span) const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    std::vector<std::string> names;
+    for (size_t i = span.begin; i + 1 < span.end; ++i) {
+      if (!tokens[i].is_name("return")) continue;
+      const auto entries = find_entries(program_, {i + 1, span.end});
+      if (entries.empty()) return {};
+      for (const auto& [name, value] : entries) names.push_back(name);
+    }
+    return names;
+  }
+
+  // A program ends where it chooses the best model by a metric that it does not compute.
+  void check_best(PythonSpan span) {
+    const std::vector<std::string> names = returned_names(span);
+    for (const PythonCall& call : program_.calls) {
+      const PythonValue* best = call.find("metric_for_best_model");
+      if (names.empty() || best == nullptr || best->kind != PythonValue::Kind::kText) continue;
+      std::string name = best->text;
+      if (name.starts_with("eval_")) name.erase(0, 5);
+      if (name == "loss" || is_one_of(names, name)) continue;
+      refuse("metric_for_best_model",
+             cat("is ", quoted(name), ", which compute_metrics does not return"));
+    }
+  }
+
+  // The functions of the program that a function calls, and that may count for it.
+  void note_helpers(PythonSpan span) {
+    for (size_t i = span.begin; i + 1 < span.end; ++i) {
+      const auto helper = program_.spans.find(program_.tokens[i].text);
+      const bool is_call = program_.tokens[i].kind == PythonToken::Kind::kName &&
+                           program_.tokens[i + 1].is_sign('(') && helper != program_.spans.end();
+      const bool is_known = is_call && std::ranges::any_of(spans_, [&](const PythonSpan& known) {
+                              return known.begin == helper->second.begin;
+                            });
+      if (is_call && !is_known) spans_.push_back(helper->second);
+    }
+  }
+
+  // A label holds where its probability is more than 0.5, which is a logit above 0.
+  void check_threshold() {
+    bool has_probabilities = false, is_clear = true;
+    std::vector<std::string> limits;
+    for (const PythonSpan& span : spans_) {
+      for (size_t i = span.begin; i + 2 < span.end; ++i) {
+        const PythonToken& token = program_.tokens[i];
+        const std::string& text = token.text;
+        if (text.find("igmoid") != text.npos || text == "exp" || text == "expit") {
+          has_probabilities = true;
+        }
+        if (token.is_name("argmax") || token.is_sign('<')) is_clear = false;
+        if (token.is_name("round") || token.is_name("rint")) limits.emplace_back("0.5");
+        const bool is_arrow = i > 0 && program_.tokens[i - 1].is_sign('-');
+        if (!token.is_sign('>') || is_arrow) continue;
+        const size_t next = program_.tokens[i + 1].is_sign('=') ? i + 2 : i + 1;
+        for (std::string& limit : values_of(program_.tokens[next])) limits.push_back(limit);
+      }
+    }
+    const std::string_view fitting = has_probabilities ? "0.5 .5" : "0 0.0";
+    is_clear = is_clear && !limits.empty() &&
+               std::ranges::all_of(
+                   limits, [&](const std::string& limit) { return is_one_of(fitting, limit); });
+    if (!is_clear) refuse("compute_metrics", "chooses labels by another limit than 0.5");
+  }
+
+  // The values that a name may have, or the number itself. An unknown one is an empty text.
+  std::vector<std::string> values_of(const PythonToken& token) const {
+    if (token.kind == PythonToken::Kind::kNumber) return {token.text};
+    std::vector<std::string> values;
+    for (const PythonCall& call : program_.calls) {
+      if (const PythonValue* given = call.find(token.text)) values.push_back(given->text);
+    }
+    if (const PythonValue* value = program_.assigned(token.text)) values.push_back(value->text);
+    if (values.empty()) values.emplace_back();
+    return values;
+  }
+
+  // Only seqeval scores entities, and its means over all of them have names of their own.
+  void read_tags(PythonSpan span) {
+    constexpr std::string_view kMeans = "f1 precision recall accuracy";
+    for (size_t i = span.begin; i + 2 < span.end; ++i) {
+      const PythonToken& key = program_.tokens[i];
+      const bool is_mean = key.kind == PythonToken::Kind::kText && is_one_of(kMeans, key.text) &&
+                           program_.tokens[i + 1].is_sign(':');
+      size_t at = i + 2;
+      std::string item;
+      while (is_mean && at + 1 < span.end && !program_.tokens[at].is_sign(',') &&
+             !program_.tokens[at].is_sign('}')) {
+        const bool is_text = program_.tokens[at].kind == PythonToken::Kind::kText;
+        if (is_text && program_.tokens[at - 1].is_sign('[') && item.empty()) {
+          item = program_.tokens[at].text;
+        }
+        ++at;
+      }
+      if (item.empty() || item.starts_with("overall_")) continue;
+      refuse(cat(key.text, " (line ", key.line, ")"),
+             cat("is the score of ", quoted(item), ", and not of all entities"));
+    }
     const bool is_seqeval = std::ranges::any_of(program_.tokens, [](const PythonToken& token) {
       return (token.kind == PythonToken::Kind::kName || token.kind == PythonToken::Kind::kText) &&
              token.text == "seqeval";
     });
     if (!is_seqeval) refuse("compute_metrics", "scores tags in another way than seqeval");
     for (const PythonCall& call : program_.calls) {
-      const PythonValue* mode = call.find("mode");
+      const PythonValue *mode = call.find("mode"), *suffix = call.find("suffix");
+      if (suffix != nullptr && suffix->text != "False") {
+        refuse(cat(last_name(call.name), " (line ", call.line, ")"),
+               "reads the kind of an entity before the place in it");
+      }
       if (mode == nullptr || mode->text != "strict") continue;
       refuse(cat(last_name(call.name), " (line ", call.line, ")"),
              "counts only entities that begin and end as a scheme says");
@@ -213,6 +324,7 @@ class MetricReader {
   const PythonProgram& program_;
   const std::string_view task_;
   Launch& launch_;
+  std::vector<PythonSpan> spans_;  // of the function, and of functions that it calls
   std::string loaded_, mean_f1_;
   bool has_metric_ = false;
 };

@@ -9,7 +9,7 @@
 
 // The parts of a Python program that trains: its rows, metrics, losses and code of its own. Each
 // function reads one part. It adds flags of berth to the launch, and refuses what they cannot say.
-// The source that is named after a part has its functions.
+// The source that is named after a part has its functions; program_sizes.cpp has the lengths.
 namespace berth {
 
 // What a program does with the rows of its data set before it trains.
@@ -24,9 +24,24 @@ struct ProgramRows {
 // that leaves rows out, changes texts or labels, or has another tokenizer than the model's.
 void read_rows(const ProgramRows& rows, Launch& launch);
 
+// Adds the flag of the length of texts or blocks, where the program or a model that berth knows
+// says it. The model of `rows` may be one that the line names. Refuses other lengths.
+void read_length(const ProgramRows& rows, Launch& launch);
+
+// Compares `num_labels` of a model with the labels of the rows that the launch names, for each of
+// which berth makes an output. Says what is not known of them, and refuses another number.
+void check_label_count(const PythonCall& model, std::string_view task, Launch& launch);
+
 // Whether the program joins its tokenized rows and cuts them into blocks, by a function that it
 // maps and whose name says so.
 bool joins_texts(const PythonProgram& program);
+
+// Whether the reader of rows refuses this call itself, or reads it.
+bool is_row_call(std::string_view name);
+
+// Follows the model, the rows, the loss and the tokenizer from where a program makes them to its
+// Trainer. A step that berth does not know is refused, and so is a Trainer of another library.
+void check_flow(const PythonProgram& program, Launch& launch);
 
 // Finds how a program of token classification gives the tags of words to their tokens. berth gives
 // the tag of a word to its first token, and the others count nothing. Any other way is refused, and

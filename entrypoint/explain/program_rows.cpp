@@ -60,6 +60,12 @@ constexpr RowCall kRowCalls[] = {
      "--model and --init random"},
 };
 
+// How many rows map() gives a function at a time.
+constexpr uint64_t kRowsOfMap = 1000;
+
+// Columns of texts that hold the answers to questions.
+constexpr std::string_view kContexts = "context contexts passage paragraph story document article";
+
 // Makers of data sets in a program that also loads one.
 constexpr std::string_view kMakers =
     "from_pandas from_dict from_list from_csv from_generator from_json";
@@ -109,6 +115,7 @@ class ProgramRowReader {
       }
       if (is_method && name == "map") read_map(call);
       if (name == "rename_column") note_renamed(call);
+      if (name == "rename_columns") note_all_renamed(call);
       if (rows_.is_similarity && (name == "select_columns" || name == "remove_columns")) {
         refuse(call,
                "chooses the columns of texts; add --text-column NAME and --text-pair-column NAME "
@@ -162,9 +169,8 @@ class ProgramRowReader {
     if (!call.positional.empty()) function = &call.positional[0];
     const std::string name = function == nullptr ? std::string() : function->name;
     const auto body = program_.bodies.find(name);
-    // Functions that cut joined texts into blocks; see PythonJob::read_length().
     const bool joins = name.find("group") != name.npos || name.find("chunk") != name.npos;
-    if (rows_.task == "masked_lm" && joins) return;
+    if (rows_.task == "masked_lm" && joins) return check_blocks(call, name);
     const bool is_plain = call.has_lambda
                               ? only_tokenizes(call.inner)
                               : body != program_.bodies.end() && only_tokenizes(body->second);
@@ -174,15 +180,126 @@ class ProgramRowReader {
                     "into a file, and name the file with --train-data-file");
     }
     const PythonSpan span = call.has_lambda ? call.arguments : program_.spans.at(name);
+    check_given(call, name);
     if (classifies() && computes(span)) {
       return refuse(call, cat("computes texts or labels, or chooses among them", kWriteRows));
     }
+    if (classifies()) find_labels(span);
     for (const PythonCall& inner : program_.calls) {
       const bool is_inside = inner.arguments.begin >= span.begin && inner.arguments.end <= span.end;
       if (is_inside && !inner.name.starts_with(kDefinition) && tokenizes(inner.name)) {
         read_tokenizer(inner, span);
       }
     }
+  }
+
+  // What a function for rows stores as their labels, or as other columns: batch["labels"] =
+  // rows["stars"], or {"labels": rows["stars"]}.
+  void find_labels(PythonSpan span) {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    for (size_t i = span.begin; i + 3 < span.end; ++i) {
+      const PythonToken& key = tokens[i];
+      if (key.kind != PythonToken::Kind::kText) continue;
+      const bool is_item =
+          tokens[i + 1].is_sign(']') && tokens[i + 2].is_sign('=') && !tokens[i + 3].is_sign('=');
+      const bool is_entry = tokens[i + 1].is_sign(':');
+      if (!is_item && !is_entry) continue;
+      const size_t begin = i + (is_item ? 3 : 2);
+      const PythonSpan value{begin, end_of_value(begin, span.end)};
+      if (key.text == "label" || key.text == "labels") {
+        take_labels(value);
+      } else if (is_item && i > 1 && tokens[i - 1].is_sign('[')) {
+        changed_.insert(key.text);
+      }
+    }
+  }
+
+  size_t end_of_value(size_t at, size_t end) const {
+    size_t depth = 0;
+    for (; at < end; ++at) {
+      const PythonToken& token = program_.tokens[at];
+      if (token.kind == PythonToken::Kind::kLineEnd) break;
+      if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
+      const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
+      if (depth == 0 && (closes || token.is_sign(','))) break;
+      if (closes) --depth;
+    }
+    return at;
+  }
+
+  void take_labels(PythonSpan value) {
+    const std::optional<std::string> column =
+        column_of(Tokens(program_.tokens).subspan(value.begin, value.end - value.begin));
+    if (!column) {
+      return launch_.refuse(cat("the labels (line ", program_.tokens[value.begin].line, ")"),
+                            cat("are computed in the program", kWriteRows));
+    }
+    if (*column != "label" && *column != "labels") labels_.insert(*column);
+  }
+
+  // map(function, fn_kwargs={"max_length": 64}), where the function has another default.
+  void check_given(const PythonCall& call, const std::string& name) {
+    const PythonValue* given = call.find("fn_kwargs");
+    const PythonCall* definition = find_last_call(program_, cat(kDefinition, name));
+    if (given == nullptr || definition == nullptr) return;
+    for (size_t i = 0; i < given->keys.size(); ++i) {
+      const PythonValue* usual = definition->find(given->keys[i]);
+      const PythonValue& value = given->items[i];
+      if (usual == nullptr || !value.is_known() || usual->text == value.text) continue;
+      refuse(call, cat("gives ", given->keys[i],
+                       " another value than its function says; write it into the function"));
+    }
+  }
+
+  // A function that joins the tokens of rows, and cuts them into blocks of one length.
+  void check_blocks(const PythonCall& call, const std::string& name) {
+    const PythonValue *size = call.find("batch_size"), *batched = call.find("batched");
+    const bool is_small = size != nullptr && parse_number(size->text).value_or(0) < kRowsOfMap;
+    if (batched == nullptr || batched->text != "True" || is_small) {
+      refuse(call, "joins few rows at a time, and leaves out what is less than a block of them");
+    }
+    const auto span = program_.spans.find(name);
+    if (span != program_.spans.end() && cuts_blocks(span->second)) return;
+    refuse(call,
+           "cuts the texts in a way that berth does not read, or is not in the program; berth cuts "
+           "them one behind the other: add --max-seq-length N to the line where this is the same");
+  }
+
+  // Whether the function has "range(0, TOTAL, SIZE)" and all its parts are "[i : i + SIZE]".
+  bool cuts_blocks(PythonSpan span) const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    std::string size;
+    bool joins = false, cuts = false;
+    for (size_t i = span.begin; i + 7 < span.end; ++i) {
+      if (tokens[i].is_name("sum") || tokens[i].is_name("chain") ||
+          tokens[i].is_name("concatenate")) {
+        joins = true;
+      }
+      const bool is_range = tokens[i].is_name("range") && tokens[i + 1].is_sign('(') &&
+                            tokens[i + 2].text == "0" && tokens[i + 5].is_sign(',') &&
+                            tokens[i + 7].is_sign(')');
+      if (is_range) size = tokens[i + 6].text;
+    }
+    for (size_t i = span.begin; i + 6 < span.end; ++i) {
+      if (!tokens[i].is_sign('[') || !has_slice(i, span.end)) continue;
+      cuts = tokens[i + 2].is_sign(':') && tokens[i + 3].text == tokens[i + 1].text &&
+             tokens[i + 4].is_sign('+') && tokens[i + 5].text == size && tokens[i + 6].is_sign(']');
+      if (!cuts) return false;
+    }
+    return joins && cuts && !size.empty();
+  }
+
+  // Whether the bracket at `at` holds a colon of its own: a[1:2], and not [x for x in {1: 2}].
+  bool has_slice(size_t at, size_t end) const {
+    size_t depth = 0;
+    for (; at < end; ++at) {
+      const PythonToken& token = program_.tokens[at];
+      if (token.is_sign('[') || token.is_sign('(') || token.is_sign('{')) ++depth;
+      const bool closes = token.is_sign(']') || token.is_sign(')') || token.is_sign('}');
+      if (closes && --depth == 0) return false;
+      if (depth == 1 && token.is_sign(':')) return true;
+    }
+    return false;
   }
 
   static bool tokenizes(std::string_view name) {
@@ -196,6 +313,8 @@ class ProgramRowReader {
     constexpr std::string_view kWords = "for else while try";
     for (size_t i = span.begin; i < span.end; ++i) {
       const PythonToken& token = program_.tokens[i];
+      const bool is_unpacked = token.is_sign('*') && is_behind_comma(i);
+      if (is_unpacked) continue;
       const bool is_arrow = (token.is_sign('-') && program_.tokens[i + 1].is_sign('>')) ||
                             (token.is_sign('>') && i > 0 && program_.tokens[i - 1].is_sign('-'));
       if (token.kind == PythonToken::Kind::kSign && !is_arrow &&
@@ -206,6 +325,12 @@ class ProgramRowReader {
       if (token.kind == PythonToken::Kind::kUnknownText && !resolved(token)) return true;
     }
     return false;
+  }
+
+  // "*all" or "**named" among arguments, of which the second sign stands behind the first one.
+  bool is_behind_comma(size_t at) const {
+    if (at > 0 && program_.tokens[at - 1].is_sign('*')) --at;
+    return at > 0 && (program_.tokens[at - 1].is_sign(',') || program_.tokens[at - 1].is_sign('('));
   }
 
   // A text, an f-string of known names, or a name of a text.
@@ -237,6 +362,9 @@ class ProgramRowReader {
 
   // The call of a tokenizer in a function for rows.
   void read_tokenizer(const PythonCall& call, PythonSpan function) {
+    if (has_unpacked(program_, call)) {
+      refuse(call, "has arguments that the program computes; write them out");
+    }
     for (const auto& [keyword, value] : call.keywords) {
       if (keyword == "stride" && rows_.task == "question_answering") {
         take_stride(value);
@@ -256,7 +384,7 @@ class ProgramRowReader {
       }
     }
     std::vector<std::string> columns;
-    if (rows_.task == "question_answering") return check_windows(call);
+    if (rows_.task == "question_answering") return check_windows(call, function);
     const PythonValue* cuts = call.find("truncation");
     if (rows_.task == "masked_lm" && joins_texts(program_) && cuts != nullptr &&
         cuts->text != "False") {
@@ -267,15 +395,42 @@ class ProgramRowReader {
                     "takes texts that the program makes or chooses; write them into a file, or add "
                     "--text-column NAME to the line");
     }
+    if (columns.size() > 1 && cuts != nullptr && cuts->text.starts_with("only_")) {
+      refuse(call, "cuts one text of a pair alone, and berth the longer one");
+    }
     if (!columns.empty()) columns_.insert(columns);
-    if (rows_.task == "token_classification") find_tags(function, columns);
+    if (rows_.task == "token_classification") {
+      const PythonValue* words = call.find("is_split_into_words");
+      if (words == nullptr || words->text != "True") {
+        refuse(call,
+               "tokenizes texts, and not the words of a row: is_split_into_words is not True");
+      }
+      find_tags(function, columns);
+    }
   }
 
   // A question and windows over its context, in this order.
-  void check_windows(const PythonCall& call) {
-    std::vector<std::string> columns;
-    if (find_columns(call, columns) && !columns.empty() && columns[0] == "context") {
+  void check_windows(const PythonCall& call, PythonSpan function) {
+    const std::vector<PythonArgument> given = arguments_of(program_, call);
+    const std::string first = given.empty() ? "" : column_in(given[0].value, function);
+    if (is_one_of(kContexts, first)) {
       refuse(call, "puts the context before the question, and berth behind it");
+    } else if (first != "question") {
+      refuse(
+          call,
+          "takes texts that the program makes, and berth the columns question and context; write "
+          "them into a file, and name it with --train-data-file");
+    } else if (given.size() > 1 && given[1].keyword.empty()) {
+      const std::string second = column_in(given[1].value, function);
+      if (!second.empty() && second != "context") {
+        refuse(call, cat("takes the column ", second,
+                         " as the context, and berth the column named context; write the rows into "
+                         "a file, and name it with --train-data-file"));
+      }
+    }
+    const PythonValue* cuts = call.find("truncation");
+    if (cuts != nullptr && cuts->is_known() && cuts->text != "only_second") {
+      refuse(call, "cuts the question, too, and berth the context alone");
     }
     const PythonValue* windows = call.find("return_overflowing_tokens");
     if (windows == nullptr || windows->text != "True") {
@@ -283,6 +438,25 @@ class ProgramRowReader {
     } else if (call.find("stride") == nullptr) {
       launch_.add_flag("doc_stride", "0");
     }
+  }
+
+  // The first text in this value, as "question" of [q.strip() for q in rows["question"]]. A name
+  // counts as what the function assigns to it.
+  std::string column_in(PythonSpan value, PythonSpan function) const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    const bool is_name =
+        value.end == value.begin + 1 && tokens[value.begin].kind == PythonToken::Kind::kName;
+    for (size_t i = function.begin; is_name && i + 2 < function.end; ++i) {
+      const bool is_set = tokens[i].is_name(tokens[value.begin].text) &&
+                          tokens[i + 1].is_sign('=') && !tokens[i + 2].is_sign('=');
+      if (is_set) return column_in({i + 2, end_of_value(i + 2, function.end)}, {});
+    }
+    for (size_t i = value.begin; i < value.end; ++i) {
+      const bool is_item = i > 0 && tokens[i - 1].is_sign('[');
+      const std::optional<std::string> column = resolved(tokens[i]);
+      if (is_item && column) return *column;
+    }
+    return "";
   }
 
   void take_stride(const PythonValue& value) {
@@ -352,10 +526,31 @@ class ProgramRowReader {
   }
 
   void note_renamed(const PythonCall& call) {
-    if (call.positional.size() < 2) return;
-    const std::string& from = call.positional[0].text;
-    const std::string& to = call.positional[1].text;
-    if (from.empty() || to.empty()) return;
+    const PythonValue *from = call.find("original_column_name"), *to = call.find("new_column_name");
+    if (!call.positional.empty()) from = &call.positional[0];
+    if (call.positional.size() > 1) to = &call.positional[1];
+    if (from != nullptr && to != nullptr) note_renamed(call, from->text, to->text);
+  }
+
+  // rename_columns({"headline": "text", "stars": "label"})
+  void note_all_renamed(const PythonCall& call) {
+    const PythonValue* names = call.find("column_mapping");
+    if (!call.positional.empty()) names = &call.positional[0];
+    if (names == nullptr || names->kind != PythonValue::Kind::kMapping) {
+      return note_renamed(call, "", "");
+    }
+    for (size_t i = 0; i < names->items.size(); ++i) {
+      note_renamed(call, names->keys[i], names->items[i].text);
+    }
+  }
+
+  void note_renamed(const PythonCall& call, const std::string& from, const std::string& to) {
+    if (from.empty() || to.empty()) {
+      if (rows_.is_similarity) return;  // which reads columns in their order
+      return refuse(call,
+                    "gives columns names that the program computes; add --text-column NAME and "
+                    "--label-column NAME to the line");
+    }
     if (to == "label" || to == "labels") {
       if (from != "label" && from != "labels") launch_.add_flag("label_column", from);
     } else {
@@ -372,6 +567,14 @@ class ProgramRowReader {
 
   void name_columns() {
     if (tags_.size() == 1) launch_.add_flag("label_column", first_name(*tags_.begin()));
+    if (labels_.size() == 1) launch_.add_flag("label_column", first_name(*labels_.begin()));
+    for (const std::vector<std::string>& columns : columns_) {
+      for (const std::string& column : columns) {
+        if (!changed_.contains(column)) continue;
+        launch_.refuse(cat("the column ", column),
+                       cat("is changed before it is tokenized", kWriteRows));
+      }
+    }
     if (columns_.size() > 1) {
       return launch_.refuse("the columns of texts",
                             "differ between calls of the tokenizer; add --text-column NAME to the "
@@ -379,8 +582,9 @@ class ProgramRowReader {
     }
     if (columns_.empty() || rows_.is_similarity) return;
     const std::vector<std::string>& names = *columns_.begin();
+    const bool has_words = rows_.task == "token_classification";
     const bool is_usual = names.size() == 1
-                              ? names[0] == "text" || names[0] == "tokens" || names[0] == "sentence"
+                              ? is_one_of(has_words ? "tokens" : "text tokens sentence", names[0])
                               : names[0] == "sentence1" && names[1] == "sentence2";
     if (is_usual && renamed_.empty()) return;
     launch_.add_flag("text_column", first_name(names[0]));
@@ -401,6 +605,8 @@ class ProgramRowReader {
         if (value.kind == PythonValue::Kind::kWord) {
           launch_.add_flag("do_lower_case", value.text);
         }
+      } else if (changes_tokens(keyword, value)) {
+        refuse(call, cat("has ", keyword, ", which gives the tokens other places or other words"));
       } else if (!is_one_of(kPlainOptions, keyword) && value.text != "None") {
         refuse(call, cat("has ", keyword,
                          ", which changes the tokenizer; save it with the model, and name its "
@@ -409,11 +615,20 @@ class ProgramRowReader {
     }
   }
 
+  // Padding on the left moves the first token. A blank before the first word changes it, where the
+  // words of a text are not tokenized one by one.
+  bool changes_tokens(std::string_view keyword, const PythonValue& value) const {
+    if (keyword == "padding_side") return value.text != "right";
+    return keyword == "add_prefix_space" && value.text != "False" &&
+           rows_.task != "token_classification";
+  }
+
   const ProgramRows& rows_;
   const PythonProgram& program_;
   Launch& launch_;
   std::set<std::vector<std::string>> columns_;
-  std::set<std::string> tags_;
+  std::set<std::string> tags_, labels_;                       // columns
+  std::set<std::string> changed_;                             // columns that functions for rows set
   std::vector<std::pair<std::string, std::string>> renamed_;  // to, from
 };
 
@@ -427,6 +642,11 @@ bool joins_texts(const PythonProgram& program) {
     return function != nullptr && (function->name.find("group") != std::string::npos ||
                                    function->name.find("chunk") != std::string::npos);
   });
+}
+
+bool is_row_call(std::string_view name) {
+  return is_one_of(kMakers, name) ||
+         std::ranges::find(kRowCalls, name, &RowCall::name) != std::end(kRowCalls);
 }
 
 void read_rows(const ProgramRows& rows, Launch& launch) { ProgramRowReader(rows, launch).read(); }

@@ -15,19 +15,17 @@
 namespace berth {
 namespace {
 
-// Says how long texts may be where the program does not: as the model's files say, or as its
-// positions allow. A model of which neither is known is refused.
-void take_sentence_length(const std::string& model, Launch& launch) {
-  if (is_plain_model(model)) return launch.add_flag("max_seq_length", "512");
-  if (model.starts_with(kSentenceOrganization)) {
-    return launch.remark("the length of texts",
-                         "is max_seq_length in the model's files, which berth takes without a "
-                         "flag");
-  }
-  launch.refuse("the length of texts",
-                "is max_seq_length in the files of a model of sentence-transformers, else its "
-                "tokenizer's length; add --max-seq-length N to the line");
-}
+// Arguments of the Trainer that berth has by the same name, beside the arguments in the table of
+// flags.
+constexpr std::string_view kSameArguments =
+    "output_dir num_train_epochs max_steps learning_rate lr_scheduler_type warmup_steps "
+    "warmup_ratio optim weight_decay adam_beta1 adam_beta2 adam_epsilon "
+    "gradient_accumulation_steps max_grad_norm label_smoothing_factor gradient_checkpointing "
+    "eval_steps save_steps save_total_limit load_best_model_at_end metric_for_best_model seed "
+    "logging_dir logging_steps log_level dataloader_drop_last label_names";
+
+// What makes a data set of the lines of a file in early versions of transformers.
+constexpr std::string_view kLines = "LineByLineTextDataset";
 
 struct NamedText {
   std::string_view name, text;
@@ -69,9 +67,6 @@ constexpr std::string_view kPlainKeywords =
     "low_cpu_mem_usage local_files_only return_dict output_attentions output_hidden_states "
     "attn_implementation config force_download use_safetensors finetuning_task labels device_map";
 
-// What makes a data set of the lines of a file in early versions of transformers.
-constexpr std::string_view kLines = "LineByLineTextDataset";
-
 // Data sets that load_dataset() loads only by the name of a configuration.
 constexpr std::string_view kSeveral =
     "glue super_glue xtreme tweet_eval wikitext wikipedia c4 oscar mc4 xnli cc100 "
@@ -90,6 +85,10 @@ class PythonJob {
     const PythonCall* fit = find_fit();
     is_similarity_ = sentences != nullptr || fit != nullptr;
     if (sentences != nullptr) arguments_ = sentences;
+    const PythonCall* given = find_call_of(program_, find_argument(program_, trainer(), "args", 1));
+    const bool has_given =
+        given != nullptr && last_name(given->name).ends_with("TrainingArguments");
+    if (has_given) arguments_ = given;
     if (arguments_ == nullptr && fit == nullptr) {
       name_other_library(program_, launch_);
       if (launch_.remarks.empty()) return std::nullopt;
@@ -98,7 +97,8 @@ class PythonJob {
     launch_.script = fit != nullptr && arguments_ == nullptr ? "fit" : "Trainer";
     read_model();
     read_data();
-    read_length();
+    if (!is_similarity_) check_scored_rows();
+    read_length({program_, task_, model_, is_similarity_}, launch_);
     if (arguments_ != nullptr) read_arguments();
     if (arguments_ == nullptr) read_fit(program_, *fit, launch_);
     const std::string source = source_model_;
@@ -106,6 +106,10 @@ class PythonJob {
     if (task_ == "token_classification") check_token_tags(program_, launch_);
     if (!is_similarity_) check_metrics(program_, task_, launch_);
     read_own_code(program_, is_similarity_, launch_);
+    check_flow(program_, launch_);
+    if (const PythonCall* model = is_similarity_ ? nullptr : find_model()) {
+      check_label_count(*model, task_, launch_);
+    }
     if (arguments_ != nullptr) check_later_settings(program_, *arguments_, launch_);
     if (!is_similarity_) return std::move(launch_);
     launch_.add_flag("task", "similarity");
@@ -124,7 +128,7 @@ class PythonJob {
 
   void read_arguments() {
     if (!arguments_->positional.empty()) take_argument("output_dir", arguments_->positional[0]);
-    if (arguments_->positional.size() > 1) {
+    if (arguments_->positional.size() > 1 || has_unpacked(program_, *arguments_)) {
       launch_.refuse(cat("TrainingArguments (line ", arguments_->line, ")"),
                      "have arguments that the program computes; write them out");
     }
@@ -146,11 +150,23 @@ class PythonJob {
 
   void take_argument(const std::string& name, const PythonValue& value) {
     if (name == "do_train" || name == "do_eval" || name == "do_predict") return;
+    if (value.kind == PythonValue::Kind::kWord && value.text == "None") return;
     if (name == "batch_sampler") return check_sampler(value);
-    if (name == "prompts" && value.text != "None") return read_prompts(value, launch_);
+    if (name == "prompts") return read_prompts(value, launch_);
+    if (name == "optim" && value.text == "lamb") {
+      return launch_.refuse(name, "is \"lamb\", which is no optimizer of the Trainer");
+    }
+    if (name == "parallelism_config") {
+      return launch_.refuse(name, "divides the devices in another way than each batch");
+    }
+    if (name == "multi_dataset_batch_sampler") return;  // of several data sets, which others read
     const ForeignFlag* foreign = find_foreign_flag(name);
+    if (foreign == nullptr && !is_one_of(kSameArguments, name)) {
+      return launch_.refuse(cat(name, " (line ", arguments_->line, ")"),
+                            "is no argument of the Trainer that berth knows; leave it out, or "
+                            "write what it does as a flag of berth");
+    }
     if (!value.is_known() && foreign != nullptr && foreign->fate == Fate::kIgnored) return;
-    if (name == "multi_dataset_batch_sampler") return;  // there is one data set
     if (value.kind == PythonValue::Kind::kMapping && foreign != nullptr) {
       return take_mapping(name, value, foreign->fate == Fate::kIgnored);
     }
@@ -159,12 +175,16 @@ class PythonJob {
       return launch_.refuse(name, cat("is computed in the program (line ", arguments_->line,
                                       "); add its value to the line as a flag"));
     }
-    if (value.kind == PythonValue::Kind::kWord && value.text == "None") return;
     launch_.add_flag(name, joined(value));
   }
 
   // Options in braces: of schedules, of accelerate.
   void take_mapping(const std::string& name, const PythonValue& value, bool is_ignored) {
+    if (name == "deepspeed") {
+      return launch_.refuse(name,
+                            "has options in the program, which change the job; write them into a "
+                            "file, and add --deepspeed FILE to the line");
+    }
     for (size_t i = 0; i < value.items.size(); ++i) {
       if (value.keys[i] == "split_batches" && value.items[i].text != "False") {
         launch_.refuse("split_batches",
@@ -201,9 +221,23 @@ class PythonJob {
       task_ = "token_classification";
       launch_.add_flag("task", task_);
     }
+    if (const PythonCall* other = find_other_model()) {
+      return launch_.refuse(cat(other->name, " (line ", other->line, ")"),
+                            "makes a model of a kind that berth does not know, or without the head "
+                            "of a task");
+    }
     launch_.refuse("the model",
                    "is not named in the program as berth reads it; add --model NAME and "
                    "--task TASK to the line");
+  }
+
+  // A call that loads a model of another kind: SpanMarkerModel.from_pretrained().
+  const PythonCall* find_other_model() const {
+    const auto found = std::ranges::find_if(program_.calls, [](const PythonCall& call) {
+      const size_t end = call.name.rfind(".from_pretrained");
+      return end != std::string::npos && call.name.substr(0, end).ends_with("Model");
+    });
+    return found == program_.calls.end() ? nullptr : &*found;
   }
 
   // Whether a call makes a model as a training takes it.
@@ -221,8 +255,10 @@ class PythonJob {
 
   // The last model that is made before the Trainer: earlier ones show what others have trained.
   const PythonCall* find_model() const {
-    const PythonCall* trained = is_similarity_ ? find_trained_model(program_) : nullptr;
-    if (trained != nullptr) return trained;
+    const PythonCall* trained =
+        is_similarity_ ? find_trained_model(program_)
+                       : find_call_of(program_, find_argument(program_, "Trainer", "model", 0));
+    if (trained != nullptr && makes_model(*trained)) return trained;
     size_t end = program_.tokens.size();
     for (const PythonCall& call : program_.calls) {
       if (last_name(call.name).ends_with("Trainer")) end = call.arguments.begin;
@@ -283,7 +319,7 @@ class PythonJob {
   }
 
   void check_keywords(const PythonCall& model) {
-    if (model.positional.size() > 1) {
+    if (model.positional.size() > 1 || has_unpacked(program_, model)) {
       launch_.refuse(cat("from_pretrained (line ", model.line, ")"),
                      "has arguments that the program computes; write them out");
     }
@@ -293,7 +329,12 @@ class PythonJob {
       for (const auto& [keyword, value] : call.keywords) {
         const bool is_short =
             keyword.ends_with("dtype") && (value.text + value.name).find("16") != std::string::npos;
-        if (keyword == "revision" && value.kind == PythonValue::Kind::kText) {
+        const bool is_config = keyword == "config";
+        if (is_config && !value.name.ends_with("Config.from_pretrained()")) {
+          launch_.refuse(cat(keyword, " (line ", call.line, ")"),
+                         "is made in a way that berth does not read; save the model with it, and "
+                         "name its folder in the program");
+        } else if (keyword == "revision" && value.kind == PythonValue::Kind::kText) {
           launch_.add_flag("model_revision", value.text);
         } else if (keyword == "ignore_mismatched_sizes") {
           launch_.add_flag(keyword, joined(value));
@@ -393,6 +434,12 @@ class PythonJob {
     check_roles(name);
   }
 
+  // The rows that the Trainer gets, by a keyword or by their place.
+  PythonSpan given_rows(std::string_view argument) const {
+    const size_t place = (is_similarity_ ? 2 : 3) + (argument == "eval_dataset" ? 1 : 0);
+    return find_argument(program_, trainer(), argument, place);
+  }
+
   std::string_view trainer() const {
     return is_similarity_ ? "SentenceTransformerTrainer" : "Trainer";
   }
@@ -400,9 +447,8 @@ class PythonJob {
   // The data set that the Trainer gets, of several. Refuses others that it evaluates on. nullptr:
   // the program does not say.
   const PythonCall* choose_data() {
-    const PythonSpan scored = find_argument(program_, trainer(), "eval_dataset");
-    const PythonCall* rows =
-        find_call_of(program_, find_argument(program_, trainer(), "train_dataset"));
+    const PythonSpan scored = given_rows("eval_dataset");
+    const PythonCall* rows = find_call_of(program_, given_rows("train_dataset"));
     const PythonCall* other = find_call_of(program_, scored);
     if (rows == nullptr || last_name(rows->name) != "load_dataset") return nullptr;
     splits_.clear();
@@ -434,6 +480,11 @@ class PythonJob {
                      "--train-data-file");
     }
     if (!evaluates()) return;
+    const std::string scored = split_of("eval_dataset");
+    if (scored.starts_with("train")) {
+      return launch_.refuse("the rows to evaluate on",
+                            "belong to the split train; name them with --eval-data-file");
+    }
     check_split(find_hub_data_set(name, "").splits);
     const bool names_other = std::ranges::any_of(splits_, [](const std::string& text) {
       return text.find("test") != text.npos || text.find("val") != text.npos ||
@@ -475,7 +526,7 @@ class PythonJob {
                                              settings_of_source(program_, source, launch_)));
       }
     }
-    const PythonSpan scored = find_argument(program_, "SentenceTransformerTrainer", "eval_dataset");
+    const PythonSpan scored = given_rows("eval_dataset");
     if (!evaluates() || scored.end == 0 || !find_entries(program_, scored).empty()) return;
     launch_.refuse("eval_dataset",
                    "is scored beside several sources; add --eval-data-file FILE with its rows to "
@@ -492,8 +543,8 @@ class PythonJob {
     const PythonCall* train = made == 1 ? &*std::ranges::find_if(program_.calls, is_made) : nullptr;
     const PythonCall* scored = nullptr;
     if (made > 1) {
-      train = find_call_of(program_, find_argument(program_, "Trainer", "train_dataset"));
-      scored = find_call_of(program_, find_argument(program_, "Trainer", "eval_dataset"));
+      train = find_call_of(program_, given_rows("train_dataset"));
+      scored = find_call_of(program_, given_rows("eval_dataset"));
     }
     if (train == nullptr || !is_made(*train)) {
       return launch_.refuse("the data",
@@ -597,7 +648,7 @@ class PythonJob {
 
   // The split that the Trainer gets as this argument. Empty: the program does not show it.
   std::string split_of(std::string_view argument) const {
-    const PythonSpan rows = find_argument(program_, trainer(), argument);
+    const PythonSpan rows = given_rows(argument);
     const PythonCall* load = find_call_of(program_, rows);
     const PythonValue* split =
         load == nullptr || last_name(load->name) != "load_dataset" ? nullptr : load->find("split");
@@ -619,6 +670,53 @@ class PythonJob {
                      "is what the program evaluates on, and berth takes the split validation where "
                      "the data set has one; name the rows with --eval-data-file");
     }
+  }
+
+  // The rows that the Trainer evaluates on must be given to it, and no others be scored.
+  void check_scored_rows() {
+    const PythonCall* made = find_last_call(program_, "Trainer");
+    if (made == nullptr) return;
+    const PythonValue* rows = made->find("eval_dataset");
+    if (rows == nullptr && made->positional.size() > 4) rows = &made->positional[4];
+    const bool has_rows = rows != nullptr && rows->text != "None";
+    bool scores_others = false;
+    for (const PythonCall& call : program_.calls) {
+      const bool is_of_trainer = lower_ascii(call.name).ends_with("trainer.evaluate");
+      const std::vector<PythonArgument> given =
+          is_of_trainer ? arguments_of(program_, call) : std::vector<PythonArgument>();
+      const bool has_own =
+          !given.empty() && (given[0].keyword.empty() || given[0].keyword == "eval_dataset");
+      if (!has_own) continue;
+      scores_others = true;
+      if (has_rows && !is_scored(given[0].value)) refuse_other_rows(call);
+    }
+    const bool is_told = std::ranges::any_of(launch_.remarks, [](const Remark& remark) {
+      return remark.flag == "the rows to evaluate on";
+    });
+    const bool asks = arguments_ != nullptr && evaluates();
+    if (!asks || has_rows || scores_others || is_told) return;
+    launch_.refuse("the rows to evaluate on",
+                   "are not given to the Trainer, which ends there; name them with "
+                   "--eval-data-file");
+  }
+
+  void refuse_other_rows(const PythonCall& call) {
+    launch_.refuse(cat("evaluate (line ", call.line, ")"),
+                   "scores other rows than the Trainer evaluates on; explain the program without "
+                   "it, and score them afterwards: berth --mode eval");
+  }
+
+  // Whether these are the rows that the Trainer evaluates on.
+  bool is_scored(PythonSpan rows) const {
+    const PythonSpan scored = given_rows("eval_dataset");
+    const auto text = [&](PythonSpan span) {
+      std::string words;
+      for (size_t i = span.begin; i < span.end; ++i) words += program_.tokens[i].text + " ";
+      return words;
+    };
+    if (scored.end == 0 || text(rows) == text(scored)) return true;
+    const std::string split = subscript_in(program_, rows);
+    return !split.empty() && split == split_of("eval_dataset");
   }
 
   void name_file(const PythonValue& file, std::string_view flag) {
@@ -662,105 +760,6 @@ class PythonJob {
     launch_.refuse("the rows to evaluate on",
                    "are not named in the program as berth reads it; add --eval-data-file FILE to "
                    "the line");
-  }
-
-  // The length that a call of a tokenizer cuts at, or that a tokenizer is made with. A call of
-  // higher `rank` cuts what one of a lower rank has left.
-  static const PythonValue* tokenized_length(const PythonCall& call, size_t& rank) {
-    const std::string_view name = call.name;
-    if (name.starts_with(kDefinition)) return nullptr;
-    const std::string last = lower_ascii(last_name(name));
-    const bool makes_tokenizer = name.ends_with("Tokenizer.from_pretrained") ||
-                                 name.ends_with("TokenizerFast.from_pretrained");
-    if (makes_tokenizer) {
-      rank = 1;
-      const PythonValue* length = call.find("model_max_length");
-      return length != nullptr ? length : call.find("max_len");
-    }
-    rank = 2;
-    if (last == "transformer") return call.find("max_seq_length");
-    const PythonValue* cuts = call.find("truncation");
-    if (cuts != nullptr && cuts->text == "False") return nullptr;
-    if (last.ends_with("tokenizer") || last.ends_with("encode_plus")) {
-      return call.find("max_length");
-    }
-    rank = 3;
-    const bool makes_lines =
-        last == lower_ascii(kLines) || last == "textdatasetfornextsentenceprediction";
-    if (!makes_lines) return nullptr;
-    const PythonValue* length = call.find("block_size");
-    return length == nullptr && call.positional.size() > 2 ? &call.positional[2] : length;
-  }
-
-  // "model[0].max_seq_length = 75"
-  bool sets_length() const {
-    const std::vector<PythonToken>& tokens = program_.tokens;
-    for (size_t i = 1; i + 2 < tokens.size(); ++i) {
-      if (tokens[i - 1].is_sign('.') && tokens[i].is_name("max_seq_length") &&
-          tokens[i + 1].is_sign('=') && !tokens[i + 2].is_sign('=')) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void read_length() {
-    const PythonValue* length = program_.assigned("model.max_seq_length");
-    if (length == nullptr && sets_length()) {
-      return launch_.refuse("max_seq_length",
-                            "is set for a part of the model; add --max-seq-length N to the line");
-    }
-    std::set<std::string> lengths;
-    size_t rank = 0;
-    for (const PythonCall& call : program_.calls) {
-      size_t found_rank = 0;
-      const PythonValue* found = tokenized_length(call, found_rank);
-      if (found == nullptr || found_rank < rank || found->text == "None") continue;
-      if (found_rank > rank) lengths.clear();
-      rank = found_rank;
-      length = found;
-      lengths.insert(found->text);
-    }
-    for (const auto& [name, value] : program_.assignments) {
-      if (rank < 2 && !is_similarity_ && name.ends_with("okenizer.model_max_length")) {
-        length = &value;
-        lengths = {value.text};
-      }
-    }
-    if (lengths.size() > 1) {
-      return launch_.refuse("the length of texts",
-                            "differs between calls in the program; add --max-seq-length N to the "
-                            "line");
-    }
-    const bool joins = joins_texts(program_);
-    if (task_ == "masked_lm" && joins) {
-      launch_.add_flag("attend_across_documents", "true");
-      length = program_.assigned("block_size");
-      if (length == nullptr) length = program_.assigned("chunk_size");
-      if (length == nullptr) {
-        return launch_.refuse("the length of blocks",
-                              "is in the function that cuts them; add --max-seq-length N to the "
-                              "line");
-      }
-    } else if (task_ == "masked_lm") {
-      launch_.add_flag("line_by_line", "true");
-      launch_.remark("--line-by-line",
-                     "makes several sequences of a long row, of which the program drops all but "
-                     "the first");
-    }
-    if (length != nullptr && length->kind == PythonValue::Kind::kWord) {
-      return launch_.add_flag("max_seq_length", length->text);
-    }
-    if (length != nullptr) {
-      return launch_.refuse("the length of texts",
-                            "is not a number in the program; add --max-seq-length N to the line");
-    }
-    if (is_similarity_) return take_sentence_length(model_, launch_);
-    // Without a length, a tokenizer cuts where its files say.
-    if (is_plain_model(model_)) return launch_.add_flag("max_seq_length", "512");
-    launch_.refuse("the length of texts",
-                   "is model_max_length in the tokenizer's files, which berth does not know here; "
-                   "add --max-seq-length N to the line");
   }
 
   const PythonProgram& program_;

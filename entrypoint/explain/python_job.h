@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "entrypoint/explain/explain.h"
 #include "entrypoint/explain/launch.h"
 
 namespace berth {
@@ -15,5 +16,9 @@ namespace berth {
 // that the line names, where the program computes it; it may be empty. Throws kUsage where the text
 // cannot be read, or has more than 10,000 calls.
 std::optional<Launch> find_python_job(std::string_view program, const std::string& model);
+
+// A program that is no known script may be a file here, which says what it trains. Flags of the
+// line follow what the file says. Leaves other launches as they are.
+void read_program(const ReadFile& read_file, Launch& launch);
 
 }  // namespace berth

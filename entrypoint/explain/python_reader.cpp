@@ -556,17 +556,61 @@ const PythonCall* find_last_call(const PythonProgram& program, std::string_view 
   return last;
 }
 
+std::vector<PythonArgument> arguments_of(const PythonProgram& program, const PythonCall& call) {
+  const std::vector<PythonToken>& tokens = program.tokens;
+  std::vector<PythonArgument> arguments;
+  const auto add = [&](size_t begin, size_t end) {
+    if (begin >= end || tokens[begin].is_sign('*')) return;
+    const bool is_name = tokens[begin].kind == PythonToken::Kind::kName && begin + 2 < end;
+    const bool has_keyword = is_name &&
+                             (tokens[begin + 1].is_sign('=') || tokens[begin + 1].is_sign(':')) &&
+                             !tokens[begin + 2].is_sign('=');
+    if (has_keyword) {
+      arguments.push_back({tokens[begin].text, {begin + 2, end}});
+    } else {
+      arguments.push_back({"", {begin, end}});
+    }
+  };
+  size_t begin = call.arguments.begin, depth = 0;
+  for (size_t at = begin; at < call.arguments.end; ++at) {
+    const PythonToken& token = tokens[at];
+    if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
+    const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
+    if (closes && depth > 0) --depth;
+    if (depth > 0 || !token.is_sign(',')) continue;
+    add(begin, at);
+    begin = at + 1;
+  }
+  add(begin, call.arguments.end);
+  return arguments;
+}
+
 PythonSpan find_argument(const PythonProgram& program, std::string_view call,
-                         std::string_view keyword) {
+                         std::string_view keyword, size_t place) {
   PythonSpan found;
   for (const PythonCall& row : program.calls) {
     if (last_name(row.name) != call || row.name.starts_with(kDefinition)) continue;
     found = {};
-    for (size_t i = 0; i < row.keywords.size() && i < row.spans.size(); ++i) {
-      if (row.keywords[i].first == keyword) found = row.spans[i];
+    size_t at = 0;
+    for (const PythonArgument& argument : arguments_of(program, row)) {
+      const bool is_there = argument.keyword.empty() ? at++ == place : argument.keyword == keyword;
+      if (is_there) found = argument.value;
     }
   }
   return found;
+}
+
+bool has_unpacked(const PythonProgram& program, const PythonCall& call) {
+  size_t depth = 0;
+  for (size_t at = call.arguments.begin; at < call.arguments.end; ++at) {
+    const PythonToken& token = program.tokens[at];
+    const bool begins = at == call.arguments.begin || program.tokens[at - 1].is_sign(',');
+    if (depth == 0 && begins && token.is_sign('*')) return true;
+    if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
+    const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
+    if (closes && depth > 0) --depth;
+  }
+  return false;
 }
 
 std::string subscript_in(const PythonProgram& program, PythonSpan value) {
@@ -649,7 +693,13 @@ std::string notebook_program(std::string_view json) {
   std::string program;
   for (const std::string& cell : code_cells(json)) {
     for_each_line(cell, [&](const std::string& line) {
-      if (!line.starts_with('%') && !line.starts_with('!')) program += line + "\n";
+      constexpr std::string_view kDevices = "%env CUDA_VISIBLE_DEVICES=";
+      if (line.starts_with(kDevices)) {
+        program +=
+            cat("os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"", line.substr(kDevices.size()), "\"\n");
+      } else if (!line.starts_with('%') && !line.starts_with('!')) {
+        program += line + "\n";
+      }
     });
   }
   return program;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -108,9 +109,23 @@ std::vector<std::pair<std::string, PythonSpan>> find_entries(const PythonProgram
 // none.
 const PythonCall* find_last_call(const PythonProgram& program, std::string_view name);
 
-// The value of a keyword of the last call of this name. Empty: there is none.
+// The value of a keyword of the last call of this name. Empty: there is none. `place` is where the
+// argument stands without its keyword.
 PythonSpan find_argument(const PythonProgram& program, std::string_view call,
-                         std::string_view keyword);
+                         std::string_view keyword, size_t place = SIZE_MAX);
+
+// An argument of a call, as it is written.
+struct PythonArgument {
+  std::string keyword{};  // empty: it has only its place
+  PythonSpan value{};     // never empty
+};
+
+// The arguments of a call in their order, without "*all" and "**named". An annotation of a
+// parameter counts as its value.
+std::vector<PythonArgument> arguments_of(const PythonProgram& program, const PythonCall& call);
+
+// Whether a call has arguments that only the program knows: "*all" or "**named".
+bool has_unpacked(const PythonProgram& program, const PythonCall& call);
 
 // The text in brackets in this value, as "test" in rows["test"]. A name counts as what is assigned
 // to it. Empty: there is none, or several.

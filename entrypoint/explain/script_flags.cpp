@@ -72,11 +72,13 @@ constexpr ScriptFlag kScriptFlags[] = {
     {"shuffle_train_dataset", kClassScripts},
     {"language", "run_xnli"},
     {"train_language", "run_xnli"},
+    {"labels", kTagScripts},
 };
 
 // Flags that some scripts lack though others of their kind have them.
 constexpr ScriptFlag kLackedFlags[] = {
     {"max_seq_length", kBareRowScripts, "its length of texts is --max_length"},
+    {"max_seq_len", kBareRowScripts, "its length of texts is --max_length"},
     {"max_seq_length", kEarlyMaskScripts, "its length of texts is --block_size"},
 };
 
@@ -90,6 +92,7 @@ constexpr ScriptFlag kForeignFlags[] = {
     {"lr", "", "its flag is --learning_rate"},
     {"num_train_steps", "", "its flag is --max_steps"},
     {"warmup_proportion", "", "its flag is --warmup_ratio"},
+    {"amp", "", "its flag is --fp16"},
 };
 
 // Flags of berth that a changed script may have, and mean something else by.
@@ -101,6 +104,15 @@ constexpr std::string_view kOwnFlags =
     "doc_step";
 constexpr ScriptFlag kOwnFlag = {
     "", "", "a script that has it is a changed one, and with hyphens it is berth's flag"};
+// The same of one word, which no hyphen tells apart.
+constexpr std::string_view kOwnWords =
+    "optimizer teacher seeds guide pooling probe prompt generator elastic compress encoding "
+    "text recompute profile json";
+constexpr ScriptFlag kOwnWord = {
+    "", "", "a script that has it is a changed one; a flag of berth belongs to berth's line"};
+
+constexpr ScriptFlag kTypeFlag = {
+    "", "", "where a script has it, it keeps the parameters in 16 bits, and berth in 32"};
 
 // Arguments of Trainer that the scripts for Flax do not have.
 constexpr std::string_view kNotFlax =
@@ -112,12 +124,24 @@ constexpr std::string_view kNotBare =
     "do_train do_eval overwrite_output_dir fp16 bf16 tf32 max_steps warmup_steps warmup_ratio "
     "evaluation_strategy eval_strategy eval_steps save_strategy save_steps save_total_limit "
     "logging_steps logging_dir load_best_model_at_end metric_for_best_model max_grad_norm "
-    "label_smoothing_factor group_by_length adam_beta2 adam_epsilon";
+    "label_smoothing_factor label_smoothing group_by_length adam_beta1 adam_beta2 adam_epsilon "
+    "optim no_cuda use_cpu local_rank gradient_checkpointing dataloader_drop_last "
+    "dataloader_num_workers torch_compile auto_find_batch_size eval_accumulation_steps eval_delay "
+    "accelerator_config run_name debug fsdp sharded_ddp deepspeed fp16_opt_level disable_tqdm "
+    "logging_first_step remove_unused_columns";
 
 bool is_of(std::string_view script, std::string_view scripts) {
   return std::ranges::any_of(parted(scripts, ","), [&](const std::string& beginning) {
     return script.starts_with(beginning);
   });
+}
+
+// The row of a flag of berth that no script has, by its name or berth's name for it.
+const ScriptFlag* own_flag(std::string_view name) {
+  std::string words(name);
+  std::ranges::replace(words, '-', '_');
+  if (is_one_of(kOwnFlags, words)) return &kOwnFlag;
+  return is_one_of(kOwnWords, words) ? &kOwnWord : nullptr;
 }
 
 // The row of a flag that the script does not have; nullptr: it may have it.
@@ -128,7 +152,7 @@ const ScriptFlag* unknown_flag(std::string_view script, std::string_view name) {
   for (const ScriptFlag& row : kLackedFlags) {
     if (row.name == name && is_of(script, row.scripts)) return &row;
   }
-  if (is_one_of(kOwnFlags, name)) return &kOwnFlag;
+  if (const ScriptFlag* own = own_flag(name)) return own;
   const auto* const foreign = std::ranges::find(kForeignFlags, name, &ScriptFlag::name);
   return foreign == std::end(kForeignFlags) ? nullptr : foreign;
 }
@@ -152,6 +176,15 @@ void check_script_flags(const TrainingScript& script, std::string_view path,
     if (is_own) continue;  // as berth writes it: the user has added it to the line
     std::ranges::replace(name, '-', '_');
     const ScriptFlag* row = unknown_flag(script.name, name);
+    const bool is_optim = name == "optim";
+    const bool has_trainer_name = is_optim || name == "gradient_checkpointing";
+    if (row == nullptr && argument.own != nullptr && !has_trainer_name) {
+      row = own_flag(argument.own->name);
+    }
+    if (name == "dtype" && !is_flax) row = &kTypeFlag;
+    if (is_optim && !argument.values.empty() && argument.values[0] == "lamb") {
+      remarks.refuse(argument.typed, "is lamb, which is no optimizer of the Trainer");
+    }
     const bool is_of_trainer =
         (is_bare && is_one_of(kNotBare, name)) || (is_flax && is_one_of(kNotFlax, name));
     if (row == nullptr && !is_of_trainer) continue;

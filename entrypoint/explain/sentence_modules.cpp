@@ -45,8 +45,7 @@ constexpr std::string_view kSecondColumns =
 // Arguments of SentenceTransformer that leave the model as its files say.
 constexpr std::string_view kPlainModel =
     "model_name_or_path modules device cache_folder token use_auth_token local_files_only "
-    "model_card_data backend trust_remote_code default_prompt_name similarity_fn_name "
-    "config_kwargs";
+    "model_card_data trust_remote_code";
 
 void refuse(const PythonCall& call, std::string_view text, Launch& launch) {
   launch.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
@@ -190,6 +189,9 @@ void read_prompts(const PythonValue& prompts, Launch& launch) {
 void check_sentence_model(const PythonCall& call, std::string_view flag, Launch& launch) {
   for (const auto& [keyword, value] : call.keywords) {
     if (is_one_of(kPlainModel, keyword) || value.text == "None") continue;
+    if (keyword == "backend" && value.text == "torch") continue;
+    const bool is_cosine = value.text == "cosine" || last_name(value.name) == "COSINE";
+    if (keyword == "similarity_fn_name" && is_cosine) continue;
     if (keyword == "revision" && flag == "--model" && value.kind == PythonValue::Kind::kText) {
       launch.add_flag("model_revision", value.text);
       continue;

@@ -122,7 +122,14 @@ class TagReader {
       if (value->text != "False") is_true = true;
       if (value->text == "False") is_false = true;
     };
-    for (const PythonCall& call : program_.calls) see(call.find(name));
+    for (const PythonCall& call : program_.calls) {
+      see(call.find(name));
+      const PythonValue* given = call.find("fn_kwargs");
+      if (given == nullptr) continue;
+      const auto key = std::ranges::find(given->keys, name);
+      if (key == given->keys.end()) continue;
+      see(&given->items[static_cast<size_t>(key - given->keys.begin())]);
+    }
     see(program_.assigned(name));
     if (is_true == is_false) return std::nullopt;
     return is_true;

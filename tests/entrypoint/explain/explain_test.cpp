@@ -128,6 +128,22 @@ TEST(Explain, FilesThatALineNamesAreRead) {
   });
 }
 
+TEST(Explain, FilesThatStartNothingAreNamed) {
+  const auto read_file = [](const std::string& path) -> std::optional<std::string> {
+    std::ifstream file(BERTH_TESTDATA "/explain_files/" + path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const auto explain_file = [&](const std::string& line) {
+    explain(std::vector{line}, {.devices = {}, .read_file = read_file});
+  };
+  EXPECT_THAT([&] { explain_file("autotrain.yml"); },
+              ThrowsCode(Code::kUsage, "a configuration of AutoTrain is not read"));
+  EXPECT_THAT([&] { explain_file("autotrain --config autotrain.yml"); },
+              ThrowsCode(Code::kUsage, "a configuration of AutoTrain is not read"));
+  EXPECT_THAT([&] { explain_file("spans.yaml"); },
+              ThrowsCode(Code::kUsage, "the file is no manifest, and starts nothing"));
+}
+
 // What is printed as the line that does the same must be one that berth accepts.
 TEST(Explain, ItsLinesParse) {
   Platform platform;

@@ -1,0 +1,175 @@
+#include "entrypoint/explain/program_names.h"
+
+#include <algorithm>
+
+#include "storage/base/text.h"
+
+namespace berth {
+
+Assignments::Assignments(const PythonProgram& program) : tokens_(program.tokens) {
+  scopes_.push_back({"", {0, tokens_.size()}});
+  for (const auto& [name, span] : program.spans) scopes_.push_back({name, span});
+  std::ranges::stable_sort(scopes_, {}, [](const PythonScope& scope) { return scope.span.begin; });
+  for (size_t i = 1; i < scopes_.size(); ++i) {
+    scopes_[i].around = i - 1;
+    while (scopes_[scopes_[i].around].span.end <= scopes_[i].span.begin) {
+      scopes_[i].around = scopes_[scopes_[i].around].around;
+    }
+  }
+  size_t begin = 0;
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    if (tokens_[i].kind != PythonToken::Kind::kLineEnd) continue;
+    note_line(begin, i);
+    begin = i + 1;
+  }
+}
+
+std::vector<size_t> Assignments::scopes_of(size_t at) const {
+  const auto next =
+      std::ranges::upper_bound(scopes_, at, {}, [](const PythonScope& s) { return s.span.begin; });
+  std::vector<size_t> around;
+  for (auto i = static_cast<size_t>(next - scopes_.begin()) - 1;; i = scopes_[i].around) {
+    if (at < scopes_[i].span.end || i == 0) around.push_back(i);
+    if (i == 0) return around;
+  }
+}
+
+const std::vector<AssignedValue>* Assignments::find(const std::string& name, size_t scope) const {
+  const auto values = values_.find({name, name.starts_with("self.") ? 0 : scope});
+  return values == values_.end() ? nullptr : &values->second;
+}
+
+// A line may have several statements: "for p in parameters: p.requires_grad = False".
+void Assignments::note_line(size_t begin, size_t end) {
+  constexpr std::string_view kHeaders =
+      "if elif else for while with try except finally def class async";
+  if (begin < end && (tokens_[begin].is_name("from") || tokens_[begin].is_name("import"))) {
+    return note_import(begin, end);
+  }
+  size_t depth = 0, part = begin;
+  for (size_t i = begin; i < end; ++i) {
+    if (opens(tokens_[i])) ++depth;
+    if (closes(tokens_[i]) && depth > 0) --depth;
+    const bool is_header =
+        tokens_[part].kind == PythonToken::Kind::kName && is_one_of(kHeaders, tokens_[part].text);
+    const bool ends = tokens_[i].is_sign(';') || (tokens_[i].is_sign(':') && is_header);
+    if (depth > 0 || !ends) continue;
+    note_statement(part, i);
+    part = i + 1;
+  }
+  note_statement(part, end);
+}
+
+// "from a.b import (c as d, e)", "import a as b"
+void Assignments::note_import(size_t begin, size_t end) {
+  size_t at = begin + 1;
+  std::string module;  // empty: of a file beside the program
+  if (at < end && tokens_[at].kind == PythonToken::Kind::kName) module = tokens_[at].text;
+  if (tokens_[begin].is_name("from")) {
+    while (at < end && !tokens_[at].is_name("import")) ++at;
+    ++at;
+  }
+  for (; at < end; ++at) {
+    if (tokens_[at].kind != PythonToken::Kind::kName || tokens_[at].is_name("as")) continue;
+    const bool is_renamed = at + 2 < end && tokens_[at + 1].is_name("as");
+    if (is_renamed) at += 2;
+    imports_[tokens_[at].text] = module;
+  }
+}
+
+size_t Assignments::find_word(size_t begin, size_t end, std::string_view word) const {
+  size_t depth = 0;
+  for (size_t i = begin; i < end; ++i) {
+    if (opens(tokens_[i])) ++depth;
+    if (closes(tokens_[i]) && depth > 0) --depth;
+    if (depth == 0 && tokens_[i].is_name(word)) return i;
+  }
+  return end;
+}
+
+void Assignments::note_statement(size_t begin, size_t end) {
+  if (begin >= end) return;
+  if (tokens_[begin].is_name("for")) {
+    const size_t in = find_word(begin, end, "in");
+    if (in < end) note_targets({begin + 1, in}, {{in + 1, end}, false});
+    return;
+  }
+  if (tokens_[begin].is_name("with")) {
+    const size_t as = find_word(begin, end, "as");
+    if (as < end) note_targets({as + 1, end}, {{begin + 1, as}, false});
+    return;
+  }
+  std::vector<size_t> signs;
+  size_t depth = 0;
+  for (size_t i = begin + 1; i + 1 < end; ++i) {
+    if (opens(tokens_[i])) ++depth;
+    if (closes(tokens_[i]) && depth > 0) --depth;
+    const bool is_equal = tokens_[i].is_sign('=') && tokens_[i + 1].is_sign('=');
+    if (is_equal) ++i;
+    if (depth > 0 || is_equal || !tokens_[i].is_sign('=') || is_sign_of(i - 1, "=!<>:")) continue;
+    signs.push_back(i);
+  }
+  if (signs.empty()) return;
+  const bool is_changed = is_sign_of(signs.back() - 1, "+-*/%&|^@");
+  for (size_t i = 0; i < signs.size(); ++i) {
+    const size_t first = i == 0 ? begin : signs[i - 1] + 1;
+    note_targets({first, signs[i] - (is_changed ? 1 : 0)}, {{signs.back() + 1, end}, is_changed});
+  }
+}
+
+bool Assignments::is_sign_of(size_t at, std::string_view signs) const {
+  return tokens_[at].kind == PythonToken::Kind::kSign &&
+         signs.find(tokens_[at].text[0]) != signs.npos;
+}
+
+std::vector<PythonSpan> Assignments::parted_by_commas(PythonSpan span) const {
+  std::vector<PythonSpan> parts = {{span.begin, span.begin}};
+  size_t depth = 0;
+  for (size_t i = span.begin; i < span.end; ++i) {
+    if (opens(tokens_[i])) ++depth;
+    if (closes(tokens_[i]) && depth > 0) --depth;
+    if (depth == 0 && tokens_[i].is_sign(',')) {
+      parts.push_back({i + 1, i + 1});
+    } else {
+      parts.back().end = i + 1;
+    }
+  }
+  return parts;
+}
+
+void Assignments::note_targets(PythonSpan targets, const AssignedValue& value) {
+  if (targets.begin < targets.end && tokens_[targets.begin].is_sign('(')) {
+    ++targets.begin;
+    if (targets.end > targets.begin) --targets.end;
+  }
+  const std::vector<PythonSpan> names = parted_by_commas(targets);
+  const std::vector<PythonSpan> values = parted_by_commas(value.span);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool has_own = names.size() > 1 && names.size() == values.size();
+    note_target(names[i], has_own ? AssignedValue{values[i], value.is_changed} : value);
+  }
+}
+
+void Assignments::note_target(PythonSpan target, const AssignedValue& value) {
+  while (target.begin < target.end && tokens_[target.begin].is_sign('*')) ++target.begin;
+  if (target.begin >= target.end || tokens_[target.begin].kind != PythonToken::Kind::kName) return;
+  std::string name = tokens_[target.begin].text;
+  size_t at = target.begin + 1;
+  if (name == "self" && at + 1 < target.end && tokens_[at].is_sign('.')) {
+    name += "." + tokens_[at + 1].text;
+    at += 2;
+  }
+  const bool is_whole = at >= target.end || tokens_[at].is_sign(':');
+  const bool has_attribute =
+      std::any_of(tokens_.begin() + static_cast<ptrdiff_t>(at),
+                  tokens_.begin() + static_cast<ptrdiff_t>(std::max(at, target.end)),
+                  [](const PythonToken& token) { return token.is_sign('.'); });
+  if (has_attribute) {
+    parts_.emplace_back(name, target);
+  } else if (is_whole || tokens_[at].is_sign('[')) {
+    const size_t scope = name.starts_with("self.") ? 0 : scopes_of(target.begin)[0];
+    values_[{name, scope}].push_back(value);
+  }
+}
+
+}  // namespace berth

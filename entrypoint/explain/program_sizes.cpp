@@ -1,0 +1,167 @@
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "entrypoint/explain/named_inputs.h"
+#include "entrypoint/explain/program_parts.h"
+#include "entrypoint/flags/foreign/translation.h"
+#include "storage/base/text.h"
+
+namespace berth {
+namespace {
+
+// Says how long texts may be where the program does not: as the model's files say, or as its
+// positions allow. A model of which neither is known is refused.
+void take_sentence_length(const std::string& model, Launch& launch) {
+  if (is_plain_model(model)) return launch.add_flag("max_seq_length", "512");
+  if (model.starts_with(kSentenceOrganization)) {
+    return launch.remark("the length of texts",
+                         "is max_seq_length in the model's files, which berth takes without a "
+                         "flag");
+  }
+  launch.refuse("the length of texts",
+                "is max_seq_length in the files of a model of sentence-transformers, else its "
+                "tokenizer's length; add --max-seq-length N to the line");
+}
+
+class LengthReader {
+ public:
+  LengthReader(const ProgramRows& rows, Launch& launch)
+      : program_(rows.program),
+        task_(rows.task),
+        model_(rows.model),
+        is_similarity_(rows.is_similarity),
+        launch_(launch) {}
+
+  void read() {
+    const PythonValue* length = program_.assigned("model.max_seq_length");
+    if (length == nullptr && sets_length()) {
+      return launch_.refuse("max_seq_length",
+                            "is set for a part of the model; add --max-seq-length N to the line");
+    }
+    std::set<std::string> lengths;
+    size_t rank = 0;
+    for (const PythonCall& call : program_.calls) {
+      size_t found_rank = 0;
+      const PythonValue* found = tokenized_length(call, found_rank);
+      if (found == nullptr || found_rank < rank || found->text == "None") continue;
+      if (found_rank > rank) lengths.clear();
+      rank = found_rank;
+      length = found;
+      lengths.insert(found->text);
+    }
+    for (const auto& [name, value] : program_.assignments) {
+      if (rank < 2 && !is_similarity_ && name.ends_with("okenizer.model_max_length")) {
+        length = &value;
+        lengths = {value.text};
+      }
+    }
+    if (lengths.size() > 1) {
+      return launch_.refuse("the length of texts",
+                            "differs between calls in the program; add --max-seq-length N to the "
+                            "line");
+    }
+    const bool joins = joins_texts(program_);
+    if (task_ == "masked_lm" && joins) {
+      launch_.add_flag("attend_across_documents", "true");
+      length = program_.assigned("block_size");
+      if (length == nullptr) length = program_.assigned("chunk_size");
+      if (length == nullptr) {
+        return launch_.refuse("the length of blocks",
+                              "is in the function that cuts them; add --max-seq-length N to the "
+                              "line");
+      }
+    } else if (task_ == "masked_lm") {
+      launch_.add_flag("line_by_line", "true");
+      launch_.remark("--line-by-line",
+                     "makes several sequences of a long row, of which the program drops all but "
+                     "the first");
+    }
+    if (length != nullptr && length->kind == PythonValue::Kind::kWord) {
+      return launch_.add_flag("max_seq_length", length->text);
+    }
+    if (length != nullptr) {
+      return launch_.refuse("the length of texts",
+                            "is not a number in the program; add --max-seq-length N to the line");
+    }
+    if (is_similarity_) return take_sentence_length(model_, launch_);
+    // Without a length, a tokenizer cuts where its files say.
+    if (is_plain_model(model_)) return launch_.add_flag("max_seq_length", "512");
+    launch_.refuse("the length of texts",
+                   "is model_max_length in the tokenizer's files, which berth does not know here; "
+                   "add --max-seq-length N to the line");
+  }
+
+ private:
+  // The length that a call of a tokenizer cuts at, or that a tokenizer is made with. A call of
+  // higher `rank` cuts what one of a lower rank has left.
+  static const PythonValue* tokenized_length(const PythonCall& call, size_t& rank) {
+    const std::string_view name = call.name;
+    if (name.starts_with(kDefinition)) return nullptr;
+    const std::string last = lower_ascii(last_name(name));
+    const bool makes_tokenizer = name.ends_with("Tokenizer.from_pretrained") ||
+                                 name.ends_with("TokenizerFast.from_pretrained");
+    if (makes_tokenizer) {
+      rank = 1;
+      const PythonValue* length = call.find("model_max_length");
+      return length != nullptr ? length : call.find("max_len");
+    }
+    rank = 2;
+    if (last == "transformer") return call.find("max_seq_length");
+    const PythonValue* cuts = call.find("truncation");
+    if (cuts != nullptr && cuts->text == "False") return nullptr;
+    if (last.ends_with("tokenizer") || last.ends_with("encode_plus")) {
+      return call.find("max_length");
+    }
+    rank = 3;
+    const bool makes_lines =
+        last == "linebylinetextdataset" || last == "textdatasetfornextsentenceprediction";
+    if (!makes_lines) return nullptr;
+    const PythonValue* length = call.find("block_size");
+    return length == nullptr && call.positional.size() > 2 ? &call.positional[2] : length;
+  }
+
+  // "model[0].max_seq_length = 75"
+  bool sets_length() const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    for (size_t i = 1; i + 2 < tokens.size(); ++i) {
+      if (tokens[i - 1].is_sign('.') && tokens[i].is_name("max_seq_length") &&
+          tokens[i + 1].is_sign('=') && !tokens[i + 2].is_sign('=')) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const PythonProgram& program_;
+  const std::string_view task_;
+  const std::string model_;
+  const bool is_similarity_;
+  Launch& launch_;
+};
+
+}  // namespace
+
+void read_length(const ProgramRows& rows, Launch& launch) { LengthReader(rows, launch).read(); }
+
+void check_label_count(const PythonCall& model, std::string_view task, Launch& launch) {
+  const bool has_classes = task == "sequence_classification" || task == "token_classification";
+  const PythonValue* count = has_classes ? model.find("num_labels") : nullptr;
+  if (count == nullptr || count->kind != PythonValue::Kind::kWord) return;
+  const TypedCommand typed(launch.flags);
+  const std::string data = typed.value("dataset_name").value_or("");
+  const std::string config = typed.value("dataset_config_name").value_or("");
+  const size_t known = label_count(data, config, typed.value("label-column").value_or("label"));
+  if (known == 0) {
+    return launch.remark("num_labels",
+                         cat("is ", count->text,
+                             ": berth makes an output for each label of the rows. Where these have "
+                             "fewer, --label-names names all labels, joined by commas"));
+  }
+  if (count->text == std::to_string(known)) return;
+  launch.refuse("num_labels", cat("is ", count->text, ", and the rows have ", known,
+                                  " labels, for which berth makes ", known,
+                                  " outputs; add --label-names NAMES with all of them"));
+}
+
+}  // namespace berth

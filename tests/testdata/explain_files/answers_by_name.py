@@ -1,0 +1,19 @@
+# After programs whose texts have names before they are tokenized.
+from datasets import load_dataset
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer, Trainer, TrainingArguments
+
+squad = load_dataset("squad")
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+
+
+def features(rows):
+    first = [text.strip() for text in rows["question"]]
+    second = rows["context"]
+    batch = tokenizer(first, second, truncation="only_second", max_length=320, stride=64, return_overflowing_tokens=True)
+    batch["start_positions"] = [0 for _ in range(len(batch["input_ids"]))]
+    return batch
+
+
+model = AutoModelForQuestionAnswering.from_pretrained("bert-base-uncased")
+windows = squad.map(features, batched=True)
+Trainer(model, TrainingArguments("answers"), train_dataset=windows["train"]).train()
