@@ -329,12 +329,14 @@ class FlowReader {
   }
 
   void check(PythonSpan span, const FlowRole& role) {
-    if (span.begin >= span.end) return;
-    const size_t condition = find_word(span, "if"), other = find_word(span, "else");
-    if (condition < other && other < span.end) {
+    // Each value of "a if b else c". A loop, because such a chain may be long.
+    while (true) {
+      const size_t condition = find_word(span, "if"), other = find_word(span, "else");
+      if (condition >= other || other >= span.end) break;
       check({span.begin, condition}, role);
-      return check({other + 1, span.end}, role);
+      span.begin = other + 1;
     }
+    if (span.begin >= span.end) return;
     const PythonToken& first = tokens_[span.begin];
     if (opens(first)) return check_items(span, role);
     const bool is_word = first.is_name("None") || first.is_name("True") || first.is_name("False");
