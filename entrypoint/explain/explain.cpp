@@ -110,6 +110,7 @@ class Explainer {
       check_script_flags(*script_, launch_.place(), typed_, remarks_);
       check_masked_texts(*script_, typed_, own_, remarks_);
     }
+    if (!launch_.is_berth) check_single_text(own_, remarks_);
     check_line(own_, expands_, remarks_);
     write_lines();
   }

@@ -1,12 +1,17 @@
 #include "entrypoint/explain/own_command.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flags.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 #include "storage/storage.h"
+#include "trainer/inputs/mode.h"
+#include "trainer/model/task.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 
@@ -80,6 +85,21 @@ void check_address(const std::string& value) {
 
 }  // namespace
 
+namespace {
+
+// Throws as a training does where a flag changes nothing in the task that the line names.
+void require_flags_of_task(const CommandLine& line) {
+  const Settings& settings = line.settings;
+  const GlueTask* glue = find_glue_task(settings.data.task);
+  const std::optional<Task> task =
+      glue == nullptr ? find_task(settings.data.task) : std::optional(glue->task);
+  const bool is_open = task && traits(*task).unlabelled;  // the rows decide
+  if (!task || is_open || !traits(settings.mode).trains()) return;
+  require_heeded(line, *task, [](std::string_view, std::string_view) { return false; });
+}
+
+}  // namespace
+
 void check_line(OwnCommand& own, bool expands, Remarks& remarks) {
   std::vector<std::string> arguments;
   Platform platform;
@@ -114,7 +134,7 @@ void check_line(OwnCommand& own, bool expands, Remarks& remarks) {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   try {
-    parse_flags(pointers, platform);
+    require_flags_of_task(parse_flags(pointers, platform));
   } catch (const Error& error) {
     remarks.refuse("this line", error.what());
   }

@@ -265,15 +265,18 @@ class FlowReader {
   }
 
   void trace(const std::string& name, size_t at, const FlowRole& role) {
-    constexpr size_t kMostSteps = 100;
     const Variable variable = find_variable(name, at);
     if (!seen_.insert({variable.key(), role.noun}).second) return;
-    if (++steps_ > kMostSteps) {
-      launch_.refuse(name, cat("is made in more than 100 steps", role.advice));
-    } else {
-      trace_values(variable, role);
-    }
+    if (goes_deeper(name, role)) trace_values(variable, role);
     --steps_;
+  }
+
+  // Counts a step, of which the text may have more than there is memory for.
+  bool goes_deeper(const std::string& name, const FlowRole& role) {
+    constexpr size_t kMostSteps = 100;
+    if (++steps_ <= kMostSteps) return true;
+    launch_.refuse(name, cat("is made in more than 100 steps", role.advice));
+    return false;
   }
 
   void trace_values(const Variable& variable, const FlowRole& role) {
@@ -541,12 +544,14 @@ class FlowReader {
     const auto span = program_.spans.find(function);
     if (span == program_.spans.end()) return;
     if (!seen_.insert({{cat(kDefinition, function), std::nullopt}, role.noun}).second) return;
-    for (size_t i = span->second.begin; i < span->second.end; ++i) {
+    const bool reads = goes_deeper(function, role);
+    for (size_t i = span->second.begin; reads && i < span->second.end; ++i) {
       if (!tokens_[i].is_name("return")) continue;
       size_t end = i + 1;
       while (end < span->second.end && tokens_[end].kind != Kind::kLineEnd) ++end;
       if (!has_several({i + 1, end})) check({i + 1, end}, role);
     }
+    --steps_;
   }
 
   // Whether the value is a tuple without brackets, of which any item may be meant.
@@ -616,9 +621,11 @@ class FlowReader {
       const bool is_loss = is_seen(name, target.begin, kLossFlow);
       const bool is_model = is_seen(name, target.begin, kModelFlow);
       if (target.begin > end_ || (!is_loss && !is_model)) continue;
-      const bool is_item = tokens_[target.begin + 1].is_sign('[');
-      if (name == "model" && !is_item) continue;  // which CodeReader reads
-      const std::string& setting = tokens_[target.end - 1].text;
+      const bool has_item = find_sign(target, '[') < target.end;
+      if (name == "model" && !has_item) continue;  // which CodeReader reads
+      size_t last = target.end - 1;
+      while (last > target.begin && tokens_[last].kind != Kind::kName) --last;
+      const std::string& setting = tokens_[last].text;
       if (is_one_of(kPlainAttributes, setting) && !is_loss) continue;
       refuse(target.begin, setting,
              is_loss ? "sets an attribute of the loss; give it as an argument where it is made"

@@ -101,6 +101,10 @@ class MetricReader {
         std::ranges::any_of(spans_, [&](PythonSpan s) { return chooses(s); })) {
       return refuse("compute_metrics", "chooses classes in another way than by the largest score");
     }
+    if (task_ == kOfClasses && !takes_largest()) {
+      return refuse("compute_metrics",
+                    "does not show that it chooses classes by the largest score");
+    }
     if (!has_metric_) count_by_hand(span->second);
     name_best();
   }
@@ -116,6 +120,23 @@ class MetricReader {
       refuse("metric_for_best_model",
              cat("is ", quoted(best->text), ", and the program computes no metrics"));
     }
+  }
+
+  // Whether the function, or the one that gets the outputs before it, takes the largest score.
+  bool takes_largest() const {
+    std::vector<PythonSpan> parts = spans_;
+    for (const PythonCall& call : program_.calls) {
+      const PythonValue* before = call.find("preprocess_logits_for_metrics");
+      const auto span =
+          before == nullptr ? program_.spans.end() : program_.spans.find(before->name);
+      if (span != program_.spans.end()) parts.push_back(span->second);
+    }
+    return std::ranges::any_of(parts, [&](const PythonSpan& part) {
+      for (size_t i = part.begin; i < part.end; ++i) {
+        if (program_.tokens[i].is_name("argmax")) return true;
+      }
+      return false;
+    });
   }
 
   // Whether the function has a threshold or a loop.
@@ -300,7 +321,8 @@ class MetricReader {
     }
     refuse(
         cat("average=", average->text.empty() ? "..." : average->text, " (line ", call.line, ")"),
-        "is a mean over classes that berth does not report");
+        cat("is a mean over classes that berth does not report",
+            name.empty() ? "" : cat(" for ", name)));
   }
 
   // The share of equal labels, which programs also count themselves.

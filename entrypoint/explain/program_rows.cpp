@@ -165,6 +165,15 @@ class ProgramRowReader {
   // A call of dataset.map() whose function changes texts or labels, or is not in the program, is
   // refused. Other functions say which columns are tokenized, and how.
   void read_map(const PythonCall& call) {
+    constexpr std::string_view kPlainOfMap =
+        "function batched batch_size remove_columns num_proc load_from_cache_file desc "
+        "keep_in_memory cache_file_name cache_file_names writer_batch_size new_fingerprint "
+        "fn_kwargs features disable_nullable";
+    for (const auto& [keyword, value] : call.keywords) {
+      if (is_one_of(kPlainOfMap, keyword) || value.text == "False" || value.text == "None")
+        continue;
+      refuse(call, cat("has ", keyword, ", by which its function gets other rows"));
+    }
     const PythonValue* function = call.find("function");
     if (!call.positional.empty()) function = &call.positional[0];
     const std::string name = function == nullptr ? std::string() : function->name;
@@ -482,17 +491,18 @@ class ProgramRowReader {
       ++at;  // ","
       if (argument.empty()) continue;
       const bool is_keyword = argument.size() > 1 && argument[1].is_sign('=');
+      const bool is_first = is_keyword && argument[0].text == "text";
       if (is_keyword) {
-        if (argument[0].text != "text" && argument[0].text != "text_pair") continue;
+        if (!is_first && argument[0].text != "text_pair") continue;
         argument = argument.subspan(2);
         if (argument.empty()) continue;
       }
       if (argument[0].is_sign('*')) continue;  // **arguments
       const std::optional<std::string> column = column_of(argument);
       if (!column) return false;
-      columns.push_back(*column);
+      columns.insert(is_first ? columns.begin() : columns.end(), *column);
     }
-    return true;
+    return columns.size() < 3;
   }
 
   // "a" of rows["a"] or list(rows["a"]).

@@ -5,6 +5,7 @@
 
 #include "entrypoint/explain/named_inputs.h"
 #include "storage/base/text.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 namespace {
@@ -497,6 +498,22 @@ void check_masked_texts(const TrainingScript& script, const TypedCommand& typed,
                    cat("counts sequences of tokens in ", script.name,
                        ", and rows in berth; write the rows into a file and name it"));
   }
+}
+
+void check_single_text(const OwnCommand& own, Remarks& remarks) {
+  constexpr std::string_view kFirstTexts = "sentence1 text_a text1 premise question1";
+  constexpr std::string_view kTasks = "sequence_classification regression multi_label";
+  const std::string text = own.value("text-column").value_or("");
+  const std::string task = own.value("task").value_or("");
+  const bool has_classes =
+      task.empty() || is_one_of(kTasks, task) || find_glue_task(task) != nullptr;
+  const bool is_alone = is_one_of(kFirstTexts, lower_ascii(text)) && !own.has("text-pair-column");
+  if (!has_classes || !is_alone || !own.trains()) return;
+  remarks.refuse(
+      "--text-column",
+      cat("names ", text,
+          " alone, which berth pairs with a row's second text; write it into a file by another "
+          "name, and add --text-column NAME"));
 }
 
 }  // namespace berth

@@ -51,4 +51,7 @@ bool masks_texts(std::string_view script);
 void check_masked_texts(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
                         Remarks& remarks);
 
+// Refuses one column of texts that berth would read in a pair, because its name begins one.
+void check_single_text(const OwnCommand& own, Remarks& remarks);
+
 }  // namespace berth

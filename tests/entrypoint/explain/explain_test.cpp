@@ -260,6 +260,23 @@ TEST(Explain, AProgramOfManyCallsIsRefused) {
               ThrowsCode(Code::kUsage, "more than 10,000 calls"));
 }
 
+TEST(Explain, AModelThatIsMadeInManyStepsIsRefused) {
+  std::string names, functions;
+  for (int i = 1; i < 4'000; ++i) {
+    names += "m" + std::to_string(i) + " = m" + std::to_string(i - 1) + "\n";
+    functions +=
+        "def f" + std::to_string(i) + "(x):\n    return f" + std::to_string(i + 1) + "(x)\n";
+  }
+  for (const std::string& steps : {"m0 = 1\n" + names, functions + "m3999 = f1(1)\n"}) {
+    const std::string program =
+        steps + "args = TrainingArguments('o')\nTrainer(model=m3999, args=args)\n";
+    const auto read_file = [&](const std::string&) { return std::optional(program); };
+    const std::vector<std::string> words = {"python", "steps.py"};
+    EXPECT_THAT(explain(words, {.devices = {}, .read_file = read_file}).text,
+                HasSubstr("is made in more than 100 steps"));
+  }
+}
+
 TEST(Explain, TheDefaultBatchCountsMicroBatchesToo) {
   EXPECT_THAT(explained({"run_glue.py --train_file t --output_dir o "
                          "--gradient_accumulation_steps 4"})
