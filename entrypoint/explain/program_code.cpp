@@ -317,10 +317,14 @@ class CodeReader {
     }
   }
 
-  // Whether the token is in the block of a loop. `function` becomes the function around it.
+  // Whether the token is in the block of a loop, or behind its header in the same line. `function`
+  // becomes the function around it.
   bool is_in_loop(size_t at, std::string& function) const {
     const std::vector<PythonToken>& tokens = program_.tokens;
     size_t column = std::string::npos;
+    for (size_t i = at; i > 0 && tokens[i].kind != PythonToken::Kind::kLineEnd; --i) {
+      if (tokens[i].is_name("for") || tokens[i].is_name("while")) return true;  // in one line
+    }
     while (at > 0) {
       size_t begin = at;
       while (begin > 0 && tokens[begin - 1].kind != PythonToken::Kind::kLineEnd) --begin;
