@@ -502,11 +502,11 @@ void check_masked_texts(const TrainingScript& script, const TypedCommand& typed,
 
 void check_single_text(const OwnCommand& own, Remarks& remarks) {
   constexpr std::string_view kFirstTexts = "sentence1 text_a text1 premise question1";
-  constexpr std::string_view kTasks = "sequence_classification regression multi_label";
+  constexpr std::string_view kClassTasks = "sequence_classification regression multi_label";
   const std::string text = own.value("text-column").value_or("");
   const std::string task = own.value("task").value_or("");
   const bool has_classes =
-      task.empty() || is_one_of(kTasks, task) || find_glue_task(task) != nullptr;
+      task.empty() || is_one_of(kClassTasks, task) || find_glue_task(task) != nullptr;
   const bool is_alone = is_one_of(kFirstTexts, lower_ascii(text)) && !own.has("text-pair-column");
   if (!has_classes || !is_alone || !own.trains()) return;
   remarks.refuse(
