@@ -48,8 +48,8 @@ class LabelDictionary {
   // where all are numbers and some have fractions.
   void settle();
 
-  // For each entry, the first entry with the same label. After settle(), the entries of "1" and
-  // "1.0" have the same label.
+  // Returns a number for each entry: the lowest entry whose label is the same. settle() can give
+  // two entries one label, such as "1" and "1.0".
   std::vector<int32_t> first_entries() const;
 
   // The labels of rows and the declared classes, each once. They have the order of the categories

@@ -68,7 +68,7 @@ TEST_P(LayerNorm, OfWideRowsAgrees) {
   expect_near(y, reference::layer_norm(x, gamma, beta, kEpsilon), 1e-5, "y");
 }
 
-// So many rows that each thread has some.
+// There are enough rows for all threads.
 TEST_P(LayerNorm, AddsTheGradientsOfAllThreads) {
   constexpr int64_t kRows = 300, kColumns = 256;
   const Vector x = random(kRows * kColumns, 2), dy = random(kRows * kColumns);
