@@ -40,6 +40,24 @@ std::optional<LeaseText> parse_lease(const std::string& text) {
                    .process = members.text("process").value_or(unnamed.process)};
 }
 
+namespace {
+
+struct SeenLease {
+  LeaseText text{};
+  Stat stat{};
+};
+
+// nullopt: there is no object, or it is no lease.
+std::optional<SeenLease> read_lease(Storage& storage, const Uri& object) {
+  const std::optional<Stat> seen = storage.stat(object);
+  const std::optional<std::string> text = seen ? read_text(storage, object) : std::nullopt;
+  const std::optional<LeaseText> lease = text ? parse_lease(*text) : std::nullopt;
+  if (!lease) return std::nullopt;
+  return SeenLease{.text = *lease, .stat = *seen};
+}
+
+}  // namespace
+
 RemoteLease::RemoteLease(Storage& storage, Uri object, LeaseHolder holder,
                          const std::atomic<bool>& stop, const LeaseTimes& times)
     : storage_(storage), object_(std::move(object)), holder_(std::move(holder)), times_(times) {
@@ -114,8 +132,9 @@ bool RemoteLease::write(Generation over) {
     changed_.notify_all();
     return true;
   } catch (const Error& error) {
-    const bool is_possible = was_replaced_;  // read by its only writer, which holds writing_
-    if (error.code() == Code::kNotPermitted && over != 0 && !is_possible) return go_unfenced(error);
+    // Only this function writes was_replaced_, so it is read here without the lock.
+    const bool never_works = over != 0 && !was_replaced_;
+    if (error.code() == Code::kNotPermitted && never_works) return go_unfenced(error);
     if (error.code() != Code::kInUse) throw;
     return false;
   }
@@ -165,14 +184,12 @@ bool RemoteLease::expires(const Uri& lease, const Stat& seen, const std::atomic<
 
 void RemoteLease::require_free(const Uri& other, const Uri& wanted,
                                const std::atomic<bool>& stop) const {
-  const std::optional<Stat> seen = storage_.stat(other);
-  const std::optional<std::string> text = seen ? read_text(storage_, other) : std::nullopt;
-  const std::optional<LeaseText> lease = text ? parse_lease(*text) : std::nullopt;
+  const std::optional<SeenLease> lease = read_lease(storage_, other);
   if (!lease) return;
-  bool is_free = holder_.has_ended(lease->process) || expires(other, *seen, stop);
+  bool is_free = holder_.has_ended(lease->text.process) || expires(other, lease->stat, stop);
   if (is_free) {
     try {
-      storage_.remove(other, seen->generation);
+      storage_.remove(other, lease->stat.generation);
     } catch (const Error& error) {
       const bool is_kept = error.code() == Code::kNotPermitted;  // nothing can be removed there
       if (error.code() != Code::kInUse && !is_kept) throw;
@@ -181,8 +198,8 @@ void RemoteLease::require_free(const Uri& other, const Uri& wanted,
   }
   if (is_free) return;
   throw Error(Code::kInUse,
-              cat("another process writes there: ", printable(lease->holder), " holds the lease ",
-                  other.to_string()),
+              cat("another process writes there: ", printable(lease->text.holder),
+                  " holds the lease ", other.to_string()),
               wanted.to_string(), "wait until it ends, stop it, or use another directory");
 }
 
@@ -224,11 +241,9 @@ void RemoteLease::renew() {
 }
 
 bool RemoteLease::renew_own() {
-  const std::optional<Stat> seen = storage_.stat(object_);
-  const std::optional<std::string> text = seen ? read_text(storage_, object_) : std::nullopt;
-  const std::optional<LeaseText> lease = text ? parse_lease(*text) : std::nullopt;
-  const bool is_own = lease && !holder_.process.empty() && lease->process == holder_.process;
-  return is_own && write(seen->generation);
+  const std::optional<SeenLease> lease = read_lease(storage_, object_);
+  const bool is_own = lease && !holder_.process.empty() && lease->text.process == holder_.process;
+  return is_own && write(lease->stat.generation);
 }
 
 void RemoteLease::require_held() {
