@@ -594,7 +594,7 @@ class Kit:
     def sample(self):
         self.jobs["sample"] = Job(self, "sample", [*self.sample_flags(), *self.on_device()])
         cpu = Job(self, "sample-cpu", [*self.sample_flags(), "--device", "cpu"])
-        what = "the sample, fp32, 5.5 million weights"
+        what = "the sample, fp32, 5.4 million weights"
         device = self.sample_on_device()
         cpu.wait_done(self.left())
         losses = [[event["loss"] for event in job.of("step")] for job in (device, cpu)]

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Downloads the text that the bundled encoder is pre-trained on and writes one file a source, one paragraph a line, into FOLDER.
+# Downloads the text that the bundled encoder is distilled on, and writes one file a source, one paragraph a line, into FOLDER.
 #
 #   bash scripts/fetch-pretraining-text.sh FOLDER [CACHE]
 #   bash scripts/fetch-pretraining-text.sh --list              prints the table of examples/model/SOURCES.md
 #
 # scripts/pretraining/sources.tsv names the sources: public repositories at fixed commits, and Debian packages with their SHA-256.
 # scripts/pretraining/extract.py strips the markup. Each file that it writes must have the SHA-256 in the table. A file that is in
-# FOLDER already and has it is not made again. Text under CC BY-SA goes into FOLDER/sharealike, so that *.txt leaves it out.
+# FOLDER already and has it is not made again.
 #
 # Downloads are kept in CACHE (default: build/pretraining, about 1 GB) and reused. Needs git, curl, dpkg-deb and python3.
 #
@@ -41,7 +41,7 @@ if [ "${1:-}" = --list ]; then
     END { printf "\n%d sources, %.1f MB of text.\n", sources, total / 1e6 }' "$table"
 fi
 [ $# -ge 1 ] || fail "give the folder to write to"
-mkdir -p "$1/sharealike" "${2:-build/pretraining}"
+mkdir -p "$1" "${2:-build/pretraining}"
 folder=$(cd "$1" && pwd)
 cache=$(cd "${2:-build/pretraining}" && pwd)
 

@@ -116,9 +116,3 @@ def read_wordnet(path):
                 continue
             text = f"{', '.join(words)}: {match[3].strip()}"
             yield text + ("" if text.rstrip('"')[-1:] in ".!?" else ".")
-
-
-def read_conllu_documents(path):
-    """Groups the sentences of a treebank's document."""
-    sentences = re.findall(r"^# text = (.*)$", open_text(path), re.M)
-    yield from grouped(sentences)

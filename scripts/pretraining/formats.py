@@ -3,37 +3,10 @@
 import csv
 import json
 import re
-import xml.etree.ElementTree as ElementTree
 
 import cnxml
 import corpora
 from corpora import open_text
-
-XHTML = "{http://www.w3.org/1999/xhtml}"
-EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
-
-
-# --- Standard Ebooks: XHTML ------------------------------------------------------------
-
-NOT_BODY = ("colophon", "imprint", "titlepage", "copyright-page", "loi", "toc", "endnotes",
-            "halftitlepage", "z3998:verse", "z3998:poem", "z3998:song", "z3998:drama")
-
-
-def read_xhtml(path):
-    """Paragraphs of a chapter: no verse, no notes, no front matter."""
-    def walk(element):
-        if any(word in (element.get(EPUB_TYPE) or "") for word in NOT_BODY):
-            return
-        if element.tag in (XHTML + "p", XHTML + "li"):
-            for reference in element.iter(XHTML + "a"):
-                if "noteref" in (reference.get(EPUB_TYPE) or ""):
-                    reference.text = ""
-            yield "".join(element.itertext())
-            return
-        for child in element:
-            yield from walk(child)
-
-    yield from walk(ElementTree.parse(path).getroot())
 
 
 # --- Markdown --------------------------------------------------------------------------
@@ -59,17 +32,6 @@ def read_markdown(path):
         if block.startswith(("#", "    ", "|", "\t", "[")):
             continue
         yield markdown_plain(re.sub(r"^\s*(?:[-*+>]|\d+[.)])\s+", "", block))
-
-
-LINK = re.compile(r"\[((?:[^\[\]])*)\]\((?:[^()\"]|\"[^\"]*\")*\)")
-
-
-def read_current_events(path):
-    """List items of a daily digest, without the sources in parentheses at their ends."""
-    for line in FRONT_MATTER.sub("", open_text(path)).splitlines():
-        if line.lstrip().startswith("* "):
-            text = TAG.sub("", LINK.sub(r"\1", line.lstrip()[2:])).replace("*", "")
-            yield re.sub(r"(\s*\([^()]*\))+\s*$", "", text)
 
 
 # --- plain text, CSV, JSON -------------------------------------------------------------
@@ -113,9 +75,6 @@ READERS = {
     "comparison-archive": corpora.sentence_archive("labeledSentences"),
     "speeches-archive": corpora.read_speeches,
     "tagged-archive": corpora.read_tagged,
-    "conllu": corpora.read_conllu_documents,
     "csv-text": csv_reader("text"),
-    "current-events": read_current_events,
     "wordnet": corpora.read_wordnet,
-    "xhtml": read_xhtml,
 }

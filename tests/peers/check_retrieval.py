@@ -31,7 +31,7 @@ def is_near(name, ours, theirs):
 
 
 RANDOM = random.Random(3)
-SIZES = [256, 64, 16]  # of the embeddings that are compared; the largest is the bundled encoder's
+SIZES = [384, 64, 16]  # of the embeddings that are compared; the largest is the bundled encoder's
 WHO = "baker farmer driver painter singer doctor teacher sailor".split()
 WHAT = ["bread", "the old train", "a long song", "the heavy rain", "green paint"]
 MORE = "early late often never in the town by the river with a friend for the market on the hill under a tree and again".split()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the scripts that gather the text on which the bundled encoder is pre-trained, and that the bundled texts share no sentence.
+# Tests the scripts that gather the text on which the bundled encoder is distilled, and that the bundled texts share no sentence.
 # Needs python3 and no network.
 set -uo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -25,21 +25,21 @@ overlap --test "$repository/examples/topics" "$repository/examples/corpus" ||
   fail "examples/corpus shares a sentence with examples/topics: $(cat out.txt)"
 
 # Spelling, spaces and punctuation do not hide a sentence; short sentences and other sentences do not count.
-mkdir corpus corpus/sharealike
+mkdir corpus corpus/inner
 printf '%s\n' 'label,text' '1,"It does n'\''t work at all . Yes , it is so ."' '0,A whole row that has no full stop at its end' >test.csv
 cat >corpus/a.txt <<'END'
 Everyone said so. "It doesn't work at all." They left.
 Yes, it is so. Nothing else here is known to the test.
 It doesn't work at all, said the engineer of the railway.
 END
-echo 'A WHOLE row that has no full stop, at its end.' >corpus/sharealike/b.txt
+echo 'A WHOLE row that has no full stop, at its end.' >corpus/inner/b.txt
 cp -r corpus before
 overlap --test test.csv:text corpus && fail "shared sentences are not reported by the exit status"
 grep -q '^2 lines found in corpus' out.txt || fail "does not find two lines: $(cat out.txt)"
 diff -r before corpus >diff.txt || fail "changes files without --remove"
 overlap --remove --test test.csv:text corpus || fail "--remove: $(cat out.txt)"
 sed 1d before/a.txt | cmp -s - corpus/a.txt || fail "--remove leaves other lines: $(cat corpus/a.txt)"
-[ -e corpus/sharealike/b.txt ] && [ ! -s corpus/sharealike/b.txt ] || fail "--remove does not enter folders"
+[ -e corpus/inner/b.txt ] && [ ! -s corpus/inner/b.txt ] || fail "--remove does not enter folders"
 overlap --test test.csv:text corpus || fail "finds lines after --remove: $(cat out.txt)"
 overlap --test test.csv:words corpus && fail "accepts a column that is absent"
 grep -q "Name one of them" out.txt || fail "does not name the columns: $(cat out.txt)"
@@ -101,7 +101,7 @@ grep '^|' "$repository/examples/model/SOURCES.md" | cmp -s - <(grep '^|' list.tx
 grep -v '^#' "$repository/scripts/pretraining/sources.tsv" | awk -F '\t' '
   NF != 9 || $9 !~ /^[0-9a-f]+$/ || length($9) != 64 || $8 !~ /^[0-9]+$/ || $5 !~ /^[0-9a-f]+$/ || seen[$1]++ { print $1; bad = 1 }
   length($5) != ($4 ~ /^github:/ ? 40 : 64) { print $1 ": " $5; bad = 1 }
-  $3 ~ /-(SA|NC|ND)/ && $1 !~ /^sharealike\// { print $1 ": " $3; bad = 1 }
+  $3 ~ /-(SA|NC|ND)/ { print $1 ": " $3; bad = 1 }
   END { exit bad }' >bad.txt || fail "scripts/pretraining/sources.tsv: $(cat bad.txt)"
 
 [ "$failures" = 0 ] && echo "all as expected" || echo "$failures failures"
