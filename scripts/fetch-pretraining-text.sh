@@ -8,7 +8,7 @@
 # scripts/pretraining/extract.py strips the markup. Each file that it writes must have the SHA-256 in the table. A file that is in
 # FOLDER already and has it is not made again.
 #
-# Downloads are kept in CACHE (default: build/pretraining, about 1 GB) and reused. Needs git, curl, dpkg-deb and python3.
+# Downloads are kept in CACHE (default: build/pretraining, some hundred MB) and reused. Needs git, curl, dpkg-deb and python3.
 #
 # These variables point at mirrors. In the first, OWNER and NAME stand for the two parts of a repository's name.
 #   BERTH_GITHUB   default https://github.com/OWNER/NAME.git
