@@ -284,21 +284,29 @@ void require_possible(const Job& job, const Settings& settings, const ModelConfi
   }
 }
 
-// Throws kUsage where the model cannot predict next sentences, and the task does.
+// Throws kUsage where the model has no layer for pairs of texts, and the task does.
 void require_next_sentences(const Job& job, const ModelConfig& config) {
-  if (traits(config.task).rows != HeadRows::kMaskedAndFirst) return;
-  constexpr const char* kFlag = "--task mlm_nsp";
-  constexpr const char* kHint =
-      "give a --model or --model-config of model_type bert with two token types, or use --task mlm";
-  if (architecture(config.type).next_sentence == nullptr) {
+  const TaskTraits& task = traits(config.task);
+  if (task.rows != HeadRows::kMaskedAndFirst) return;
+  const std::string flag = cat("--task ", task_name(config.task));
+  const Architecture& wanted =
+      *std::ranges::find(architectures(), task.class_prefix, &Architecture::class_prefix);
+  std::string hint = cat("give a --model or --model-config of model_type ", wanted.model_type,
+                         " with two token types, or use ");
+  const Architecture& row = architecture(config.type);
+  if (row.type != wanted.type) {
+    for (const TaskTraits& other : task_table()) {
+      const bool fits = other.rows == task.rows && other.class_prefix == row.class_prefix;
+      if (fits) hint += cat("--task ", task_name(other.task), " or ");
+    }
     throw Error(Code::kUsage,
-                cat("next sentences are predicted by a bert, and the model is of model_type ",
-                    model_type_name(config.type)),
-                kFlag, kHint);
+                cat(task_name(config.task), " pre-trains a model of model_type ", wanted.model_type,
+                    ", and the model is of model_type ", row.model_type),
+                flag, hint + "--task mlm");
   }
   if (config.type_vocab_size < 2) {
-    throw Error(Code::kUsage, "the model has one token type (type_vocab_size) for two texts", kFlag,
-                kHint);
+    throw Error(Code::kUsage, "the model has one token type (type_vocab_size) for two texts", flag,
+                hint + "--task mlm");
   }
   require_device(job.command_line, job.device.kind, config.task);
 }

@@ -241,7 +241,7 @@ class LabelText {
   std::string next_text(int64_t index) {
     const Features& features = train_.features(index);
     if (features.classes.empty()) return "";
-    return features.classes.front() == 1 ? "the second text is from elsewhere, and "
+    return features.classes.front() == 1 ? "the second text does not follow the first one, and "
                                          : "the second text follows the first one, and ";
   }
   std::string chosen_text() const {

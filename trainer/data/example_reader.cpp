@@ -281,7 +281,7 @@ class RecordReader final : public ExampleReader {
     }
   }
 
-  // Reads whether the second text is from elsewhere.
+  // Reads whether the second text does not follow the first one.
   void read_next(const RecordFeatures& features, Example& example) const {
     const Numbers next = integers(find(features, {"next_sentence_labels"}));
     if (next.size() != 1 || next[0] < 0 || next[0] > 1) {

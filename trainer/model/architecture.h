@@ -146,8 +146,10 @@ struct Architecture {
   bool has_tensorflow_names = false;  // TensorFlow's checkpoints have names for its parameters
   bool has_peft_names = true;         // PEFT has names for its adapters
   bool has_discriminator = false;     // it can detect tokens that a generator replaced
-  // The layer that predicts next sentences, behind the pooler. nullptr: it is not pre-trained so.
+  // The layer behind the pooler that says how two texts follow each other. nullptr: the
+  // architecture is not pre-trained so.
   const char* next_sentence = nullptr;
+  bool drops_next_sentence = false;  // head_dropout() is applied between the pooler and this layer
 };
 
 // All rows, in the order of the enumeration.

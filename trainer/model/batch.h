@@ -34,7 +34,7 @@ struct PackedBatch {
   struct MaskedTokens {
     std::vector<int32_t> tokens, ids;
     // For HeadRows::kMaskedAndFirst, the class of each sequence [B]: 0 if its second text follows
-    // the first one, 1 if it is from elsewhere. Each of them weighs 1.
+    // the first one, else 1. Each of them weighs 1.
     std::vector<int32_t> next_sentences{};
     bool operator==(const MaskedTokens&) const = default;
   };

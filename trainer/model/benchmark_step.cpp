@@ -71,6 +71,7 @@ PackedBatch make_random_batch(const RandomBatch& batch, const ModelConfig& confi
   PackedBatch packed;
   std::vector<int32_t> classes;
   PackedBatch::MaskedTokens masked;
+  const bool has_pairs = traits(config.task).rows == HeadRows::kMaskedAndFirst;
   uint64_t random = 1;
   for (int64_t b = 0; b < batch.sequences; ++b) {
     const int32_t length = length_of(batch, b);
@@ -81,7 +82,7 @@ PackedBatch make_random_batch(const RandomBatch& batch, const ModelConfig& confi
       packed.token_type_ids.push_back(0);
       packed.position_ids.push_back(i);
       if (packed.input_ids.size() % 20 % 7 != 1) continue;  // 3 of 20 tokens
-      if (i == 0 && config.task == Task::kNextSentence) continue;
+      if (i == 0 && has_pairs) continue;
       masked.tokens.push_back(static_cast<int32_t>(packed.input_ids.size()) - 1);
       masked.ids.push_back(packed.input_ids.back());
     }
@@ -89,7 +90,7 @@ PackedBatch make_random_batch(const RandomBatch& batch, const ModelConfig& confi
     classes.push_back(static_cast<int32_t>(b % 2));
   }
   packed.labels = PackedBatch::Classes(classes);
-  if (config.task == Task::kNextSentence) masked.next_sentences = classes;
+  if (has_pairs) masked.next_sentences = classes;
   if (traits(config.task).labels == LabelKind::kMaskedId) packed.labels = masked;
   return packed;
 }

@@ -143,6 +143,8 @@ bool ModelConfig::transforms_tokens() const {
 
 double ModelConfig::head_dropout() const {
   if (traits(task).labels == LabelKind::kVectorPerToken) return 0;  // as in TinyBERT's fit_dense
+  const bool is_of_pairs = traits(task).rows == HeadRows::kMaskedAndFirst;
+  if (is_of_pairs && !architecture(type).drops_next_sentence) return 0;
   if (traits(task).labels == LabelKind::kSpan && !transforms_tokens()) return qa_dropout;
   const ChoiceHead choice = architecture(type).choice_head;
   const bool is_choice = traits(task).labels == LabelKind::kChoice;

@@ -214,13 +214,15 @@ Value sequence_logits(Lowering& to, const Value& hidden) {
                    names.classifier);
 }
 
-// classifier(activation(dense(first))), without dropout: whether the second text of a pair follows
-// the first one. [B,2]
+// classifier(dropout(activation(dense(first)))): whether the second text of a pair follows the
+// first one. [B,2]
 template <NetworkLowering Lowering, class Value = typename Lowering::Value>
 Value next_sentence_logits(Lowering& to, const Value& hidden) {
   const NextSentenceHeadNames names = next_sentence_head_names(to.config);
   const Value pooled = transformed(to, to.first_tokens(hidden), names.dense, names.activation, "");
-  return to.linear(pooled, names.classifier);
+  return to.linear(
+      to.dropout(pooled, to.config.head_dropout(), kClassifierSite, to.sequence_rows()),
+      names.classifier);
 }
 
 // prediction(activation(dense(hidden))), without dropout: whether a token was replaced. [N,1]

@@ -81,8 +81,7 @@ struct MaskedLmHeadNames {
 MaskedLmHeadNames masked_lm_head_names(const ModelConfig& config);
 
 // The head that says whether the second text of a pair follows the first one: logits =
-// classifier(activation(dense(first))), without dropout. Empty
-// names: the architecture has no such head.
+// classifier(dropout(activation(dense(first)))). Empty names: the architecture has no such head.
 struct NextSentenceHeadNames {
   std::string dense, classifier;
   Activation activation;

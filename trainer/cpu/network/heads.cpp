@@ -494,9 +494,9 @@ class MaskedLmHead final : public Head {
 };
 
 // The head of BERT's own pre-training (Devlin et al. 2018, arXiv:1810.04805, section 3.1): the
-// masked language model's, and logits [B,2] = classifier(activation(dense(first))) of the first
-// token of each sequence, without dropout. The loss is the mean over masked tokens plus the mean
-// over sequences, as in google-research/bert's run_pretraining.py. In training, both are one sum:
+// masked language model's, and logits [B,2] = classifier(dropout(activation(dense(first)))) of the
+// first token of each sequence. The loss is the mean over masked tokens plus the mean over
+// sequences, as in google-research/bert's run_pretraining.py. In training, both are one sum:
 // step.second_weight is the factor between the two means. Returns [B+M,2]: for each sequence, in
 // order, its logits, and then what MaskedLmHead returns for its masked tokens.
 class NextSentenceHead final : public Head {
@@ -534,6 +534,7 @@ class NextSentenceHead final : public Head {
     const Tensor pooled = pooled_.first(sequences), logits = logits_.first(sequences);
     dense_.activation_forward(kernels_, states.slice(masked, sequences), names_.activation,
                               pre_.first(sequences), pooled);
+    kernels_.dropout(pooled, dropout(step), step.state, pooled);
     classifier_.forward(kernels_, pooled, logits);
     if (batch.next_sentences) add_loss(step, logits);
     const Tensor unordered = unordered_.first(masked + sequences);
@@ -550,6 +551,7 @@ class NextSentenceHead final : public Head {
     masked_.backward(step, dstates.first(masked));
     classifier_.backward(kernels_, dlogits_.first(sequences), pooled_.first(sequences), dpooled,
                          Into::kOverwrite);
+    kernels_.dropout(dpooled, dropout(step), step.state, dpooled);
     dense_.activation_backward(kernels_, dpooled, {pre_.first(sequences), names_.activation},
                                hidden_.slice(masked, sequences), dstates.slice(masked, sequences),
                                Into::kOverwrite);
@@ -557,6 +559,10 @@ class NextSentenceHead final : public Head {
   }
 
  private:
+  Dropout dropout(const StepContext& step) const {
+    return step.dropout(config_.head_dropout(), kClassifierSite, DropoutRows::kSequences);
+  }
+
   void add_loss(const StepContext& step, Tensor logits) {
     const int64_t sequences = logits.rows();
     StepState own = step.state;

@@ -50,7 +50,7 @@ class Inputs {
 
   // Of sequences [B], of masked tokens [M], and of the sequences of examples [E*G].
   void add_sequences() {
-    if (is_of_sequences()) {
+    if (is_of_sequences() || has_next()) {
       add("sequence_number", all_.sequence_number, ElementType::kU32, sequences());
     }
     if (is_of_sequences() || has_answers() || has_next()) {

@@ -76,8 +76,8 @@ struct BatchInputs {
   Value ends;     // s32 [B], the last tokens of answers
   Value teacher;  // f32 [B,C], a teacher's logits
   Value weights;  // f32, of each label: [B], [R,S], [M] or [E]
-  // s32 [B] whether the second text is from elsewhere, negative: no loss; and f32 [B] the factor of
-  // each of these losses.
+  // s32 [B] whether the second text does not follow the first one, negative: no loss; and f32 [B]
+  // the factor of each of these losses.
   Value next_sentences, next_weights;
 
   // The inputs that exist, under their members' names, in the order in which a program takes them.
