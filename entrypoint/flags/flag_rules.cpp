@@ -185,7 +185,8 @@ constexpr DeviceRule kRules[] = {
     {"`sequence_classification`, `regression`, `multi_label`, `token_classification`, "
      "`question_answering`, `multiple_choice`, `similarity`, `reranking`: train, evaluate, predict",
      kYes, kYes},
-    {"`masked_lm` (`--task mlm`), `mlm_nsp` (masked tokens and next sentences): train, evaluate",
+    {"`masked_lm` (`--task mlm`), `mlm_nsp`, `mlm_sop` (masked tokens and pairs of texts): train, "
+     "evaluate",
      kYes, kYes},
     {"`replaced_token_detection` (`--task electra`): train, evaluate", kYes, kYes},
     {"`--mode embed`, `--mode mine`", kYes, kYes},

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pre-trains BERTs by masked tokens and next sentences, from text and from TFRecords, resumed after kills, evaluated and fine-tuned.
+# Pre-trains BERTs by masked tokens and next sentences, and ALBERTs by the order of texts, from text and from TFRecords, resumed after kills, evaluated and fine-tuned.
 #   next_sentence.sh BERTH
 . "$(dirname "$0")/lib.sh"
 
@@ -94,6 +94,30 @@ expect 2 'the merged model is exported anyway' "${task[@]}" --train-data-file do
 expect 0 '' "${task[@]}" --train-data-file documents.txt --max-steps 2 --dry-run --job-dir dry
 
 [ -e other ] && fail "a job that was refused left a job directory"
+
+# ALBERT learns the order of two texts, resumed after kills, from records, and as another task's model.
+sed 's/"model_type": "bert"/"model_type": "albert", "tokenizer_class": "BertTokenizer", "embedding_size": 64/; s/BertModel/AlbertModel/' "$tiny/config.json" >albert.json
+new=(--init random --model-config albert.json --vocab-file "$tiny/vocab.txt" --max-seq-length 48 --threads 2)
+order=(--task mlm_sop --train-data-file documents.txt "${new[@]}")
+albert=("${order[@]}" --batch-size 8 --max-steps 12 --save-steps 4 --eval-steps 6 --validation-split 0.25)
+expect 0 finished "${albert[@]}" --job-dir order
+for metric in masked_lm_accuracy masked_lm_loss sentence_order_accuracy sentence_order_loss; do
+  grep -q "\"$metric\"" order/metrics.json || fail "no $metric in metrics.json"
+done
+grep -q '"AlbertForPreTraining"' order/model/config.json || fail "config.json does not name AlbertForPreTraining"
+grep -qaF '"sop_classifier.classifier.weight"' order/model/model.safetensors || fail "the exported model has no layer for the order"
+survives_kills order-killed "${albert[@]}"
+cmp -s order/model/model.safetensors order-killed/model/model.safetensors || fail "the weights of an ALBERT differ after kills"
+expect 0 finished --mode prepare "${order[@]}" --validation-split 0 --export-dir order-records
+expect 0 finished "${order[@]}" --epochs 1 --validation-split 0 --job-dir order-text
+expect 0 finished --task mlm_sop --train-data-file order-records/train.tf_record "${new[@]}" --epochs 1 --validation-split 0 --job-dir of-order-records
+cmp -s order-text/model/model.safetensors of-order-records/model/model.safetensors || fail "records of an ALBERT give other weights than text"
+expect 0 finished --mode export_only --job-dir order --export-dir order-tensorflow --export-format tensorflow
+expect 0 finished --train-data-file "$sample" --model order/model --max-steps 2 --job-dir order-tuned
+expect 0 finished --task mlm_sop --train-data-file documents.txt --model order/model --max-seq-length 48 --max-steps 2 --job-dir order-more
+grep -q 'initialised at random' err.txt && fail "parameters of the ALBERT are new"
+expect 2 'or use --task mlm_nsp or --task mlm' --task mlm_sop --train-data-file documents.txt --model "$tiny" --max-seq-length 48 --job-dir other
+expect 2 'or use --task mlm_sop or --task mlm' --task mlm_nsp --train-data-file documents.txt "${new[@]}" --job-dir other
 
 sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/BertModel/ElectraModel/' "$tiny/config.json" >electra.json
 expect 2 'and the model is of model_type electra' --task mlm_nsp --train-data-file documents.txt --init random --model-config electra.json \

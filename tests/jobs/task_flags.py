@@ -79,6 +79,8 @@ with open("documents.jsonl", "w") as file:
 config = json.load(open(os.path.join(TINY, "config.json")))
 json.dump({**config, "model_type": "electra", "embedding_size": config["hidden_size"], "architectures": ["ElectraModel"]},
           open("electra.json", "w"))
+json.dump({**config, "model_type": "albert", "embedding_size": config["hidden_size"], "architectures": ["AlbertModel"],
+           "tokenizer_class": "BertTokenizer"}, open("albert.json", "w"))
 
 SHORT = ["--max-seq-length", "24"]
 # How each task is trained: its flags. Its own name is what --help-json calls it.
@@ -97,6 +99,8 @@ TASKS = {
     "replaced_token_detection": ["--task", "electra", "--train-data-file", "texts.tsv", "--init", "random", "--model-config",
                                  "electra.json", "--vocab-file", os.path.join(TINY, "vocab.txt")] + SHORT,
     "mlm_nsp": ["--task", "mlm_nsp", "--train-data-file", "documents.jsonl"] + SHORT,
+    "mlm_sop": ["--task", "mlm_sop", "--train-data-file", "documents.jsonl", "--init", "random", "--model-config",
+                "albert.json", "--vocab-file", os.path.join(TINY, "vocab.txt")] + SHORT,
     "embedding_distillation": ["--task", "mlm", "--train-data-file", "texts.tsv", "--teacher", TINY] + SHORT,
 }
 COMMON = ["--validation-split", "0", "--batch-size", "8", "--epochs", "2", "--learning-rate", "1e-3", "--threads", "1", "--precision",

@@ -66,6 +66,8 @@ compare reranking --task reranking --train-data-file triplets.csv --reranking-lo
 compare margins --task reranking --train-data-file margins.csv --reranking-loss margin_mse
 compare choices --task multiple_choice --train-data-file swag.csv
 compare next --task mlm_nsp --train-data-file documents.txt --init random
+sed 's/"model_type": "bert"/"model_type": "albert", "tokenizer_class": "BertTokenizer", "embedding_size": 64/; s/BertModel/AlbertModel/' "$tiny/config.json" >albert.json
+compare order --task mlm_sop --train-data-file documents.txt --init random --model-config albert.json --vocab-file "$tiny/vocab.txt"
 sed 's/"model_type": "bert"/"model_type": "electra", "embedding_size": 64/; s/BertModel/ElectraModel/' "$tiny/config.json" >electra.json
 compare electra --task electra --train-data-file texts.jsonl --init random --model-config electra.json --vocab-file "$tiny/vocab.txt"
 cmp -s electra/model/generator/model.safetensors electra-killed/model/generator/model.safetensors || fail "electra: the generator differs"

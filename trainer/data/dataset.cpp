@@ -327,7 +327,7 @@ const Features& Dataset::compose(const SentencePair& pair) {
   append_special(frame.between, frame.between_types);
   append(pair.second, frame.second_type);
   append_special(frame.behind, frame.behind_types);
-  current_.classes = {pair.is_random ? 1 : 0};
+  current_.classes = {pair.is_negative ? 1 : 0};
   return current_;
 }
 

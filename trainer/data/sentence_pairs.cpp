@@ -143,12 +143,13 @@ void SentencePairs::make(Slot slot, std::vector<SentencePair>& pairs) const {
     const uint32_t of_first = chunk >= 2 ? 1 + draws.below(chunk - 1) : 1;
     SentencePair pair;
     pair.first = {.document = document, .begin = begin, .end = begin + of_first};
-    pair.is_random = chunk == 1 || draws.share() < options_.random_share;
-    if (pair.is_random) {
+    pair.is_negative = chunk == 1 || draws.share() < options_.negative_share;
+    if (pair.is_negative && (chunk == 1 || !options_.swaps)) {
       pair.second = from_elsewhere(slot.place, target - tokens(pair.first), draws);
       i -= chunk - of_first;  // these sentences are taken again
     } else {
       pair.second = {.document = document, .begin = begin + of_first, .end = i + 1};
+      if (pair.is_negative) std::swap(pair.first, pair.second);
     }
     pairs.push_back(pair);
     begin = i + 1;
@@ -301,6 +302,7 @@ class SentenceFeatures final : public FeatureMaker {
                   "--max-seq-length", "raise it");
     }
     const SentencePairs::Options options{.most_tokens = options_.max_seq_length - taken,
+                                         .swaps = options_.task == Task::kSentenceOrder,
                                          .seed = options_.seed};
     return std::make_unique<PairMaker>(
         PairMaker{.frame = std::move(frame), .pairs = SentencePairs(options, lengths, first)});

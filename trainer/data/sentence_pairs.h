@@ -29,10 +29,11 @@ struct SentenceRun {
   uint32_t cut_front = 0, cut_back = 0;
 };
 
-// Two texts for next sentence prediction (Devlin et al. 2018, arXiv:1810.04805, section 3.1).
+// Two texts for next sentence prediction (Devlin et al. 2018, arXiv:1810.04805, section 3.1), or
+// for sentence order prediction (Lan et al. 2019, arXiv:1909.11942, section 3.1).
 struct SentencePair {
   SentenceRun first{}, second{};
-  bool is_random = false;  // the second text is from another document
+  bool is_negative = false;  // the second text does not follow the first one
 };
 
 // Makes pairs of the sentences of documents, as create_instances_from_document() of
@@ -41,6 +42,10 @@ struct SentencePair {
 // others, and else sentences of another document; the others are then taken again. One of ten
 // documents has shorter pairs. A pair that is too long loses tokens at either end of its longer
 // text.
+//
+// For sentence order prediction, the two texts change places instead, as in
+// google-research/albert's script. One sentence alone still gets a second text from another
+// document.
 //
 // A pass makes as many pairs as the documents give under the draws of evaluation, in every round:
 // it begins at a document that is drawn, goes on from the last one to the first one, and ends where
@@ -51,7 +56,8 @@ class SentencePairs {
   struct Options {
     int64_t most_tokens = 0;  // of the two texts together, at least 2
     double short_share = 0.1;
-    double random_share = 0.5;
+    double negative_share = 0.5;
+    bool swaps = false;  // for sentence order prediction
     uint64_t seed = 42;
   };
 
@@ -111,7 +117,8 @@ struct PairMaker {
 
 // For documents of sentences. The features of a row of texts are the sentences of its document
 // without special tokens, a line each; Dataset makes pairs of them. A row of token ids is a pair
-// already: its label is whether the second text is from elsewhere, and its tokens may be masked.
+// already: its label is whether the second text does not follow the first one, and its tokens may
+// be masked.
 std::unique_ptr<FeatureMaker> make_sentence_features(FeatureOptions options,
                                                      const Tokenizer& tokenizer);
 

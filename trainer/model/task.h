@@ -22,6 +22,7 @@ enum class Task {
   kReplacedTokenDetection,  // which tokens a generator, which learns beside the model, replaced
   kNextSentence,            // the ids of masked tokens, and whether the second of two texts follows
                             // the first one
+  kSentenceOrder,           // the ids of masked tokens, and in which order two texts stand
   kEmbeddingDistillation,   // the output of another model, the teacher, for each text
   kHiddenStateDistillation,  // a teacher's output for each token: its last hidden state
   kTextEmbedding,            // one vector for each text; only for inference, as a teacher does

@@ -535,12 +535,13 @@ std::unique_ptr<Evaluator> make_masked_evaluator(const ResultInputs& of) {
 
 namespace {
 
-// What run_pretraining.py of google-research/bert reports. One accuracy is the share of masked
-// tokens whose id the model predicts. The other is the share of pairs of which it says rightly
-// whether the second text follows the first one. Beside them are the mean losses of both.
-class NextSentenceEvaluator final : public Evaluator {
+// What run_pretraining.py of google-research/bert and google-research/albert report. One accuracy
+// is the share of masked tokens whose id the model predicts. The other is the share of pairs of
+// which it says rightly whether the second text follows the first one. Beside them are the mean
+// losses of both. The metrics of pairs are NAME_accuracy and NAME_loss.
+class TextPairEvaluator final : public Evaluator {
  public:
-  explicit NextSentenceEvaluator(Dataset& data) : data_(data) {}
+  TextPairEvaluator(Dataset& data, const char* name) : data_(data), name_(name) {}
 
   void add(int64_t index, std::span<const float> logits) override {
     const Features& features = data_.features(index);
@@ -567,13 +568,14 @@ class NextSentenceEvaluator final : public Evaluator {
     TaskScores scores;
     scores.metrics = {{"masked_lm_accuracy", mean(masked_right_, masked_)},
                       {"masked_lm_loss", mean(masked_loss_, masked_)},
-                      {"next_sentence_accuracy", mean(next_right_, pairs_)},
-                      {"next_sentence_loss", mean(next_loss_, pairs_)}};
+                      {name_ + "_accuracy", mean(next_right_, pairs_)},
+                      {name_ + "_loss", mean(next_loss_, pairs_)}};
     return scores;
   }
 
  private:
   Dataset& data_;
+  const std::string name_;
   double masked_loss_ = 0, next_loss_ = 0;
   int64_t masked_ = 0, masked_right_ = 0, pairs_ = 0, next_right_ = 0;
 };
@@ -581,7 +583,11 @@ class NextSentenceEvaluator final : public Evaluator {
 }  // namespace
 
 std::unique_ptr<Evaluator> make_next_sentence_evaluator(const ResultInputs& of) {
-  return std::make_unique<NextSentenceEvaluator>(of.data);
+  return std::make_unique<TextPairEvaluator>(of.data, "next_sentence");
+}
+
+std::unique_ptr<Evaluator> make_sentence_order_evaluator(const ResultInputs& of) {
+  return std::make_unique<TextPairEvaluator>(of.data, "sentence_order");
 }
 
 namespace {

@@ -15,8 +15,7 @@ std::vector<std::string> metric_names(Task task, int64_t num_classes) {
 }
 
 bool is_error_metric(std::string_view metric) {
-  return metric == kLossName || metric == "mse" || metric == "perplexity" ||
-         metric == "disc_loss" || metric == "masked_lm_loss" || metric == "next_sentence_loss";
+  return metric == "mse" || metric == "perplexity" || metric.ends_with(kLossName);
 }
 
 std::string checked_metric(const std::string& name, const std::vector<std::string>& metrics,
@@ -86,6 +85,10 @@ constexpr TaskResults kTable[] = {
     {.task = Task::kNextSentence,
      .metrics = "masked_lm_accuracy, masked_lm_loss, next_sentence_accuracy, next_sentence_loss",
      .evaluator = make_next_sentence_evaluator,
+     .lines = nullptr},
+    {.task = Task::kSentenceOrder,
+     .metrics = "masked_lm_accuracy, masked_lm_loss, sentence_order_accuracy, sentence_order_loss",
+     .evaluator = make_sentence_order_evaluator,
      .lines = nullptr},
     {.task = Task::kEmbeddingDistillation,
      .metrics = "cosine_similarity",

@@ -48,7 +48,7 @@ using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_
 Key key_of(const SentencePair& pair) {
   return {pair.first.document,  pair.first.begin,     pair.first.end,
           pair.second.document, pair.second.begin,    pair.second.end,
-          pair.first.cut_front, pair.second.cut_back, pair.is_random};
+          pair.first.cut_front, pair.second.cut_back, pair.is_negative};
 }
 std::vector<Key> pass(SentencePairs& pairs, const MaskingRound& round) {
   pairs.begin(round);
@@ -68,13 +68,13 @@ TEST(SentencePairs, TakeEachSentenceOfADocumentOnceUntilAPassEnds) {
     EXPECT_EQ(pair.first.begin, next[pair.first.document]);
     EXPECT_LT(pair.first.begin, pair.first.end);
     EXPECT_LT(pair.second.begin, pair.second.end);
-    if (pair.is_random) {
+    if (pair.is_negative) {
       EXPECT_NE(pair.second.document, pair.first.document);
     } else {
       EXPECT_EQ(pair.second.document, pair.first.document);
       EXPECT_EQ(pair.second.begin, pair.first.end);
     }
-    next[pair.first.document] = pair.is_random ? pair.first.end : pair.second.end;
+    next[pair.first.document] = pair.is_negative ? pair.first.end : pair.second.end;
     const int64_t tokens = pairs.tokens(pair.first) + pairs.tokens(pair.second);
     EXPECT_LE(tokens, 24);
     EXPECT_GE(pairs.tokens(pair.first), 1);
@@ -110,7 +110,7 @@ TEST(SentencePairs, AreFromElsewhereInHalfOfTheCasesWhereADocumentHasMoreSentenc
     for (int64_t i = 0; i < pairs.size(); ++i) {
       const SentencePair& pair = pairs.pair(i);
       if (pair.first.begin > 0) continue;
-      ++whole[pair.is_random];
+      ++whole[pair.is_negative];
       ++sizes[pair.first.end];
     }
   }
@@ -121,9 +121,38 @@ TEST(SentencePairs, AreFromElsewhereInHalfOfTheCasesWhereADocumentHasMoreSentenc
   }
 }
 
+// In half of the cases, the text behind the first one stands before it.
+TEST(SentencePairs, ChangePlacesForSentenceOrder) {
+  const Documents documents = many(400);
+  SentencePairs pairs = documents.pairs({.most_tokens = 24, .swaps = true});
+  int64_t swapped = 0, all = 0;
+  std::map<uint32_t, uint32_t> next;  // sentence of each document that is taken next
+  pairs.begin(MaskingRound::of_evaluation());
+  for (int64_t i = 0; i < pairs.size(); ++i) {
+    const SentencePair pair = pairs.pair(i);
+    uint32_t& from = next[pairs.document(i)];
+    if (pair.second.document != pair.first.document) {  // of one sentence alone
+      EXPECT_TRUE(pair.is_negative);
+      EXPECT_EQ(pair.first.begin, from);
+      EXPECT_EQ(pair.first.end, ++from);
+      continue;
+    }
+    const SentenceRun& earlier = pair.is_negative ? pair.second : pair.first;
+    const SentenceRun& later = pair.is_negative ? pair.first : pair.second;
+    EXPECT_EQ(earlier.begin, from);
+    EXPECT_EQ(later.begin, earlier.end);
+    EXPECT_LT(later.begin, later.end);
+    EXPECT_LE(pairs.tokens(earlier) + pairs.tokens(later), 24);
+    from = later.end;
+    swapped += pair.is_negative ? 1 : 0;
+    ++all;
+  }
+  EXPECT_NEAR(static_cast<double>(swapped) / static_cast<double>(all), 0.5, 0.05);
+}
+
 TEST(SentencePairs, OfOneDocumentInTenAreShorter) {
   const Documents documents(std::vector<std::vector<uint32_t>>(4000, std::vector<uint32_t>(64, 1)));
-  SentencePairs pairs = documents.pairs({.most_tokens = 32, .random_share = 0});
+  SentencePairs pairs = documents.pairs({.most_tokens = 32, .negative_share = 0});
   std::set<uint32_t> shorter;
   for (int64_t i = 0; i < pairs.size(); ++i) {
     const SentencePair& pair = pairs.pair(i);
@@ -137,7 +166,7 @@ TEST(SentencePairs, OfOneDocumentInTenAreShorter) {
 
 TEST(SentencePairs, LoseTokensAtBothEndsOfTheLongerText) {
   const Documents documents({{40, 3}, {2, 50}, {9, 9}});
-  SentencePairs pairs = documents.pairs({.most_tokens = 16, .short_share = 0, .random_share = 0});
+  SentencePairs pairs = documents.pairs({.most_tokens = 16, .short_share = 0, .negative_share = 0});
   bool has_front = false, has_back = false;
   for (int64_t epoch = 0; epoch < 4; ++epoch) {
     pairs.begin(MaskingRound::of_epoch(epoch));
@@ -147,7 +176,7 @@ TEST(SentencePairs, LoseTokensAtBothEndsOfTheLongerText) {
       EXPECT_LE(first + second, 16);
       has_front = has_front || pair.first.cut_front > 0;
       has_back = has_back || pair.first.cut_back > 0;
-      if (pair.first.document != 0 || pair.is_random) continue;
+      if (pair.first.document != 0 || pair.is_negative) continue;
       EXPECT_EQ(first, 13);  // the second text has three tokens and keeps them
       EXPECT_EQ(second, 3);
     }

@@ -271,7 +271,7 @@ TEST(ModelConfig, TellsWhatTheFileWasSavedFor) {
   EXPECT_EQ(task("BertForMaskedLM", nullptr, 2), Task::kMaskedLm);
   EXPECT_EQ(task("ElectraForPreTraining", nullptr, 2), Task::kReplacedTokenDetection);
   EXPECT_EQ(task("BertForPreTraining", nullptr, 2), Task::kNextSentence);
-  EXPECT_EQ(task("AlbertForPreTraining", nullptr, 2), std::nullopt);
+  EXPECT_EQ(task("AlbertForPreTraining", nullptr, 2), Task::kSentenceOrder);
   EXPECT_EQ(task("BertModel", nullptr, 2), std::nullopt);
   EXPECT_EQ(parse_with("problem_type", "regression").saved_task, Task::kRegression);
   EXPECT_EQ(parse(base()).saved_task, std::nullopt);

@@ -104,9 +104,15 @@ TEST_P(RecordedLogits, SurviveNumbersOf16Bits) {
 INSTANTIATE_TEST_SUITE_P(Architectures, RecordedLogits, testing::ValuesIn(kRecordedCases),
                          test_name);
 
+class TextPairGraph : public testing::TestWithParam<Task> {};
+INSTANTIATE_TEST_SUITE_P(All, TextPairGraph,
+                         testing::Values(Task::kNextSentence, Task::kSentenceOrder),
+                         [](const auto& test) { return std::string(task_name(test.param)); });
+
 // The masked tokens have the recorded losses, and the pairs the recorded logits.
-TEST(NextSentenceGraph, HasTheOutputsOfBertForPreTraining) {
-  const RecordedModel model("next_sentence/bert", Task::kNextSentence);
+TEST_P(TextPairGraph, HasTheOutputsOfTheModelForPreTraining) {
+  const bool is_bert = GetParam() == Task::kNextSentence;
+  const RecordedModel model(is_bert ? "next_sentence/bert" : "next_sentence/albert", GetParam());
   const PackedBatch batch = recorded_inputs(model.recorded);
   const ReadModel written = model.written();
   ASSERT_EQ(written.outputs.size(), 2U);

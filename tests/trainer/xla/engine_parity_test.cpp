@@ -212,6 +212,11 @@ TEST_F(EngineParityOfGroups, NextSentences) {
   expect_equal(recorded);
 }
 
+TEST_F(EngineParityOfGroups, SentenceOrder) {
+  RecordedCase recorded = case_of_next_sentences(Task::kSentenceOrder);
+  expect_equal(recorded);
+}
+
 // The same tokens as a second micro-batch of the update, with one masked token less.
 PackedBatch second_micro_batch(const PackedBatch& first) {
   PackedBatch second = first;

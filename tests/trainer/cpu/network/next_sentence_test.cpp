@@ -1,6 +1,6 @@
-// Compares BERT's own pre-training, by masked tokens and next sentences, with values recorded from
-// transformers' BertForPreTraining (tests/record/record_next_sentence.py), and with its own
-// definition.
+// Compares the pre-training of BERT and ALBERT, by masked tokens and pairs of texts, with values
+// recorded from transformers' BertForPreTraining and AlbertForPreTraining
+// (tests/record/record_next_sentence.py), and with its own definition.
 
 #include <gtest/gtest.h>
 
@@ -22,10 +22,12 @@ struct NextUpdate {
   double mean() const { return outcome.loss_sum / outcome.examples; }
 };
 
-struct RecordedBert : RecordedNetwork {
-  explicit RecordedBert(int threads = 2)
-      : RecordedNetwork(BERTH_TESTDATA "/next_sentence/bert.safetensors", threads) {
-    config.task = Task::kNextSentence;
+struct RecordedPairs : RecordedNetwork {
+  explicit RecordedPairs(Task task, int threads = 2)
+      : RecordedNetwork(cat(BERTH_TESTDATA "/next_sentence/",
+                            task == Task::kNextSentence ? "bert" : "albert", ".safetensors"),
+                        threads) {
+    config.task = task;
     load();
     model = std::make_unique<Model>(config, kPairLimits, *parameters, *kernels);
   }
@@ -56,33 +58,38 @@ struct RecordedBert : RecordedNetwork {
   std::unique_ptr<Model> model;
 };
 
-TEST(NextSentences, TheTableHasTheParametersOfBertForPreTraining) {
-  const RecordedBert bert;
-  EXPECT_TRUE(bert.report.missing.empty());
-  EXPECT_TRUE(bert.report.ignored.empty());
-  EXPECT_EQ(bert.parameters->specs().size(), Selected(bert.recorded, "param.").tensors().size());
+class TextPairs : public testing::TestWithParam<Task> {};
+INSTANTIATE_TEST_SUITE_P(All, TextPairs, testing::Values(Task::kNextSentence, Task::kSentenceOrder),
+                         [](const auto& test) { return std::string(task_name(test.param)); });
+
+TEST_P(TextPairs, TheTableHasTheParametersOfTheModelForPreTraining) {
+  const RecordedPairs network(GetParam());
+  EXPECT_TRUE(network.report.missing.empty());
+  EXPECT_TRUE(network.report.ignored.empty());
+  EXPECT_EQ(network.parameters->specs().size(),
+            Selected(network.recorded, "param.").tensors().size());
 }
 
-TEST(NextSentences, LossAndGradientsAreTransformers) {
+TEST_P(TextPairs, LossAndGradientsAreTransformers) {
   for (const int threads : {1, 3}) {
-    RecordedBert bert(threads);
-    const NextUpdate update = bert.run();
-    const float loss = recorded_values<float>(bert.recorded, "loss")[0];
+    RecordedPairs network(GetParam(), threads);
+    const NextUpdate update = network.run();
+    const float loss = recorded_values<float>(network.recorded, "loss")[0];
     EXPECT_NEAR(update.mean(), loss, 1e-5 * loss);
-    bert.expect_gradients(update.outcome.examples);
+    network.expect_gradients(update.outcome.examples);
   }
 }
 
 // For each sequence its two logits, and then its masked tokens.
-TEST(NextSentences, EvaluationTellsLogitsPredictionsAndBothLosses) {
-  RecordedBert bert;
-  const PackedBatch batch = bert.batch();
-  bert.state.begin({});
-  bert.model->forward(batch, bert.state, Phase::kEvaluation);
-  const std::vector<float> rows = bert.model->outputs();
-  const auto logits = recorded_values<float>(bert.recorded, "logits");
-  const auto losses = recorded_values<float>(bert.recorded, "masked_losses");
-  const auto predicted = recorded_values<int32_t>(bert.recorded, "predicted");
+TEST_P(TextPairs, EvaluationTellsLogitsPredictionsAndBothLosses) {
+  RecordedPairs network(GetParam());
+  const PackedBatch batch = network.batch();
+  network.state.begin({});
+  network.model->forward(batch, network.state, Phase::kEvaluation);
+  const std::vector<float> rows = network.model->outputs();
+  const auto logits = recorded_values<float>(network.recorded, "logits");
+  const auto losses = recorded_values<float>(network.recorded, "masked_losses");
+  const auto predicted = recorded_values<int32_t>(network.recorded, "predicted");
   const auto& masked = std::get<PackedBatch::MaskedTokens>(batch.labels);
   ASSERT_EQ(rows.size(), 2 * (masked.ids.size() + 5));
   size_t row = 0, m = 0;
@@ -96,20 +103,20 @@ TEST(NextSentences, EvaluationTellsLogitsPredictionsAndBothLosses) {
     }
   }
   const auto count = static_cast<double>(masked.ids.size());
-  EXPECT_NEAR(bert.state.loss_sum / count, recorded_values<float>(bert.recorded, "masked_loss")[0],
-              1e-4);
-  EXPECT_EQ(bert.state.examples, count);
-  EXPECT_NEAR(bert.state.second_loss_sum / 5, recorded_values<float>(bert.recorded, "next_loss")[0],
-              1e-5);
-  EXPECT_EQ(bert.state.second_examples, 5);
+  EXPECT_NEAR(network.state.loss_sum / count,
+              recorded_values<float>(network.recorded, "masked_loss")[0], 1e-4);
+  EXPECT_EQ(network.state.examples, count);
+  EXPECT_NEAR(network.state.second_loss_sum / 5,
+              recorded_values<float>(network.recorded, "next_loss")[0], 1e-5);
+  EXPECT_EQ(network.state.second_examples, 5);
 }
 
 // The third sequence has no masked token: alone, it still learns its next sentence.
-TEST(NextSentences, CutsChangeNothing) {
-  RecordedBert bert;
-  const NextUpdate whole = bert.run();
+TEST_P(TextPairs, CutsChangeNothing) {
+  RecordedPairs network(GetParam());
+  const NextUpdate whole = network.run();
   for (const std::vector<size_t>& cuts : {std::vector<size_t>{2}, {1, 4}, {1, 2, 3, 4}}) {
-    const NextUpdate cut = bert.run(cuts);
+    const NextUpdate cut = network.run(cuts);
     EXPECT_EQ(cut.outcome.examples, whole.outcome.examples);
     EXPECT_NEAR(cut.outcome.loss_sum, whole.outcome.loss_sum, 1e-5 * whole.outcome.loss_sum);
     for (size_t i = 0; i < whole.gradients.size(); ++i) {
@@ -120,13 +127,15 @@ TEST(NextSentences, CutsChangeNothing) {
 
 // Compares the gradients with central differences of the loss, under dropout, along directions in
 // which every parameter moves.
-TEST(NextSentences, GradientsAreTheSlopesOfTheLoss) {
-  RecordedBert bert;
-  ModelConfig dropping = bert.config;
+TEST_P(TextPairs, GradientsAreTheSlopesOfTheLoss) {
+  RecordedPairs network(GetParam());
+  ModelConfig dropping = network.config;
   dropping.hidden_dropout_prob = dropping.attention_probs_dropout_prob = 0.2;
-  bert.model = std::make_unique<Model>(dropping, kPairLimits, *bert.parameters, *bert.kernels);
-  const NextUpdate at = bert.run({2});
-  const Tensor values = bert.parameters->values();
+  dropping.classifier_dropout = 0.2;  // BERT's head has no dropout
+  network.model =
+      std::make_unique<Model>(dropping, kPairLimits, *network.parameters, *network.kernels);
+  const NextUpdate at = network.run({2});
+  const Tensor values = network.parameters->values();
   const auto size = static_cast<size_t>(values.elements());
   std::vector<float> origin(size), moved(size);
   copy_out(values, origin.data());
@@ -143,8 +152,8 @@ TEST(NextSentences, GradientsAreTheSlopesOfTheLoss) {
         moved[i] = static_cast<float>(static_cast<double>(origin[i]) + distance * direction[i]);
       }
       copy_in(values, moved.data());
-      bert.parameters->refresh();
-      return bert.run({2}).outcome.loss_sum;
+      network.parameters->refresh();
+      return network.run({2}).outcome.loss_sum;
     };
     constexpr double kDistance = 1e-4;
     const double measured = (loss_at(kDistance) - loss_at(-kDistance)) / (2 * kDistance);

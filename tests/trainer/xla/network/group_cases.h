@@ -57,10 +57,12 @@ inline void add_dense_modules(RecordedCase& recorded) {
                           {.folder = "3_Dense", .inputs = 5, .outputs = 7, .has_bias = false}};
 }
 
-// Masked tokens, and pairs of which some follow each other.
-inline RecordedCase case_of_next_sentences() {
-  RecordedCase recorded("bert-masked", /*drops=*/true, made_texts(5, 1));
-  recorded.options.config.task = Task::kNextSentence;
+// Masked tokens, and pairs of which some follow each other. Only ALBERT's head of pairs has
+// dropout.
+inline RecordedCase case_of_next_sentences(Task task = Task::kNextSentence) {
+  RecordedCase recorded(task == Task::kNextSentence ? "bert-masked" : "albert-masked",
+                        /*drops=*/true, made_texts(5, 1));
+  recorded.options.config.task = task;
   recorded.options.config.labels.clear();
   PackedBatch::MaskedTokens masked;
   for (int64_t t = 0; t < recorded.batch.num_tokens(); t += 2) {

@@ -215,8 +215,13 @@ TEST(Groups, RowsOfPassagesMatchTheCpu) {
   }
 }
 
-TEST(Groups, NextSentencesMatchTheCpu) {
-  RecordedCase recorded = case_of_next_sentences();
+class GroupsOfTextPairs : public testing::TestWithParam<Task> {};
+INSTANTIATE_TEST_SUITE_P(All, GroupsOfTextPairs,
+                         testing::Values(Task::kNextSentence, Task::kSentenceOrder),
+                         [](const auto& test) { return std::string(task_name(test.param)); });
+
+TEST_P(GroupsOfTextPairs, MatchTheCpu) {
+  RecordedCase recorded = case_of_next_sentences(GetParam());
   recorded.next_weight = static_cast<float>(
       second_factor(loss_weights(recorded.options.config, {&recorded.batch, 1})));
   EXPECT_GT(recorded.next_weight, 1);
