@@ -26,8 +26,8 @@ constexpr OtherPretraining kOthers[] = {
      "ELECTRA's script reads its sizes and its schedule from --hparams; --task electra pre-trains "
      "on the text itself"},
     {"--albert_config_file",
-     "ALBERT's script trains the order of sentences, which berth does not; --task mlm trains the "
-     "masked tokens alone"},
+     "explain does not know the defaults of ALBERT's script. --task mlm_sop trains on the same "
+     "records: name them with --train-data-file"},
     {"--input_dir",
      "this script reads HDF5 files, and berth does not; --task mlm_nsp reads the TFRecords of "
      "create_pretraining_data.py, or the text itself with --train-data-file"},

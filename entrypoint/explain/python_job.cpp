@@ -51,8 +51,8 @@ constexpr NamedText kOtherModels[] = {
     {"ForNextSentencePrediction",
      "berth does not train next sentences alone; --task mlm_nsp trains them with masked tokens"},
     {"ForPreTraining",
-     "--task mlm_nsp pre-trains a BERT, --task mlm the masked tokens of other encoders, and --task "
-     "electra an ELECTRA; write the job as flags"},
+     "write the job as flags: --task mlm_nsp pre-trains a BERT, --task mlm_sop an ALBERT, --task "
+     "electra an ELECTRA, and --task mlm others"},
     {"ForCausalLM", "this is a decoder, and berth trains encoders"},
     {"ForSeq2SeqLM", "this is a decoder, and berth trains encoders"},
     {"ForConditionalGeneration", "this is a decoder, and berth trains encoders"},
