@@ -207,13 +207,13 @@ std::string wanted_files(const TokenizerClass& of) {
 
 [[noreturn]] void refuse_files(const FileLookup& file, const TokenizerClass& of,
                                const std::string& wanted, FileKind has) {
-  throw Error(
-      Code::kBadData,
-      cat("the tokenizer is a ", shown_class(of), of.name.empty() ? ", by the model_type" : "",
-          ", which berth reads from ", wanted, "; the folder has ", shown_files(file, has)),
-      "",
-      "add its files, or name the class of these files in tokenizer_config.json "
-      "(tokenizer_class)");
+  throw Error(Code::kBadData,
+              cat("the tokenizer's class is ", shown_class(of),
+                  of.name.empty() ? ", by the model_type" : "", ", which berth reads from ", wanted,
+                  "; the folder has ", shown_files(file, has)),
+              "",
+              "add its files, or name the class of these files in tokenizer_config.json "
+              "(tokenizer_class)");
 }
 
 // Throws where tokenizer_config.json says that there is no such special token. Beside vocab.txt,

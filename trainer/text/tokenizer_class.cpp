@@ -208,7 +208,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
     row = named(name, kClasses);
     if (row == nullptr) {
       throw Error(Code::kBadData,
-                  cat("the tokenizer is a ", found.name, ", a class that berth does not know"),
+                  cat("the tokenizer's class is ", found.name, ", which berth does not know"),
                   found.of_model ? "config.json" : "tokenizer_config.json",
                   "if tokenizer.json says all of it, name the class PreTrainedTokenizerFast there");
     }

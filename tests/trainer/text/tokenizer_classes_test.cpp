@@ -87,7 +87,7 @@ TEST(TokenizerClassesTest, FilesOfAnotherClassAreRefused) {
 TEST(TokenizerClassesTest, AClassIsKnownByItsExactName) {
   for (const char* name :
        {"bert", "BERTTokenizer", "NomicBertTokenizer", "XLMRobertaXLTokenizer"}) {
-    refuses(of_class(name), cat("the tokenizer is a ", name, ", a class that berth does not know"));
+    refuses(of_class(name), cat("the tokenizer's class is ", name, ", which berth does not know"));
   }
   for (const char* name : {"BertTokenizer", "BertTokenizerFast", "ElectraTokenizerFast"}) {
     EXPECT_THAT(ids(*load(of_class(name)), "a"), ElementsAre(1, 3, 2)) << name;

@@ -117,7 +117,7 @@ TEST(TokenizerFolderTest, AKeyThatChangesNumbersIsReadOrRefusedByName) {
   EXPECT_THAT([&] { load(with(R"({"split_special_tokens": true})")); },
               ThrowsCode(Code::kUsage, "\"split_special_tokens\" is true"));
   EXPECT_THAT([&] { load(with(R"({"tokenizer_class": "FunnelTokenizer"})")); },
-              ThrowsCode(Code::kBadData, "the tokenizer is a FunnelTokenizer"));
+              ThrowsCode(Code::kBadData, "the tokenizer's class is FunnelTokenizer"));
 }
 
 TEST(TokenizerFolderTest, SentenceTransformersLowerCasesBeforeAllElse) {
