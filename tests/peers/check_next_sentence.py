@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Takes the model of --task mlm_nsp from berth to transformers and back, and compares its losses.
+"""Takes the models of --task mlm_nsp and mlm_sop from berth to transformers and back, and compares their losses.
 
     python tests/peers/check_next_sentence.py BERTH
 
-A short job pre-trains a small BERT on documents. transformers loads it as BertForPreTraining, without missing or unexpected keys.
-berth writes the pairs of the documents as TFRecords. BertForPreTraining, whose loss is that of run_pretraining.py, has the losses and
-accuracies on them that berth's evaluation reports. transformers saves the model, berth goes on with it for one update of rate 0, and
+A short job pre-trains a small BERT or ALBERT on documents. transformers loads it as BertForPreTraining or AlbertForPreTraining, without
+missing or unexpected keys. berth writes the pairs of the documents as TFRecords. The class of transformers, whose loss is that of
+run_pretraining.py, has the losses and accuracies on them that berth's evaluation reports. transformers saves the model, berth goes on with it for one update of rate 0, and
 every tensor is the same bit for bit. Needs torch and transformers.
 """
 import json
@@ -17,13 +17,17 @@ import tempfile
 
 import torch
 from safetensors.torch import load_file
-from transformers import AutoTokenizer, BertForPreTraining
+from transformers import AlbertForPreTraining, AutoTokenizer, BertForPreTraining
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 VOCABULARY = EXAMPLES / "model" / "vocab.txt"
-CONFIG = dict(model_type="bert", vocab_size=sum(1 for _ in open(VOCABULARY, encoding="utf-8")), hidden_size=32, num_hidden_layers=2,
+CONFIG = dict(vocab_size=sum(1 for _ in open(VOCABULARY, encoding="utf-8")), hidden_size=32, num_hidden_layers=2,
               num_attention_heads=4, intermediate_size=64, max_position_embeddings=64)
 LENGTH = 48
+# For each task: the class, its further settings, its logits of pairs, and what berth calls their metrics.
+TASKS = {"mlm_nsp": (BertForPreTraining, dict(model_type="bert"), "seq_relationship_logits", "next_sentence"),
+         "mlm_sop": (AlbertForPreTraining, dict(model_type="albert", embedding_size=16, tokenizer_class="BertTokenizer"), "sop_logits",
+                     "sentence_order")}
 
 
 def run(berth, *flags):
@@ -96,7 +100,7 @@ def records(path):
         yield features
 
 
-def told_by_transformers(model, path):
+def told_by_transformers(model, path, logits, name):
     masked_loss = masked_right = masked = next_loss = next_right = pairs = 0
     for record in records(path):
         assert len(record["input_ids"]) == len(record["segment_ids"]) == LENGTH
@@ -106,44 +110,44 @@ def told_by_transformers(model, path):
                 labels[0, place] = token
         arguments = {"input_ids": "input_ids", "attention_mask": "input_mask", "token_type_ids": "segment_ids"}
         with torch.no_grad():
-            found = model(**{name: torch.tensor([record[key]]) for name, key in arguments.items()})
+            found = model(**{argument: torch.tensor([record[key]]) for argument, key in arguments.items()})
         truth = torch.tensor(record["next_sentence_labels"])
         chosen = labels[0] != -100
         masked_loss += torch.nn.functional.cross_entropy(found.prediction_logits[0][chosen], labels[0][chosen], reduction="sum").item()
         masked_right += (found.prediction_logits[0][chosen].argmax(-1) == labels[0][chosen]).sum().item()
         masked += chosen.sum().item()
-        next_loss += torch.nn.functional.cross_entropy(found.seq_relationship_logits, truth).item()
-        next_right += (found.seq_relationship_logits.argmax(-1) == truth).sum().item()
+        next_loss += torch.nn.functional.cross_entropy(found[logits], truth).item()
+        next_right += (found[logits].argmax(-1) == truth).sum().item()
         pairs += 1
     return {"loss": masked_loss / masked + next_loss / pairs, "masked_lm_loss": masked_loss / masked,
-            "masked_lm_accuracy": masked_right / masked, "next_sentence_loss": next_loss / pairs,
-            "next_sentence_accuracy": next_right / pairs}
+            "masked_lm_accuracy": masked_right / masked, f"{name}_loss": next_loss / pairs,
+            f"{name}_accuracy": next_right / pairs}
 
 
-def load(folder):
-    model, report = BertForPreTraining.from_pretrained(folder, output_loading_info=True)
+def load(model_class, folder):
+    model, report = model_class.from_pretrained(folder, output_loading_info=True)
     for what in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         assert not report[what], f"{folder}: {what}: {report[what]}"
     return model.eval()
 
 
-def main():
-    berth = sys.argv[1]
+def check(berth, task):
+    model_class, settings, logits, metrics = TASKS[task]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        (scratch / "config.json").write_text(json.dumps(CONFIG))
+        (scratch / "config.json").write_text(json.dumps(CONFIG | settings))
         texts = [line for topic in sorted((EXAMPLES / "topics").glob("*.txt")) for line in topic.read_text().splitlines() if line.strip()]
         documents = ["\n".join(texts[i:i + 2 + i % 3]) for i in range(0, len(texts), 4)]
         (scratch / "documents.txt").write_text("\n\n".join(documents) + "\n")
-        common = ["--task", "mlm_nsp", "--train-data-file", scratch / "documents.txt", "--max-seq-length", LENGTH]
+        common = ["--task", task, "--train-data-file", scratch / "documents.txt", "--max-seq-length", LENGTH]
         run(berth, *common, "--init", "random", "--model-config", scratch / "config.json", "--vocab-file", VOCABULARY, "--max-steps", 60,
             "--learning-rate", "2e-3", "--job-dir", scratch / "job")
         exported = scratch / "job" / "model"
-        model = load(exported)
+        model = load(model_class, exported)
         run(berth, "--mode", "prepare", *common, "--model", exported, "--validation-split", 0, "--export-dir", scratch / "records")
         path = scratch / "records" / "train.tf_record"
-        wanted = told_by_transformers(model, path)
-        told = json.loads(run(berth, "--mode", "eval", "--task", "mlm_nsp", "--model", exported, "--eval-data-file", path,
+        wanted = told_by_transformers(model, path, logits, metrics)
+        told = json.loads(run(berth, "--mode", "eval", "--task", task, "--model", exported, "--eval-data-file", path,
                               "--max-seq-length", LENGTH))["eval"]
         for name, value in wanted.items():
             assert abs(told[name] - value) < 1e-4, f"{name}: {told[name]} where transformers has {value}"
@@ -155,7 +159,12 @@ def main():
         assert before.keys() == after.keys()
         for name, tensor in before.items():
             assert torch.equal(tensor, after[name]), name
-    print("the model, its losses and accuracies: as expected", wanted)
+    print(f"{task}: the model, its losses and accuracies: as expected", wanted)
+
+
+def main():
+    for task in TASKS:
+        check(sys.argv[1], task)
 
 
 if __name__ == "__main__":
