@@ -74,19 +74,22 @@ Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engin
   adopt_state();
 }
 
+Saves::Save Saves::of(const TrainingState& state) {
+  return {.step = state.step,
+          .evaluated_step = state.evaluated_step,
+          .probed_step = state.probed_step,
+          .best = state.best,
+          .is_interim = state.is_interim};
+}
+
 void Saves::adopt_state() {
-  saved_step_ = state_.step == 0 ? -1 : state_.step;
-  saved_evaluated_step_ = state_.evaluated_step;
-  saved_probed_step_ = state_.probed_step;
-  saved_best_ = state_.best;
+  newest_ = complete_ = state_.step == 0 ? Save() : of(state_);
   owes_save_ = false;
-  interim_step_.reset();
-  if (state_.is_interim) interim_step_ = state_.step;
 }
 
 bool Saves::has_saved() const {
-  return saved_step_ == state_.step && saved_evaluated_step_ == state_.evaluated_step &&
-         saved_probed_step_ == state_.probed_step;
+  return newest_.step == state_.step && newest_.evaluated_step == state_.evaluated_step &&
+         newest_.probed_step == state_.probed_step;
 }
 
 SaveDue Saves::due_at(int64_t step) const {
@@ -94,8 +97,8 @@ SaveDue Saves::due_at(int64_t step) const {
   return save_due({.save_steps = options_.save_steps,
                    .step = step,
                    .last_step = last_step_,
-                   .saved_step = saved_step_,
-                   .is_saved = saved_step_ == step && (step != state_.step || has_saved()),
+                   .saved_step = newest_.step,
+                   .is_saved = newest_.step == step && (step != state_.step || has_saved()),
                    .is_saving = saving_,
                    .is_owed = owes_save_,
                    .has_time_passed = pace_.due()});
@@ -115,7 +118,7 @@ void Saves::save_when_due() {
   owes_save_ = true;
   if (saving_) take_outcome(checkpoints_.poll(options_.save_patience_s));
   if (!saving_) return save();
-  log_warning(cat("the checkpoint of step ", saved_step_,
+  log_warning(cat("the checkpoint of step ", newest_.step,
                   " is still being written; a later step is saved in place of step ", state_.step));
 }
 
@@ -133,11 +136,11 @@ void Saves::save_within(std::optional<double> left_s) {
 
 void Saves::start(bool is_interim) {
   owes_save_ = false;
-  // 1. The end of the earlier save, whose facts the members still hold.
+  // 1. The end of the earlier save, which newest_ still is.
   std::optional<SaveOutcome> before = checkpoints_.poll();
   if (!before && saving_) {
-    log_info(cat("waiting until the checkpoint of step ", saved_step_, " is written"));
-    observer_.on(WaitsForSave{saved_step_});
+    log_info(cat("waiting until the checkpoint of step ", newest_.step, " is written"));
+    observer_.on(WaitsForSave{newest_.step});
     before = checkpoints_.wait();
   }
   take_outcome(before);
@@ -146,20 +149,17 @@ void Saves::start(bool is_interim) {
   pace_.restart();
   state_.is_interim = is_interim;
   state_.replaces.reset();
-  if (interim_step_ != state_.step) state_.replaces = interim_step_;
-  saves_tensors_ = saved_step_ != state_.step || !checkpoints_.save_state(state_);
-  if (saves_tensors_) checkpoints_.start_save(state_, engine_);
+  if (complete_.is_interim && complete_.step != state_.step) state_.replaces = complete_.step;
+  const bool has_tensors = newest_.step == state_.step && checkpoints_.save_state(state_);
+  if (!has_tensors) checkpoints_.start_save(state_, engine_);
   saving_ = true;
-  saving_interim_ = is_interim;
-  saved_step_ = state_.step;
-  saved_evaluated_step_ = state_.evaluated_step;
-  saved_probed_step_ = state_.probed_step;
-  saving_best_ = state_.best;
+  newest_ = of(state_);
+  newest_.writes_tensors = !has_tensors;
 }
 
 // Logs the chosen interval when it has mattered for the first time.
 void Saves::say_interval(const CheckpointReport& report) {
-  if (!saving_interim_ || std::exchange(said_interval_, true)) return;
+  if (!newest_.is_interim || std::exchange(said_interval_, true)) return;
   log_info(formatted(
       "a checkpoint takes %.1f s, so one is also saved every %.0f minutes, and removed when two "
       "others are there; --save-minutes chooses another interval",
@@ -171,10 +171,8 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
   if (!outcome) return;
   saving_ = false;
   if (!outcome->failure) {
-    saved_best_ = saving_best_;
-    interim_step_.reset();
-    if (saving_interim_) interim_step_ = outcome->report.step;
-    if (saves_tensors_) {
+    complete_ = newest_;
+    if (newest_.writes_tensors) {
       last_took_s_ = outcome->report.seconds;
       pace_.took(outcome->report.seconds);
     }
@@ -182,9 +180,9 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
     observer_.on(outcome->report);
     return;
   }
-  saved_step_ = -1;
+  newest_.step = -1;
   std::optional<Best>& best = state_.best;
-  if (best && best->step == outcome->report.step) best = saved_best_;
+  if (best && best->step == outcome->report.step) best = complete_.best;
   try {
     std::rethrow_exception(outcome->failure);
   } catch (const Error& error) {
@@ -198,7 +196,7 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
 }
 
 void Saves::finish() {
-  if (saving_) observer_.on(WaitsForSave{saved_step_});
+  if (saving_) observer_.on(WaitsForSave{newest_.step});
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
   if (outcome && outcome->failure) throw_last_failure(outcome->failure);
   take_outcome(outcome);

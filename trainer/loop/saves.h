@@ -120,6 +120,16 @@ class Saves {
   void adopt_state();
 
  private:
+  // What a save holds, and how it is written.
+  struct Save {
+    int64_t step = -1;  // -1: there is none, or it failed
+    int64_t evaluated_step = -1, probed_step = -1;
+    std::optional<Best> best{};
+    bool is_interim = false;
+    bool writes_tensors = true;  // false: the state alone
+  };
+
+  static Save of(const TrainingState& state);
   SaveDue due_at(int64_t step) const;
   void start(bool is_interim);
   void say_interval(const CheckpointReport& report);
@@ -131,16 +141,12 @@ class Saves {
   Engine& engine_;
   Observer& observer_;
   TrainingState& state_;
-  bool saving_ = false;      // whether a save was started whose outcome is not known
-  bool owes_save_ = false;   // whether a postponed save is due
-  int64_t saved_step_ = -1;  // as SaveFacts::saved_step
-  int64_t saved_evaluated_step_ = -1, saved_probed_step_ = -1;  // of its state
-  std::optional<Best> saved_best_, saving_best_;
+  Save newest_;             // that was started
+  Save complete_;           // the newest whose checkpoint is complete
+  bool saving_ = false;     // whether the outcome of newest_ is not known yet
+  bool owes_save_ = false;  // whether a postponed save is due
   const int64_t last_step_;
   SavePace pace_;
-  std::optional<int64_t> interim_step_;  // the complete checkpoint that the next one replaces
-  bool saving_interim_ = false;          // whether the running save is an interim one
-  bool saves_tensors_ = true;            // whether it writes tensors, and not the state alone
   bool said_interval_ = false;
   std::optional<double> last_took_s_;  // by a save of all tensors in this process
 };
