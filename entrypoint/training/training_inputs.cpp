@@ -88,16 +88,21 @@ std::string identity_of(const Teacher& teacher, const LoadedTable& loaded,
   return cat(text, " rows ", rows.size(), ":", crc_text(of_rows.crc));
 }
 
-// The rule of a job with words that earlier versions tokenized with a space before them.
-constexpr const char* kWordRule = "no space before words that are added tokens or empty";
-
-bool needs_word_rule(const TrainingRows& rows, const Tokenizer& tokenizer) {
-  if (traits(rows.task).inputs != InputKind::kWords) return false;
-  const auto has_any = [&](const LoadedTable& loaded) {
-    return has_word_without_space(*loaded.table, tokenizer);
+// The rules of a job with words that earlier versions read in another way: tokenized with a space
+// before them, or labelled at the token behind their space.
+void add_word_rules(const TrainingRows& rows, const Tokenizer& tokenizer,
+                    std::vector<std::string>& rules) {
+  if (traits(rows.task).inputs != InputKind::kWords) return;
+  const auto add = [&](const auto& has_such_words, const char* rule) {
+    const auto has_any = [&](const LoadedTable& loaded) {
+      return has_such_words(*loaded.table, tokenizer);
+    };
+    const bool needs_rule = has_any(rows.train) || (rows.eval && has_any(*rows.eval)) ||
+                            (rows.mismatched && has_any(*rows.mismatched));
+    if (needs_rule) rules.emplace_back(rule);
   };
-  return has_any(rows.train) || (rows.eval && has_any(*rows.eval)) ||
-         (rows.mismatched && has_any(*rows.mismatched));
+  add(has_word_without_space, "no space before words that are added tokens or empty");
+  add(has_word_behind_space, "a word's class is at its space where that is a token");
 }
 
 // The rows to evaluate on: the rows of the evaluation file, or the held-out rows. nullopt if there
@@ -183,7 +188,7 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   model.config.labels = rows.labels;
   model.config.label_thresholds.clear();  // of what the model was before
   resolve_decoder(folder, settings.model, model.config, model.tokenizer_rules);
-  if (needs_word_rule(rows, *model.tokenizer)) model.tokenizer_rules.emplace_back(kWordRule);
+  add_word_rules(rows, *model.tokenizer, model.tokenizer_rules);
   if (!compares) return;
   // The texts of an evaluation batch are compared, so its size may not depend on the workers.
   int64_t& evaluated = settings.training.eval_batch_size;

@@ -359,8 +359,10 @@ class WordFeatures final : public FeatureMaker {
     size_t word = 0;
     int32_t last = -1;
     for (size_t token = 0; token < encoding.offsets.size(); ++token) {
+      // Special tokens have {0, 0}. A token of the space alone has an empty span at its word, where
+      // spans are trimmed.
       const Span span = encoding.offsets[token];
-      if (span.begin == span.end) continue;
+      if (span.end == 0) continue;
       while (word < ends.size() && span.end > ends[word]) ++word;
       if (word == ends.size()) break;
       if (static_cast<int32_t>(word) != last) features.words[token] = static_cast<int32_t>(word);
@@ -380,6 +382,24 @@ bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenize
   const auto takes_none = [&](const std::string& word) { return tokenizer.takes_no_space(word); };
   for (uint32_t row = 0; row < table.rows(); ++row) {
     if (std::ranges::any_of(table.read(row).texts, takes_none)) return true;
+  }
+  return false;
+}
+
+bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer) {
+  if (!tokenizer.takes_no_space("")) return false;
+  const auto has_space_token = [&](const std::string& word) {
+    const std::string text = " " + word;
+    const size_t end = text.size();
+    EncodeOptions options(1);
+    options.add_special_tokens = false;
+    options.with_offsets = true;
+    options.word_ends = std::span(&end, 1);
+    const std::vector<Span> spans = tokenizer.encode(text, std::nullopt, options).offsets;
+    return !spans.empty() && spans[0].begin == spans[0].end;
+  };
+  for (uint32_t row = 0; row < table.rows(); ++row) {
+    if (std::ranges::any_of(table.read(row).texts, has_space_token)) return true;
   }
   return false;
 }

@@ -114,6 +114,9 @@ std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,
 // Whether any row of words has one that takes no space before it (Tokenizer::takes_no_space()).
 // Earlier versions tokenized such a row with a token for that space. Reads the rows.
 bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenizer);
+// Whether any row of words has one whose first token is the space alone, with an empty span.
+// Earlier versions gave the word's class to the next token. Tokenizes words until one is found.
+bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer);
 // For questions, which are cut to 64 tokens. The windows over the context overlap by doc_stride
 // tokens, or start doc_step tokens apart. In a window that does not hold the whole answer, the
 // first token is labelled as the answer.

@@ -269,14 +269,49 @@ class SpacedTokenizer final : public SpelledTokenizer {
   bool takes_no_space(std::string_view word) const override { return word.empty() || word == "x"; }
 };
 
+std::unique_ptr<ExampleTable> table_of(std::vector<std::string> words) {
+  auto table = std::make_unique<ExampleTable>();
+  table->append({.texts = {"a"}});
+  table->append({.texts = std::move(words)});
+  table->finish();
+  return table;
+}
+
+// A word that begins with "y" has a token for its space, whose span is empty, as a byte-level
+// tokenizer with trimmed spans makes one.
+class TrimmingTokenizer final : public SpelledTokenizer {
+ public:
+  bool takes_no_space(std::string_view word) const override { return word.empty(); }
+  Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
+                  const EncodeOptions& options) const override {
+    Encoding made = SpelledTokenizer::encode(text, text_pair, options);
+    for (size_t i = 0; i < made.input_ids.size(); ++i) {
+      const Span span = made.offsets[i];
+      if (span.end == 0 || text[span.begin] != 'y') continue;
+      const auto at = static_cast<std::ptrdiff_t>(i++);
+      made.input_ids.insert(made.input_ids.begin() + at, 28);
+      made.token_type_ids.insert(made.token_type_ids.begin() + at, 0);
+      made.offsets.insert(made.offsets.begin() + at, {span.begin, span.begin});
+    }
+    return made;
+  }
+};
+
+// As in run_ner.py of transformers, which asks the tokenizer for each token's word.
+TEST(WordFeaturesTest, AWordsSpaceIsItsFirstTokenWhereItIsATokenOfItsOwn) {
+  const TrimmingTokenizer tokenizer;
+  const auto maker =
+      make_word_features({.task = Task::kTokenClassification, .classes = {4, 5, 6}}, tokenizer);
+  const Features features = maker->make({.texts = {"yb", "c", "y"}, .labels = {0, 1, 2}})[0];
+  EXPECT_THAT(features.input_ids, ElementsAre(1, 28, 27, 4, 5, 28, 27, 2));
+  EXPECT_THAT(features.words, ElementsAre(-1, 0, -1, -1, 1, 2, -1, -1));
+  EXPECT_THAT(features.classes, ElementsAre(-1, 4, -1, -1, 5, 6, -1, -1));
+  EXPECT_TRUE(has_word_behind_space(*table_of({"a", "yb"}), tokenizer));
+  EXPECT_FALSE(has_word_behind_space(*table_of({"a", "by", ""}), tokenizer));
+  EXPECT_FALSE(has_word_behind_space(*table_of({"yb"}), SpelledTokenizer()));
+}
+
 TEST(WordFeaturesTest, ATableHasWordsThatTakeNoSpace) {
-  const auto table_of = [](std::vector<std::string> words) {
-    auto table = std::make_unique<ExampleTable>();
-    table->append({.texts = {"a"}});
-    table->append({.texts = std::move(words)});
-    table->finish();
-    return table;
-  };
   EXPECT_FALSE(has_word_without_space(*table_of({"a", "b"}), SpacedTokenizer()));
   EXPECT_TRUE(has_word_without_space(*table_of({"a", "x"}), SpacedTokenizer()));
   EXPECT_TRUE(has_word_without_space(*table_of({"", "b"}), SpacedTokenizer()));
