@@ -248,6 +248,12 @@ void require_computed(const Json& module, int before, const std::string& where) 
               where, "the order is Transformer, Pooling, Dense, Normalize");
 }
 
+// Whether the function is torch's. In place of another package's function, sentence-transformers
+// computes its default, unless it trusts the folder.
+bool is_of_torch(std::string_view function, std::string_view end) {
+  return function.starts_with("torch.nn.") && function.ends_with(end);
+}
+
 // Reads config.json of a Dense module, and its parameters, whose checksum belongs to the job.
 DenseModule dense_of(ModelFolder& folder, const Json& object, const std::string& path) {
   constexpr int64_t kMost = 1 << 20;
@@ -264,14 +270,15 @@ DenseModule dense_of(ModelFolder& folder, const Json& object, const std::string&
                      .outputs = size("out_features"),
                      .has_bias = flag_in(object, "bias", true, where)};
   // Without the key, it is Tanh.
-  const std::string function =
-      object.contains("activation_function") ? text_of(object, "activation_function") : "Tanh";
-  if (function.ends_with("Tanh")) {
+  const std::string function = object.contains("activation_function")
+                                   ? text_of(object, "activation_function")
+                                   : "torch.nn.Tanh";
+  if (is_of_torch(function, ".Tanh")) {
     module.activation = Activation::kTanh;
-  } else if (!function.ends_with("Identity")) {
+  } else if (!is_of_torch(function, ".Identity")) {
     throw Error(Code::kUsage,
                 cat("\"activation_function\" is ", quoted(function),
-                    ", and berth computes Tanh and Identity"),
+                    ", and berth computes Tanh and Identity of torch.nn"),
                 where, "give a model with one of these");
   }
   const bool has_parameters = std::ranges::any_of(kModuleParameters, [&](const char* name) {
@@ -478,12 +485,12 @@ std::optional<CrossEncoderFiles> read_cross_encoder_files(ModelFolder& folder) {
   const std::optional<std::string> function = cross_encoder_function(folder);
   if (!function) return std::nullopt;
   CrossEncoderFiles files;
-  if (function->ends_with("Identity")) {
+  if (is_of_torch(*function, ".Identity")) {
     files.form = ScoreForm::kLogit;
-  } else if (!function->empty() && !function->ends_with("Sigmoid")) {
+  } else if (!function->empty() && !is_of_torch(*function, ".Sigmoid")) {
     throw Error(Code::kUsage,
                 cat("the function of the scores is ", quoted(*function),
-                    ", and berth computes a sigmoid or none"),
+                    ", and berth computes Sigmoid and Identity of torch.nn"),
                 folder.name(), "correct \"activation_fn\"");
   }
   constexpr const char* kName = "sentence_bert_config.json";

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "storage/archived_storage.h"
+#include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
@@ -223,9 +224,11 @@ TEST_F(SentenceFilesTest, DenseModulesAreReadAndWritten) {
   const SentenceFiles files = read();
   EXPECT_EQ(files.dense.at(0).has_bias, false);
   EXPECT_EQ(files.dense.at(0).activation, std::nullopt);
-  for (const char* more : {R"(, "activation_function": "torch.nn.modules.activation.GELU")",
-                           R"(, "use_residual": true)", R"(, "module_input_name": "tokens")",
-                           R"(, "in_features": 0)", R"(, "out_features": "4")"}) {
+  for (const char* more :
+       {R"(, "activation_function": "torch.nn.modules.activation.GELU")",
+        R"(, "activation_function": "my_package.Identity")", R"(, "activation_function": "Tanh")",
+        R"(, "use_residual": true)", R"(, "module_input_name": "tokens")", R"(, "in_features": 0)",
+        R"(, "out_features": "4")"}) {
     write_text(config, "{" + sizes + more + "}");
     EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "is")) << more;
   }
@@ -486,9 +489,11 @@ TEST_F(CrossEncoderFilesTest, EveryVersionNamesTheFunctionOfScores) {
       R"({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}})");
   ASSERT_TRUE(newer.has_value());
   EXPECT_EQ(newer->form, ScoreForm::kProbability);
-  EXPECT_THAT(
-      [&] { read_with(R"({"sentence_transformers": {"activation_fn": "torch.nn.Tanh"}})"); },
-      ThrowsCode(Code::kUsage, "the function of the scores is \"torch.nn.Tanh\""));
+  for (const char* function : {"torch.nn.Tanh", "my_package.Identity", "Sigmoid"}) {
+    const std::string section = cat(R"({"activation_fn": ")", function, R"("})");
+    EXPECT_THAT([&] { read_with(cat(R"({"sentence_transformers": )", section, "}")); },
+                ThrowsCode(Code::kUsage, cat("the function of the scores is \"", function)));
+  }
 }
 
 TEST_F(CrossEncoderFilesTest, WhatChangesScoresIsRefused) {
