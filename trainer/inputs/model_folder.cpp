@@ -138,6 +138,12 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
   }
   if (options.model_config.empty() && !has_file(files, directory, "config.json") &&
       !has_file(files, directory, "bert_config.json")) {
+    const auto modules = read_text(storage, directory / kModulesFile);
+    if (const std::string module = other_encoder(modules.value_or("")); !module.empty()) {
+      throw Error(Code::kUsage, cat("berth does not compute the module ", quoted(module)),
+                  (directory / kModulesFile).to_string(),
+                  "give a model of sentence-transformers that begins with a Transformer");
+    }
     const std::string checkpoint = newest_checkpoint(files, directory);
     throw Error(Code::kNotFound, kNoConfig, directory.to_string(),
                 checkpoint.empty() ? kNoConfigHint

@@ -308,6 +308,13 @@ std::string encoder_path(const std::string& modules_json) {
   return found == modules.end() ? "" : path_of(*found);
 }
 
+std::string other_encoder(const std::string& modules_json) {
+  const Json modules = parse_json(modules_json);
+  if (!modules.is_array() || modules.empty()) return "";
+  const auto is_encoder = [](const Json& module) { return class_of(module) == "Transformer"; };
+  return std::ranges::any_of(modules, is_encoder) ? "" : class_of(modules.front());
+}
+
 SearchPrompts search_prompts(const SentenceFiles& files) {
   SearchPrompts found{.query = prompt_named(files, "query").value_or("")};
   const Json prompts = prompts_of(files);

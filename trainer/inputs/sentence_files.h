@@ -40,6 +40,8 @@ struct SentenceFiles {
 // The folder of the encoder by the text of modules.json. "": it is the folder of modules.json.
 // Throws kCorrupt if it is not below that folder.
 std::string encoder_path(const std::string& modules_json);
+// The class of the first module where the text of modules.json names no Transformer, else "".
+std::string other_encoder(const std::string& modules_json);
 
 // The model_max_length of tokenizer_config.json, in tokens. nullopt if it names none, or one that
 // means no limit. Throws kUsage if berth does not support the length.

@@ -123,5 +123,15 @@ TEST_F(ModelFolderTest, RequireModelLooksOnlyAtNames) {
               ThrowsCode(Code::kNotFound, "no config.json"));
 }
 
+TEST_F(ModelFolderTest, AModelThatBeginsWithAnotherModuleIsRefusedByItsName) {
+  fs::create_directories(scratch_ / "static");
+  write_text(scratch_ / "static/model.safetensors", "");
+  write_text(scratch_ / "static/modules.json",
+             R"([{"path": "", "type": "sentence_transformers.models.StaticEmbedding"},
+                 {"path": "1_Normalize", "type": "sentence_transformers.models.Normalize"}])");
+  EXPECT_THAT([&] { folder("static"); },
+              ThrowsCode(Code::kUsage, "does not compute the module \"StaticEmbedding\""));
+}
+
 }  // namespace
 }  // namespace berth
