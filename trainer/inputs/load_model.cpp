@@ -346,6 +346,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   }
   LoadReport report;
   try {
+    if (config.rotary_turns_neighbours) require_sines(*found->tensors, config.head_size());
     report = load_parameters(*found->tensors, values, threads, rules);
   } catch (const Error& error) {
     throw error.at(found->file);

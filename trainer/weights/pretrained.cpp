@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -457,6 +458,32 @@ void require_plain_weights(const TensorReader& file) {
     if (is_weight && !is_readable(tensor.dtype) && unreadable == nullptr) unreadable = &tensor;
   }
   refuse_quantized(unreadable, names);
+}
+
+void require_sines(const TensorReader& file, int64_t head_size) {
+  for (const NamedTensor& tensor : file.tensors()) {
+    if (!tensor.name.ends_with("encoder.embed_positions.weight")) continue;
+    bool has_sines = tensor.shape.size() == 2 && tensor.shape[1] == head_size;
+    has_sines = has_sines && is_readable(tensor.dtype);
+    std::vector<std::byte> memory;
+    NamedTensor whole = tensor;
+    if (has_sines) whole.data = file.read(tensor, memory);
+    const std::vector<float> numbers = has_sines ? floats_of(whole) : std::vector<float>();
+    const double rounding = tensor.dtype == DType::kBF16 ? 4e-3 : 6e-4;  // of 16 bits
+    for (size_t i = 0; has_sines && i < numbers.size(); ++i) {
+      const int64_t half = head_size / 2, place = static_cast<int64_t>(i);
+      const int64_t column = place % head_size;
+      const double turn = static_cast<double>(column % half) / static_cast<double>(half);
+      const double angle = static_cast<double>(place / head_size) / std::pow(10000, turn);
+      const double expected = column < half ? std::sin(angle) : std::cos(angle);
+      has_sines = std::abs(numbers[i] - expected) <= rounding;
+    }
+    if (has_sines) continue;
+    throw Error(Code::kBadData,
+                cat(tensor.name, " has other numbers than the sines that berth computes with: ",
+                    "transformers 5 trains this table"),
+                "", "train the original model with berth, or without this parameter");
+  }
 }
 
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,

@@ -71,6 +71,10 @@ struct OwnDecoder {
 OwnDecoder find_own_decoder(const TensorReader& file, std::span<const ParameterSpec> specs,
                             const MaskedLmHeadNames& names);
 
+// Throws kBadData where a RoFormer's file has a table of sines with other numbers, as transformers
+// 5 trains them. `head_size` is even.
+void require_sines(const TensorReader& file, int64_t head_size);
+
 // Copies every parameter from `file` into `values` by its name or an alias, on at most `threads`
 // threads. All names of the file, or all that the encoder needs, may begin with the same prefixes,
 // such as DataParallel's "module." or Lightning's "model.". The wrappers of torch.compile, FSDP and

@@ -391,6 +391,29 @@ TEST_F(PretrainedTest, HeadsOfPreTrainingAndPositionBuffersAreIgnored) {
                           "cls.seq_relationship.weight", "embeddings.token_type_ids"));
 }
 
+// Of two frequencies, 1 and 1/100, and three positions, as transformers computes them.
+TEST(RoFormerSines, OtherNumbersThanSinesAreRefused) {
+  const char* const name = "roformer.encoder.embed_positions.weight";
+  const std::vector<float> sines = {0,          0,          1,           1,
+                                    0.8414710F, 0.0099998F, 0.5403023F,  0.9999500F,
+                                    0.9092974F, 0.0199987F, -0.4161468F, 0.9998000F};
+  const auto check = [&](const std::vector<float>& numbers, int64_t head_size) {
+    TensorsInMemory file;
+    file.add<float>(name, DType::kF32, {3, 4}, numbers);
+    require_sines(file, head_size);
+  };
+  EXPECT_NO_THROW(check(sines, 4));
+  EXPECT_THAT([&] { check(sines, 2); }, ThrowsCode(Code::kBadData, name));
+  for (const float shift : {-0.001F, 0.001F, std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<float> trained = sines;
+    trained[6] += shift;
+    EXPECT_THAT([&] { check(trained, 4); }, ThrowsCode(Code::kBadData, name)) << shift;
+  }
+  TensorsInMemory other;
+  other.add<float>("roformer.encoder.x", DType::kF32, {1}, {5});
+  EXPECT_NO_THROW(require_sines(other, 4));
+}
+
 TEST_F(PretrainedTest, AMissingEncoderParameterIsNamed) {
   file_.erase("bert.encoder.layer.0.output.dense.bias");
   EXPECT_THAT([&] { load(); },
