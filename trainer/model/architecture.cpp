@@ -104,22 +104,32 @@ std::vector<bool> local_layers(const ConfigReader& read, const Json& object, int
   return local;
 }
 
-// The base of rotary positions of one kind of layers.
-double theta_of(const Json& object, const char* kind, const char* older_key, double fallback) {
-  const ConfigReader older(object);
-  if (!older.json("rope_scaling").empty()) {
+// The base of rotary positions under the older key. It counts where rope_parameters has no base.
+double older_theta(const ConfigReader& read, const char* older_key, double fallback) {
+  if (!read.json("rope_scaling").empty()) {
     refuse_key("rope_scaling", "is set; berth does not scale rotary positions");
   }
-  const double base = older.number(older_key, 1, kLargestTheta).value_or(fallback);
+  return read.number(older_key, 1, kLargestTheta).value_or(fallback);
+}
+
+// The base in an object of rope_parameters, whose "rope_type" was "type" before transformers 5.
+double theta_in(const Json& parameters, double fallback) {
+  const ConfigReader read(parameters);
+  const std::string type = read.text("rope_type", read.text("type", "default"));
+  if (type != "default") {
+    refuse_key("rope_parameters", "has the rope_type " + quoted(type) + "; known is default");
+  }
+  return read.number("rope_theta", 1, kLargestTheta).value_or(fallback);
+}
+
+// The base of rotary positions of one kind of layers.
+double theta_of(const Json& object, const char* kind, const char* older_key, double fallback) {
+  const double base = older_theta(ConfigReader(object), older_key, fallback);
   const auto all = object.find("rope_parameters");
   if (all == object.end() || !all->is_object()) return base;
   const auto found = all->find(kind);
   if (found == all->end() || !found->is_object()) return base;
-  const ConfigReader read(*found);
-  if (const std::string type = read.text("rope_type", "default"); type != "default") {
-    refuse_key("rope_parameters", "has the rope_type " + quoted(type) + "; known is default");
-  }
-  return read.number("rope_theta", 1, kLargestTheta).value_or(base);
+  return theta_in(*found, base);
 }
 
 // ModernBERT (Warner et al. 2024, arXiv:2412.13663). The window and the bases of rotary positions
@@ -276,14 +286,10 @@ void parse_nomic(const ConfigReader& read, ModelConfig& config) {
   if (read.integer("head_dim", 1, 1 << 16, config.head_size()) != config.head_size()) {
     refuse_key("head_dim", "is not hidden_size / num_attention_heads");
   }
-  config.rope_theta = 1000;
+  config.rope_theta = older_theta(read, "rope_theta", 1000);
   const auto rope = read.object().find("rope_parameters");
   if (rope == read.object().end() || !rope->is_object()) return;
-  const ConfigReader parameters(*rope);
-  if (const std::string type = parameters.text("rope_type", "default"); type != "default") {
-    refuse_key("rope_parameters", "has the rope_type " + quoted(type) + "; known is default");
-  }
-  config.rope_theta = parameters.number("rope_theta", 1, kLargestBase).value_or(config.rope_theta);
+  config.rope_theta = theta_in(*rope, config.rope_theta);
 }
 
 // RoFormer (Su et al. 2021, arXiv:2104.09864), whose values are not turned.

@@ -103,7 +103,7 @@ constexpr std::string_view kReadKeys =
     "pad_vocab_size_multiple parallel_block pooler_dropout pooler_hidden_act pooler_hidden_size "
     "pos_att_type position_biased_input position_buckets position_embedding_type prenorm "
     "problem_type qa_dropout qkv_proj_bias relative_attention relative_attention_num_buckets "
-    "resid_pdrop rope_parameters rope_scaling rotary_emb_base rotary_emb_fraction "
+    "resid_pdrop rope_parameters rope_scaling rope_theta rotary_emb_base rotary_emb_fraction "
     "rotary_emb_interleaved rotary_emb_scale_base rotary_scaling_factor rotary_value "
     "sbert_ce_default_activation_function sentence_transformers seq_classif_dropout "
     "share_att_key sliding_window summary_last_dropout task_type_vocab_size tie_word_embeddings "

@@ -230,6 +230,7 @@ TEST(ModernBertConfig, TakesALocalBaseOfNullAsTheGlobalOne) {
 
 TEST(ModernBertConfig, RefusesWhatItDoesNotCompute) {
   const OrderedJson scaled = {{"full_attention", {{"rope_type", "yarn"}, {"rope_theta", 1e4}}}};
+  const OrderedJson older = {{"full_attention", {{"type", "linear"}, {"factor", 4.0}}}};
   const std::pair<const char*, OrderedJson> kOthers[] = {
       {"decoder_bias", false},
       {"classifier_pooling", "max"},
@@ -240,6 +241,7 @@ TEST(ModernBertConfig, RefusesWhatItDoesNotCompute) {
       {"layer_types", OrderedJson(std::vector<std::string>(22, "chunked_attention"))},
       {"layer_types", 3},
       {"rope_parameters", scaled},
+      {"rope_parameters", older},
       {"rope_scaling", {{"type", "linear"}}},
       {"norm_bias", 1},
       {"hidden_activation", "relu6"},
@@ -535,6 +537,23 @@ TEST(NomicConfig, OfTransformersRefusesScaledPositionsAndOtherHeads) {
         parse("rope_parameters", {{"rope_type", "dynamic"}, {"factor", 2.0}});
       },
       ThrowsCode(Code::kUsage));
+  // The keys of transformers 4, which version 5 reads as well.
+  const OrderedJson older = {{"type", "linear"}, {"factor", 2.0}};
+  EXPECT_THAT([&] { parse("rope_parameters", older); }, ThrowsCode(Code::kUsage));
+  EXPECT_THAT([&] { parse("rope_scaling", older); }, ThrowsCode(Code::kUsage, "rope_scaling"));
+  EXPECT_EQ(parse("rope_theta", 50.0).rope_base(0), 50);
+}
+
+TEST(RoFormerConfig, EmbeddingsWithoutASizeAreAsWideAsHiddenStates) {
+  OrderedJson object = {{"model_type", "roformer"},    {"vocab_size", 8},
+                        {"hidden_size", 12},           {"num_hidden_layers", 1},
+                        {"num_attention_heads", 2},    {"intermediate_size", 8},
+                        {"max_position_embeddings", 8}};
+  EXPECT_EQ(parse_config(to_text(object)).embedding_width(), 12);
+  object["embedding_size"] = nullptr;
+  EXPECT_EQ(parse_config(to_text(object)).embedding_width(), 12);
+  object["embedding_size"] = 4;
+  EXPECT_EQ(parse_config(to_text(object)).embedding_width(), 4);
 }
 
 }  // namespace
