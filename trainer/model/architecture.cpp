@@ -482,6 +482,7 @@ constexpr std::array kArchitectures = {
     Architecture{.type = ModelType::kRoFormer, .title = "RoFormer", .model_type = "roformer",
                  .class_prefix = "RoFormer", .prefix = "roformer.",
                  .keys = {.classifier_dropout = nullptr, .embedding_size = "embedding_size"},
+                 .defaults = {.embedding_size = 0},
                  .parse = parse_roformer,
                  .sequence_head = {.dense = "classifier.dense", .classifier = "classifier.out_proj",
                                    .activation = {.field = &ModelConfig::hidden_act},

@@ -25,7 +25,7 @@ struct ConfigKeys {
   const char* classifier_dropout = "classifier_dropout";  // nullptr: as hidden_dropout_prob
   const char* type_vocab_size = "type_vocab_size";
   const char* layer_norm_eps = "layer_norm_eps";
-  const char* embedding_size = nullptr;     // read with the fallback 128
+  const char* embedding_size = nullptr;
   const char* num_hidden_groups = nullptr;  // read with the fallback 1
   const char* qa_dropout = nullptr;         // read with the fallback 0.1
   const char* mlp_dropout = nullptr;        // read with the fallback 0
@@ -40,6 +40,7 @@ struct ConfigDefaults {
   int64_t pad_token_id = 0;
   int64_t type_vocab_size = 2;
   int64_t least_type_vocab_size = 1;  // a file may not have less
+  int64_t embedding_size = 128;       // 0: as hidden_size
 };
 
 // The names of parameters, as part_names.h defines them, behind the prefix of the encoder. nullptr:

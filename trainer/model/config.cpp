@@ -229,7 +229,9 @@ ModelConfig parse_sizes(const ConfigReader& read, const Architecture& row, const
       .source_json = std::string(json_text),
   };
   if (keys.embedding_size) {
-    config.embedding_size = read.integer(keys.embedding_size, 1, 1 << 16, 128);
+    const int64_t usual =
+        defaults.embedding_size > 0 ? defaults.embedding_size : config.hidden_size;
+    config.embedding_size = read.integer(keys.embedding_size, 1, 1 << 16, usual);
   }
   if (keys.num_hidden_groups) {
     config.num_hidden_groups = read.integer(keys.num_hidden_groups, 1, 1024, 1);
