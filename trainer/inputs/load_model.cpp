@@ -43,6 +43,15 @@ void warn_of_keys(const std::string& config_json, const std::string& name) {
   }
 }
 
+// The rules by which earlier versions read the configuration in another way.
+void add_rules(const std::string& config_json, const ModelConfig& config,
+               std::vector<std::string>& rules) {
+  if (config.pad_token_id < 0) rules.emplace_back("pad_token_id is null: all embeddings learn");
+  const Json object = parse_json(config_json);
+  const bool names_base = object.contains("rope_theta") && !object["rope_theta"].is_null();
+  if (config.type == ModelType::kNomicBert && names_base) rules.emplace_back("rope_theta counts");
+}
+
 // Warns where two outputs have one name, and where label2id gives a name to another output than
 // id2label does.
 void warn_of_names(const std::string& config_json, const std::vector<std::string>& labels,
@@ -171,6 +180,7 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
   } catch (const Error& error) {
     throw error.at(config_name);
   }
+  add_rules(config_json, model.config, model.tokenizer_rules);
   warn_of_keys(config_json, config_name);
   warn_of_names(config_json, model.config.labels, config_name);
   try {

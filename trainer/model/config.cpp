@@ -236,6 +236,9 @@ ModelConfig parse_sizes(const ConfigReader& read, const Architecture& row, const
   if (keys.num_hidden_groups) {
     config.num_hidden_groups = read.integer(keys.num_hidden_groups, 1, 1024, 1);
   }
+  const auto padding = object.find("pad_token_id");
+  const bool has_none = padding != object.end() && padding->is_null();
+  if (has_none && !row.counts_from_padding) config.pad_token_id = -1;
   return config;
 }
 
@@ -343,7 +346,8 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
   object[keys.num_attention_heads] = config.num_attention_heads;
   object[keys.intermediate_size] = config.intermediate_size;
   object["max_position_embeddings"] = config.max_position_embeddings;
-  object["pad_token_id"] = config.pad_token_id;
+  object["pad_token_id"] =
+      config.pad_token_id < 0 ? OrderedJson() : OrderedJson(config.pad_token_id);
   if (keys.type_vocab_size) object[keys.type_vocab_size] = config.type_vocab_size;
   if (keys.layer_norm_eps) object[keys.layer_norm_eps] = config.layer_norm_eps;
   if (keys.mlp_dropout) object[keys.mlp_dropout] = config.mlp_dropout;

@@ -65,7 +65,7 @@ struct ModelConfig {
   int64_t type_vocab_size = 2;       // 0: there are no token types
   int64_t task_type_vocab_size = 0;  // ERNIE; all texts are of task type 0; 0: there are none
   int64_t num_hidden_groups = 0;     // ALBERT: the number of different layers; 0: all are different
-  int64_t pad_token_id = 0;
+  int64_t pad_token_id = 0;  // its word embedding does not learn; -1 (null): all of them learn
   Activation hidden_act = Activation::kGelu;
   // DeBERTa's.
   bool has_absolute_positions = true;  // in addition to the relative ones

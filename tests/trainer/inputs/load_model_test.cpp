@@ -148,6 +148,45 @@ TEST_F(HeadOfFileTest, NamesThatContradictEachOtherAreNamed) {
   EXPECT_THAT(warnings(), HasSubstr(R"("id2label" gives two outputs the name "a")"));
 }
 
+// A job that an earlier version began does not go on with another reading.
+TEST_F(HeadOfFileTest, WhatEarlierVersionsReadInAnotherWayIsARule) {
+  DataOptions data;
+  data.train_data_file = "rows.tfrecord";
+  data.max_seq_length = 8;
+  const auto rules = [&] {
+    folder_.emplace(*storage_, options_);
+    return describe_model(*folder_, options_, data).tokenizer_rules;
+  };
+  save(tiny_config());
+  EXPECT_THAT(rules(), testing::IsEmpty());
+  save(tiny_config(), R"("pad_token_id": 0)", R"("pad_token_id": null)");
+  EXPECT_THAT(rules(), ElementsAre(HasSubstr("pad_token_id")));
+  write_text(scratch_ / "config.json",
+             R"({"model_type": "nomic_bert", "vocab_size": 8, "hidden_size": 8,
+    "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 8,
+    "rope_theta": 50})");
+  EXPECT_THAT(rules(), ElementsAre(HasSubstr("rope_theta")));
+}
+
+// transformers 5 trains the table of sines.
+TEST_F(HeadOfFileTest, ARoFormerWithTrainedSinesIsRefused) {
+  ModelConfig config = tiny_config();
+  config.type = ModelType::kRoFormer;
+  config.has_absolute_positions = false;
+  config.rotary_turns_neighbours = true;
+  config.embedding_size = 8;
+  config.task = Task::kSequenceClassification;
+  save(config);
+  EXPECT_NO_THROW(log_of_filling(config.task));
+  HostTensors values(parameter_table(config));
+  std::vector<SavedTensor> tensors = saved_tensors(values);
+  tensors[0].name = "roformer.encoder.embed_positions.weight";
+  store_object(*storage_, Uri::parse(scratch_ / "model.safetensors"), [&](ByteSink& sink) {
+    write_tensors(sink, tensors, DType::kF32, {{"format", "pt"}});
+  });
+  EXPECT_THAT([&] { log_of_filling(config.task); }, ThrowsCode(Code::kBadData, "embed_positions"));
+}
+
 TEST_F(HeadOfFileTest, ADecoderThatDiffersIsNotTied) {
   ModelConfig config = tiny_config();
   config.task = Task::kMaskedLm;

@@ -171,6 +171,19 @@ TEST(ModelConfig, NullIsTheDefault) {
   }
 }
 
+// In transformers, the row of pad_token_id never learns. null means that there is no such row.
+TEST(ModelConfig, WithoutAPaddingTokenEachEmbeddingLearns) {
+  const ModelConfig config = parse_with("pad_token_id", nullptr);
+  EXPECT_EQ(config.pad_token_id, -1);
+  EXPECT_TRUE(written(config)["pad_token_id"].is_null());
+  EXPECT_EQ(parse_config(to_config_json(config)).pad_token_id, -1);
+  // RoBERTa counts positions from the padding token, so it needs one.
+  OrderedJson object = base();
+  object["model_type"] = "roberta";
+  object["pad_token_id"] = nullptr;
+  EXPECT_EQ(parse(object).pad_token_id, 1);
+}
+
 TEST(ModelConfig, AnythingButAJsonObjectIsCorrupt) {
   for (const char* text : {"", "{", "[1]", "null", "{\"vocab_size\": 3,}", "\xff\xfe{}"}) {
     EXPECT_THAT([&] { parse_config(text); }, ThrowsCode(Code::kCorrupt)) << text;
