@@ -15,10 +15,17 @@ struct ActivationName {
 };
 // The first name of each activation is the one that is written.
 constexpr ActivationName kActivations[] = {
-    {"gelu", Activation::kGelu},          {"gelu_new", Activation::kGeluTanh},
-    {"gelu_fast", Activation::kGeluTanh}, {"gelu_pytorch_tanh", Activation::kGeluTanh},
-    {"relu", Activation::kRelu},          {"tanh", Activation::kTanh},
-    {"silu", Activation::kSilu},          {"swish", Activation::kSilu},
+    {"gelu", Activation::kGelu},
+    {"gelu_python", Activation::kGelu},
+    {"gelu_new", Activation::kGeluTanh},
+    {"gelu_accurate", Activation::kGeluTanh},
+    {"gelu_fast", Activation::kGeluTanh},
+    {"gelu_python_tanh", Activation::kGeluTanh},
+    {"gelu_pytorch_tanh", Activation::kGeluTanh},
+    {"relu", Activation::kRelu},
+    {"tanh", Activation::kTanh},
+    {"silu", Activation::kSilu},
+    {"swish", Activation::kSilu},
 };
 
 }  // namespace

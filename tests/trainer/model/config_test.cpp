@@ -86,7 +86,10 @@ TEST(ModelConfig, DefaultsAreThoseOfTransformers) {
 
 TEST(ModelConfig, KnowsTheActivationsOfBert) {
   EXPECT_EQ(parse_with("hidden_act", "gelu_new").hidden_act, Activation::kGeluTanh);
-  EXPECT_EQ(parse_with("hidden_act", "gelu_pytorch_tanh").hidden_act, Activation::kGeluTanh);
+  EXPECT_EQ(parse_with("hidden_act", "gelu_python").hidden_act, Activation::kGelu);
+  for (const char* name : {"gelu_pytorch_tanh", "gelu_python_tanh", "gelu_accurate"}) {
+    EXPECT_EQ(parse_with("hidden_act", name).hidden_act, Activation::kGeluTanh) << name;
+  }
   EXPECT_EQ(parse_with("hidden_act", "swish").hidden_act, Activation::kSilu);
   EXPECT_EQ(parse_with("hidden_act", "relu").hidden_act, Activation::kRelu);
   EXPECT_EQ(parse_with("hidden_act", "tanh").hidden_act, Activation::kTanh);
