@@ -103,7 +103,8 @@ OrderedJson probes_object(const TrainResult& result) {
 }
 
 // All tensors without a generator and Dense modules, which have files of their own. Where a model
-// is saved as an encoder alone, its head is left out, too.
+// is saved as an encoder alone, its head is left out, too. The bias of a decoder that is not tied
+// is also written under the head's name: transformers 5 has both, and version 4 takes the latter.
 std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
                                           const ParameterTensors& values) {
   std::vector<SavedTensor> tensors = saved_tensors(values);
@@ -111,6 +112,14 @@ std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
     const std::string& name = tensor.spec().name;
     return name.starts_with(kGeneratorPrefix) || name.starts_with(kDensePrefix);
   });
+  const MaskedLmHeadNames head = masked_lm_head_names(config);
+  const auto bias = std::ranges::find(tensors, head.bias, &SavedTensor::name);
+  if (!config.ties_word_embeddings && bias != tensors.end()) {
+    const SavedTensor own = *bias;
+    for (const std::string& name : head.bias_aliases) {
+      tensors.push_back({name, own.from, own.parameter});
+    }
+  }
   if (!are_vectors(traits(config.task).labels)) return tensors;
   const std::string prefix = base_prefix(config);
   std::erase_if(tensors,
