@@ -123,6 +123,9 @@ build/peers/bin/python tests/peers/check_exported.py build/release/berth
 echo "== multiple choice: the rows of SWAG and RACE, losses, updates and exported folders"
 build/peers/bin/python tests/peers/check_multiple_choice.py build/release/berth
 
+echo "== models with odd configurations in transformers"
+build/peers/bin/python tests/peers/check_odd_models.py build/release/berth
+
 echo "== embeddings of sentence-transformers"
 build/peers/bin/pip install --quiet sentence-transformers pandas pyarrow pytrec-eval-terrier
 build/peers/bin/python tests/peers/check_embeddings.py build/release/berth
