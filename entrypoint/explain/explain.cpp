@@ -17,6 +17,7 @@
 #include "entrypoint/explain/launch.h"
 #include "entrypoint/explain/manifest.h"
 #include "entrypoint/explain/named_inputs.h"
+#include "entrypoint/explain/notebook.h"
 #include "entrypoint/explain/option_files.h"
 #include "entrypoint/explain/own_command.h"
 #include "entrypoint/explain/pretraining.h"
@@ -139,7 +140,8 @@ class Explainer {
     constexpr std::string_view kVerbsOfSentences =
         "holds is are has names takes leaves divides joins changes makes counts needs does gives "
         "belong belongs have differs differ trains chooses scores keeps pools replaces computes "
-        "puts reads draws rounds sets cuts begins goes removes starts falls adds wraps tokenizes";
+        "puts gets reads draws rounds sets cuts begins goes removes starts falls adds wraps "
+        "tokenizes";
     const std::string_view first = std::string_view(remark.text).substr(0, remark.text.find(' '));
     return is_one_of(kVerbsOfSentences, first);
   }
@@ -485,7 +487,8 @@ std::vector<ShellCommand> with_inner_commands(std::vector<ShellCommand> commands
 // whose commands start a training, or it trains by its own code.
 std::vector<ShellCommand> commands_of_notebook(const std::string& text) {
   const std::string code = notebook_program(text);
-  if (find_python_job(code, "")) return {};
+  std::vector<std::string> flags;
+  if (find_python_job(code, flags)) return {};
   std::map<std::string, std::string> variables;
   for (const auto& [name, value] : read_python(code).assignments) {
     const bool is_one =

@@ -136,19 +136,8 @@ class CodeReader {
     for (const auto& [name, value] : program_.assignments) read_assignment(name, value);
     read_environment();
     find_frozen();
-    find_loops();
     find_removed();
     find_masks();
-    const auto trainings = std::ranges::count_if(program_.calls, [](const PythonCall& call) {
-      const std::string name = lower_ascii(call.name);
-      const bool is_named = name.ends_with(".train") && name.find("trainer") != name.npos;
-      return is_named || name == ".train";  // Trainer(...).train()
-    });
-    if (trainings > 1) {
-      launch_.refuse("train",
-                     "is called several times; write each training into a file of its "
-                     "own");
-    }
   }
 
   // A Trainer without such a collator masks nothing, and has no labels.
@@ -293,55 +282,6 @@ class CodeReader {
     if (takes_largest) return;
     launch_.refuse("preprocess_logits_for_metrics",
                    "changes the outputs before the metrics, in a way that berth does not know");
-  }
-
-  // A training for each value of a loop: over seeds, rates or parts of the rows.
-  void find_loops() {
-    for (const PythonCall& call : program_.calls) {
-      const std::string_view name = last_name(call.name);
-      const bool trains = name.ends_with("TrainingArguments") || name.ends_with("Trainer") ||
-                          call.name.ends_with("trainer.train") ||
-                          (name == "fit" && call.find("train_objectives") != nullptr);
-      if (!trains || call.name.starts_with(kDefinition)) continue;
-      std::string function;
-      const bool is_repeated = is_in_loop(call.arguments.begin, function) ||
-                               std::ranges::any_of(program_.calls, [&](const PythonCall& other) {
-                                 std::string outer;
-                                 return !function.empty() && other.name == function &&
-                                        is_in_loop(other.arguments.begin, outer);
-                               });
-      if (is_repeated)
-        return refuse(call,
-                      "trains many models in a loop; write one of them into "
-                      "the program");
-    }
-  }
-
-  // Whether the token is in the block of a loop, or behind its header in the same line. `function`
-  // becomes the function around it.
-  bool is_in_loop(size_t at, std::string& function) const {
-    const std::vector<PythonToken>& tokens = program_.tokens;
-    size_t column = std::string::npos;
-    for (size_t i = at; i > 0 && tokens[i].kind != PythonToken::Kind::kLineEnd; --i) {
-      if (tokens[i].is_name("for") || tokens[i].is_name("while")) return true;  // in one line
-    }
-    while (at > 0) {
-      size_t begin = at;
-      while (begin > 0 && tokens[begin - 1].kind != PythonToken::Kind::kLineEnd) --begin;
-      const PythonToken& first = tokens[begin];
-      const bool is_outer = first.kind != PythonToken::Kind::kLineEnd && first.column < column;
-      if (is_outer) {
-        const bool is_header = column != std::string::npos;
-        column = first.column;
-        if (is_header && (first.is_name("for") || first.is_name("while"))) return true;
-        if (first.is_name("def")) {
-          function = tokens[begin + 1].text;
-          return false;
-        }
-      }
-      at = begin == 0 ? 0 : begin - 1;
-    }
-    return false;
   }
 
   // os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"

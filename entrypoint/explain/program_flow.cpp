@@ -99,11 +99,8 @@ constexpr std::string_view kOwnLibraries = "transformers sentence_transformers";
 class FlowReader {
  public:
   FlowReader(const PythonProgram& program, Launch& launch)
-      : program_(program), tokens_(program.tokens), launch_(launch), assignments_(program) {
-    for (const PythonCall& call : program_.calls) {
-      if (call.name.starts_with(kDefinition)) note_parameters(call);
-      calls_at_[call.arguments.begin] = &call;
-    }
+      : program_(program), tokens_(program.tokens), launch_(launch), assignments_(program.tokens) {
+    for (const PythonCall& call : program_.calls) calls_at_[call.arguments.begin] = &call;
   }
 
   void read() {
@@ -210,17 +207,6 @@ class FlowReader {
     return at;
   }
 
-  void note_parameters(const PythonCall& definition) {
-    const std::string function = definition.name.substr(kDefinition.size());
-    size_t place = 0;
-    for (const PythonArgument& argument : arguments_of(program_, definition)) {
-      const std::string name =
-          argument.keyword.empty() ? tokens_[argument.value.begin].text : argument.keyword;
-      if (name == "self" || name == "cls") continue;
-      parameters_[{function, name}] = place++;
-    }
-  }
-
   void refuse(size_t at, const std::string& word, std::string_view text) {
     if (!refused_.insert(at).second) return;
     launch_.refuse(cat(word, " (line ", tokens_[at].line, ")"), text);
@@ -248,12 +234,19 @@ class FlowReader {
       return {name, values == nullptr ? std::nullopt : std::optional<size_t>(0), values};
     }
     for (const size_t scope : assignments_.scopes_of(at)) {
-      Variable found{name, scope, assignments_.find(name, scope)};
-      const auto place = parameters_.find({assignments_.scopes()[scope].function, name});
-      if (place != parameters_.end()) found.place = place->second;
+      Variable found{name, scope, assignments_.find(name, scope), place_of(name, scope)};
       if (found.values != nullptr || found.place) return found;
     }
     return {.name = name};
+  }
+
+  // The place of a parameter among the arguments of a call.
+  std::optional<size_t> place_of(const std::string& name, size_t scope) const {
+    const PythonScope& function = assignments_.scopes()[scope];
+    const std::optional<size_t> place = function.place_of(name);
+    const bool is_method = place && (function.place_of("self") || function.place_of("cls"));
+    if (is_method && *place == 0) return std::nullopt;
+    return is_method ? *place - 1 : place;
   }
 
   bool is_variable(const std::string& name, size_t at) const {
@@ -284,6 +277,12 @@ class FlowReader {
     for (size_t i = 0; variable.values != nullptr && i < variable.values->size(); ++i) {
       const AssignedValue& value = (*variable.values)[i];
       if (value.span.begin >= end_) continue;
+      if (variable.values->size() > 1 && is_chosen(value.span, role)) {
+        refuse(value.span.begin, name,
+               cat("is ", role.noun,
+                   " of one case, and the program has several; write the one that "
+                   "is meant without a condition"));
+      }
       if (value.is_changed) refuse_unknown(value.span.begin, name, role);
       if (!value.is_changed) check(value.span, role);
     }
@@ -297,6 +296,16 @@ class FlowReader {
     launch_.refuse(name, is_imported
                              ? cat("is made in another file", role.advice)
                              : cat("is not made in the program as berth reads it", role.advice));
+  }
+
+  // Whether a condition decides on this value of several. Where a model is, and how it is compiled,
+  // changes no job.
+  bool is_chosen(PythonSpan value, const FlowRole& role) const {
+    constexpr std::string_view kPlaces = "to cuda cpu train eval compile";
+    const bool is_place = &role == &kModelFlow && value.begin + 2 < value.end &&
+                          tokens_[value.begin + 1].is_sign('.') &&
+                          is_one_of(kPlaces, tokens_[value.begin + 2].text);
+    return !is_place && &role != &kTokenizerFlow && is_conditional(tokens_, value.begin);
   }
 
   // What the calls of a function give for its parameter.
@@ -418,6 +427,9 @@ class FlowReader {
         const std::string& name = tokens_[at + 1].text;
         const bool is_call = at + 2 < span.end && tokens_[at + 2].is_sign('(');
         if (is_call) check_method(name, at + 2, role);
+        const bool is_part =
+            !is_call && &role == &kModelFlow && name != "model" && name != "module";
+        if (is_part) refuse_unknown(at, name, role);
         at = is_call ? behind(at + 2, span.end) : at + 2;
       } else if (tokens_[at].is_sign('(')) {
         return refuse_unknown(at, tokens_[span.begin - 1].text, role);
@@ -643,8 +655,6 @@ class FlowReader {
   const std::vector<PythonToken>& tokens_;
   Launch& launch_;
   const Assignments assignments_;
-  std::map<std::pair<std::string, std::string>, size_t>
-      parameters_;                                // places, by function and name
   std::map<size_t, const PythonCall*> calls_at_;  // by their first argument
   using VariableKey = std::pair<std::string, std::optional<size_t>>;
   std::set<std::pair<VariableKey, std::string_view>> seen_;  // variables and roles

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "entrypoint/explain/notebook.h"
 #include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/script_defaults.h"
@@ -50,9 +51,9 @@ void read_program(const ReadFile& read_file, Launch& launch) {
   }
   if (!text) return;
   const bool is_notebook = launch.path.ends_with(".ipynb");
-  const TypedCommand typed(launch.flags);
   const std::string code = is_notebook ? notebook_program(*text) : *text;
-  std::optional<Launch> job = find_python_job(code, typed.value("model").value_or(""));
+  std::optional<Launch> job = find_python_job(code, launch.flags);
+  const TypedCommand typed(launch.flags);
   launch.lacks_training = !job && launch.flags.empty() && !reads_arguments(code);
   if (!job) return;
   launch.script = job->script;

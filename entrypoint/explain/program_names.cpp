@@ -6,21 +6,69 @@
 
 namespace berth {
 
-Assignments::Assignments(const PythonProgram& program) : tokens_(program.tokens) {
-  scopes_.push_back({"", {0, tokens_.size()}});
-  for (const auto& [name, span] : program.spans) scopes_.push_back({name, span});
-  std::ranges::stable_sort(scopes_, {}, [](const PythonScope& scope) { return scope.span.begin; });
-  for (size_t i = 1; i < scopes_.size(); ++i) {
-    scopes_[i].around = i - 1;
-    while (scopes_[scopes_[i].around].span.end <= scopes_[i].span.begin) {
-      scopes_[i].around = scopes_[scopes_[i].around].around;
+bool is_conditional(const std::vector<PythonToken>& tokens, size_t at) {
+  constexpr std::string_view kConditions = "if elif else try except finally case";
+  size_t column = std::string::npos;
+  while (true) {
+    size_t begin = at;
+    while (begin > 0 && tokens[begin - 1].kind != PythonToken::Kind::kLineEnd) --begin;
+    const PythonToken& first = tokens[begin];
+    if (first.kind != PythonToken::Kind::kLineEnd && first.column < column) {
+      column = first.column;
+      const bool is_main = first.is_name("if") && tokens[begin + 1].is_name("__name__");
+      const bool is_header = first.kind == PythonToken::Kind::kName && begin < at;
+      if (is_header && !is_main && is_one_of(kConditions, first.text)) return true;
+      if (first.is_name("def")) return false;
     }
+    if (begin == 0) return false;
+    at = begin - 1;
   }
+}
+
+std::optional<size_t> PythonScope::place_of(std::string_view parameter) const {
+  const auto found = std::ranges::find(parameters, parameter);
+  if (found == parameters.end()) return std::nullopt;
+  return static_cast<size_t>(found - parameters.begin());
+}
+
+Assignments::Assignments(const std::vector<PythonToken>& tokens) : tokens_(tokens) {
+  find_scopes();
   size_t begin = 0;
   for (size_t i = 0; i < tokens_.size(); ++i) {
+    const bool is_inner = i + 2 < tokens_.size() && tokens_[i].kind == PythonToken::Kind::kName &&
+                          tokens_[i + 1].is_sign(':') && tokens_[i + 2].is_sign('=');
+    if (is_inner) note_targets({i, i + 1}, {{i + 3, i + 3}});  // (name := value)
     if (tokens_[i].kind != PythonToken::Kind::kLineEnd) continue;
     note_line(begin, i);
     begin = i + 1;
+  }
+}
+
+// A function ends before the first line that does not stand to the right of its "def".
+void Assignments::find_scopes() {
+  scopes_.push_back({"", {0, tokens_.size()}});
+  size_t scope = 0;
+  for (size_t i = 0; i + 2 < tokens_.size(); ++i) {
+    const bool begins = i == 0 || tokens_[i - 1].kind == PythonToken::Kind::kLineEnd;
+    if (!begins || tokens_[i].kind == PythonToken::Kind::kLineEnd) continue;
+    while (scope != 0 && tokens_[i].column <= tokens_[scopes_[scope].span.begin].column) {
+      scopes_[scope].span.end = i;
+      scope = scopes_[scope].around;
+    }
+    const size_t def = tokens_[i].is_name("async") ? i + 1 : i;
+    if (!tokens_[def].is_name("def")) continue;
+    PythonScope function{tokens_[def + 1].text, {i, tokens_.size()}, scope};
+    size_t end = def + 3;
+    for (size_t depth = 1; end < tokens_.size() && depth > 0; ++end) {
+      if (opens(tokens_[end])) ++depth;
+      if (closes(tokens_[end])) --depth;
+    }
+    for (PythonSpan part : parted_by_commas({std::min(def + 3, end - 1), end - 1})) {
+      while (part.begin < part.end && tokens_[part.begin].is_sign('*')) ++part.begin;
+      if (part.begin < part.end) function.parameters.push_back(tokens_[part.begin].text);
+    }
+    scopes_.push_back(std::move(function));
+    scope = scopes_.size() - 1;
   }
 }
 
@@ -39,6 +87,14 @@ const std::vector<AssignedValue>* Assignments::find(const std::string& name, siz
   return values == values_.end() ? nullptr : &values->second;
 }
 
+bool Assignments::is_plain(const std::string& name) const {
+  for (auto at = values_.lower_bound({name, 0}); at != values_.end() && at->first.first == name;
+       ++at) {
+    if (!std::ranges::all_of(at->second, &AssignedValue::is_plain)) return false;
+  }
+  return true;
+}
+
 // A line may have several statements: "for p in parameters: p.requires_grad = False".
 void Assignments::note_line(size_t begin, size_t end) {
   constexpr std::string_view kHeaders =
@@ -54,10 +110,10 @@ void Assignments::note_line(size_t begin, size_t end) {
         tokens_[part].kind == PythonToken::Kind::kName && is_one_of(kHeaders, tokens_[part].text);
     const bool ends = tokens_[i].is_sign(';') || (tokens_[i].is_sign(':') && is_header);
     if (depth > 0 || !ends) continue;
-    note_statement(part, i);
+    note_statement(part, i, false);
     part = i + 1;
   }
-  note_statement(part, end);
+  note_statement(part, end, part == begin);
 }
 
 // "from a.b import (c as d, e)", "import a as b"
@@ -87,16 +143,22 @@ size_t Assignments::find_word(size_t begin, size_t end, std::string_view word) c
   return end;
 }
 
-void Assignments::note_statement(size_t begin, size_t end) {
+void Assignments::note_statement(size_t begin, size_t end, bool is_line) {
   if (begin >= end) return;
+  if (tokens_[begin].is_name("global") || tokens_[begin].is_name("nonlocal")) {
+    for (const PythonSpan name : parted_by_commas({begin + 1, end})) {
+      if (name.begin < name.end) values_[{tokens_[name.begin].text, 0}].push_back({name, true});
+    }
+    return;
+  }
   if (tokens_[begin].is_name("for")) {
     const size_t in = find_word(begin, end, "in");
-    if (in < end) note_targets({begin + 1, in}, {{in + 1, end}, false});
+    if (in < end) note_targets({begin + 1, in}, {{in + 1, end}});
     return;
   }
   if (tokens_[begin].is_name("with")) {
     const size_t as = find_word(begin, end, "as");
-    if (as < end) note_targets({as + 1, end}, {{begin + 1, as}, false});
+    if (as < end) note_targets({as + 1, end}, {{begin + 1, as}});
     return;
   }
   std::vector<size_t> signs;
@@ -106,14 +168,21 @@ void Assignments::note_statement(size_t begin, size_t end) {
     if (closes(tokens_[i]) && depth > 0) --depth;
     const bool is_equal = tokens_[i].is_sign('=') && tokens_[i + 1].is_sign('=');
     if (is_equal) ++i;
-    if (depth > 0 || is_equal || !tokens_[i].is_sign('=') || is_sign_of(i - 1, "=!<>:")) continue;
+    const bool is_shifted = i > begin + 2 && (is_sign_of(i - 1, "<") || is_sign_of(i - 1, ">")) &&
+                            tokens_[i - 2].is_sign(tokens_[i - 1].text[0]);
+    const bool compares = is_sign_of(i - 1, "=!<>:") && !is_shifted;
+    if (depth > 0 || is_equal || !tokens_[i].is_sign('=') || compares) continue;
     signs.push_back(i);
   }
   if (signs.empty()) return;
-  const bool is_changed = is_sign_of(signs.back() - 1, "+-*/%&|^@");
+  size_t target_end = signs[0];  // before "+=" or "**="
+  while (target_end > begin + 1 && is_sign_of(target_end - 1, "+-*/%&|^@<>")) --target_end;
+  const bool is_changed = target_end < signs[0];
+  const bool is_plain = is_line && signs.size() == 1 && !is_changed && target_end == begin + 1;
   for (size_t i = 0; i < signs.size(); ++i) {
     const size_t first = i == 0 ? begin : signs[i - 1] + 1;
-    note_targets({first, signs[i] - (is_changed ? 1 : 0)}, {{signs.back() + 1, end}, is_changed});
+    note_targets({first, i == 0 ? target_end : signs[i]},
+                 {{signs.back() + 1, end}, is_changed, is_plain});
   }
 }
 
@@ -146,7 +215,7 @@ void Assignments::note_targets(PythonSpan targets, const AssignedValue& value) {
   const std::vector<PythonSpan> values = parted_by_commas(value.span);
   for (size_t i = 0; i < names.size(); ++i) {
     const bool has_own = names.size() > 1 && names.size() == values.size();
-    note_target(names[i], has_own ? AssignedValue{values[i], value.is_changed} : value);
+    note_target(names[i], has_own ? AssignedValue{values[i], value.is_changed, false} : value);
   }
 }
 

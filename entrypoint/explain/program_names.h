@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,24 +19,33 @@ inline bool closes(const PythonToken& token) {
   return token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
 }
 
+// Whether the token belongs to a block of "if", "else", "try" or their kind, inside its function.
+// "if __name__ ..." is no condition.
+bool is_conditional(const std::vector<PythonToken>& tokens, size_t at);
+
 // A function, or the program around its functions, whose names are its own.
 struct PythonScope {
   std::string function{};  // empty: the program
   PythonSpan span{};
-  size_t around = 0;  // the scope that this one stands in
+  size_t around = 0;                      // the scope that this one stands in
+  std::vector<std::string> parameters{};  // in their order, without "*" before them
+
+  // The place of a parameter; nullopt: the function has none of this name.
+  std::optional<size_t> place_of(std::string_view parameter) const;
 };
 
 // What is assigned to a name.
 struct AssignedValue {
   PythonSpan span{};
   bool is_changed = false;  // by "+=" and its kind
+  bool is_plain = false;    // the line is "name = value"
 };
 
 // The assignments of a program, by the names that they assign to. An attribute of `self` is a name.
-// Refers to the program.
+// Refers to the tokens.
 class Assignments {
  public:
-  explicit Assignments(const PythonProgram& program);
+  explicit Assignments(const std::vector<PythonToken>& tokens);
 
   // The first one is the program.
   const std::vector<PythonScope>& scopes() const { return scopes_; }
@@ -47,6 +57,9 @@ class Assignments {
   // program.
   const std::vector<AssignedValue>* find(const std::string& name, size_t scope) const;
 
+  // Whether all assignments to a name, in any scope, are lines of their own: "name = value".
+  bool is_plain(const std::string& name) const;
+
   // The places where attributes of names are set, and items of what they hold: "a[0].b = 1".
   const std::vector<std::pair<std::string, PythonSpan>>& changed_parts() const { return parts_; }
 
@@ -54,9 +67,10 @@ class Assignments {
   const std::map<std::string, std::string>& imports() const { return imports_; }
 
  private:
+  void find_scopes();
   void note_line(size_t begin, size_t end);
   void note_import(size_t begin, size_t end);
-  void note_statement(size_t begin, size_t end);
+  void note_statement(size_t begin, size_t end, bool is_line);
   void note_targets(PythonSpan targets, const AssignedValue& value);
   void note_target(PythonSpan target, const AssignedValue& value);
   size_t find_word(size_t begin, size_t end, std::string_view word) const;

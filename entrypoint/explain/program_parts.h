@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,9 @@ void read_rows(const ProgramRows& rows, Launch& launch);
 // says it. The model of `rows` may be one that the line names. Refuses other lengths.
 void read_length(const ProgramRows& rows, Launch& launch);
 
-// Compares `num_labels` of a model with the labels of the rows that the launch names, for each of
-// which berth makes an output. Says what is not known of them, and refuses another number.
+// Compares `num_labels` of a model, which may be its default, with the labels of the rows that the
+// launch names. berth makes an output for each of them. Says what is not known of them, and refuses
+// another number.
 void check_label_count(const PythonCall& model, std::string_view task, Launch& launch);
 
 // Whether the program joins its tokenized rows and cuts them into blocks, by a function that it
@@ -55,6 +57,9 @@ void check_metrics(const PythonProgram& program, std::string_view task, Launch& 
 // Adds the flags of callbacks, adapters and masks that a program makes. Code of its own that
 // changes the model, the loss, the batches or the parameters that train is refused.
 void read_own_code(const PythonProgram& program, bool is_similarity, Launch& launch);
+
+// Refuses a program that trains several times: in a loop, or by a function that it calls so.
+void check_runs(const PythonProgram& program, Launch& launch);
 
 // Refuses settings of the training arguments behind the call that makes them.
 void check_later_settings(const PythonProgram& program, const PythonCall& arguments,
@@ -116,6 +121,11 @@ std::string settings_of_source(const PythonProgram& program, const SentenceSourc
 // Adds the script and the flags of HuggingFace(entry_point="run_glue.py", hyperparameters={...}) of
 // sagemaker, which starts the script elsewhere. false: the program makes no such call.
 bool read_estimator(const PythonProgram& program, Launch& launch);
+
+// The values of the options that a program reads by argparse, by their names: the line's, else its
+// defaults. Unknown ones are computed, or lack both. Takes their flags out of the line's words.
+std::map<std::string, PythonValue> take_options(const PythonProgram& program,
+                                                std::vector<std::string>& words);
 
 // Names the library of a program that trains without the TrainingArguments of transformers, and
 // what of berth does its work. It adds nothing where it knows no such library.

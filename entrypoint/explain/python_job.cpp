@@ -9,6 +9,7 @@
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
+#include "entrypoint/flags/foreign/translation.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -106,6 +107,7 @@ class PythonJob {
     if (task_ == "token_classification") check_token_tags(program_, launch_);
     if (!is_similarity_) check_metrics(program_, task_, launch_);
     read_own_code(program_, is_similarity_, launch_);
+    check_runs(program_, launch_);
     check_flow(program_, launch_);
     if (const PythonCall* model = is_similarity_ ? nullptr : find_model()) {
       check_label_count(*model, task_, launch_);
@@ -139,11 +141,6 @@ class PythonJob {
       });
     };
     const bool scores = count(".evaluate") > 0;
-    if (count("TrainingArguments") > 1 && count(".train") > 1) {
-      launch_.refuse("TrainingArguments",
-                     "are made several times, for several trainings; write each training into a "
-                     "file of its own");
-    }
     launch_.add_flag("do_train", count(".train") > 0 || !scores ? "true" : "false");
     if (scores) launch_.add_flag("do_eval", "true");
   }
@@ -773,14 +770,20 @@ class PythonJob {
 
 }  // namespace
 
-std::optional<Launch> find_python_job(std::string_view program, const std::string& model) {
+std::optional<Launch> find_python_job(std::string_view program, std::vector<std::string>& flags) {
   constexpr size_t kMostCalls = 10'000;
-  const PythonProgram read = read_python(program);
+  PythonProgram read = read_python(program);
   if (read.calls.size() > kMostCalls) {
     throw Error(Code::kUsage, "the program has more than 10,000 calls", "",
                 "give its options as flags");
   }
-  return PythonJob(read, model).find();
+  std::vector<std::string> others = flags;
+  const std::map<std::string, PythonValue> options = take_options(read, others);
+  if (!options.empty()) read = read_python(program, options);
+  std::optional<Launch> job =
+      PythonJob(read, TypedCommand(others).value("model").value_or("")).find();
+  if (job) flags = std::move(others);
+  return job;
 }
 
 }  // namespace berth

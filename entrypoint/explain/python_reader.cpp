@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "entrypoint/explain/program_names.h"
 #include "storage/base/error.h"
-#include "storage/base/json.h"
 #include "storage/base/text.h"
 
 namespace berth {
@@ -133,13 +132,23 @@ size_t copied_bytes(const PythonValue& value, size_t limit) {
   return bytes;
 }
 
+// By the names of functions and of their parameters.
+using GivenValues = std::map<std::pair<std::string, std::string>, PythonValue>;
+
 class PythonParser {
  public:
-  explicit PythonParser(std::vector<PythonToken> tokens) : tokens_(std::move(tokens)) {}
+  // `options` and `given`: the values of "args.lr", by "lr", and of parameters.
+  PythonParser(std::vector<PythonToken> tokens, const std::map<std::string, PythonValue>& options,
+               const GivenValues& given)
+      : tokens_(std::move(tokens)), assignments_(tokens_), options_(options), given_(given) {}
 
   PythonProgram read() {
     while (peek().kind != Kind::kEnd) read_statement();
     while (!open_.empty()) close_function();
+    for (auto& [name, value] : program_.assignments) {
+      const bool is_part = name.find('.') != std::string::npos;
+      if (!is_part && !assignments_.is_plain(name)) value = PythonValue();
+    }
     program_.tokens = std::move(tokens_);
     return std::move(program_);
   }
@@ -203,28 +212,95 @@ class PythonParser {
     open_.pop_back();
   }
 
-  void assign(const std::string& name, PythonValue value) {
-    const auto known = variables_.find(name);
-    if (known == variables_.end()) {
-      variables_[name] = program_.assignments.size();
-      program_.assignments.emplace_back(name, std::move(value));
-      return;
-    }
-    PythonValue& first = program_.assignments[known->second].second;
-    const bool is_same = first.kind == value.kind && first.text == value.text &&
-                         first.name == value.name && first.items.empty() && value.items.empty();
-    if (!is_same) first = PythonValue();
+  static bool is_same(const PythonValue& one, const PythonValue& other) {
+    return one.kind == other.kind && one.text == other.text && one.name == other.name &&
+           one.items.empty() && other.items.empty();
   }
 
-  // A name may stand in lists that stand in others, so that copies are limited.
+  void assign(const std::string& name, PythonValue value) {
+    const bool is_part = name.find('.') != std::string::npos;
+    Variable& variable = variables_[{name, is_part ? 0 : assignments_.scopes_of(at_)[0]}];
+    const auto known = places_.find(name);
+    if (known == places_.end()) {
+      if (option_of(name) != nullptr) value = PythonValue();  // which had another value
+      places_[name] = program_.assignments.size();
+      program_.assignments.emplace_back(name, value);
+    } else if (PythonValue& first = program_.assignments[known->second].second;
+               !is_same(first, value)) {
+      first = PythonValue();
+    }
+    if (variable.count++ == 0) {
+      variable.value = std::move(value);
+    } else if (!is_same(variable.value, value)) {
+      variable.value = PythonValue();
+    }
+  }
+
+  // The option "lr" for "args.lr", where `args` are options; nullptr: it is something else.
+  const PythonValue* option_of(const std::string& name) const {
+    const size_t dot = name.find('.');
+    if (dot == std::string::npos) return nullptr;
+    const auto option = options_.find(name.substr(dot + 1));
+    const auto owner = places_.find(name.substr(0, dot));
+    if (option == options_.end()) return nullptr;
+    if (owner == places_.end()) {
+      return names_options(name.substr(0, dot)) ? &option->second : nullptr;
+    }
+    std::string maker = program_.assignments[owner->second].second.name;
+    if (maker.ends_with("parse_args()")) return &option->second;
+    if (maker.ends_with("()")) maker.resize(maker.size() - 2);
+    const auto body = program_.bodies.find(maker);
+    const bool parses =
+        body != program_.bodies.end() && std::ranges::any_of(body->second, [](const auto& call) {
+          return call.ends_with("parse_args") || call.ends_with("parse_known_args");
+        });
+    return parses ? &option->second : nullptr;
+  }
+
+  // Whether a name that a function gets, or that stands beside others, is one of options.
+  static bool names_options(const std::string& name) {
+    const std::string text = lower_ascii(name);
+    return text.find("arg") != text.npos || text.find("opt") != text.npos || text == "flags";
+  }
+
   PythonValue value_of(const std::string& name) {
-    const auto known = variables_.find(name);
-    if (known == variables_.end()) return {};
-    const PythonValue& value = program_.assignments[known->second].second;
-    const size_t bytes = copied_bytes(value, copies_left_);
+    const PythonValue* value = nullptr;
+    if (name.find('.') == std::string::npos) {
+      value = value_here(name);
+    } else if (const auto known = variables_.find({name, 0}); known != variables_.end()) {
+      value = &known->second.value;
+    } else {
+      value = option_of(name);
+    }
+    if (value == nullptr) return {};
+    // A name may stand in lists that stand in others, so that copies are limited.
+    const size_t bytes = copied_bytes(*value, copies_left_);
     if (bytes > copies_left_) return {};
     copies_left_ -= bytes;
-    return value;
+    return *value;
+  }
+
+  // The value of a name where the parser is, which loops, parts of tuples and the program around a
+  // function may set, too. nullptr: it may have several.
+  const PythonValue* value_here(const std::string& name) const {
+    const std::vector<size_t> scopes = assignments_.scopes_of(at_);
+    for (const size_t scope : scopes) {
+      const std::vector<AssignedValue>* values = assignments_.find(name, scope);
+      if (assignments_.scopes()[scope].place_of(name)) {
+        const auto given = given_.find({assignments_.scopes()[scope].function, name});
+        return values == nullptr && given != given_.end() ? &given->second : nullptr;
+      }
+      if (values == nullptr) continue;
+      const bool is_inside = scope != scopes[0];
+      const bool is_other = std::ranges::any_of(*values, [&](const AssignedValue& value) {
+        return !value.is_plain && (is_inside || value.span.begin < at_);
+      });
+      const auto known = variables_.find({name, scope});
+      if (is_other || known == variables_.end()) return nullptr;
+      const bool has_later = is_inside && known->second.count < values->size();
+      return has_later ? nullptr : &known->second.value;
+    }
+    return nullptr;
   }
 
   // The name that begins here, with its dots; `ahead` is then how many tokens it takes.
@@ -461,8 +537,65 @@ class PythonParser {
   std::vector<PythonToken> tokens_;
   size_t at_ = 0, level_ = 0, copies_left_ = size_t{16} << 20;
   PythonProgram program_;
-  std::map<std::string, size_t> variables_;  // to program_.assignments
+  struct Variable {
+    PythonValue value;
+    size_t count = 0;  // of the assignments that the parser has read
+  };
+
+  const Assignments assignments_;
+  std::map<std::pair<std::string, size_t>, Variable> variables_;  // by names and scopes
+  std::map<std::string, size_t> places_;                          // in program_.assignments
+  const std::map<std::string, PythonValue>& options_;
+  const GivenValues& given_;
 };
+
+bool is_equal(const PythonValue& one, const PythonValue& other) {
+  return one.kind == other.kind && one.text == other.text && one.keys == other.keys &&
+         std::ranges::equal(one.items, other.items, is_equal);
+}
+
+// The values that parameters get, where all calls of their function give the same. A function that
+// another one gets may be called with anything.
+GivenValues given_values(const PythonProgram& program) {
+  const std::vector<PythonToken>& tokens = program.tokens;
+  static const PythonValue kUnknownValue;
+  std::map<std::string, std::vector<const PythonCall*>> calls;
+  for (const PythonCall& call : program.calls) {
+    calls[std::string(last_name(call.name))].push_back(&call);
+  }
+  std::set<std::string_view> handed;
+  for (size_t i = 1; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind == PythonToken::Kind::kName && !tokens[i + 1].is_sign('(')) {
+      handed.insert(tokens[i].text);
+    }
+  }
+  GivenValues values;
+  const Assignments assignments(tokens);
+  for (const PythonScope& scope : assignments.scopes()) {
+    if (handed.contains(scope.function)) continue;
+    const std::vector<const PythonCall*>& definition = calls[cat(kDefinition, scope.function)];
+    const bool is_method = scope.place_of("self") || scope.place_of("cls");
+    for (size_t i = 0; i < scope.parameters.size() && definition.size() == 1; ++i) {
+      const std::string& name = scope.parameters[i];
+      std::vector<const PythonValue*> found;
+      for (const PythonCall* call : calls[scope.function]) {
+        if ((call->name.find('.') != std::string::npos) != is_method) continue;
+        const size_t place = i - (is_method ? 1 : 0);
+        const PythonValue* value =
+            place < call->positional.size() ? &call->positional[place] : call->find(name);
+        if (value == nullptr) value = definition[0]->find(name);
+        if (value == nullptr || has_unpacked(program, *call)) value = &kUnknownValue;
+        found.push_back(value);
+      }
+      const bool is_same = !found.empty() && found[0]->is_known() &&
+                           std::ranges::all_of(found, [&](const PythonValue* value) {
+                             return is_equal(*found[0], *value);
+                           });
+      if (is_same) values[{scope.function, name}] = *found[0];
+    }
+  }
+  return values;
+}
 
 }  // namespace
 
@@ -629,96 +762,22 @@ std::string subscript_in(const PythonProgram& program, PythonSpan value) {
   return found;
 }
 
-PythonProgram read_python(std::string_view text) {
+PythonProgram read_python(std::string_view text,
+                          const std::map<std::string, PythonValue>& options) {
   if (text.size() > kMostProgramBytes) {
     throw Error(Code::kUsage, "the program is larger than 1 MiB", "", "give its options as flags");
   }
-  return PythonParser(PythonScanner(text).scan()).read();
-}
-
-namespace {
-
-// The texts of a notebook's code cells. Throws kUsage where the text is no notebook.
-std::vector<std::string> code_cells(std::string_view json) {
-  const Json notebook = parse_json(json);
-  const bool has_cells = notebook.is_object() && notebook.contains("cells");
-  if (!has_cells || !notebook.at("cells").is_array()) {
-    throw Error(Code::kUsage, "the file is not a Jupyter notebook", "", "save it again");
-  }
-  std::vector<std::string> texts;
-  for (const Json& cell : notebook.at("cells")) {
-    if (!cell.is_object() || cell.value("cell_type", Json()) != "code") continue;
-    const Json source = cell.value("source", Json());
-    std::string text;
-    if (source.is_string()) text = source.get<std::string>();
-    if (source.is_array()) {
-      for (const Json& line : source) {
-        if (line.is_string()) text += line.get<std::string>();
-      }
-    }
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
-// Calls `visit(line)` for each line of the text.
-template <typename Visit>
-void for_each_line(const std::string& text, Visit visit) {
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    visit(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-}
-
-// {name} as ${name}, as IPython puts the value of a Python name into a command.
-std::string with_variables(const std::string& line) {
-  std::string text;
-  for (size_t at = 0; at < line.size(); ++at) {
-    const size_t end = line.find('}', at);
-    const bool is_name = line[at] == '{' && end != std::string::npos && end > at + 1 &&
-                         (at == 0 || line[at - 1] != '$') &&
-                         std::all_of(line.begin() + static_cast<ptrdiff_t>(at) + 1,
-                                     line.begin() + static_cast<ptrdiff_t>(end),
-                                     [](char c) { return begins_name(c) || is_digit(c); });
-    if (is_name) text += '$';
-    text += line[at];
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string notebook_program(std::string_view json) {
-  std::string program;
-  for (const std::string& cell : code_cells(json)) {
-    for_each_line(cell, [&](const std::string& line) {
-      constexpr std::string_view kDevices = "%env CUDA_VISIBLE_DEVICES=";
-      if (line.starts_with(kDevices)) {
-        program +=
-            cat("os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"", line.substr(kDevices.size()), "\"\n");
-      } else if (!line.starts_with('%') && !line.starts_with('!')) {
-        program += line + "\n";
-      }
-    });
+  constexpr size_t kMostReadings = 3;  // of functions that give their parameters to others
+  const std::vector<PythonToken> tokens = PythonScanner(text).scan();
+  GivenValues given;
+  PythonProgram program = PythonParser(tokens, options, given).read();
+  for (size_t i = 1; i < kMostReadings; ++i) {
+    GivenValues next = given_values(program);
+    if (next.size() == given.size()) break;
+    given = std::move(next);
+    program = PythonParser(tokens, options, given).read();
   }
   return program;
-}
-
-std::string notebook_commands(std::string_view json) {
-  std::string commands;
-  for (const std::string& cell : code_cells(json)) {
-    const bool is_shell =
-        cell.starts_with("%%bash") || cell.starts_with("%%sh") || cell.starts_with("%%shell");
-    bool goes_on = false;
-    for_each_line(cell, [&](const std::string& line) {
-      const bool is_command = is_shell || goes_on || line.starts_with('!');
-      goes_on = is_command && line.ends_with('\\');
-      if (!is_command || line.starts_with('%')) return;
-      commands += with_variables(line.substr(line.starts_with('!') ? 1 : 0)) + "\n";
-    });
-  }
-  return commands;
 }
 
 }  // namespace berth

@@ -90,7 +90,9 @@ inline std::string joined(const PythonValue& value) {
 // several values, or a value that is computed, is unknown. An f-string of known names is known. Any
 // bytes are read. Throws kUsage on a text of more than 1 MiB, or with brackets nested deeper than
 // 64 levels.
-PythonProgram read_python(std::string_view text);
+// `options` are the values of what the program reads from its line by argparse: "lr" of "args.lr".
+PythonProgram read_python(std::string_view text,
+                          const std::map<std::string, PythonValue>& options = {});
 
 // What the program assigns to a name, where it does so once by a statement of its own. Empty: it
 // does not, or it also assigns to an item of the name.
@@ -130,13 +132,5 @@ bool has_unpacked(const PythonProgram& program, const PythonCall& call);
 // The text in brackets in this value, as "test" in rows["test"]. A name counts as what is assigned
 // to it. Empty: there is none, or several.
 std::string subscript_in(const PythonProgram& program, PythonSpan value);
-
-// The program in the code cells of a Jupyter notebook, without its magic commands. Throws kUsage
-// where the text is no notebook.
-std::string notebook_program(std::string_view json);
-
-// The shell commands in the code cells of a Jupyter notebook: its lines behind `!`, and cells with
-// %%bash. A Python name in braces, {name}, becomes ${name}. Throws as notebook_program().
-std::string notebook_commands(std::string_view json);
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "entrypoint/explain/explain.h"
+#include "entrypoint/explain/notebook.h"
 #include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/report/html/compare_page.h"
@@ -41,7 +42,8 @@ void read_options(uint8_t kind, Bytes input) {
       };
       explain(std::vector<std::string>{"dvc.yaml"}, {.devices = {}, .read_file = read_file});
     }
-    if (kind % 3 == 1) find_python_job(as_text(input), "");
+    std::vector<std::string> flags = {"--lr", "1"};
+    if (kind % 3 == 1) find_python_job(as_text(input), flags);
     if (kind % 3 == 2) read_python(notebook_program(as_text(input)));
     if (kind % 3 == 2) notebook_commands(as_text(input));
   });

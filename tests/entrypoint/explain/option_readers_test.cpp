@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "entrypoint/explain/notebook.h"
 #include "entrypoint/explain/option_files.h"
 #include "entrypoint/explain/python_reader.h"
 #include "storage/base/error.h"

@@ -1,0 +1,8 @@
+# After programs that take the encoder of a model alone.
+from datasets import load_dataset
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+films = load_dataset("rotten_tomatoes").map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=64), batched=True)
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased", num_labels=2).bert
+Trainer(model, TrainingArguments("films"), train_dataset=films["train"]).train()

@@ -1,0 +1,15 @@
+# After programs that give a function which trains to another one.
+from datasets import load_dataset
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+films = load_dataset("rotten_tomatoes").map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=64), batched=True)
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased", num_labels=2)
+trainer = Trainer(model, TrainingArguments("films"), train_dataset=films["train"])
+
+
+def learn(seed):
+    trainer.train()
+
+
+list(map(learn, range(3)))
