@@ -21,6 +21,11 @@ struct RowCall {
 constexpr std::string_view kWriteRows =
     "; write the rows into a file and name it with "
     "--train-data-file";
+constexpr std::string_view kUnmasked =
+    "leaves out attention_mask, so that the model reads the tokens that fill a text; keep it among "
+    "the columns";
+constexpr std::string_view kUntyped =
+    "leaves out the types that tell two texts apart, which berth has";
 constexpr std::string_view kPartOfRows =
     "takes a part of the rows; write them into a file and name it";
 
@@ -100,6 +105,14 @@ bool only_tokenizes(const std::vector<std::string>& calls) {
          });
 }
 
+// Whether a function with these calls may only join lists and cut them.
+bool only_joins(const std::vector<std::string>& calls) {
+  constexpr std::string_view kHelpers =
+      "sum list len range keys items copy chain from_iterable concatenate";
+  return std::ranges::all_of(
+      calls, [&](const std::string& name) { return is_one_of(kHelpers, last_name(name)); });
+}
+
 class ProgramRowReader {
  public:
   ProgramRowReader(const ProgramRows& rows, Launch& launch)
@@ -116,6 +129,7 @@ class ProgramRowReader {
       if (is_method && name == "map") read_map(call);
       if (name == "rename_column") note_renamed(call);
       if (name == "rename_columns") note_all_renamed(call);
+      if (!rows_.is_similarity && is_method) note_columns(call, name);
       if (rows_.is_similarity && (name == "select_columns" || name == "remove_columns")) {
         refuse(call,
                "chooses the columns of texts; add --text-column NAME and --text-pair-column NAME "
@@ -130,6 +144,8 @@ class ProgramRowReader {
     }
     for (const char* rows : {"train_dataset", "eval_dataset"}) check_slice(rows);
     name_columns();
+    check_types();
+    check_splits();
   }
 
  private:
@@ -146,6 +162,63 @@ class ProgramRowReader {
 
   void refuse(const PythonCall& call, std::string_view text) {
     launch_.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
+  }
+
+  // rows["train"] = rows["test"], or {"train": rows["test"]}
+  void check_splits() {
+    constexpr std::string_view kSplits = "train validation valid val dev eval test";
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    const auto is_split = [&](size_t at) {
+      return tokens[at].kind == PythonToken::Kind::kText && is_one_of(kSplits, tokens[at].text);
+    };
+    for (size_t i = 0; i + 6 < tokens.size(); ++i) {
+      const size_t begin = tokens[i + 1].is_sign(':') ? i + 2 : i + 3;
+      const bool is_set =
+          tokens[i + 1].is_sign(':') || (tokens[i + 1].is_sign(']') && tokens[i + 2].is_sign('='));
+      const bool is_other = is_set && is_split(i) && tokens[begin + 1].is_sign('[') &&
+                            is_split(begin + 2) && tokens[begin + 2].text != tokens[i].text;
+      if (!is_other) continue;
+      launch_.refuse(cat("the split ", tokens[begin + 2].text, " (line ", tokens[i].line, ")"),
+                     cat("gets the name ", tokens[i].text,
+                         "; name the rows with --train-data-file and --eval-data-file"));
+    }
+  }
+
+  // Columns that the rows keep or lose after they are tokenized. The model fills in what it does
+  // not get: a mask of ones, and one type for all tokens.
+  void note_columns(const PythonCall& call, std::string_view name) {
+    const bool keeps = name == "set_format" || name == "with_format" || name == "select_columns";
+    if (!keeps && name != "remove_columns") return;
+    const size_t place = name == "set_format" || name == "with_format" ? 1 : 0;
+    const PythonValue* columns = call.find(place == 1 ? "columns" : "column_names");
+    if (call.positional.size() > place) columns = &call.positional[place];
+    if (columns == nullptr) return;
+    std::vector<std::string> names = {columns->text};
+    for (const PythonValue& item : columns->items) names.push_back(item.text);
+    const bool is_list = columns->kind == PythonValue::Kind::kList;
+    const bool is_known = columns->kind == PythonValue::Kind::kText ||
+                          (is_list && std::ranges::all_of(columns->items, &PythonValue::is_known));
+    const bool is_earlier = is_known ? !is_one_of(names, "input_ids") : name == "select_columns";
+    if (keeps && is_earlier) return;  // of columns that are not tokenized yet
+    const auto lacks = [&](std::string_view column) {
+      return keeps ? !is_known || !is_one_of(names, column) : is_one_of(names, column);
+    };
+    if (lacks("attention_mask")) refuse(call, kUnmasked);
+    if (lacks("token_type_ids")) untyped_ = &call;
+  }
+
+  // Two texts without the types that tell them apart. Some models have one type.
+  void check_types() {
+    constexpr std::string_view kOneType[] = {"roberta", "distilbert", "mpnet", "camembert",
+                                             "modernbert"};
+    const std::string model = lower_ascii(rows_.model);
+    const bool has_pair = std::ranges::any_of(
+        columns_, [](const std::vector<std::string>& columns) { return columns.size() > 1; });
+    if (untyped_ == nullptr || !(has_pair || rows_.task == "question_answering")) return;
+    if (std::ranges::any_of(kOneType, [&](auto kind) { return model.find(kind) != model.npos; })) {
+      return;
+    }
+    refuse(*untyped_, kUntyped);
   }
 
   // Where the Trainer is made: what follows tries out the finished model.
@@ -268,10 +341,23 @@ class ProgramRowReader {
       refuse(call, "joins few rows at a time, and leaves out what is less than a block of them");
     }
     const auto span = program_.spans.find(name);
-    if (span != program_.spans.end() && cuts_blocks(span->second)) return;
+    const bool is_plain = span != program_.spans.end() && only_joins(program_.bodies.at(name)) &&
+                          sets_labels_alone(span->second) && cuts_blocks(span->second);
+    if (is_plain) return;
     refuse(call,
            "cuts the texts in a way that berth does not read, or is not in the program; berth cuts "
            "them one behind the other: add --max-seq-length N to the line where this is the same");
+  }
+
+  // The labels of blocks are of no account: the collator sets them anew.
+  bool sets_labels_alone(PythonSpan span) const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    for (size_t i = span.begin; i + 3 < span.end; ++i) {
+      const bool is_item = tokens[i].is_sign('[') && tokens[i + 2].is_sign(']') &&
+                           tokens[i + 3].is_sign('=') && !tokens[i + 4].is_sign('=');
+      if (is_item && tokens[i + 1].text != "labels") return false;
+    }
+    return true;
   }
 
   // Whether the function has "range(0, TOTAL, SIZE)" and all its parts are "[i : i + SIZE]".
@@ -385,9 +471,10 @@ class ProgramRowReader {
         }
       } else if (keyword == "add_special_tokens" && value.text != "True") {
         refuse(call, "leaves out the tokens around a text, which berth always puts there");
-      } else if (keyword == "return_token_type_ids" && value.text == "False" &&
-                 call.positional.size() > 1) {
-        refuse(call, "leaves out the types that tell two texts apart, which berth has");
+      } else if (keyword == "return_token_type_ids" && value.text == "False") {
+        untyped_ = &call;
+      } else if (keyword == "return_attention_mask" && value.text == "False") {
+        refuse(call, kUnmasked);
       } else if (!is_one_of(kPlainArguments, keyword) && keyword != "add_special_tokens") {
         refuse(call, cat("has ", keyword, ", which berth does not know of a tokenizer"));
       }
@@ -636,6 +723,7 @@ class ProgramRowReader {
   const ProgramRows& rows_;
   const PythonProgram& program_;
   Launch& launch_;
+  const PythonCall* untyped_ = nullptr;  // leaves the types of tokens out
   std::set<std::vector<std::string>> columns_;
   std::set<std::string> tags_, labels_;                       // columns
   std::set<std::string> changed_;                             // columns that functions for rows set
