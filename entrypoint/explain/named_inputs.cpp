@@ -102,6 +102,9 @@ constexpr KnownLabels kKnownLabels[] = {
     {"dbpedia_14 fancyzhx/dbpedia_14", 14},
     {"banking77 PolyAI/banking77", 77},
     {"snli stanfordnlp/snli multi_nli nyu-mll/multi_nli xnli facebook/xnli", 3},
+    {"sentence-transformers/stsb mteb/stsbenchmark-sts", 1},
+    {"sentence-transformers/stsb mteb/stsbenchmark-sts", 1, "score"},
+    {"stsb_multi_mt PhilipMay/stsb_multi_mt", 1, "similarity_score"},
     {"conll2003 eriktks/conll2003", 9, "ner_tags"},
     {"wnut_17 leondz/wnut_17", 13, "ner_tags"},
     {"wikiann unimelb-nlp/wikiann", 7, "ner_tags"},
@@ -127,7 +130,7 @@ std::string script_remark(std::string_view name, std::string_view config) {
 size_t label_count(std::string_view name, std::string_view config, std::string_view column) {
   const bool is_glue = name == "glue" || name == "nyu-mll/glue";
   const GlueTask* task = is_glue && column == "label" ? find_glue_task(config) : nullptr;
-  if (task != nullptr) return task->labels.size();
+  if (task != nullptr) return std::max(task->labels.size(), size_t{1});
   for (const KnownLabels& row : kKnownLabels) {
     if (is_one_of(row.names, name) && row.column == column) return row.count;
   }

@@ -24,7 +24,7 @@ struct HubDataSet {
 // organisation may belong to a data set that the hub moved below one.
 HubDataSet find_hub_data_set(std::string_view name, std::string_view config);
 
-// How many labels a column of this data set has. 0: it is not known.
+// How many labels a column of this data set has. 1: it has numbers. 0: it is not known.
 size_t label_count(std::string_view name, std::string_view config, std::string_view column);
 
 // Other programs download data sets by their names. `typed` are the flags of `script`. If they name

@@ -140,28 +140,50 @@ class LengthReader {
   Launch& launch_;
 };
 
+// Whether a model without `num_labels` has two outputs: one that was pre-trained only.
+bool has_two(const PythonCall& model) {
+  const PythonValue* name = model.find("pretrained_model_name_or_path");
+  if (!model.positional.empty()) name = &model.positional[0];
+  const bool is_set = model.find("config") != nullptr || model.find("id2label") != nullptr ||
+                      model.find("label2id") != nullptr || model.find("labels") != nullptr;
+  return !is_set && name != nullptr && is_plain_model(name->text) &&
+         name->text.find("finetuned") == std::string::npos && !name->text.ends_with("-mnli");
+}
+
 }  // namespace
 
 void read_length(const ProgramRows& rows, Launch& launch) { LengthReader(rows, launch).read(); }
 
 void check_label_count(const PythonCall& model, std::string_view task, Launch& launch) {
+  const PythonValue* given = model.find("num_labels");
   const bool has_classes = task == "sequence_classification" || task == "token_classification";
-  const PythonValue* count = has_classes ? model.find("num_labels") : nullptr;
-  if (count == nullptr || count->kind != PythonValue::Kind::kWord) return;
+  const bool is_number = given != nullptr && given->kind == PythonValue::Kind::kWord;
+  const std::string count = is_number ? given->text : given == nullptr && has_two(model) ? "2" : "";
+  if (task == "regression" && is_number && count != "1") {
+    launch.refuse("num_labels", cat("is ", count, ", and a regression of berth has one output"));
+  }
+  if (!has_classes) return;
   const TypedCommand typed(launch.flags);
   const std::string data = typed.value("dataset_name").value_or("");
   const std::string config = typed.value("dataset_config_name").value_or("");
   const size_t known = label_count(data, config, typed.value("label-column").value_or("label"));
+  if (known == 1) {
+    return launch.refuse("num_labels",
+                         "is not 1, and the labels of the rows are numbers, which num_labels=1 "
+                         "learns; add --task regression to the line where this is meant");
+  }
+  if (count.empty()) return;
   if (known == 0) {
+    if (!is_number) return;
     return launch.remark("num_labels",
-                         cat("is ", count->text,
+                         cat("is ", count,
                              ": berth makes an output for each label of the rows. Where these have "
                              "fewer, --label-names names all labels, joined by commas"));
   }
-  if (count->text == std::to_string(known)) return;
-  launch.refuse("num_labels", cat("is ", count->text, ", and the rows have ", known,
-                                  " labels, for which berth makes ", known,
-                                  " outputs; add --label-names NAMES with all of them"));
+  if (count == std::to_string(known)) return;
+  launch.refuse("num_labels",
+                cat("is ", count, ", and the rows have ", known, " labels, for which berth makes ",
+                    known, " outputs; add --label-names NAMES with all of them"));
 }
 
 }  // namespace berth

@@ -48,6 +48,8 @@ constexpr ScriptFlag kScriptFlags[] = {
     {"validation_ref_file", "run_mlm_wwm"},
     {"train_file", kRowScripts, "its rows are --train_data_file"},
     {"validation_file", kRowScripts, "its rows to evaluate on are --eval_data_file"},
+    {"data_dir", "run_glue,run_ner,run_squad,run_xnli",
+     "its rows are --train_file and --validation_file"},
     {"test_file", kTestScripts},
     {"doc_stride", kAnswerScripts},
     {"n_best_size", kAnswerScripts},
@@ -79,6 +81,7 @@ constexpr ScriptFlag kScriptFlags[] = {
 constexpr ScriptFlag kLackedFlags[] = {
     {"max_seq_length", kBareRowScripts, "its length of texts is --max_length"},
     {"max_seq_len", kBareRowScripts, "its length of texts is --max_length"},
+    {"data_dir", kBareRowScripts, "its rows are --train_file and --validation_file"},
     {"max_seq_length", kEarlyMaskScripts, "its length of texts is --block_size"},
 };
 

@@ -1,0 +1,9 @@
+# After programs that learn several scores of a text.
+from datasets import load_dataset
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+pairs = load_dataset("glue", "stsb")
+pairs = pairs.map(lambda rows: tokenizer(rows["sentence1"], rows["sentence2"], truncation=True, max_length=64), batched=True)
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased", problem_type="regression", num_labels=2)
+Trainer(model, TrainingArguments("pairs"), train_dataset=pairs["train"]).train()
