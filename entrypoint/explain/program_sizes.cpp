@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -64,8 +65,8 @@ class LengthReader {
     const bool joins = joins_texts(program_);
     if (task_ == "masked_lm" && joins) {
       launch_.add_flag("attend_across_documents", "true");
-      length = program_.assigned("block_size");
-      if (length == nullptr) length = program_.assigned("chunk_size");
+      length = block_length("block_size");
+      if (length == nullptr) length = block_length("chunk_size");
       if (length == nullptr) {
         return launch_.refuse("the length of blocks",
                               "is in the function that cuts them; add --max-seq-length N to the "
@@ -85,6 +86,11 @@ class LengthReader {
                             "is not a number in the program; add --max-seq-length N to the line");
     }
     if (is_similarity_) return take_sentence_length(model_, launch_);
+    if (!tokenizes()) {
+      return launch_.refuse("the length of texts",
+                            "is in code that the program does not hold, which tokenizes its rows; "
+                            "add --max-seq-length N to the line");
+    }
     // Without a length, a tokenizer cuts where its files say.
     if (is_plain_model(model_)) return launch_.add_flag("max_seq_length", "512");
     launch_.refuse("the length of texts",
@@ -93,6 +99,34 @@ class LengthReader {
   }
 
  private:
+  // Whether the program calls a tokenizer, or a class that does.
+  bool tokenizes() const {
+    return std::ranges::any_of(program_.calls, [](const PythonCall& call) {
+      const std::string name = lower_ascii(last_name(call.name));
+      return name.ends_with("tokenizer") || name.starts_with("token") ||
+             name.ends_with("encode_plus") || name.ends_with("encode") ||
+             name.find("textdataset") != std::string::npos;
+    });
+  }
+
+  // The length of blocks that map() gives its function, or that this one or the program has.
+  const PythonValue* block_length(std::string_view name) const {
+    const PythonValue* usual = nullptr;
+    for (const PythonCall& call : program_.calls) {
+      const bool cuts = call.name.find("group") != std::string::npos ||
+                        call.name.find("chunk") != std::string::npos;
+      const bool has_own = call.name.starts_with(kDefinition) && cuts && call.find(name) != nullptr;
+      if (has_own) usual = call.find(name);
+      const PythonValue* given = call.find("fn_kwargs");
+      if (given == nullptr) continue;
+      const auto key = std::ranges::find(given->keys, name);
+      if (key != given->keys.end()) {
+        return &given->items[static_cast<size_t>(key - given->keys.begin())];
+      }
+    }
+    return usual == nullptr ? program_.assigned(name) : usual;
+  }
+
   // The length that a call of a tokenizer cuts at, or that a tokenizer is made with. A call of
   // higher `rank` cuts what one of a lower rank has left.
   static const PythonValue* tokenized_length(const PythonCall& call, size_t& rank) {

@@ -27,6 +27,7 @@ constexpr std::string_view kSameArguments =
 
 // What makes a data set of the lines of a file in early versions of transformers.
 constexpr std::string_view kLines = "LineByLineTextDataset";
+constexpr std::string_view kSaved = "load_from_disk";
 
 struct NamedText {
   std::string_view name, text;
@@ -401,8 +402,7 @@ class PythonJob {
     }
     if (load == nullptr) {
       if (find_last_call(program_, kLines) != nullptr) return name_lines(kLines);
-      if (const PythonCall* saved = find_last_call(program_, "load_from_disk"))
-        return name_saved(*saved);
+      if (find_last_call(program_, kSaved) != nullptr) return name_saved();
     }
     if (load == nullptr || load->positional.empty() ||
         load->positional[0].kind != PythonValue::Kind::kText) {
@@ -530,8 +530,8 @@ class PythonJob {
                    "the line");
   }
 
-  // The lines of files, as early versions of transformers read them: `maker` makes a data set of
-  // each file.
+  // The lines of files, as early versions of transformers read them, or saved folders: `maker`
+  // makes a data set of each.
   void name_lines(std::string_view maker) {
     const auto is_made = [&](const PythonCall& call) {
       return last_name(call.name) == maker && !call.name.starts_with(kDefinition);
@@ -565,24 +565,25 @@ class PythonJob {
   }
 
   void name_file_of(const PythonCall& call, std::string_view flag) {
-    const PythonValue* file = call.find("file_path");
-    if (file == nullptr && call.positional.size() > 1) file = &call.positional[1];
+    const bool is_folder = last_name(call.name) == kSaved;
+    const PythonValue* file = call.find(is_folder ? "dataset_path" : "file_path");
+    const size_t place = is_folder ? 0 : 1;
+    if (file == nullptr && call.positional.size() > place) file = &call.positional[place];
     if (file != nullptr && file->kind == PythonValue::Kind::kText) {
       return launch_.add_flag(flag, file->text);
     }
-    launch_.refuse("file_path", cat("is computed in the program (line ", call.line, "); add --",
-                                    flag == "train_file" ? "train-data-file" : "eval-data-file",
-                                    " FILE to the line"));
+    launch_.refuse(
+        is_folder ? kSaved : "file_path",
+        cat("is computed in the program (line ", call.line, "); add --",
+            flag == "train_file" ? "train-data-file" : "eval-data-file", " FILE to the line"));
   }
 
-  // A folder that save_to_disk() wrote, which berth reads.
-  void name_saved(const PythonCall& call) {
-    if (call.positional.empty() || call.positional[0].kind != PythonValue::Kind::kText) {
-      return launch_.refuse("load_from_disk",
-                            "reads a folder that the program computes; name it with "
-                            "--train-data-file");
-    }
-    launch_.add_flag("train_file", call.positional[0].text);
+  // Folders that save_to_disk() wrote, which berth reads: one of all splits, or one of each.
+  void name_saved() {
+    const auto folders = std::ranges::count_if(
+        program_.calls, [](const PythonCall& call) { return last_name(call.name) == kSaved; });
+    if (folders > 1) return name_lines(kSaved);
+    name_file_of(*find_last_call(program_, kSaved), "train_file");
     if (evaluates()) check_split(HubSplits::kUnknown);
   }
 

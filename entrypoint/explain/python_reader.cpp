@@ -7,6 +7,7 @@
 #include "entrypoint/explain/program_names.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/cell_text.h"
 
 namespace berth {
 namespace {
@@ -479,10 +480,25 @@ class PythonParser {
       }
       value.name = name + "()";
       skip_one();
+      if (name == "float" || name == "int" || name == "str") take_cast(name, value);
     } else if (!ends_value()) {
       skip_one();
     }
     return value;
+  }
+
+  // float("5e-5") is 5e-5. The call is the last one that was read.
+  void take_cast(const std::string& type, PythonValue& value) const {
+    const std::vector<PythonValue>& given = program_.calls.back().positional;
+    if (given.size() != 1 || program_.calls.back().name != type) return;
+    const std::string& text = given[0].text;
+    const bool is_number =
+        type == "int" ? parse_number(text).has_value() : parse_real(text).has_value();
+    const bool is_one =
+        given[0].kind == PythonValue::Kind::kText || given[0].kind == PythonValue::Kind::kWord;
+    if (!is_one || (type != "str" && !is_number)) return;
+    value = {.kind = type == "str" ? PythonValue::Kind::kText : PythonValue::Kind::kWord,
+             .text = text};
   }
 
   // The text of an f-string, whose names in braces have known values.
