@@ -4,7 +4,9 @@
 
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
+#include "entrypoint/flags/foreign/translation.h"
 #include "storage/base/text.h"
+#include "trainer/tasks/glue.h"
 
 namespace berth {
 namespace {
@@ -90,6 +92,7 @@ class MetricReader {
       const bool loads = name == "load_metric" || call.name == "evaluate.load" ||
                          (call.name == "load" && !call.positional.empty());
       if (loads && !call.positional.empty()) {
+        check_task(call);
         see_loaded(call, call.positional[0].text);
       } else if (call.name == "evaluate.combine" && !call.positional.empty()) {
         for (const PythonValue& item : call.positional[0].items) see_loaded(call, item.text);
@@ -98,7 +101,7 @@ class MetricReader {
       }
     }
     if (task_ == kOfClasses &&
-        std::ranges::any_of(spans_, [&](PythonSpan s) { return chooses(s); })) {
+        std::ranges::any_of(spans_, [&](PythonSpan s) { return chooses(s) || takes_other(s); })) {
       return refuse("compute_metrics", "chooses classes in another way than by the largest score");
     }
     if (task_ == kOfClasses && !takes_largest()) {
@@ -137,6 +140,35 @@ class MetricReader {
       }
       return false;
     });
+  }
+
+  // Whether the function takes the largest score of something else than a row, or computes with its
+  // place: "np.argmax(scores, axis=0)", "1 - scores.argmax(-1)".
+  bool takes_other(PythonSpan span) const {
+    constexpr std::string_view kModules = "np numpy torch jnp tf";
+    constexpr std::string_view kOperators = "+-*/%~";
+    const auto computes = [&](const PythonToken& token) {
+      return token.kind == PythonToken::Kind::kSign &&
+             kOperators.find(token.text[0]) != kOperators.npos;
+    };
+    for (const PythonCall& call : program_.calls) {
+      const bool is_inside = call.arguments.begin > span.begin && call.arguments.end < span.end;
+      if (!is_inside || last_name(call.name) != "argmax") continue;
+      const PythonValue* axis = call.find("axis");
+      if (axis == nullptr) axis = call.find("dim");
+      const std::string first = call.name.substr(0, call.name.find('.'));
+      const bool is_function = is_one_of(kModules, first) || first == "argmax";
+      const size_t place = is_function ? 1 : 0;
+      if (axis == nullptr && call.positional.size() > place) axis = &call.positional[place];
+      if (axis == nullptr || (axis->text != "1" && axis->text != "-1")) return true;
+      const auto dots = static_cast<size_t>(std::ranges::count(call.name, '.'));
+      const size_t begin = call.arguments.begin - 2 * dots - 2;
+      if (computes(program_.tokens[begin - 1]) ||
+          computes(program_.tokens[call.arguments.end + 1])) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // Whether the function has a threshold or a loop.
@@ -271,6 +303,16 @@ class MetricReader {
       refuse(cat(last_name(call.name), " (line ", call.line, ")"),
              "counts only entities that begin and end as a scheme says");
     }
+  }
+
+  // load("glue", "cola") has the metric of CoLA.
+  void check_task(const PythonCall& call) {
+    if (call.positional.size() < 2 || call.positional[0].text != "glue") return;
+    const TypedCommand typed(launch_.flags);
+    const GlueTask* scored = find_glue_task(call.positional[1].text);
+    const GlueTask* learned = find_glue_task(typed.value("dataset_config_name").value_or(""));
+    if (scored == nullptr || learned == nullptr || scored->metric == learned->metric) return;
+    refuse(cat(last_name(call.name), " (line ", call.line, ")"), "has the metric of another task");
   }
 
   void see_loaded(const PythonCall& call, const std::string& name) {
