@@ -134,10 +134,33 @@ class CodeReader {
       if (!call.name.starts_with(kDefinition)) read_call(call);
     }
     for (const auto& [name, value] : program_.assignments) read_assignment(name, value);
+    check_several();
     read_environment();
     find_frozen();
     find_removed();
     find_masks();
+  }
+
+  // Settings that are made twice, of which the Trainer may get either.
+  void check_several() {
+    constexpr std::string_view kSettings =
+        "LoraConfig EarlyStoppingCallback DataCollatorForLanguageModeling "
+        "DataCollatorForWholeWordMask";
+    const auto text = [&](const PythonCall& call) {
+      std::string words;
+      for (size_t i = call.arguments.begin; i < call.arguments.end; ++i) {
+        words += program_.tokens[i].text + " ";
+      }
+      return words;
+    };
+    for (const PythonCall& call : program_.calls) {
+      const std::string_view name = last_name(call.name);
+      if (!is_one_of(kSettings, name)) continue;
+      const PythonCall* last = find_last_call(program_, name);
+      if (text(call) == text(*last)) continue;
+      refuse(call, cat("has other arguments than in line ", last->line,
+                       "; write the one that is meant into the program"));
+    }
   }
 
   // A Trainer without such a collator masks nothing, and has no labels.

@@ -360,12 +360,14 @@ class ProgramRowReader {
     return true;
   }
 
-  // Whether the function has "range(0, TOTAL, SIZE)" and all its parts are "[i : i + SIZE]".
+  // Whether the function has "range(0, TOTAL, SIZE)" and all its parts are "[i : i + SIZE]". "//"
+  // leaves out what is less than a block.
   bool cuts_blocks(PythonSpan span) const {
     const std::vector<PythonToken>& tokens = program_.tokens;
     std::string size;
-    bool joins = false, cuts = false;
+    bool joins = false, cuts = false, drops_rest = false;
     for (size_t i = span.begin; i + 7 < span.end; ++i) {
+      if (tokens[i].is_sign('/') && tokens[i + 1].is_sign('/')) drops_rest = true;
       if (tokens[i].is_name("sum") || tokens[i].is_name("chain") ||
           tokens[i].is_name("concatenate")) {
         joins = true;
@@ -381,7 +383,7 @@ class ProgramRowReader {
              tokens[i + 4].is_sign('+') && tokens[i + 5].text == size && tokens[i + 6].is_sign(']');
       if (!cuts) return false;
     }
-    return joins && cuts && !size.empty();
+    return joins && cuts && drops_rest && !size.empty();
   }
 
   // Whether the bracket at `at` holds a colon of its own: a[1:2], and not [x for x in {1: 2}].
