@@ -146,6 +146,7 @@ class MetricReader {
   // place: "np.argmax(scores, axis=0)", "1 - scores.argmax(-1)".
   bool takes_other(PythonSpan span) const {
     constexpr std::string_view kModules = "np numpy torch jnp tf";
+    const std::string_view axes = task_ == "token_classification" ? "2 -1" : "1 -1";
     constexpr std::string_view kOperators = "+-*/%~";
     const auto computes = [&](const PythonToken& token) {
       return token.kind == PythonToken::Kind::kSign &&
@@ -160,13 +161,26 @@ class MetricReader {
       const bool is_function = is_one_of(kModules, first) || first == "argmax";
       const size_t place = is_function ? 1 : 0;
       if (axis == nullptr && call.positional.size() > place) axis = &call.positional[place];
-      if (axis == nullptr || (axis->text != "1" && axis->text != "-1")) return true;
+      if (axis == nullptr || !is_one_of(axes, axis->text)) return true;
       const auto dots = static_cast<size_t>(std::ranges::count(call.name, '.'));
       const size_t begin = call.arguments.begin - 2 * dots - 2;
       if (computes(program_.tokens[begin - 1]) ||
           computes(program_.tokens[call.arguments.end + 1])) {
         return true;
       }
+    }
+    return false;
+  }
+
+  // Whether the function leaves other tokens out than the tags of -100: "if tag != 0".
+  bool counts_others(PythonSpan span) const {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    for (size_t i = span.begin; i + 3 < span.end; ++i) {
+      if (!tokens[i].is_sign('!') || !tokens[i + 1].is_sign('=')) continue;
+      const bool is_negative = tokens[i + 2].is_sign('-');
+      const PythonToken& number = tokens[i + (is_negative ? 3 : 2)];
+      const bool is_number = number.kind == PythonToken::Kind::kNumber;
+      if (is_number && !(is_negative && number.text == "100")) return true;
     }
     return false;
   }
@@ -284,9 +298,13 @@ class MetricReader {
         }
         ++at;
       }
-      if (item.empty() || item.starts_with("overall_")) continue;
+      if (item.empty() || item == cat("overall_", key.text)) continue;
       refuse(cat(key.text, " (line ", key.line, ")"),
              cat("is the score of ", quoted(item), ", and not of all entities"));
+    }
+    if (std::ranges::any_of(spans_,
+                            [&](PythonSpan s) { return takes_other(s) || counts_others(s); })) {
+      refuse("compute_metrics", "chooses tags in another way than by the largest score of a token");
     }
     const bool is_seqeval = std::ranges::any_of(program_.tokens, [](const PythonToken& token) {
       return (token.kind == PythonToken::Kind::kName || token.kind == PythonToken::Kind::kText) &&
