@@ -26,8 +26,8 @@ class LabelDictionary {
   // Adds the categories of a categorical column. names() has their order if they are all labels.
   void add_categories(const std::vector<std::string>& categories);
 
-  // Adds the classes that the file declares, even classes that no row has. Does nothing if the
-  // labels are restricted.
+  // Adds the classes that the file or the user declares, even classes that no row has. Does nothing
+  // if the labels are restricted.
   void add_classes(const std::vector<std::string>& classes);
   // The declared classes that entry() has not met in any form.
   std::vector<std::string> unmet_classes() const;

@@ -563,6 +563,7 @@ void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, b
   std::vector<Finding> findings;
   const bool are_texts = rows.is_of_texts();
   if (found.labels.size() > 1) {
+    for (const size_t column : found.labels) marked_.push_back(rows.columns()[column].name);
     rules_.labels = find_mark_form(rules_.labels, rows.peeked(), found.labels, are_texts, findings);
   } else {
     const LabelCells cells{.rows = rows.peeked(),
@@ -674,6 +675,9 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
     if (table_->rows() > 0 || !found.rule.starts_with(kLeftOut)) continue;
     throw Error(Code::kBadData, cat("all rows were ", found.rule));
   }
+  // Also columns that mark no row, because other rows may have the label. They come after the rows,
+  // so that the rows have the entries that earlier versions gave them.
+  table_->labels.add_classes(marked_);
   try {
     table_->finish();
   } catch (const Error& error) {
@@ -684,8 +688,8 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
   if (const auto unmet = table_->labels.unmet_classes(); !unmet.empty()) {
     add_findings(
         {{"classes without rows",
-          cat("the file declares ", unmet.size(), unmet.size() == 1 ? " class" : " classes",
-              " without a row: ", quoted_list(unmet),
+          cat(marked_.empty() ? "the file declares " : "--label-column names ", unmet.size(),
+              unmet.size() == 1 ? " class" : " classes", " without a row: ", quoted_list(unmet),
               "; the model has an output for each, and --label-names leaves them out"),
           /*is_warning=*/true}});
   }

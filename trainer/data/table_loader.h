@@ -238,6 +238,7 @@ class TableLoader {
   FileRows file_rows_;
   EqualIds ids_;  // where labels are not read: a prediction or a vector is found by its id
   bool has_begun_ = false;
+  std::vector<std::string> marked_;  // the columns of marks, each of which is a label
   std::vector<Finding> findings_;
 };
 

@@ -99,8 +99,8 @@ TEST(ColumnsOfMarks, HoldWordsOrNothingForZero) {
     return counts;
   };
   EXPECT_THAT(read({{"t", "True", "False"}, {"t", "True", "True"}}), ElementsAre(1, 2));
-  EXPECT_THAT(read({{"t", "yes", "no"}, {"t", "no", "no"}}), ElementsAre(1, 0));
-  EXPECT_THAT(read({{"t", "1", Cell()}, {"t", "NaN", Cell()}}), ElementsAre(1, 0));
+  EXPECT_THAT(read({{"t", "yes", "yes"}, {"t", "no", "no"}}), ElementsAre(2, 0));
+  EXPECT_THAT(read({{"t", "1", "1"}, {"t", "NaN", Cell()}}), ElementsAre(2, 0));
   TableLoader crosses(LoadRules{.columns = {.label = "toxic,rude"}});
   crosses.append_rows(std::make_unique<RowsInMemory>(
       columns, std::vector<Row>{{"t", "x", Cell()}, {"t", "x", "x"}}));
@@ -110,6 +110,17 @@ TEST(ColumnsOfMarks, HoldWordsOrNothingForZero) {
         read({{"t", "1", "0"}, {"t", Cell(), "1"}});
       },
       ThrowsCode(Code::kBadData, "row 1: column \"toxic\" holds neither 0 nor 1"));
+}
+
+TEST(ColumnsOfMarks, WithoutAMarkAreLabels) {
+  const std::vector<Column> columns = {{"text", {}}, {"toxic", {}}, {"rude", {}}};
+  TableLoader loader(LoadRules{.columns = {.label = "toxic,rude"}});
+  loader.append_rows(
+      std::make_unique<RowsInMemory>(columns, std::vector<Row>{{"t", "1", "0"}, {"t", "0", "0"}}));
+  EXPECT_THAT(loader.finish()->labels.names(), ElementsAre("toxic", "rude"));
+  ASSERT_EQ(loader.findings().size(), 1u);
+  EXPECT_EQ(loader.findings()[0].rule, "classes without rows");
+  EXPECT_THAT(loader.findings()[0].text, HasSubstr("1 class without a row: \"rude\""));
 }
 
 Column nested_column(const char* name) {
