@@ -90,6 +90,12 @@ class TableExamples final : public ExampleReader {
                        cat("column ", quoted(column),
                            " holds lists of words, which are joined with blanks to texts")});
     }
+    if (has_tuples_) {
+      found.push_back({"tuples of words", "tuples and arrays of words or tags are read as lists"});
+    }
+    if (has_joined_tags_) {
+      found.push_back({"joined tags", "tags are split at the marks between them, as in B-PER, O"});
+    }
     if (groups_.repeats() > 0) {
       found.push_back({"", cat("lists of several texts to compare with make ",
                                counted(groups_.repeats(), "row"), " more, one for each text")});
@@ -250,20 +256,31 @@ class TableExamples final : public ExampleReader {
                 may_be_bytes ? "write the column as texts, as decode() of Python does" : kFillIn);
   }
 
-  // The members of a list, or the parts of the text between `separators`.
-  std::vector<std::string> text_list(size_t column, std::string_view separators) const {
+  // The words of a sentence: the members of a list, or what stands between blanks. Tuples and
+  // arrays of words are as Python shows them, with quotes.
+  std::vector<std::string> words(size_t column) {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
     if (is_bracketed(whole)) refuse_list(name(column), whole);
-    return parted(whole, separators);
+    auto tuple = whole.find_first_of("'\"") == whole.npos ? std::nullopt : parse_tuple(whole);
+    has_tuples_ = has_tuples_ || tuple;
+    return tuple ? std::move(*tuple) : parted(whole, " \t");
   }
 
-  // The same for labels. A text that begins with a bracket must be a list here, because a label
+  // The tags of `count` words. A text that begins with a bracket must be a list here, because a tag
   // does not begin with a bracket as a word may.
-  std::vector<std::string> label_list(size_t column, std::string_view separators) const {
-    const std::string whole = plain_text(cells_[column]).value_or("");
-    if (begins_list(whole) && !parse_text_list(whole)) refuse_list(name(column), whole);
-    return text_list(column, separators);
+  std::vector<std::string> tags(size_t column, size_t count) {
+    const std::string whole = text(column);
+    if (auto list = parse_text_list(whole)) return std::move(*list);
+    if (begins_list(whole)) refuse_list(name(column), whole);
+    if (auto tuple = parse_tuple(whole)) {
+      has_tuples_ = true;
+      return std::move(*tuple);
+    }
+    auto joined = parse_joined_tags(whole);
+    if (!joined || joined->size() != count) return parted(whole, " \t");
+    has_joined_tags_ = true;
+    return std::move(*joined);
   }
 
   // A text, or what becomes of a list of words where a text is needed.
@@ -347,7 +364,7 @@ class TableExamples final : public ExampleReader {
     };
     if (traits(task_).inputs == InputKind::kWords) {
       if (columns_.keeps_missing_texts && trimmed(text_of(columns_.text)).empty()) return;
-      example.texts = text_list(columns_.text, " \t");
+      example.texts = words(columns_.text);
       for (const std::string& word : example.texts) look_at_word(word);
       if (example.texts.empty() && !columns_.keeps_missing_texts) {
         throw Error(Code::kBadData, "the sentence has no words");
@@ -512,13 +529,13 @@ class TableExamples final : public ExampleReader {
         first_choices_ += example.labels.front() == 0;
         return true;
       case LabelKind::kTagPerWord: {
-        const std::vector<std::string> tags = label_list(column, " \t");
-        if (tags.size() != example.texts.size()) {
+        const std::vector<std::string> each = tags(column, example.texts.size());
+        if (each.size() != example.texts.size()) {
           throw Error(Code::kBadData, counted(example.texts.size(), "word") + ", but " +
-                                          counted(tags.size(), "tag"));
+                                          counted(each.size(), "tag"));
         }
-        refuse_tokens(tags, labels);
-        for (const std::string& tag : tags) example.labels.push_back(labels.entry(tag));
+        refuse_tokens(each, labels);
+        for (const std::string& tag : each) example.labels.push_back(labels.entry(tag));
         return true;
       }
       case LabelKind::kSpan:
@@ -656,6 +673,8 @@ class TableExamples final : public ExampleReader {
   size_t empty_ = 0, equal_negatives_ = 0;  // texts of which a row says nothing, or too much
   bool has_begun_ = false;
   bool has_trimmed_ = false;  // whether an answer had blanks around it
+  bool has_tuples_ = false;   // of words or tags
+  bool has_joined_tags_ = false;
   bool has_long_numbers_ =
       false;                  // whether a text is a number of which earlier versions cut digits
   size_t left_out_ = 0;       // before the row last read

@@ -106,24 +106,29 @@ bool holds_several(const Cell& cell) {
   return is_list || parse_tuple(*text) || text->find('|') != std::string::npos;
 }
 
-// Whether the cells hold tags such as "B-PER O O", one for each word of a sentence.
+// Whether the cells hold tags such as "B-PER O O" or ['B-PER', 'O'], one for each word of a
+// sentence.
 bool are_tags_of_words(size_t column, const PeekedTable& table) {
   bool has_entity = false, has_several = false;
   for (const Row& row : table.rows) {
     const auto* text = std::get_if<std::string>(&row[column]);
     if (text == nullptr) return false;
-    const std::vector<std::string> tags = parted(*text, " \t");
-    for (const std::string& tag : tags) {
-      if (tag != "O" && !is_entity_tag(tag)) return false;
+    auto tags = parse_text_list(*text);
+    if (!tags) tags = parse_tuple(*text);
+    if (!tags) tags = parse_joined_tags(*text);
+    if (!tags) tags = parted(*text, " \t");
+    for (const std::string& tag : *tags) {
+      if (!is_iob_tag(tag)) return false;
       has_entity = has_entity || tag != "O";
     }
-    has_several = has_several || tags.size() > 1;
+    has_several = has_several || tags->size() > 1;
   }
   return has_entity && has_several;
 }
 
 LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form) {
   const bool is_of_sets = !form.separators.empty() || form.lists != LabelLists::kAuto;
+  if (!is_of_sets && are_tags_of_words(column, table)) return LabelKind::kTagPerWord;
   if (is_of_sets || find_multi_hot(table.rows, column, form)) return LabelKind::kSet;
   const NumbersFound numbers = find_numbers(table.rows, column, table.are_texts);
   // "(1,5)" can be how accountants write -1.5. If every cell is in parentheses, the cells are
@@ -138,7 +143,6 @@ LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form
       if (holds_several(row[column])) return LabelKind::kSet;
     }
   }
-  if (are_tags_of_words(column, table)) return LabelKind::kTagPerWord;
   // The reader of numbers reports what is wrong with a cell.
   const bool has_fraction = numbers.fractions > 0 || numbers.is_ambiguous;
   return numbers.are_most() && has_fraction ? LabelKind::kNumber : LabelKind::kClass;

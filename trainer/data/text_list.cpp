@@ -7,6 +7,7 @@
 #include "storage/base/json.h"
 #include "storage/base/text.h"
 #include "storage/base/utf8.h"
+#include "storage/formats/conll_columns.h"
 #include "trainer/data/cell_text.h"
 
 namespace berth {
@@ -106,6 +107,16 @@ std::optional<std::vector<std::string>> parse_tuple(std::string_view text) {
   if (name.empty() && inside.empty()) return Parts();
   if (!name.empty() || inside.find(',') == std::string_view::npos) return std::nullopt;
   return parse_text_list(cat('[', inside, ']'));
+}
+
+std::optional<std::vector<std::string>> parse_joined_tags(std::string_view text) {
+  for (const char mark : {',', ';', '|'}) {
+    std::vector<std::string> tags = parted(text, cat(mark, " \t"));
+    // A blank alone separates none of the tags.
+    const bool is_joined = static_cast<size_t>(std::ranges::count(text, mark)) + 1 >= tags.size();
+    if (tags.size() > 1 && is_joined && std::ranges::all_of(tags, is_iob_tag)) return tags;
+  }
+  return std::nullopt;
 }
 
 bool begins_list(std::string_view text) {

@@ -19,6 +19,10 @@ std::optional<std::vector<std::string>> parse_text_list(std::string_view text);
 // as NumPy and PyTorch show it: array([1, 0]), tensor([1., 0.], dtype=torch.float64).
 std::optional<std::vector<std::string>> parse_tuple(std::string_view text);
 
+// The IOB tags of a sentence that one mark separates, a comma, ';' or '|': "B-PER, O, O". nullopt:
+// the text is something else.
+std::optional<std::vector<std::string>> parse_joined_tags(std::string_view text);
+
 // Whether the text begins with the bracket of a list or object, and whether brackets enclose it.
 // Such a text is meant as a list, even if it cannot be parsed. So it must not be split at blanks or
 // commas.

@@ -112,6 +112,29 @@ TEST(Tasks, WordsHaveATagEach) {
       ThrowsCode(Code::kBadData, "row 0: 2 words, but 1 tag"));
 }
 
+TEST(Tasks, WordsAndTagsMayBeTuplesArraysOrJoined) {
+  const std::vector<Column> columns = {{"tokens", {}}, {"ner_tags", {}}};
+  const auto read = [&](const char* words, const char* tags) {
+    TableLoader loader({.task = Task::kTokenClassification});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        columns, std::vector<Row>{{text_cell(words), text_cell(tags)}}));
+    const auto table = loader.finish();
+    const Example example = table->read(0);
+    std::string all;
+    for (size_t i = 0; i < example.texts.size(); ++i) {
+      all += cat(example.texts[i], "/", table->labels.name_of(example.labels[i]), " ");
+    }
+    for (const Finding& found : loader.findings()) all += cat("[", found.rule, "]");
+    return all;
+  };
+  EXPECT_EQ(read("array(['a', 'b'], dtype=object)", "array(['O', 'B-X'])"),
+            "a/O b/B-X [tuples of words]");
+  EXPECT_EQ(read("('a', 'b')", "(3, 5)"), "a/3 b/5 [tuples of words]");
+  EXPECT_EQ(read("a b", "O, B-X"), "a/O b/B-X [joined tags]");
+  EXPECT_EQ(read("a b", "O;B-X"), "a/O b/B-X [joined tags]");
+  EXPECT_EQ(read("(1, 2)", ", ."), "(1,/, 2)/. ");
+}
+
 TEST(Tasks, AnswersAreOffsetsAndTexts) {
   const std::vector<Column> columns = {
       {"id", {}}, {"question", {}}, {"context", {}}, {"answers", {}}};

@@ -42,6 +42,10 @@ TEST(DeduceTask, ByColumnsAndTheFirstRows) {
             Task::kQuestionAnswering);
   EXPECT_EQ(deduced(labelled, {{"a b", "B-PER O"}, {"c", "O"}}), Task::kTokenClassification);
   EXPECT_EQ(deduced(labelled, {{"a b", "B-PER"}, {"c", "O"}}), Task::kSequenceClassification);
+  for (const char* tags : {"B-PER,O", "B-PER;O", "B-PER|O", "['B-PER', 'O']", "('B-PER', 'O')"}) {
+    EXPECT_EQ(deduced(labelled, {{"a b", tags}}), Task::kTokenClassification) << tags;
+  }
+  EXPECT_EQ(deduced(labelled, {{"a b", "['B-PER', 'x']"}}), Task::kMultiLabel);
   EXPECT_EQ(deduced(labelled, {{"a b", "B-PER x"}}), Task::kSequenceClassification);
   EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);
 }

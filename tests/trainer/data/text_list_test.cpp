@@ -54,6 +54,16 @@ TEST(TextList, MayBeASetOrHaveTheTypesOfNumPy) {
   EXPECT_EQ(to_text(parse_python("{'answer_start': [np.int64(8)]}")), R"({"answer_start":[8]})");
 }
 
+TEST(JoinedTags, HaveOneMarkBetweenThem) {
+  EXPECT_THAT(parse_joined_tags("B-PER,O,I-LOC"), Optional(ElementsAre("B-PER", "O", "I-LOC")));
+  EXPECT_THAT(parse_joined_tags("O, B-PER"), Optional(ElementsAre("O", "B-PER")));
+  EXPECT_THAT(parse_joined_tags("O;O"), Optional(ElementsAre("O", "O")));
+  EXPECT_THAT(parse_joined_tags("O | B-PER"), Optional(ElementsAre("O", "B-PER")));
+  for (const char* other : {"B-PER", "O O", "B-A|B-B O O", "O,x", ", .", ""}) {
+    EXPECT_EQ(parse_joined_tags(other), std::nullopt) << other;
+  }
+}
+
 TEST(TextList, MayHaveBlanksForCommasAsNumPyWritesThem) {
   EXPECT_THAT(parse_text_list("['B-PER' 'O'\n 'O']"), Optional(ElementsAre("B-PER", "O", "O")));
   EXPECT_THAT(parse_text_list("[0 1 1.]"), Optional(ElementsAre("0", "1", "1.")));
