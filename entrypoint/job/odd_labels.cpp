@@ -15,7 +15,11 @@ namespace {
 // Whether a tag seems to say which part of an entity a word is, but not as B-PER does.
 bool is_unusual_tag(const std::string& tag) {
   constexpr std::string_view kMarks = "BIESLU";
-  if (tag == "o" || tag.find("|B-") != tag.npos || tag.find("|I-") != tag.npos) return true;
+  for (const char* part : {"B-", "I-"}) {
+    const size_t at = tag.find(part);
+    if (at != tag.npos && at > 0 && !is_word_byte(tag[at - 1])) return true;  // A|B-PER, <B-PER>
+  }
+  if (tag == "o") return true;
   if (tag.size() < 3 || is_entity_tag(tag)) return false;
   const char mark = tag.back(), before = tag[tag.size() - 2];
   return (kMarks.find(tag[0]) != kMarks.npos && tag[1] == '_') ||
@@ -102,10 +106,10 @@ void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
   const auto is_mark = [](const std::string& tag) {
     return tag == "_" || tag == "-" || tag == "*";
   };
-  // Tags without B- or I- beside "O", or only some tags with them, or marks such as "_".
-  const bool are_bare = labels > 1 && (has_outside ? entities == 0
-                                                   : (entities > 0 && entities < labels) ||
-                                                         std::ranges::any_of(rows.labels, is_mark));
+  // Tags without B- or I- beside "O" or beside tags with them, or marks such as "_".
+  const bool has_bare = entities + (has_outside ? 1 : 0) < labels;
+  const bool are_bare = labels > 1 && has_bare &&
+                        (has_outside || entities > 0 || std::ranges::any_of(rows.labels, is_mark));
   if (are_bare || std::ranges::any_of(rows.labels, is_unusual_tag)) {
     found.push_back(
         warning("entities are counted by tags such as B-PER, I-PER and O; some tags "

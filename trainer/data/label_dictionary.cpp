@@ -63,6 +63,7 @@ int32_t LabelDictionary::entry(std::string_view label) {
     return found->second;
   }
   entries_.push_back(known_name(label));
+  has_numbers_ = has_numbers_ || (by_number_ && entries_.back() != label);
   is_met_.push_back(true);
   const auto entry = static_cast<int32_t>(entries_.size() - 1);
   index_.emplace(label, entry);

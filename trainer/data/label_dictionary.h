@@ -35,6 +35,9 @@ class LabelDictionary {
   // Call this for a file that has a type for numbers: there "007" is a text, and not 7.
   void keep_zeros() { keeps_zeros_ = true; }
 
+  // Whether a label was given by its index (restrict_to).
+  bool has_numbers() const { return has_numbers_; }
+
   // The labels that are accepted; empty: all.
   const std::vector<std::string>& known() const { return known_; }
 
@@ -76,7 +79,7 @@ class LabelDictionary {
   std::unordered_map<std::string, int32_t> index_;
   std::vector<std::string> categories_;
   std::vector<std::string> known_;  // empty: all labels are accepted
-  bool by_number_ = false, keeps_zeros_ = false;
+  bool by_number_ = false, has_numbers_ = false, keeps_zeros_ = false;
 };
 
 // The first names, as much as fits into a message.

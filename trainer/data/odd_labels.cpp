@@ -49,6 +49,10 @@ void MissingScores::add(double score) {
 }
 
 std::vector<Finding> MissingScores::findings() const {
+  if (scores_ == 0 && found_.size() == 1 && found_.begin()->second >= kFewLabelled) {
+    return {warning(cat("every label is ", found_.begin()->first,
+                        ", which may mark a missing score; --label-column names another column"))};
+  }
   if (scores_ < kFewLabelled) return {};
   if (least_ == most_ && found_.empty()) {
     return {warning(cat("every label is ", least_,

@@ -221,8 +221,7 @@ bool is_number(std::string_view name) { return parse_real(name).has_value(); }
 // "4/5".
 bool is_share(std::string_view name) {
   const size_t bar = name.find('/');
-  return bar != name.npos && parse_number(name.substr(0, bar)) &&
-         parse_number(name.substr(bar + 1));
+  return bar != name.npos && parse_real(name.substr(0, bar)) && parse_number(name.substr(bar + 1));
 }
 
 }  // namespace

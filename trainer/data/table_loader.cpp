@@ -697,6 +697,10 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
               "; the model has an output for each, and --label-names leaves them out"),
           /*is_warning=*/true}});
   }
+  if (table_->labels.has_numbers()) {
+    add_findings({{"", cat("numbers in place of labels count these labels, from 0: ",
+                           quoted_list(table_->labels.known()))}});
+  }
   if (table_->labelled && rules_.known_labels.empty()) {
     add_findings(look_at_names(table_->labels.names(), traits(*rules_.task).labels));
   }

@@ -42,6 +42,33 @@ std::vector<std::string> warnings_of(std::vector<std::string> classes, int rows,
   return texts;
 }
 
+std::vector<std::string> warnings_of_tags(const std::string& tags) {
+  TableLoader loader({.task = Task::kTokenClassification});
+  loader.append_rows(
+      std::make_unique<RowsInMemory>(std::vector<Column>{{"tokens", {}}, {"tags", {}}},
+                                     std::vector<Row>{{Cell(std::string("a b c")), Cell(tags)}}));
+  TrainingRows training;
+  training.task = loader.task();
+  training.train.table = loader.finish();
+  training.labels = training.train.table->labels.names();
+  std::vector<std::string> texts;
+  for (const Finding& found : look_at_labels(training, /*holds_rows_out=*/false)) {
+    texts.push_back(found.text);
+  }
+  return texts;
+}
+
+TEST(OddLabels, TagsThatAreWrittenOtherwiseAreNamed) {
+  const auto is_odd = ElementsAre(HasSubstr("some tags here are written otherwise"));
+  for (const char* tags : {"B-X O 0", "B-X O \u041E", "B-X O B-", "B-X O PER", "<B-X> <O> <O>",
+                           "X O O", "B-X I-X X", "NN _ VB"}) {
+    EXPECT_THAT(warnings_of_tags(tags), is_odd) << tags;
+  }
+  for (const char* tags : {"B-X O I-X", "B-X I-X I-X", "NN VB -LRB-"}) {
+    EXPECT_THAT(warnings_of_tags(tags), IsEmpty()) << tags;
+  }
+}
+
 TEST(OddLabels, AreWarnedOfWhereEachRowHasItsOwn) {
   EXPECT_THAT(warnings_of({}, 4, {"a", "b", "c", "d"}),
               ElementsAre(HasSubstr("every row has a label of its own")));

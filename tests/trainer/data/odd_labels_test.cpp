@@ -118,6 +118,7 @@ TEST(MissingScores, NumbersThatMarkThemAreNamed) {
   EXPECT_THAT(said_of({9999}, 20, 1, 0.2), HasSubstr("1 label is 9999"));
   EXPECT_THAT(said_of({-1}, 20, 0, 0.25), HasSubstr("1 label is -1"));
   EXPECT_THAT(said_of({}, 20, 2.5, 0), HasSubstr("every label is 2.5, which teaches nothing"));
+  EXPECT_THAT(said_of({}, 20, -1, 0), HasSubstr("every label is -1, which may mark a missing"));
   EXPECT_EQ(said_of({-1}, 20, 0, 0.05), "");     // cosines
   EXPECT_EQ(said_of({-1}, 20, -0.5, 0.25), "");  // other negative numbers
   EXPECT_EQ(said_of({999}, 20, 100, 100), "");   // near to others

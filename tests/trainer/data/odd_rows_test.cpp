@@ -75,6 +75,8 @@ TEST(Labels, ThatAreNumbersOtherwiseAreNamed) {
   EXPECT_THAT(said({"\uFF11\uFF0E\uFF15", "\uFF12"}), testing::HasSubstr("digits are not 0 to 9"));
   EXPECT_THAT(said({"1.5kg", "2kg", "3kg"}), testing::HasSubstr("written without the unit"));
   EXPECT_THAT(said({"1 h", "2 h", "3 h"}), testing::HasSubstr("written without the unit"));
+  EXPECT_THAT(said({"4/5", "1/5"}), testing::HasSubstr("written as 0.8"));
+  EXPECT_THAT(said({"4.5/5", "1/5"}), testing::HasSubstr("written as 0.8"));
   EXPECT_THAT(said({"~1.5", "~2"}), testing::HasSubstr("written as 4.5"));
   EXPECT_THAT(said({"1.5±0.1", "2 ± 0.2"}), testing::HasSubstr("written as 4.5"));
   EXPECT_EQ(said({"~a", "~b"}), "");

@@ -470,6 +470,7 @@ TEST(LabelDictionary, ANumberStandsForTheKnownLabelAtItsPlace) {
   labels.entry("negative");
   labels.settle();
   EXPECT_THAT(labels.classes({"negative", "positive"}), ElementsAre(1, 0));
+  EXPECT_TRUE(labels.has_numbers());
   for (const char* other : {"2", "-1", "0.5", "neutral"}) {
     EXPECT_THROW(labels.entry(other), Error) << other;
   }
@@ -477,6 +478,24 @@ TEST(LabelDictionary, ANumberStandsForTheKnownLabelAtItsPlace) {
   LabelDictionary stars;
   stars.restrict_to({"1", "2"}, /*by_number=*/true);
   EXPECT_THROW(stars.entry("0"), Error);
+}
+
+TEST(LabelDictionary, NumbersInPlaceOfLabelsAreToldOf) {
+  const auto says = [](const char* label) {
+    TableLoader loader({.task = Task::kSequenceClassification,
+                        .known_labels = {"negative", "positive"},
+                        .labels_by_number = true});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        std::vector<Column>{{"text", {}}, {"label", {}}},
+        std::vector<Row>{{Cell(std::string("a")), Cell(std::string(label))}}));
+    loader.finish();
+    std::string all;
+    for (const Finding& found : loader.findings()) all += found.text;
+    return all;
+  };
+  EXPECT_EQ(says("1"),
+            "numbers in place of labels count these labels, from 0: \"negative\", \"positive\"");
+  EXPECT_EQ(says(" positive "), "");
 }
 
 TEST(BadRows, ThatStopTheReaderEndTheLoading) {
