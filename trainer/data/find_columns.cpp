@@ -518,14 +518,30 @@ std::vector<size_t> numbers_of_negatives(std::span<const Column> columns) {
   return found;
 }
 
+bool is_one_of_pair(std::span<const Column> columns, const FoundColumns& found) {
+  constexpr std::string_view kAlone = "text sentence question";
+  const std::string name = lower_ascii(columns[found.text].name);
+  const auto has_name = [&](const auto& pair) { return name == pair[0] || name == pair[1]; };
+  if (is_one_of(kAlone, name) || std::ranges::none_of(kPairNames, has_name)) return false;
+  const std::vector<size_t> used = used_columns(found);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
+    if (!is_used && !names_rows(columns[i].name)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found) {
   // What the label of a text is about, or follows.
   constexpr std::string_view kTargets[] = {"aspect",        "aspect_term",   "aspect_category",
-                                           "target_entity", "stance_target", "parent_comment"};
+                                           "target_entity", "stance_target", "parent_comment",
+                                           "context"};
   const std::vector<size_t> used = used_columns(found);
   std::vector<std::string> unread;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const std::string name = lower_ascii(columns[i].name);
+    const std::string plain = lower_ascii(columns[i].name);
+    std::string name = plain;
+    std::ranges::replace(name, ' ', '_');  // "Aspect Term"
     const auto names = [&](const auto& pairs) {
       return std::ranges::any_of(
           pairs, [&](const auto& pair) { return name == pair[0] || name == pair[1]; });
@@ -534,7 +550,7 @@ std::vector<std::string> unread_texts(std::span<const Column> columns, const Fou
     const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
     if (is_used || name == "answer") continue;
     // pandas calls a second column "text" so.
-    const bool is_again = name == cat(lower_ascii(columns[found.text].name), ".1");
+    const bool is_again = plain == cat(lower_ascii(columns[found.text].name), ".1");
     const bool is_second = is_again || name == "text_2" || name == "sentence_2" ||
                            name == "sentence2" ||
                            std::ranges::find(kTargets, name) != std::end(kTargets);

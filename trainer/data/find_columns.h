@@ -91,6 +91,10 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
 // them is read.
 std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 
+// Whether the text is one of two by its column's name, such as "premise". The other one may be a
+// column that is not used.
+bool is_one_of_pair(std::span<const Column> columns, const FoundColumns& found);
+
 // The names of columns that are not used and hold texts, as their names say, in quotes.
 std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);
 

@@ -287,17 +287,39 @@ void TableLoader::warn_of_header(const Column& column) {
                    "\"text\" above it"))});
 }
 
+namespace {
+
+// Warnings of texts that seem to belong to the one that is read, unless flags name the columns.
+std::vector<Finding> look_for_texts(std::span<const Column> columns, const FoundColumns& found,
+                                    Task task, const ColumnChoice& choice) {
+  std::vector<Finding> warnings;
+  if (found.text_pair || !choice.text.empty()) return warnings;
+  const std::string text = quoted(columns[found.text].name);
+  if (traits(task).inputs == InputKind::kText &&
+      find_column(columns, "title").value_or(found.text) != found.text) {
+    warnings.push_back(
+        warning("column \"title\" is not read, and a search puts it before the text; write both "
+                "into one column to embed passages so"));
+  }
+  if (traits(task).inputs != InputKind::kTexts) return warnings;
+  if (!choice.trained && is_one_of_pair(columns, found)) {
+    warnings.push_back(warning(cat("column ", text,
+                                   " is by its name one of two texts, and the other one is not "
+                                   "found by its name; --text-pair-column names it")));
+  }
+  for (const std::string& name : unread_texts(columns, found)) {
+    warnings.push_back(warning(cat("column ", name, " is not read, as ", text,
+                                   " is the text; --text-pair-column names a second text")));
+  }
+  return warnings;
+}
+
+}  // namespace
+
 // Warns of columns whose names say that they should have been read.
 void TableLoader::warn_of_unread(std::span<const Column> columns, const FoundColumns& found) {
   if (rules_.need == LabelNeed::kIgnored && traits(*rules_.task).has_label_column) return;
-  const bool has_one_text = traits(*rules_.task).inputs == InputKind::kTexts && !found.text_pair;
-  if (has_one_text && rules_.columns.text.empty()) {
-    for (const std::string& name : unread_texts(columns, found)) {
-      add_findings(
-          {warning(cat("column ", name, " is not read, as ", quoted(columns[found.text].name),
-                       " is the text; --text-pair-column names a second text"))});
-    }
-  }
+  add_findings(look_for_texts(columns, found, *rules_.task, rules_.columns));
   const std::vector<size_t> choices =
       traits(*rules_.task).inputs == InputKind::kTexts ? find_choices(columns) : found.others;
   if (choices.size() > 1 && found.others.empty()) {

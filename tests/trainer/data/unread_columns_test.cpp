@@ -66,6 +66,31 @@ TEST(UnreadColumns, AreNamedWhereTheySeemToMatter) {
       ElementsAre("column \"text\" is read as the text; the model was trained on \"body\""));
 }
 
+TEST(UnreadColumns, MayBeTheOtherOneOfTwoTexts) {
+  using testing::HasSubstr;
+  const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("x")}};
+  const auto says = [&](const char* text, const char* other, const ColumnChoice& choice = {}) {
+    return findings_of({{text, {}}, {other, {}}, {"label", {}}}, one, Task::kSequenceClassification,
+                       choice);
+  };
+  EXPECT_THAT(says("premise", "hypo"),
+              ElementsAre(HasSubstr("column \"premise\" is by its name one of two texts")));
+  EXPECT_THAT(says("premise", "pair_id"), IsEmpty());
+  EXPECT_THAT(says("text", "hypo"), IsEmpty());
+  EXPECT_THAT(says("premise", "hypo", {.text = "premise"}), IsEmpty());
+  EXPECT_THAT(says("text", "Aspect Term"),
+              ElementsAre(HasSubstr("column \"Aspect Term\" is not read")));
+  EXPECT_THAT(says("text", "context"), ElementsAre(HasSubstr("column \"context\" is not read")));
+}
+
+TEST(UnreadColumns, MayBeTheTitleOfAPassage) {
+  const std::vector<Column> columns = {{"_id", {}}, {"title", {}}, {"text", {}}};
+  const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("x")}};
+  EXPECT_THAT(findings_of(columns, one, Task::kTextEmbedding),
+              ElementsAre(testing::HasSubstr("a search puts it before the text")));
+  EXPECT_THAT(findings_of(columns, one, Task::kTextEmbedding, {.text = "text"}), IsEmpty());
+}
+
 TEST(UnreadColumns, WordsOfWikiAnnHaveALanguageBeforeThem) {
   const auto seen = [](const std::string& words) {
     return findings_of({{"tokens", {}}, {"ner_tags", {}}},
