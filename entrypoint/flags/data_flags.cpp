@@ -26,10 +26,10 @@ bool needs_rows_to_evaluate(const Settings& settings) {
   return mode.predicts() && (tells_cost || !settings.data.input_meta_data_path.empty());
 }
 
-// Characters that have names.
+// Characters that have names. U+0001 separates the fields of Hive.
 constexpr std::pair<std::string_view, char> kCharacterNames[] = {
-    {"comma", ','}, {"semicolon", ';'}, {"tab", '\t'}, {"\\t", '\t'},
-    {"pipe", '|'},  {"newline", '\n'},  {"\\n", '\n'}};
+    {"comma", ','},    {"semicolon", ';'}, {"tab", '\t'},     {"\\t", '\t'},     {"pipe", '|'},
+    {"newline", '\n'}, {"\\n", '\n'},      {"\\x01", '\x01'}, {"\\001", '\x01'}, {"\x01", '\x01'}};
 
 std::optional<char> named_character(std::string_view given) {
   for (const auto& [name, character] : kCharacterNames) {
@@ -48,6 +48,7 @@ bool may_separate(std::string_view given) {
 std::string character_name(char character) {
   if (character == '\t') return "tab";
   if (character == '\n') return "newline";
+  if (character == '\x01') return "\\x01";
   return character == '\0' ? "" : std::string(1, character);
 }
 
@@ -61,8 +62,9 @@ FlagValue delimiter_value() {
             const bool is_one = given.size() == 1 && may_separate(given) &&
                                 static_cast<unsigned char>(given[0]) < 127;
             if ((!named && !is_one) || named == '\n') {
-              throw Error(Code::kUsage,
-                          quoted(given) + " is not one character, comma, semicolon, tab or pipe");
+              throw Error(
+                  Code::kUsage,
+                  quoted(given) + " is not one character, comma, semicolon, tab, pipe or \\x01");
             }
             at(line) = named.value_or(given[0]);
           },
@@ -210,7 +212,7 @@ std::vector<Flag> row_flags() {
        {kDecides, kEverywhere}},
       {"delimiter",
        "The character between the fields of .csv and .tsv files: one character, or comma, "
-       "semicolon, tab or pipe.",
+       "semicolon, tab, pipe or \\x01, which Hive writes.",
        delimiter_value(),
        {kDecides, kEverywhere, kAsTrained},
        "found in the header of .csv; a tab in .tsv"},

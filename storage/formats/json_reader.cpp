@@ -400,7 +400,7 @@ class WholeObject {
           find_members(text_, place_of(member_at(text_, members_.begins[0], true).value));
       return std::make_unique<ObjectRows>(std::move(text_), std::move(rows));
     }
-    if (are_objects ? !has_numbers() : is_all(members_, '[') && !is_sentence) {
+    if (are_objects ? !names_rows() : is_all(members_, '[') && !is_sentence) {
       return std::make_unique<ColumnCells>(std::move(text_), members_);
     }
     if (!are_objects) return nullptr;
@@ -410,16 +410,23 @@ class WholeObject {
   std::string text() && { return std::move(text_); }
 
  private:
-  // The keys of pandas' rows are numbers, unless its index has names.
   static bool is_number(std::string_view key) {
     return key.size() > 2 &&
            key.substr(1, key.size() - 2).find_first_not_of("0123456789") == std::string_view::npos;
   }
 
-  bool has_numbers() const {
-    return std::ranges::all_of(members_.begins, [this](uint32_t begin) {
+  bool has_numbers(const JsonMembers& members) const {
+    return std::ranges::all_of(members.begins, [this](uint32_t begin) {
       return is_number(member_at(text_, begin, true).key);
     });
+  }
+
+  // Whether the keys of an object of objects name rows and not columns. The keys of pandas' rows
+  // are numbers, unless its index has names. There are more rows than columns.
+  bool names_rows() const {
+    if (has_numbers(members_)) return true;
+    const JsonMembers first = find_members(text_, value_place(text_, members_.begins[0], true));
+    return !has_numbers(first) && members_.begins.size() > first.begins.size();
   }
 
   size_t place_of(std::string_view part) const {

@@ -192,7 +192,7 @@ Table read_table(const PickleGraph& graph, NodeId top) {
   if (is_data_frame(graph, top)) return read_data_frame(graph, top);
   if (is_plain_table(graph, top)) return read_plain_table(graph, top);
   throw Error(Code::kBadData, cat("holds ", graph.describe(top), ", not a table"), "",
-              "a pandas DataFrame or Series is expected");
+              "a pandas DataFrame or Series, a list of dicts, or a dict of lists is expected");
 }
 
 Table read_array(const PickleGraph& graph, NodeId top, const std::string& name) {

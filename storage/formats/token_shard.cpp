@@ -89,7 +89,8 @@ TokenShard::TokenShard(Bytes file) : file_(file) {
 void TokenShard::read_header() {
   if (file_.size() < kShardMagic.size() ||
       as_text(file_.first(kShardMagic.size())) != kShardMagic) {
-    fail_at_byte(0, "is not a shard of tokens");
+    throw Error(Code::kCorrupt, "is not a shard of tokens, which --mode prepare writes", "byte 0",
+                "fetch the file again, or call it .txt if it is text");
   }
   if (file_.size() < kShardHeaderBytes) fail_at_byte(file_.size(), "ends inside its header");
   Cursor header(file_.first(kShardHeaderBytes));

@@ -16,7 +16,7 @@ namespace {
 
 // Whether a name rather is a line that was not split.
 bool holds_delimiter(std::string_view name) {
-  return name.find_first_of(",;|\t~^ ") != std::string_view::npos;
+  return name.find_first_of(",;|\t~^ \x01") != std::string_view::npos;
 }
 
 // Whether a name rather is a value of a row: a number, or a long text.
@@ -38,6 +38,9 @@ std::string list_columns(std::span<const Column> columns) {
   }
   if (first.starts_with("{\"")) {
     return text + "; the file is rather JSON: one with an object in each line is called .jsonl";
+  }
+  if (columns.size() == 1 && first == "text") {
+    return text + "; each line of a .txt file is a text, and a table is called .csv or .tsv";
   }
   if (columns.size() == 1 && columns[0].name.starts_with('#')) {
     return text + "; if this is a comment, remove it, so that the first line has the names";
@@ -272,7 +275,7 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
     throw Error(
         Code::kBadData,
         cat("no column is called ", choice.tags, "_tags, ", choice.tags, ", tags or labels"), "",
-        "name it with --label-column; " + list_columns(columns));
+        cat("name it with --label-column", hint_of_spans(columns), "; ", list_columns(columns)));
   }
   throw Error(
       Code::kBadData,

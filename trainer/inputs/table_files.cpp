@@ -120,6 +120,13 @@ void refuse_layout(const std::vector<std::string>& names, const std::string& whe
   std::ranges::copy_if(names, std::back_inserter(seen),
                        [](const std::string& name) { return hidden_by(name) == 0; });
   refuse_class_folders(seen, where);
+  const auto text = std::ranges::find_if(seen, [](const std::string& name) {
+    return is_plain_text(without_compression_suffix(name));
+  });
+  if (text == seen.end()) return;
+  throw Error(
+      Code::kBadData, cat("holds no tables, but plain text, such as ", *text), where,
+      "name its files by a pattern in quotes, such as 'FOLDER/*.txt', if each line is a row");
 }
 
 void refuse_logged_table(const std::vector<std::string>& names, const std::string& where) {

@@ -29,9 +29,8 @@ const char* hint_of_class(std::string_view module, std::string_view name) {
     return "astype(str) makes texts of a column";
   }
   if (name == "recarray") return "pandas.DataFrame.from_records(...) makes a table of it";
-  return module == "__main__" || module.starts_with("sklearn") || module.starts_with("torch")
-             ? "pickle a table of pandas, or a dict of lists"
-             : "";
+  const bool is_of_tables = module.starts_with("pandas") || module.starts_with("numpy");
+  return is_of_tables ? "" : "pickle a table of pandas, or a dict of lists";
 }
 
 // The bytes of a pickle, read from the front. Throws kCorrupt if the bytes end early.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -443,6 +444,18 @@ TEST_F(FlagsTest, LongAndOddValuesArePassedWhole) {
   EXPECT_EQ(parse({("--model=" + path).c_str()}).settings.model.model, path);
   EXPECT_EQ(parse({"--model=a\nb"}).settings.model.model, "a\nb");
   EXPECT_THAT([&] { parse({("--" + path).c_str()}); }, ThrowsCode(Code::kUsage, "unknown flag"));
+}
+
+TEST_F(FlagsTest, TheDelimiterMayBeHives) {
+  for (const char* given : {"--delimiter=\\x01", "--delimiter=\\001", "--delimiter=\x01"}) {
+    const Settings settings = parse({given}).settings;
+    EXPECT_EQ(settings.data.text_form.delimiter, '\x01');
+    const SettingsTable table = settings_table(settings);
+    const auto written = std::ranges::find(table, "delimiter", &Setting::name);
+    ASSERT_NE(written, table.end());
+    EXPECT_EQ(written->value, "\\x01");
+  }
+  refuses({"--delimiter=\x02"}, "is not one character, comma, semicolon, tab, pipe or \\x01");
 }
 
 TEST_F(FlagsTest, SettingsTableReadsBackToTheSameSettings) {

@@ -81,6 +81,15 @@ TEST(JsonReader, ReadsEveryOrientOfPandas) {
       R"({"schema":{"fields":[{"name":"a"}]},"data":[{"a":"x","b":1},{"a":"y","b":2}]})");  // table
 }
 
+TEST(JsonReader, ReadsRowsUnderNames) {
+  const auto reader = make_json_reader(
+      source_of(R"({"k":{"a":"x","b":1},"l":{"a":"y","b":2},"m":{"a":"z","b":1}})"));
+  EXPECT_THAT(column_names(*reader), ElementsAre("a", "b"));
+  EXPECT_THAT(read_rows(*reader),
+              ElementsAre(ElementsAre(text("x"), kOne), ElementsAre(text("y"), kTwo),
+                          ElementsAre(text("z"), kOne)));
+}
+
 TEST(JsonReader, ReadsAnObjectOfLists) { expect_table(R"({"a":["x","y"],"b":[1,2]})"); }
 
 TEST(JsonReader, ReadsTheOneArrayOfRowsInAnObject) {

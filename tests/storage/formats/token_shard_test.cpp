@@ -81,6 +81,12 @@ TEST_F(TokenShards, EveryFlippedBitIsFound) {
   EXPECT_THAT(accepted_flips(write(sequences_), [](Bytes bytes) { read(bytes); }), IsEmpty());
 }
 
+TEST_F(TokenShards, TextIsNamed) {
+  const std::string text = " = Title = \n";
+  EXPECT_THAT([&] { read(std::as_bytes(std::span(text))); },
+              ThrowsCode(Code::kCorrupt, "or call it .txt if it is text"));
+}
+
 TEST_F(TokenShards, AForgedHeaderIsFound) {
   const auto file = write(sequences_);
   const auto refuse = [&](size_t at, uint32_t number, const char* says) {

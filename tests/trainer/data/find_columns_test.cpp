@@ -332,6 +332,14 @@ TEST(FindColumns, ARefusalSaysWhatTheFirstLineMayBe) {
               ThrowsCode(Code::kBadData, "write a line with the names of the columns"));
   EXPECT_THAT(find({{"text", {}}, {"joy", {}}, {"fear", {}}}),
               ThrowsCode(Code::kBadData, "or several, each with a 0 or 1 for a label"));
+  EXPECT_THAT(find({{"text", {}}}), ThrowsCode(Code::kBadData, "a table is called .csv or .tsv"));
+  EXPECT_THAT(find({{"text\x01label", {}}}), ThrowsCode(Code::kBadData, "--delimiter names"));
+  EXPECT_THAT(
+      [] {
+        find_columns(std::vector<Column>{{"text", {}}, {"entities", {}}}, {.tags = "ner"},
+                     LabelNeed::kRequired, Task::kTokenClassification);
+      },
+      ThrowsCode(Code::kBadData, "spans in \"entities\" are read as"));
 }
 
 }  // namespace

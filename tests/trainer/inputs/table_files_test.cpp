@@ -114,6 +114,8 @@ TEST_F(TableFilesTest, FoldersOfOtherLayoutsAreNamed) {
               ThrowsCode(Code::kBadData, "a folder for each class (\"neg\", \"pos\")"));
   EXPECT_THAT([&] { load("split"); },
               ThrowsCode(Code::kBadData, "a folder for each class (\"neg\", \"pos\")"));
+  put("texts/a.txt", "a text");
+  EXPECT_THAT([&] { load("texts"); }, ThrowsCode(Code::kBadData, "but plain text, such as a.txt"));
 }
 
 TEST_F(TableFilesTest, AnEmptyPartIsLeftOutBesideOthers) {

@@ -27,6 +27,12 @@ TEST(HostilePickle, CallingTheShellIsRefusedByName) {
               refused("posix.system"));
 }
 
+TEST(HostilePickle, OtherContainersAreRefusedWithWhatToPickle) {
+  const auto says = refused("nothing was executed; pickle a table of pandas, or a dict of lists");
+  EXPECT_THAT([] { read(global("collections", "defaultdict")); }, says);
+  EXPECT_THAT([] { read(global("pyarrow.lib", "list_")); }, says);
+}
+
 TEST(HostilePickle, NoPackagePrefixIsTrusted) {
   for (const auto& wrong :
        {std::pair("builtins", "eval"), std::pair("builtins", "exec"), std::pair("pandas", "eval"),

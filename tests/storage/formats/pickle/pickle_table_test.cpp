@@ -89,9 +89,11 @@ TEST(PickleTable, AnythingElseOnTopIsBadDataThatSaysWhat) {
         std::pair(std::string("}"), "a dict of 0"), std::pair(unicode("x"), "a str"),
         std::pair(std::string("N"), "None"), std::pair(dtype("i8"), "a numpy.dtype")}) {
     const std::string& opcodes = top.first;
-    EXPECT_THAT([&] { read(opcodes); },
-                ThrowsCode(Code::kBadData, std::string("holds ") + top.second +
-                                               ", not a table; a pandas DataFrame or Series"));
+    EXPECT_THAT(
+        [&] { read(opcodes); },
+        ThrowsCode(Code::kBadData, std::string("holds ") + top.second +
+                                       ", not a table; a pandas DataFrame or Series, a list of "
+                                       "dicts, or a dict of lists is expected"));
   }
 }
 
