@@ -18,6 +18,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/data/features.h"
 #include "trainer/data/label_form.h"
 #include "trainer/inputs/job_directory.h"
 #include "trainer/inputs/load_model.h"
@@ -102,7 +103,10 @@ void EarlierJob::take_source(const JsonObject& source) {
 
 // Takes what job.json says of how the job has read its rows and its tokenizer.
 void EarlierJob::take_reading(const JsonObject& reading) {
-  for (const Json& rule : reading.values("tokenizer")) has_own_decoder_ |= rule == kOwnDecoderRule;
+  for (const Json& rule : reading.values("tokenizer")) {
+    has_own_decoder_ |= rule == kOwnDecoderRule;
+    has_space_rule_ |= rule == kSpaceRule;
+  }
   if (const Json* form = reading.find("labels")) label_form_ = label_form_of(*form);
   const JsonObject columns = reading.within("columns");
   const auto column = [&](const char* name) { return columns.text(name).value_or(""); };

@@ -62,6 +62,8 @@ class EarlierJob {
 
   // Whether its decoder has weights of its own beside the word embeddings (resolve_decoder()).
   bool has_own_decoder() const { return has_own_decoder_; }
+  // Whether its rows had words with kSpaceRule (trainer/data/features.h).
+  bool has_space_rule() const { return has_space_rule_; }
 
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
@@ -88,6 +90,7 @@ class EarlierJob {
   int64_t vector_size_ = 0;
   std::optional<int64_t> mini_batch_;
   bool has_own_decoder_ = false;
+  bool has_space_rule_ = false;
 };
 
 // A job keeps its way of reading rows to its end, even if a later version reads them in another

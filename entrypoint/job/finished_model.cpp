@@ -13,6 +13,7 @@
 #include "entrypoint/memory/memory_budget.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "trainer/data/features.h"
 #include "trainer/data/joined_documents.h"
 #include "trainer/inputs/job_record.h"
 #include "trainer/inputs/sentence_files.h"
@@ -163,6 +164,13 @@ LoadedTable FinishedModel::load(DataRequest request) {
   LoadedTable loaded = load_table(paths_, request);
   if (resolved_.labels_are_unrecorded && request.rules.need == LabelNeed::kRequired) {
     require_no_new_rule(loaded);
+  }
+  if (resolved_.lacks_space_rule && traits(config().task).inputs == InputKind::kWords &&
+      has_word_behind_space(*loaded.table, *model_.tokenizer)) {
+    log_warning(cat(loaded.name,
+                    ": some words, such as punctuation, have a first token for their space alone, "
+                    "which gets the tag. The job was trained without such words, or by a version "
+                    "of berth that tagged the next token; if so, train it again"));
   }
   if (resolved_.scores && request.rules.need == LabelNeed::kRequired) {
     const std::string scales =

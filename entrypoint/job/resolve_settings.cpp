@@ -456,6 +456,7 @@ ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
           .is_of_job = earlier.has_value(),
           .labels_are_unrecorded = earlier && !earlier->label_form() &&
                                    has_label_forms(earlier->task()) && !says_label_form(asked),
+          .lacks_space_rule = earlier && !earlier->has_space_rule(),
           .scores = earlier ? earlier->scores() : std::nullopt};
 }
 

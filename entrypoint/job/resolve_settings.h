@@ -56,6 +56,9 @@ struct ResolvedJob {
   bool is_of_job = false;  // the model, and the way of reading rows, come from an earlier job
   // An earlier version of the program began that job, and no flag says how its labels are written.
   bool labels_are_unrecorded = false;
+  // That job's rows had no word with kSpaceRule (trainer/data/features.h), or an earlier version of
+  // the program read them.
+  bool lacks_space_rule = false;
   std::optional<ScoreRange> scores{};  // of the earlier job, if known
 };
 

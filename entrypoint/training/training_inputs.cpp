@@ -102,7 +102,7 @@ void add_word_rules(const TrainingRows& rows, const Tokenizer& tokenizer,
     if (needs_rule) rules.emplace_back(rule);
   };
   add(has_word_without_space, "no space before words that are added tokens or empty");
-  add(has_word_behind_space, "a word's class is at its space where that is a token");
+  add(has_word_behind_space, kSpaceRule);
 }
 
 // The rows to evaluate on: the rows of the evaluation file, or the held-out rows. nullopt if there

@@ -421,12 +421,23 @@ class WholeObject {
     });
   }
 
+  // Whether one of the keys is a usual name of a column.
+  bool names_column(const JsonMembers& members) const {
+    constexpr std::string_view kUsual =
+        "text sentence sentence1 question premise query tokens label id";
+    return std::ranges::any_of(members.begins, [&](uint32_t begin) {
+      const std::string_view key = member_at(text_, begin, true).key;
+      return key.size() > 2 && is_one_of(kUsual, key.substr(1, key.size() - 2));
+    });
+  }
+
   // Whether the keys of an object of objects name rows and not columns. The keys of pandas' rows
-  // are numbers, unless its index has names. There are more rows than columns.
+  // are numbers, unless its index has names. Usually there are more rows than columns.
   bool names_rows() const {
     if (has_numbers(members_)) return true;
     const JsonMembers first = find_members(text_, value_place(text_, members_.begins[0], true));
-    return !has_numbers(first) && members_.begins.size() > first.begins.size();
+    if (has_numbers(first) || names_column(members_)) return false;
+    return names_column(first) || members_.begins.size() > first.begins.size();
   }
 
   size_t place_of(std::string_view part) const {

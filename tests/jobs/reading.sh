@@ -336,7 +336,7 @@ PYTHON
   if [ $rules = kept ]; then
     expect 0 finished --train-data-file plain.csv --model left --max-steps 2 --batch-size 4 --job-dir left-job
   else
-    expect 5 'read its tokenizer in another way than this version' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
+    expect 5 'read its tokenizer or model in another way than this version' --train-data-file plain.csv --model left --max-steps 3 --batch-size 4 --job-dir left-job
   fi
 done
 

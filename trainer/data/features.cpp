@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -388,7 +389,10 @@ bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenize
 
 bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer) {
   if (!tokenizer.takes_no_space("")) return false;
+  constexpr size_t kMostSeen = 1'000'000;
+  std::unordered_set<std::string> seen;
   const auto has_space_token = [&](const std::string& word) {
+    if (seen.size() < kMostSeen ? !seen.insert(word).second : seen.contains(word)) return false;
     const std::string text = " " + word;
     const size_t end = text.size();
     EncodeOptions options(1);

@@ -531,8 +531,11 @@ class TableExamples final : public ExampleReader {
       case LabelKind::kTagPerWord: {
         const std::vector<std::string> each = tags(column, example.texts.size());
         if (each.size() != example.texts.size()) {
-          throw Error(Code::kBadData, counted(example.texts.size(), "word") + ", but " +
-                                          counted(each.size(), "tag"));
+          throw Error(
+              Code::kBadData,
+              counted(example.texts.size(), "word") + ", but " + counted(each.size(), "tag"), "",
+              "write a tag for each word, or give --task multi_label if these are sets of "
+              "labels");
         }
         refuse_tokens(each, labels);
         for (const std::string& tag : each) example.labels.push_back(labels.entry(tag));

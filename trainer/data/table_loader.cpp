@@ -302,12 +302,13 @@ std::vector<Finding> look_for_texts(std::span<const Column> columns, const Found
                 "into one column to embed passages so"));
   }
   if (traits(task).inputs != InputKind::kTexts) return warnings;
-  if (!choice.trained && is_one_of_pair(columns, found)) {
+  const std::vector<std::string> unread = unread_texts(columns, found);
+  if (!choice.trained && unread.empty() && is_one_of_pair(columns, found)) {
     warnings.push_back(warning(cat("column ", text,
                                    " is by its name one of two texts, and the other one is not "
                                    "found by its name; --text-pair-column names it")));
   }
-  for (const std::string& name : unread_texts(columns, found)) {
+  for (const std::string& name : unread) {
     warnings.push_back(warning(cat("column ", name, " is not read, as ", text,
                                    " is the text; --text-pair-column names a second text")));
   }

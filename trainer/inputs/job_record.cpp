@@ -244,7 +244,9 @@ void check_reading_matches(std::string_view existing_json, const RecordedReading
   };
   const bool same_rows = is_known ? rows == OrderedJson(reading.rows) : reading.rules.empty();
   if (!same_rows) differs("rows", reading.rules);
-  if (tokenizer != OrderedJson(reading.tokenizer)) differs("tokenizer", reading.tokenizer);
+  if (tokenizer != OrderedJson(reading.tokenizer)) {
+    differs("tokenizer or model", reading.tokenizer);
+  }
   if (what.empty()) return;
   const OrderedJson version = existing.value("version", OrderedJson());
   throw Error(

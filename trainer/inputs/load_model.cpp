@@ -49,7 +49,9 @@ void add_rules(const std::string& config_json, const ModelConfig& config,
   if (config.pad_token_id < 0) rules.emplace_back("pad_token_id is null: all embeddings learn");
   const Json object = parse_json(config_json);
   const bool names_base = object.contains("rope_theta") && !object["rope_theta"].is_null();
-  if (config.type == ModelType::kNomicBert && names_base) rules.emplace_back("rope_theta counts");
+  if (config.type == ModelType::kNomicBert && names_base && config.rope_theta != 1000) {
+    rules.emplace_back("rope_theta counts");
+  }
 }
 
 // Warns where two outputs have one name, and where label2id gives a name to another output than

@@ -13,6 +13,7 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/tar_bytes.h"
 #include "tests/support/throws_code.h"
+#include "trainer/data/features.h"
 #include "trainer/inputs/data_source.h"
 
 namespace berth {
@@ -326,6 +327,20 @@ TEST_F(ResolveSettingsTest, AnExportHasTheAdaptersAndTheModelThatTheJobBeganWith
   EXPECT_EQ(settings.training.optimization.lora.rank, 4);
   EXPECT_EQ(settings.training.optimization.lora.alpha, 16);
   EXPECT_EQ(settings.output.job_dir, "job");
+}
+
+// A job whose rows had words with a token for their space, as this version reads them, says so.
+TEST_F(ResolveSettingsTest, AFinishedJobMayLackTheRuleOfSpaces) {
+  std::filesystem::create_directory(in_scratch("model"));
+  write_text(scratch_ / "model/config.json", "{}");
+  const auto lacks_rule = [&](const std::string& rules) {
+    write_text(scratch_ / "job.json",
+               cat(R"({"settings": {}, "labels": [], "reading": {"tokenizer": [)", rules, "]}}"));
+    return resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", in_scratch("")})
+        .lacks_space_rule;
+  };
+  EXPECT_TRUE(lacks_rule(""));
+  EXPECT_FALSE(lacks_rule(cat("\"", kSpaceRule, "\"")));
 }
 
 TEST(EarlierJob, ASettingThatThisVersionRefusesIsAtItsDefault) {

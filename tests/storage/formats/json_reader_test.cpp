@@ -90,6 +90,17 @@ TEST(JsonReader, ReadsRowsUnderNames) {
                           ElementsAre(text("z"), kOne)));
 }
 
+// An index of names may be shorter than the row of columns, and longer in an object of rows.
+TEST(JsonReader, TellsRowsUnderNamesFromColumnsByTheirNames) {
+  const auto columns = make_json_reader(
+      source_of(R"({"text":{"k":"x","l":"y"},"label":{"k":1,"l":2},"more":{"k":1,"l":1}})"));
+  EXPECT_THAT(column_names(*columns), ElementsAre("text", "label", "more"));
+  EXPECT_THAT(read_rows(*columns),
+              ElementsAre(ElementsAre(text("x"), kOne, kOne), ElementsAre(text("y"), kTwo, kOne)));
+  const auto rows = make_json_reader(source_of(R"({"k":{"text":"x","label":1,"more":2}})"));
+  EXPECT_THAT(column_names(*rows), ElementsAre("text", "label", "more"));
+}
+
 TEST(JsonReader, ReadsAnObjectOfLists) { expect_table(R"({"a":["x","y"],"b":[1,2]})"); }
 
 TEST(JsonReader, ReadsTheOneArrayOfRowsInAnObject) {

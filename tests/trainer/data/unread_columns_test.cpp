@@ -75,6 +75,7 @@ TEST(UnreadColumns, MayBeTheOtherOneOfTwoTexts) {
   };
   EXPECT_THAT(says("premise", "hypo"),
               ElementsAre(HasSubstr("column \"premise\" is by its name one of two texts")));
+  EXPECT_THAT(says("premise", "claim"), testing::SizeIs(1));
   EXPECT_THAT(says("premise", "pair_id"), IsEmpty());
   EXPECT_THAT(says("text", "hypo"), IsEmpty());
   EXPECT_THAT(says("premise", "hypo", {.text = "premise"}), IsEmpty());

@@ -212,10 +212,11 @@ TEST(JobRecord, AJobKeepsTheReadingOfItsRows) {
   EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
               ThrowsCode(Code::kIncompatible, "read its rows in another way"));
   later.tokenizer = {"truncation_side counts"};
-  EXPECT_THAT([&] { check_reading_matches(to_json(now), later, "job"); },
-              ThrowsCode(Code::kIncompatible,
-                         "read its rows and tokenizer in another way than this version: multi-hot "
-                         "lists, truncation_side counts"));
+  EXPECT_THAT(
+      [&] { check_reading_matches(to_json(now), later, "job"); },
+      ThrowsCode(Code::kIncompatible,
+                 "read its rows and tokenizer or model in another way than this version: multi-hot "
+                 "lists, truncation_side counts"));
 }
 
 // Versions of 2026-11 wrote the rules of the tokenizer beside the reading of the rows.
@@ -234,7 +235,7 @@ TEST(JobRecord, AnEarlierOneMayHaveTheRulesOfTheTokenizerApart) {
     now.tokenizer = rules;
     for (const std::string& before : {with_rows, without_rows}) {
       EXPECT_THAT([&] { check_reading_matches(before, now, "job"); },
-                  ThrowsCode(Code::kIncompatible, "read its tokenizer in another way"));
+                  ThrowsCode(Code::kIncompatible, "read its tokenizer or model in another way"));
     }
   }
 }
@@ -348,9 +349,10 @@ TEST(JobRecord, AnotherReadingOfTheTokenizerEndsTheJob) {
   EXPECT_NO_THROW(check_reading_matches(to_json(before), known.reading, "job"));
   EXPECT_NO_THROW(check_sources_match(to_json(before), known));
   now.reading.tokenizer = {"truncation_side counts"};
-  EXPECT_THAT([&] { check_reading_matches(to_json(before), now.reading, "job"); },
-              ThrowsCode(Code::kIncompatible,
-                         "read its tokenizer in another way than this version: truncation_side"));
+  EXPECT_THAT(
+      [&] { check_reading_matches(to_json(before), now.reading, "job"); },
+      ThrowsCode(Code::kIncompatible,
+                 "read its tokenizer or model in another way than this version: truncation_side"));
   EXPECT_NO_THROW(check_reading_matches(to_json(now), now.reading, "job"));
   EXPECT_NE(job_identity(now), job_identity(before));
 }
