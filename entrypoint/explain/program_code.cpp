@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -153,12 +154,15 @@ class CodeReader {
       }
       return words;
     };
+    std::map<std::string_view, std::pair<size_t, std::string>> last;  // lines and texts
     for (const PythonCall& call : program_.calls) {
       const std::string_view name = last_name(call.name);
-      if (!is_one_of(kSettings, name)) continue;
-      const PythonCall* last = find_last_call(program_, name);
-      if (text(call) == text(*last)) continue;
-      refuse(call, cat("has other arguments than in line ", last->line,
+      if (is_one_of(kSettings, name)) last[name] = {call.line, text(call)};
+    }
+    for (const PythonCall& call : program_.calls) {
+      const auto other = last.find(last_name(call.name));
+      if (other == last.end() || text(call) == other->second.second) continue;
+      refuse(call, cat("has other arguments than in line ", other->second.first,
                        "; write the one that is meant into the program"));
     }
   }

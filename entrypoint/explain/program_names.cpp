@@ -6,10 +6,9 @@
 
 namespace berth {
 
-bool is_conditional(const std::vector<PythonToken>& tokens, size_t at) {
-  constexpr std::string_view kConditions = "if elif else try except finally case";
+size_t find_header(const std::vector<PythonToken>& tokens, size_t at, std::string_view words) {
   size_t column = std::string::npos;
-  while (true) {
+  while (column > 0) {
     size_t begin = at;
     while (begin > 0 && tokens[begin - 1].kind != PythonToken::Kind::kLineEnd) --begin;
     const PythonToken& first = tokens[begin];
@@ -17,18 +16,19 @@ bool is_conditional(const std::vector<PythonToken>& tokens, size_t at) {
       column = first.column;
       const bool is_main = first.is_name("if") && tokens[begin + 1].is_name("__name__");
       const bool is_header = first.kind == PythonToken::Kind::kName && begin < at;
-      if (is_header && !is_main && is_one_of(kConditions, first.text)) return true;
-      if (first.is_name("def")) return false;
+      if (is_header && !is_main && is_one_of(words, first.text)) return begin;
+      if (is_header && first.is_name("def")) break;
     }
-    if (begin == 0) return false;
+    if (begin == 0) break;
     at = begin - 1;
   }
+  return std::string::npos;
 }
 
 std::optional<size_t> PythonScope::place_of(std::string_view parameter) const {
-  const auto found = std::ranges::find(parameters, parameter);
-  if (found == parameters.end()) return std::nullopt;
-  return static_cast<size_t>(found - parameters.begin());
+  const auto found = places.find(parameter);
+  if (found == places.end()) return std::nullopt;
+  return found->second;
 }
 
 Assignments::Assignments(const std::vector<PythonToken>& tokens) : tokens_(tokens) {
@@ -42,12 +42,22 @@ Assignments::Assignments(const std::vector<PythonToken>& tokens) : tokens_(token
     note_line(begin, i);
     begin = i + 1;
   }
+  for (auto& [key, values] : values_) {
+    for (AssignedValue& value : values) {
+      const bool is_imported = imports_.contains(key.first) || value.span.begin < all_imported_;
+      value.is_plain = value.is_plain && !is_imported;
+      if (value.is_plain) continue;
+      size_t& first = first_others_.try_emplace(key, value.span.begin).first->second;
+      first = std::min(first, value.span.begin);
+    }
+  }
 }
 
 // A function ends before the first line that does not stand to the right of its "def".
 void Assignments::find_scopes() {
   scopes_.push_back({"", {0, tokens_.size()}});
   size_t scope = 0;
+  bool is_decorated = false;
   for (size_t i = 0; i + 2 < tokens_.size(); ++i) {
     const bool begins = i == 0 || tokens_[i - 1].kind == PythonToken::Kind::kLineEnd;
     if (!begins || tokens_[i].kind == PythonToken::Kind::kLineEnd) continue;
@@ -56,16 +66,22 @@ void Assignments::find_scopes() {
       scope = scopes_[scope].around;
     }
     const size_t def = tokens_[i].is_name("async") ? i + 1 : i;
-    if (!tokens_[def].is_name("def")) continue;
+    const bool has_decorator = std::exchange(is_decorated, tokens_[i].is_sign('@'));
+    if (!tokens_[def].is_name("def") || !tokens_[def + 2].is_sign('(')) continue;
     PythonScope function{tokens_[def + 1].text, {i, tokens_.size()}, scope};
+    function.is_plain = !has_decorator;
     size_t end = def + 3;
     for (size_t depth = 1; end < tokens_.size() && depth > 0; ++end) {
       if (opens(tokens_[end])) ++depth;
       if (closes(tokens_[end])) --depth;
     }
     for (PythonSpan part : parted_by_commas({std::min(def + 3, end - 1), end - 1})) {
+      if (part.begin == part.end) continue;
+      if (tokens_[part.begin].kind == PythonToken::Kind::kSign) function.is_plain = false;
       while (part.begin < part.end && tokens_[part.begin].is_sign('*')) ++part.begin;
-      if (part.begin < part.end) function.parameters.push_back(tokens_[part.begin].text);
+      if (part.begin == part.end) continue;
+      function.places.emplace(tokens_[part.begin].text, function.parameters.size());
+      function.parameters.push_back(tokens_[part.begin].text);
     }
     scopes_.push_back(std::move(function));
     scope = scopes_.size() - 1;
@@ -85,6 +101,11 @@ std::vector<size_t> Assignments::scopes_of(size_t at) const {
 const std::vector<AssignedValue>* Assignments::find(const std::string& name, size_t scope) const {
   const auto values = values_.find({name, name.starts_with("self.") ? 0 : scope});
   return values == values_.end() ? nullptr : &values->second;
+}
+
+size_t Assignments::first_other(const std::string& name, size_t scope) const {
+  const auto first = first_others_.find({name, name.starts_with("self.") ? 0 : scope});
+  return first == first_others_.end() ? std::string::npos : first->second;
 }
 
 bool Assignments::is_plain(const std::string& name) const {
@@ -118,6 +139,8 @@ void Assignments::note_line(size_t begin, size_t end) {
 
 // "from a.b import (c as d, e)", "import a as b"
 void Assignments::note_import(size_t begin, size_t end) {
+  constexpr std::string_view kLibraries =  // of which no name is one of a program's values
+      "transformers datasets evaluate torch numpy pandas sklearn peft sentence_transformers typing";
   size_t at = begin + 1;
   std::string module;  // empty: of a file beside the program
   if (at < end && tokens_[at].kind == PythonToken::Kind::kName) module = tokens_[at].text;
@@ -126,6 +149,7 @@ void Assignments::note_import(size_t begin, size_t end) {
     ++at;
   }
   for (; at < end; ++at) {
+    if (tokens_[at].is_sign('*') && !is_one_of(kLibraries, module)) all_imported_ = at;
     if (tokens_[at].kind != PythonToken::Kind::kName || tokens_[at].is_name("as")) continue;
     const bool is_renamed = at + 2 < end && tokens_[at + 1].is_name("as");
     if (is_renamed) at += 2;
@@ -147,7 +171,10 @@ void Assignments::note_statement(size_t begin, size_t end, bool is_line) {
   if (begin >= end) return;
   if (tokens_[begin].is_name("global") || tokens_[begin].is_name("nonlocal")) {
     for (const PythonSpan name : parted_by_commas({begin + 1, end})) {
-      if (name.begin < name.end) values_[{tokens_[name.begin].text, 0}].push_back({name, true});
+      for (const size_t scope : scopes_of(begin)) {
+        if (name.begin == name.end || (scope != 0 && tokens_[begin].is_name("global"))) continue;
+        values_[{tokens_[name.begin].text, scope}].push_back({name, true});
+      }
     }
     return;
   }
@@ -179,10 +206,11 @@ void Assignments::note_statement(size_t begin, size_t end, bool is_line) {
   while (target_end > begin + 1 && is_sign_of(target_end - 1, "+-*/%&|^@<>")) --target_end;
   const bool is_changed = target_end < signs[0];
   const bool is_plain = is_line && signs.size() == 1 && !is_changed && target_end == begin + 1;
+  const std::vector<PythonSpan> values = parted_by_commas({signs.back() + 1, end});
   for (size_t i = 0; i < signs.size(); ++i) {
     const size_t first = i == 0 ? begin : signs[i - 1] + 1;
     note_targets({first, i == 0 ? target_end : signs[i]},
-                 {{signs.back() + 1, end}, is_changed, is_plain});
+                 {{signs.back() + 1, end}, is_changed, is_plain}, values);
   }
 }
 
@@ -206,13 +234,13 @@ std::vector<PythonSpan> Assignments::parted_by_commas(PythonSpan span) const {
   return parts;
 }
 
-void Assignments::note_targets(PythonSpan targets, const AssignedValue& value) {
+void Assignments::note_targets(PythonSpan targets, const AssignedValue& value,
+                               const std::vector<PythonSpan>& values) {
   if (targets.begin < targets.end && tokens_[targets.begin].is_sign('(')) {
     ++targets.begin;
     if (targets.end > targets.begin) --targets.end;
   }
   const std::vector<PythonSpan> names = parted_by_commas(targets);
-  const std::vector<PythonSpan> values = parted_by_commas(value.span);
   for (size_t i = 0; i < names.size(); ++i) {
     const bool has_own = names.size() > 1 && names.size() == values.size();
     note_target(names[i], has_own ? AssignedValue{values[i], value.is_changed, false} : value);

@@ -19,16 +19,24 @@ inline bool closes(const PythonToken& token) {
   return token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
 }
 
+// The line whose block the token belongs to, inside its function, and that begins with one of
+// `words`; npos: there is none. "if __name__ ..." is no such line.
+size_t find_header(const std::vector<PythonToken>& tokens, size_t at, std::string_view words);
+
 // Whether the token belongs to a block of "if", "else", "try" or their kind, inside its function.
-// "if __name__ ..." is no condition.
-bool is_conditional(const std::vector<PythonToken>& tokens, size_t at);
+inline bool is_conditional(const std::vector<PythonToken>& tokens, size_t at) {
+  constexpr std::string_view kConditions = "if elif else try except finally case";
+  return find_header(tokens, at, kConditions) != std::string::npos;
+}
 
 // A function, or the program around its functions, whose names are its own.
 struct PythonScope {
   std::string function{};  // empty: the program
   PythonSpan span{};
-  size_t around = 0;                      // the scope that this one stands in
-  std::vector<std::string> parameters{};  // in their order, without "*" before them
+  size_t around = 0;                                    // the scope that this one stands in
+  std::vector<std::string> parameters{};                // in their order, without "*" before them
+  std::map<std::string, size_t, std::less<>> places{};  // of the parameters
+  bool is_plain = true;                                 // it has no decorator, "/", "*" or "**"
 
   // The place of a parameter; nullopt: the function has none of this name.
   std::optional<size_t> place_of(std::string_view parameter) const;
@@ -57,6 +65,9 @@ class Assignments {
   // program.
   const std::vector<AssignedValue>* find(const std::string& name, size_t scope) const;
 
+  // Where a scope first assigns to a name in another way than "name = value"; npos: nowhere.
+  size_t first_other(const std::string& name, size_t scope) const;
+
   // Whether all assignments to a name, in any scope, are lines of their own: "name = value".
   bool is_plain(const std::string& name) const;
 
@@ -71,7 +82,8 @@ class Assignments {
   void note_line(size_t begin, size_t end);
   void note_import(size_t begin, size_t end);
   void note_statement(size_t begin, size_t end, bool is_line);
-  void note_targets(PythonSpan targets, const AssignedValue& value);
+  void note_targets(PythonSpan targets, const AssignedValue& value,
+                    const std::vector<PythonSpan>& values = {});
   void note_target(PythonSpan target, const AssignedValue& value);
   size_t find_word(size_t begin, size_t end, std::string_view word) const;
   bool is_sign_of(size_t at, std::string_view signs) const;
@@ -80,8 +92,10 @@ class Assignments {
   const std::vector<PythonToken>& tokens_;
   std::vector<PythonScope> scopes_;
   std::map<std::pair<std::string, size_t>, std::vector<AssignedValue>> values_;  // name and scope
+  std::map<std::pair<std::string, size_t>, size_t> first_others_;
   std::vector<std::pair<std::string, PythonSpan>> parts_;
   std::map<std::string, std::string> imports_;
+  size_t all_imported_ = 0;  // the last "from a import *" of a file, which may set any name
 };
 
 }  // namespace berth

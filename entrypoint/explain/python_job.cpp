@@ -772,12 +772,7 @@ class PythonJob {
 }  // namespace
 
 std::optional<Launch> find_python_job(std::string_view program, std::vector<std::string>& flags) {
-  constexpr size_t kMostCalls = 10'000;
   PythonProgram read = read_python(program);
-  if (read.calls.size() > kMostCalls) {
-    throw Error(Code::kUsage, "the program has more than 10,000 calls", "",
-                "give its options as flags");
-  }
   std::vector<std::string> others = flags;
   const std::map<std::string, PythonValue> options = take_options(read, others);
   if (!options.empty()) read = read_python(program, options);

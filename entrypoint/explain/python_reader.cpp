@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "entrypoint/explain/given_values.h"
 #include "entrypoint/explain/program_names.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
@@ -12,7 +13,7 @@
 namespace berth {
 namespace {
 
-constexpr size_t kMostProgramBytes = size_t{1} << 20, kDeepestBracket = 64;
+constexpr size_t kMostProgramBytes = size_t{1} << 20, kDeepestBracket = 64, kMostCalls = 10'000;
 
 bool begins_name(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
@@ -133,15 +134,19 @@ size_t copied_bytes(const PythonValue& value, size_t limit) {
   return bytes;
 }
 
-// By the names of functions and of their parameters.
-using GivenValues = std::map<std::pair<std::string, std::string>, PythonValue>;
-
 class PythonParser {
  public:
   // `options` and `given`: the values of "args.lr", by "lr", and of parameters.
   PythonParser(std::vector<PythonToken> tokens, const std::map<std::string, PythonValue>& options,
                const GivenValues& given)
-      : tokens_(std::move(tokens)), assignments_(tokens_), options_(options), given_(given) {}
+      : tokens_(std::move(tokens)), assignments_(tokens_), options_(options), given_(given) {
+    for (const auto& [name, part] : assignments_.changed_parts()) {
+      const bool is_own = name.find('.') != std::string::npos;  // "self.args"
+      for (size_t i = part.begin + (is_own ? 3 : 1); i < part.end; ++i) {
+        changed_.insert(tokens_[i].text);
+      }
+    }
+  }
 
   PythonProgram read() {
     while (peek().kind != Kind::kEnd) read_statement();
@@ -270,7 +275,7 @@ class PythonParser {
       value = value_here(name);
     } else if (const auto known = variables_.find({name, 0}); known != variables_.end()) {
       value = &known->second.value;
-    } else {
+    } else if (!changed_.contains(std::string(last_name(name)))) {
       value = option_of(name);
     }
     if (value == nullptr) return {};
@@ -293,9 +298,8 @@ class PythonParser {
       }
       if (values == nullptr) continue;
       const bool is_inside = scope != scopes[0];
-      const bool is_other = std::ranges::any_of(*values, [&](const AssignedValue& value) {
-        return !value.is_plain && (is_inside || value.span.begin < at_);
-      });
+      const bool is_other =
+          assignments_.first_other(name, scope) < (is_inside ? std::string::npos : at_);
       const auto known = variables_.find({name, scope});
       if (is_other || known == variables_.end()) return nullptr;
       const bool has_later = is_inside && known->second.count < values->size();
@@ -563,55 +567,8 @@ class PythonParser {
   std::map<std::string, size_t> places_;                          // in program_.assignments
   const std::map<std::string, PythonValue>& options_;
   const GivenValues& given_;
+  std::set<std::string> changed_;  // names in what the program sets a part of, at any place
 };
-
-bool is_equal(const PythonValue& one, const PythonValue& other) {
-  return one.kind == other.kind && one.text == other.text && one.keys == other.keys &&
-         std::ranges::equal(one.items, other.items, is_equal);
-}
-
-// The values that parameters get, where all calls of their function give the same. A function that
-// another one gets may be called with anything.
-GivenValues given_values(const PythonProgram& program) {
-  const std::vector<PythonToken>& tokens = program.tokens;
-  static const PythonValue kUnknownValue;
-  std::map<std::string, std::vector<const PythonCall*>> calls;
-  for (const PythonCall& call : program.calls) {
-    calls[std::string(last_name(call.name))].push_back(&call);
-  }
-  std::set<std::string_view> handed;
-  for (size_t i = 1; i + 1 < tokens.size(); ++i) {
-    if (tokens[i].kind == PythonToken::Kind::kName && !tokens[i + 1].is_sign('(')) {
-      handed.insert(tokens[i].text);
-    }
-  }
-  GivenValues values;
-  const Assignments assignments(tokens);
-  for (const PythonScope& scope : assignments.scopes()) {
-    if (handed.contains(scope.function)) continue;
-    const std::vector<const PythonCall*>& definition = calls[cat(kDefinition, scope.function)];
-    const bool is_method = scope.place_of("self") || scope.place_of("cls");
-    for (size_t i = 0; i < scope.parameters.size() && definition.size() == 1; ++i) {
-      const std::string& name = scope.parameters[i];
-      std::vector<const PythonValue*> found;
-      for (const PythonCall* call : calls[scope.function]) {
-        if ((call->name.find('.') != std::string::npos) != is_method) continue;
-        const size_t place = i - (is_method ? 1 : 0);
-        const PythonValue* value =
-            place < call->positional.size() ? &call->positional[place] : call->find(name);
-        if (value == nullptr) value = definition[0]->find(name);
-        if (value == nullptr || has_unpacked(program, *call)) value = &kUnknownValue;
-        found.push_back(value);
-      }
-      const bool is_same = !found.empty() && found[0]->is_known() &&
-                           std::ranges::all_of(found, [&](const PythonValue* value) {
-                             return is_equal(*found[0], *value);
-                           });
-      if (is_same) values[{scope.function, name}] = *found[0];
-    }
-  }
-  return values;
-}
 
 }  // namespace
 
@@ -787,6 +744,10 @@ PythonProgram read_python(std::string_view text,
   const std::vector<PythonToken> tokens = PythonScanner(text).scan();
   GivenValues given;
   PythonProgram program = PythonParser(tokens, options, given).read();
+  if (program.calls.size() > kMostCalls) {
+    throw Error(Code::kUsage, "the program has more than 10,000 calls", "",
+                "give its options as flags");
+  }
   for (size_t i = 1; i < kMostReadings; ++i) {
     GivenValues next = given_values(program);
     if (next.size() == given.size()) break;

@@ -88,8 +88,8 @@ inline std::string joined(const PythonValue& value) {
 
 // Reads the calls and literals of a Python program and runs nothing. A name that is assigned
 // several values, or a value that is computed, is unknown. An f-string of known names is known. Any
-// bytes are read. Throws kUsage on a text of more than 1 MiB, or with brackets nested deeper than
-// 64 levels.
+// bytes are read. Throws kUsage on a text of more than 1 MiB or 10,000 calls, or with brackets
+// nested deeper than 64 levels.
 // `options` are the values of what the program reads from its line by argparse: "lr" of "args.lr".
 PythonProgram read_python(std::string_view text,
                           const std::map<std::string, PythonValue>& options = {});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -127,6 +128,9 @@ class TagRows {
     const std::string& function = scope_of(at).function;
     const std::optional<size_t> place = scope_of(at).place_of(tokens_[at].text);
     if (!place) return false;
+    const auto [known, is_new] =
+        given_rows_.emplace(std::pair(scope_of(at).span.begin, *place), false);
+    if (!is_new) return known->second;
     bool is_given = false;
     for (const PythonCall& call : program_.calls) {
       if (call.name != function) continue;
@@ -137,12 +141,13 @@ class TagRows {
       if (!is_row(argument.value, depth + 1)) return false;
       is_given = true;
     }
-    return is_given;
+    return known->second = is_given;
   }
 
   const PythonProgram& program_;
   const std::vector<PythonToken>& tokens_;
   const Assignments assignments_;
+  mutable std::map<std::pair<size_t, size_t>, bool> given_rows_;  // by functions and places
 };
 
 // Reads the function that goes through the words of a text's tokens.
