@@ -20,7 +20,12 @@ struct ParserOption {
   std::string type{}, action{};
   bool has_list = false;
   PythonValue value{};  // without a flag in the line
+
+  bool is_switch() const { return action == "store_true" || action == "store_false"; }
+  bool has_opposite() const { return last_name(action) == "BooleanOptionalAction"; }
 };
+
+constexpr std::string_view kNo = "--no-";
 
 // The text as a value of the option's type.
 PythonValue typed_value(const ParserOption& option, const std::string& text) {
@@ -54,11 +59,13 @@ std::optional<ParserOption> option_of(const PythonCall& call) {
   option.type = word("type");
   option.action = word("action");
   option.has_list = call.find("nargs") != nullptr;
+  for (size_t i = option.flags.size(); i-- > 0 && option.has_opposite();) {
+    if (is_long(option.flags[i])) option.flags.push_back(cat(kNo, option.flags[i].substr(2)));
+  }
   const PythonValue* usual = call.find("default");
   if (usual != nullptr && usual->text != "None") option.value = *usual;
   if (option.value.kind == ValueKind::kText) option.value = typed_value(option, option.value.text);
-  const bool is_switch = option.action == "store_true" || option.action == "store_false";
-  if (is_switch && usual == nullptr) {
+  if (option.is_switch() && usual == nullptr) {
     option.value = {.kind = ValueKind::kWord,
                     .text = option.action == "store_true" ? "False" : "True"};
   }
@@ -68,9 +75,10 @@ std::optional<ParserOption> option_of(const PythonCall& call) {
 // Takes the option's value from the words at `at`, and says how many words it has.
 size_t take_words(ParserOption& option, const std::vector<std::string>& words, size_t at) {
   const size_t sign = words[at].find('=');
-  if (option.action.starts_with("store_")) {
-    option.value = {.kind = ValueKind::kWord,
-                    .text = option.action == "store_true" ? "True" : "False"};
+  if (option.is_switch() || option.has_opposite()) {
+    const bool is_on =
+        option.is_switch() ? option.action == "store_true" : !words[at].starts_with(kNo);
+    option.value = {.kind = ValueKind::kWord, .text = is_on ? "True" : "False"};
     return 1;
   }
   const bool is_single = option.action.empty() || option.action == "store";
@@ -90,13 +98,39 @@ size_t take_words(ParserOption& option, const std::vector<std::string>& words, s
   return std::min(count, words.size() - at);
 }
 
+// Whether the program gives its options values that neither its line nor their defaults have.
+bool sets_options(const PythonProgram& program, bool has_line) {
+  for (const PythonCall& call : program.calls) {
+    const std::string_view name = last_name(call.name);
+    if (name == "set_defaults" || name.ends_with("Namespace") || name == "setattr") return true;
+    const bool parses = name == "parse_args" || name == "parse_known_args";
+    const bool has_words = call.arguments.begin < call.arguments.end;
+    const PythonValue given =
+        call.positional.size() == 1 && call.keywords.empty() ? call.positional[0] : PythonValue();
+    const bool is_empty = given.kind == ValueKind::kList && given.items.empty();
+    const bool is_line = given.text == "None" || (is_empty && !has_line);
+    if (parses && has_words && !is_line) return true;
+  }
+  const std::vector<PythonToken>& tokens = program.tokens;
+  for (size_t i = 0; i + 9 < tokens.size(); ++i) {
+    const bool calls = tokens[i].is_name("vars") && tokens[i + 1].is_sign('(');
+    if (!calls && !tokens[i].is_name("__dict__")) continue;
+    size_t end = i;
+    while (calls && end < i + 6 && !tokens[end].is_sign(')')) ++end;
+    const bool is_read = tokens[end + 1].is_sign(')') || tokens[end + 1].is_sign(',') ||
+                         tokens[end + 2].is_name("items");
+    if (!is_read) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::map<std::string, PythonValue> take_options(const PythonProgram& program,
                                                 std::vector<std::string>& words) {
   std::vector<ParserOption> options;
+  if (sets_options(program, !words.empty())) return {};
   for (const PythonCall& call : program.calls) {
-    if (last_name(call.name) == "set_defaults") return {};
     if (last_name(call.name) != "add_argument") continue;
     if (std::optional<ParserOption> option = option_of(call)) options.push_back(std::move(*option));
   }
