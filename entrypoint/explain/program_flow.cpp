@@ -260,14 +260,14 @@ class FlowReader {
   void trace(const std::string& name, size_t at, const FlowRole& role) {
     const Variable variable = find_variable(name, at);
     if (!seen_.insert({variable.key(), role.noun}).second) return;
-    if (goes_deeper(name, role)) trace_values(variable, role);
+    const bool is_long = variable.values != nullptr && variable.values->size() > kMostSteps;
+    if (goes_deeper(name, role, is_long)) trace_values(variable, role);
     --steps_;
   }
 
   // Counts a step, of which the text may have more than there is memory for.
-  bool goes_deeper(const std::string& name, const FlowRole& role) {
-    constexpr size_t kMostSteps = 100;
-    if (++steps_ <= kMostSteps) return true;
+  bool goes_deeper(const std::string& name, const FlowRole& role, bool is_long = false) {
+    if (++steps_ <= kMostSteps && !is_long) return true;
     launch_.refuse(name, cat("is made in more than 100 steps", role.advice));
     return false;
   }
@@ -278,10 +278,7 @@ class FlowReader {
       const AssignedValue& value = (*variable.values)[i];
       if (value.span.begin >= end_) continue;
       if (variable.values->size() > 1 && is_chosen(value.span, role)) {
-        refuse(value.span.begin, name,
-               cat("is ", role.noun,
-                   " of one case, and the program has several; write the one that "
-                   "is meant without a condition"));
+        refuse_chosen(value.span.begin, name, role);
       }
       if (value.is_changed) refuse_unknown(value.span.begin, name, role);
       if (!value.is_changed) check(value.span, role);
@@ -301,11 +298,25 @@ class FlowReader {
   // Whether a condition decides on this value of several. Where a model is, and how it is compiled,
   // changes no job.
   bool is_chosen(PythonSpan value, const FlowRole& role) const {
+    return !is_place(value) && &role != &kTokenizerFlow && is_conditional(tokens_, value.begin);
+  }
+
+  // "model.to(device)", "torch.compile(model)"
+  bool is_place(PythonSpan value) const {
     constexpr std::string_view kPlaces = "to cuda cpu train eval compile";
-    const bool is_place = &role == &kModelFlow && value.begin + 2 < value.end &&
-                          tokens_[value.begin + 1].is_sign('.') &&
-                          is_one_of(kPlaces, tokens_[value.begin + 2].text);
-    return !is_place && &role != &kTokenizerFlow && is_conditional(tokens_, value.begin);
+    return value.begin + 2 < value.end && tokens_[value.begin + 1].is_sign('.') &&
+           is_one_of(kPlaces, tokens_[value.begin + 2].text);
+  }
+
+  bool is_none(PythonSpan value) const {
+    return value.begin < value.end && tokens_[value.begin].is_name("None");
+  }
+
+  void refuse_chosen(size_t at, const std::string& name, const FlowRole& role) {
+    refuse(at, name,
+           cat("is ", role.noun,
+               " of one case, and the program has several; write the one that is meant without a "
+               "condition"));
   }
 
   // What the calls of a function give for its parameter.
@@ -345,7 +356,11 @@ class FlowReader {
     while (true) {
       const size_t condition = find_word(span, "if"), other = find_word(span, "else");
       if (condition >= other || other >= span.end) break;
-      check({span.begin, condition}, role);
+      const PythonSpan one{span.begin, condition}, rest{other + 1, span.end};
+      const bool is_only = is_none(one) || is_none(rest) || is_place(one) || is_place(rest);
+      const bool is_read = &role == &kTokenizerFlow || &role == &kRowFlow;  // by other readers
+      if (!is_read && !is_only) refuse_chosen(condition, "if", role);
+      check(one, role);
       span.begin = other + 1;
     }
     if (span.begin >= span.end) return;
@@ -557,11 +572,19 @@ class FlowReader {
     if (span == program_.spans.end()) return;
     if (!seen_.insert({{cat(kDefinition, function), std::nullopt}, role.noun}).second) return;
     const bool reads = goes_deeper(function, role);
+    std::string first;  // of the values that the function may return
     for (size_t i = span->second.begin; reads && i < span->second.end; ++i) {
       if (!tokens_[i].is_name("return")) continue;
       size_t end = i + 1;
       while (end < span->second.end && tokens_[end].kind != Kind::kLineEnd) ++end;
-      if (!has_several({i + 1, end})) check({i + 1, end}, role);
+      const PythonSpan value{i + 1, end};
+      if (has_several(value)) continue;
+      check(value, role);
+      std::string text;
+      for (size_t at = value.begin; at < value.end; ++at) text += tokens_[at].text + " ";
+      if (&role == &kTokenizerFlow || is_none(value) || is_place(value)) continue;
+      if (!first.empty() && first != text) refuse_chosen(i, function, role);
+      first = text;
     }
     --steps_;
   }
@@ -659,6 +682,7 @@ class FlowReader {
   using VariableKey = std::pair<std::string, std::optional<size_t>>;
   std::set<std::pair<VariableKey, std::string_view>> seen_;  // variables and roles
   std::set<size_t> refused_;
+  static constexpr size_t kMostSteps = 100;
   size_t steps_ = 0;
   size_t end_ = 0;  // of the code that is read: the training
 };

@@ -29,22 +29,29 @@ class RunCounter {
  public:
   RunCounter(const PythonProgram& program, Launch& launch)
       : program_(program), tokens_(program.tokens), launch_(launch), assignments_(program.tokens) {
+    std::set<std::string> classes;
+    for (const auto& [name, base] : program_.classes) classes.insert(name);
     for (size_t i = 1; i + 1 < tokens_.size(); ++i) {
-      if (tokens_[i].kind == Kind::kName && program_.functions.contains(tokens_[i].text)) note(i);
+      if (tokens_[i].kind != Kind::kName) continue;
+      if (program_.functions.contains(tokens_[i].text)) note(i);
+      if (classes.contains(tokens_[i].text)) note_given(i, false);
     }
   }
 
   void read() {
+    size_t made = 0;
     for (const PythonCall& call : program_.calls) {
       const std::string_view name = last_name(call.name);
       const bool trains = name.ends_with("TrainingArguments") || name.ends_with("Trainer") ||
                           (name == "fit" && call.find("train_objectives") != nullptr);
       if (!trains || call.name.starts_with(kDefinition)) continue;
+      if (++made > kDeepest) return refuse_many(name);
       if (runs(call.arguments.begin) > 1) return refuse(std::string(name), call.line);
     }
     size_t trainings = 0, written = 0;
     for (size_t i = 2; i + 1 < tokens_.size(); ++i) {
       if (!is_training(i)) continue;
+      if (written == kDeepest) return refuse_many("train");
       const size_t count = tokens_[i + 1].is_sign('(') ? runs(i) : kSeveral;
       if (count > 1) return refuse("train", tokens_[i].line);
       trainings += count;
@@ -63,13 +70,23 @@ class RunCounter {
     bool is_call = false;
   };
 
+  void refuse_many(std::string_view name) {
+    launch_.refuse(name, "is called at more than 100 places; write one of them into the program");
+  }
+
   // The last arguments of several are the ones that are read.
   void check_arguments(size_t trainings) {
     size_t made = 0;
     bool are_chosen = false;
     for (const PythonCall& call : program_.calls) {
       if (!call.name.ends_with("TrainingArguments")) continue;
-      are_chosen = are_chosen || is_conditional(tokens_, call.arguments.begin);
+      const size_t at = call.arguments.begin,
+                   end = std::min(call.arguments.end + 1, tokens_.size());
+      const auto dots = static_cast<size_t>(std::ranges::count(call.name, '.'));
+      const size_t before = at - std::min(at, 2 * dots + 3);
+      are_chosen = are_chosen || is_conditional(tokens_, at) || tokens_[before].is_name("else") ||
+                   tokens_[before].is_name("or") ||
+                   (end < tokens_.size() && tokens_[end].is_name("if"));
       ++made;
     }
     if (made < 2 || (!are_chosen && trainings < 2)) return;
@@ -97,7 +114,15 @@ class RunCounter {
     const bool is_method =
         tokens_[own.begin + 3].is_name("self") || tokens_[own.begin + 3].is_name("cls");
     const bool is_inside = at >= own.begin && at < own.end;
-    if (is_inside || before.is_name("def") || before.is_sign('.') != is_method) return;
+    if (before.is_name("def") || before.is_sign('.') != is_method) return;
+    if (!is_inside || (!is_method && next.is_sign('('))) note_given(at, is_method);
+  }
+
+  // A function, or a class, which runs its __init__().
+  void note_given(size_t at, bool is_method) {
+    const PythonToken &before = tokens_[at - 1], &next = tokens_[at + 1];
+    const std::string& name = tokens_[at].text;
+    if (before.is_name("class")) return;
     if (next.is_sign('(')) return mentions_[name].push_back({at, true});
     const bool begins = before.is_sign('(') || before.is_sign(',') || before.is_sign('=') ||
                         before.is_sign('[') || is_method;
@@ -120,10 +145,18 @@ class RunCounter {
     if (scope == 0) return 1;
     if (const auto known = runs_.find(scope); known != runs_.end()) return known->second;
     if (depth_ == kDeepest) return kSeveral;
+    const PythonScope& around = assignments_.scopes()[scope];
+    std::string function = around.function;
+    if (function.starts_with("__")) {  // which Python calls itself
+      const size_t header = find_header(tokens_, around.span.begin, "class");
+      const bool is_made = header != std::string::npos && function == "__init__";
+      if (!is_made) handed_ = function;
+      if (!is_made) return kSeveral;
+      function = tokens_[header + 1].text;
+    }
     ++depth_;
-    runs_[scope] = 0;  // of a function that calls itself
+    runs_[scope] = around.place_of("self") ? 0 : kSeveral;  // of a function that calls itself
     size_t count = 0;
-    const std::string& function = assignments_.scopes()[scope].function;
     for (const Mention& mention : mentions_[function]) {
       if (!mention.is_call) handed_ = function;
       count = std::min(count + (mention.is_call ? runs(mention.at) : kSeveral), kSeveral);
@@ -132,7 +165,9 @@ class RunCounter {
     return runs_[scope] = count;
   }
 
-  bool is_repeated(size_t at) const { return is_in_line_of_loop(at) || is_in_block_of_loop(at); }
+  bool is_repeated(size_t at) const {
+    return is_in_line_of_loop(at) || find_header(tokens_, at, "for while") != std::string::npos;
+  }
 
   // Whether "for", "while" or "lambda" stands before the token in its line or behind it in brackets
   // around it: "[train(seed) for seed in seeds]".
@@ -151,25 +186,6 @@ class RunCounter {
       if (opens(tokens_[i])) ++depth;
       if (closes(tokens_[i]) && depth > 0) --depth;
       if (depth == 0 && tokens_[i].is_name("for")) return true;
-    }
-    return false;
-  }
-
-  // Whether the token is in the block of a loop, inside its function.
-  bool is_in_block_of_loop(size_t at) const {
-    size_t column = std::string::npos;
-    while (at > 0) {
-      size_t begin = at;
-      while (begin > 0 && tokens_[begin - 1].kind != Kind::kLineEnd) --begin;
-      const PythonToken& first = tokens_[begin];
-      const bool is_outer = first.kind != Kind::kLineEnd && first.column < column;
-      if (is_outer) {
-        const bool is_header = column != std::string::npos;
-        column = first.column;
-        if (is_header && (first.is_name("for") || first.is_name("while"))) return true;
-        if (first.is_name("def")) return false;
-      }
-      at = begin == 0 ? 0 : begin - 1;
     }
     return false;
   }
