@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/explain/program_names.h"
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
 #include "entrypoint/flags/foreign/translation.h"
@@ -101,7 +102,7 @@ class MetricReader {
       }
     }
     if (task_ == kOfClasses &&
-        std::ranges::any_of(spans_, [&](PythonSpan s) { return chooses(s) || takes_other(s); })) {
+        (takes_others() || std::ranges::any_of(spans_, [&](PythonSpan s) { return chooses(s); }))) {
       return refuse("compute_metrics", "chooses classes in another way than by the largest score");
     }
     if (task_ == kOfClasses && !takes_largest()) {
@@ -125,8 +126,8 @@ class MetricReader {
     }
   }
 
-  // Whether the function, or the one that gets the outputs before it, takes the largest score.
-  bool takes_largest() const {
+  // The functions that count, and the one that gets the outputs before them.
+  std::vector<PythonSpan> all_parts() const {
     std::vector<PythonSpan> parts = spans_;
     for (const PythonCall& call : program_.calls) {
       const PythonValue* before = call.find("preprocess_logits_for_metrics");
@@ -134,7 +135,15 @@ class MetricReader {
           before == nullptr ? program_.spans.end() : program_.spans.find(before->name);
       if (span != program_.spans.end()) parts.push_back(span->second);
     }
-    return std::ranges::any_of(parts, [&](const PythonSpan& part) {
+    return parts;
+  }
+
+  bool takes_others() const {
+    return std::ranges::any_of(all_parts(), [&](PythonSpan part) { return takes_other(part); });
+  }
+
+  bool takes_largest() const {
+    return std::ranges::any_of(all_parts(), [&](const PythonSpan& part) {
       for (size_t i = part.begin; i < part.end; ++i) {
         if (program_.tokens[i].is_name("argmax")) return true;
       }
@@ -147,11 +156,6 @@ class MetricReader {
   bool takes_other(PythonSpan span) const {
     constexpr std::string_view kModules = "np numpy torch jnp tf";
     const std::string_view axes = task_ == "token_classification" ? "2 -1" : "1 -1";
-    constexpr std::string_view kOperators = "+-*/%~";
-    const auto computes = [&](const PythonToken& token) {
-      return token.kind == PythonToken::Kind::kSign &&
-             kOperators.find(token.text[0]) != kOperators.npos;
-    };
     for (const PythonCall& call : program_.calls) {
       const bool is_inside = call.arguments.begin > span.begin && call.arguments.end < span.end;
       if (!is_inside || last_name(call.name) != "argmax") continue;
@@ -162,27 +166,74 @@ class MetricReader {
       const size_t place = is_function ? 1 : 0;
       if (axis == nullptr && call.positional.size() > place) axis = &call.positional[place];
       if (axis == nullptr || !is_one_of(axes, axis->text)) return true;
-      const auto dots = static_cast<size_t>(std::ranges::count(call.name, '.'));
-      const size_t begin = call.arguments.begin - 2 * dots - 2;
-      if (computes(program_.tokens[begin - 1]) ||
-          computes(program_.tokens[call.arguments.end + 1])) {
-        return true;
-      }
+    }
+    return computes(span);
+  }
+
+  // Whether the function changes scores or classes: "1 - classes", "-scores", "scores[:, ::-1]".
+  bool computes(PythonSpan span) const {
+    constexpr std::string_view kChanges =
+        "logical_not logical_xor bitwise_not bitwise_xor invert negative subtract flip fliplr "
+        "flipud roll where argsort argmin abs";
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    const auto is_number = [&](size_t at) { return tokens[at].kind == PythonToken::Kind::kNumber; };
+    for (size_t i = span.begin + 1; i + 1 < span.end; ++i) {
+      const PythonToken &token = tokens[i], &before = tokens[i - 1], &next = tokens[i + 1];
+      if (token.kind == PythonToken::Kind::kName && is_one_of(kChanges, token.text)) return true;
+      if (token.kind != PythonToken::Kind::kSign) continue;
+      const bool is_sign = before.kind == PythonToken::Kind::kSign && !closes(before);
+      const bool is_negative = token.is_sign('-') && is_number(i + 1) && is_sign;
+      if (token.is_sign('-') && !is_negative && !next.is_sign('>')) return true;
+      const bool scales = token.is_sign('+') || token.is_sign('*');
+      if (scales && (is_number(i - 1) || is_number(i + 1))) return true;
+      if (token.is_sign('%') || token.is_sign('~') || token.is_sign('^')) return true;
+      if (token.is_sign('/') && next.is_sign('/')) return true;
+      if (token.is_sign(':') && next.is_sign(':')) return true;
+      const bool is_index = before.is_sign(':') && next.is_sign('[');  // "[:, [1, 0]]", "[:, 1:]"
+      const bool is_part = is_number(i + 1) && i + 2 < span.end && tokens[i + 2].is_sign(':');
+      if (token.is_sign(',') && (is_index || is_part)) return true;
     }
     return false;
   }
 
-  // Whether the function leaves other tokens out than the tags of -100: "if tag != 0".
+  // Whether the function leaves other tokens out than the tags of -100: "if tag != 0". Whether the
+  // outputs are a tuple, and what an option says, is no such condition.
   bool counts_others(PythonSpan span) const {
     const std::vector<PythonToken>& tokens = program_.tokens;
-    for (size_t i = span.begin; i + 3 < span.end; ++i) {
-      if (!tokens[i].is_sign('!') || !tokens[i + 1].is_sign('=')) continue;
-      const bool is_negative = tokens[i + 2].is_sign('-');
-      const PythonToken& number = tokens[i + (is_negative ? 3 : 2)];
-      const bool is_number = number.kind == PythonToken::Kind::kNumber;
-      if (is_number && !(is_negative && number.text == "100")) return true;
+    for (size_t i = span.begin; i + 4 < span.end; ++i) {
+      const bool is_arrow = tokens[i].is_sign('>') && tokens[i - 1].is_sign('-');
+      if (tokens[i].is_sign('<') || (tokens[i].is_sign('>') && !is_arrow)) return true;
+      if (compares(i) && !is_ignored(i + 2)) return true;
+      const bool is_condition = tokens[i].is_name("if") || tokens[i].is_name("elif");
+      const bool is_option = (tokens[i + 2].is_sign('.') && tokens[i + 4].is_sign(':')) ||
+                             tokens[i + 1].is_name("isinstance");
+      if (is_condition && !is_option && !keeps_tags(i + 1, span.end)) return true;
     }
     return false;
+  }
+
+  bool compares(size_t at) const {
+    const PythonToken &first = program_.tokens[at], &next = program_.tokens[at + 1];
+    return (first.is_sign('!') || first.is_sign('=')) && next.is_sign('=');
+  }
+
+  bool is_ignored(size_t at) const {
+    return program_.tokens[at].is_sign('-') && program_.tokens[at + 1].text == "100";
+  }
+
+  // Whether the condition at `at` is "tag != -100" or "tags[i] == -100" alone.
+  bool keeps_tags(size_t at, size_t end) const {
+    constexpr std::string_view kWords = "not and or in is";
+    for (; at + 4 < end && !compares(at); ++at) {
+      const PythonToken& token = program_.tokens[at];
+      const bool is_part = token.is_sign('[') || token.is_sign(']') || token.is_sign('.');
+      const bool is_name = token.kind == PythonToken::Kind::kName && !is_one_of(kWords, token.text);
+      if (!is_part && !is_name && token.kind != PythonToken::Kind::kNumber) return false;
+    }
+    if (at + 4 >= end || !is_ignored(at + 2)) return false;
+    const PythonToken& next = program_.tokens[at + 4];
+    return closes(next) || next.is_sign(':') || next.is_sign(',') || next.is_name("for") ||
+           next.is_name("else") || next.kind == PythonToken::Kind::kLineEnd;
   }
 
   // Whether the function has a threshold or a loop.
@@ -302,8 +353,8 @@ class MetricReader {
       refuse(cat(key.text, " (line ", key.line, ")"),
              cat("is the score of ", quoted(item), ", and not of all entities"));
     }
-    if (std::ranges::any_of(spans_,
-                            [&](PythonSpan s) { return takes_other(s) || counts_others(s); })) {
+    if (takes_others() ||
+        std::ranges::any_of(spans_, [&](PythonSpan s) { return counts_others(s); })) {
       refuse("compute_metrics", "chooses tags in another way than by the largest score of a token");
     }
     const bool is_seqeval = std::ranges::any_of(program_.tokens, [](const PythonToken& token) {
