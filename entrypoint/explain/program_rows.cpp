@@ -25,7 +25,8 @@ constexpr std::string_view kUnmasked =
     "leaves out attention_mask, so that the model reads the tokens that fill a text; keep it among "
     "the columns";
 constexpr std::string_view kUntyped =
-    "leaves out the types that tell two texts apart, which berth has";
+    "leaves out token_type_ids, by which the model tells two texts apart; keep it among the "
+    "columns";
 constexpr std::string_view kPartOfRows =
     "takes a part of the rows; write them into a file and name it";
 
@@ -171,6 +172,21 @@ class ProgramRowReader {
     const auto is_split = [&](size_t at) {
       return tokens[at].kind == PythonToken::Kind::kText && is_one_of(kSplits, tokens[at].text);
     };
+    for (const PythonCall& call : program_.calls) {
+      if (call.name != "dict" && last_name(call.name) != "DatasetDict") continue;
+      for (size_t i = 0; i < call.spans.size(); ++i) {
+        const std::string& name = call.keywords[i].first;
+        const std::string from = subscript_in(program_, call.spans[i]);
+        if (!is_one_of(kSplits, name) || from.empty() || from == name) continue;
+        refuse_split(from, name, call.line);
+      }
+    }
+    for (size_t i = 2; i + 2 < tokens.size(); ++i) {  // rows["train"], rows["test"] = ...
+      const bool begins = i == 2 || tokens[i - 3].kind == PythonToken::Kind::kLineEnd;
+      const bool is_first = begins && tokens[i - 1].is_sign('[') && is_split(i);
+      if (!is_first || !tokens[i + 1].is_sign(']') || !tokens[i + 2].is_sign(',')) continue;
+      refuse_split("of another", tokens[i].text, tokens[i].line);
+    }
     for (size_t i = 0; i + 6 < tokens.size(); ++i) {
       const size_t begin = tokens[i + 1].is_sign(':') ? i + 2 : i + 3;
       const bool is_set =
@@ -178,10 +194,14 @@ class ProgramRowReader {
       const bool is_other = is_set && is_split(i) && tokens[begin + 1].is_sign('[') &&
                             is_split(begin + 2) && tokens[begin + 2].text != tokens[i].text;
       if (!is_other) continue;
-      launch_.refuse(cat("the split ", tokens[begin + 2].text, " (line ", tokens[i].line, ")"),
-                     cat("gets the name ", tokens[i].text,
-                         "; name the rows with --train-data-file and --eval-data-file"));
+      refuse_split(tokens[begin + 2].text, tokens[i].text, tokens[i].line);
     }
+  }
+
+  void refuse_split(std::string_view from, std::string_view name, size_t line) {
+    launch_.refuse(
+        cat("the split ", from, " (line ", line, ")"),
+        cat("gets the name ", name, "; name the rows with --train-data-file and --eval-data-file"));
   }
 
   // Columns that the rows keep or lose after they are tokenized. The model fills in what it does
@@ -192,16 +212,19 @@ class ProgramRowReader {
     const size_t place = name == "set_format" || name == "with_format" ? 1 : 0;
     const PythonValue* columns = call.find(place == 1 ? "columns" : "column_names");
     if (call.positional.size() > place) columns = &call.positional[place];
-    if (columns == nullptr) return;
+    if (columns == nullptr || columns->text == "None") return;
     std::vector<std::string> names = {columns->text};
     for (const PythonValue& item : columns->items) names.push_back(item.text);
     const bool is_list = columns->kind == PythonValue::Kind::kList;
     const bool is_known = columns->kind == PythonValue::Kind::kText ||
                           (is_list && std::ranges::all_of(columns->items, &PythonValue::is_known));
+    if (keeps && !is_known && name != "select_columns") {
+      return refuse(call, "keeps columns that the program computes; write their names out");
+    }
     const bool is_earlier = is_known ? !is_one_of(names, "input_ids") : name == "select_columns";
     if (keeps && is_earlier) return;  // of columns that are not tokenized yet
     const auto lacks = [&](std::string_view column) {
-      return keeps ? !is_known || !is_one_of(names, column) : is_one_of(names, column);
+      return keeps ? !is_one_of(names, column) : is_one_of(names, column);
     };
     if (lacks("attention_mask")) refuse(call, kUnmasked);
     if (lacks("token_type_ids")) untyped_ = &call;
@@ -209,8 +232,8 @@ class ProgramRowReader {
 
   // Two texts without the types that tell them apart. Some models have one type.
   void check_types() {
-    constexpr std::string_view kOneType[] = {"roberta", "distilbert", "mpnet", "camembert",
-                                             "modernbert"};
+    constexpr std::string_view kOneType[] = {"roberta",   "distilbert", "mpnet",
+                                             "camembert", "modernbert", "deberta"};
     const std::string model = lower_ascii(rows_.model);
     const bool has_pair = std::ranges::any_of(
         columns_, [](const std::vector<std::string>& columns) { return columns.size() > 1; });
@@ -324,6 +347,16 @@ class ProgramRowReader {
     const PythonValue* given = call.find("fn_kwargs");
     const PythonCall* definition = find_last_call(program_, cat(kDefinition, name));
     if (given == nullptr || definition == nullptr) return;
+    if (!given->is_known()) {
+      const auto place = static_cast<size_t>(
+          std::ranges::find(call.keywords, "fn_kwargs", [](const auto& row) { return row.first; }) -
+          call.keywords.begin());
+      const auto entries = find_entries(program_, call.spans[place]);
+      const bool has_default = std::ranges::any_of(
+          entries, [&](const auto& row) { return definition->find(row.first) != nullptr; });
+      if (!has_default && (!entries.empty() || definition->keywords.empty())) return;
+      refuse(call, "gives its function values that the program computes; write them into it");
+    }
     for (size_t i = 0; i < given->keys.size(); ++i) {
       const PythonValue* usual = definition->find(given->keys[i]);
       const PythonValue& value = given->items[i];

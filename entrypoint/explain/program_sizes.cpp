@@ -112,13 +112,17 @@ class LengthReader {
   // The length of blocks that map() gives its function, or that this one or the program has.
   const PythonValue* block_length(std::string_view name) const {
     const PythonValue* usual = nullptr;
+    const auto cuts = [](const std::string& function) {
+      return function.find("group") != function.npos || function.find("chunk") != function.npos;
+    };
     for (const PythonCall& call : program_.calls) {
-      const bool cuts = call.name.find("group") != std::string::npos ||
-                        call.name.find("chunk") != std::string::npos;
-      const bool has_own = call.name.starts_with(kDefinition) && cuts && call.find(name) != nullptr;
+      const bool has_own =
+          call.name.starts_with(kDefinition) && cuts(call.name) && call.find(name) != nullptr;
       if (has_own) usual = call.find(name);
       const PythonValue* given = call.find("fn_kwargs");
       if (given == nullptr) continue;
+      const bool is_other = !call.positional.empty() && !cuts(call.positional[0].name);
+      if (!given->is_known() && !is_other) return given;
       const auto key = std::ranges::find(given->keys, name);
       if (key != given->keys.end()) {
         return &given->items[static_cast<size_t>(key - given->keys.begin())];
@@ -215,9 +219,10 @@ void check_label_count(const PythonCall& model, std::string_view task, Launch& l
                              "fewer, --label-names names all labels, joined by commas"));
   }
   if (count == std::to_string(known)) return;
-  launch.refuse("num_labels",
-                cat("is ", count, ", and the rows have ", known, " labels, for which berth makes ",
-                    known, " outputs; add --label-names NAMES with all of them"));
+  const std::string_view source = is_number ? "is " : "is not given, so the model has ";
+  launch.refuse("num_labels", cat(source, count, is_number ? "" : " outputs",
+                                  ", and the rows have ", known, " labels, for which berth makes ",
+                                  known, " outputs; add --label-names NAMES with all of them"));
 }
 
 }  // namespace berth
