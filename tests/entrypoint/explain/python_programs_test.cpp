@@ -183,6 +183,20 @@ TEST(PythonPrograms, SwappedSplitsAreRefused) {
   });
 }
 
+TEST(PythonPrograms, ModelsWithoutTypesOfTokensNeedNone) {
+  const auto program = [](std::string_view model) {
+    return cat(kImports, "name = '", model, "'\ntokenizer = AutoTokenizer.from_pretrained(name)\n",
+               "pairs = load_dataset('glue', 'mrpc').map(lambda rows: tokenizer(rows['sentence1'], "
+               "rows['sentence2'], truncation=True, max_length=64), batched=True)\n"
+               "films = pairs.remove_columns(['token_type_ids'])\n"
+               "model = AutoModelForSequenceClassification.from_pretrained(name, num_labels=2)",
+               kTraining);
+  };
+  EXPECT_TRUE(explain_program(program("microsoft/deberta-v3-base")).refused.empty());
+  EXPECT_THAT(explain_program(program("bert-base-uncased")).text,
+              HasSubstr("leaves out token_type_ids, by which the model tells two texts apart"));
+}
+
 // A program of explain_files with other code in place of a part.
 std::string changed_file(const std::string& name, std::string_view from, std::string_view to,
                          std::string_view code) {
