@@ -240,7 +240,7 @@ TEST(PythonPrograms, LongProgramsAreReadInTime) {
     return text;
   };
   std::string parameters;
-  for (int i = 0; i < 20'000; ++i) parameters += "p" + std::to_string(i) + "=1,";
+  for (int i = 0; i < 10'000; ++i) parameters += "p" + std::to_string(i) + "=1,";
   std::string functions =
       "def f0(batch, row):\n  for word_id in batch.word_ids():\n    if word_id != before:\n"
       "      tags.append(row[word_id])\n    before = word_id\n    skip = -100\n";
@@ -256,13 +256,13 @@ TEST(PythonPrograms, LongProgramsAreReadInTime) {
       explain_program(changed_file("tagged_by_items.py", "def tag", "entities", functions)).text,
       HasSubstr("--task token_classification"));
   const std::string programs[] = {
-      cat("def f(", parameters, "):\n", times(40'000, "  x = y\n")),
-      cat("def f():\n", times(9'000, "  TrainingArguments()\n")),
-      cat("def f(", parameters, "):\n  pass\n", times(9'000, "f()\n")),
-      times(20'000, "def a,\n"),
-      times(40'000, "model = model\n"),
-      cat(times(8'000, "LoraConfig()\n"), "LoraConfig(", times(100'000, "a,"), ")\n"),
-      cat(times(40'000, "a="), times(40'000, "b,"), "b\n"),
+      cat("def f(", parameters, "):\n", times(20'000, "  x = y\n")),
+      cat("def f():\n", times(4'500, "  TrainingArguments()\n")),
+      cat("def f(", parameters, "):\n  pass\n", times(4'500, "f()\n")),
+      times(10'000, "def a,\n"),
+      times(20'000, "model = model\n"),
+      cat(times(4'000, "LoraConfig()\n"), "LoraConfig(", times(50'000, "a,"), ")\n"),
+      cat(times(20'000, "a="), times(20'000, "b,"), "b\n"),
   };
   for (const std::string& code : programs) {
     EXPECT_NO_THROW(explain_program(cat(kImports, kFilms, code, kTraining)));
