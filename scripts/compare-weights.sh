@@ -184,7 +184,7 @@ begun_by_old() {
 }
 glue() { fit --task mnli --data-dir "$data/MNLI" --max-steps 3 --batch-size 2; }
 conversions() {
-  fit --train-data-file "$sample" --max-steps 4 --batch-size 4 --export-format tensorflow &&
+  fit --train-data-file "$sample" --model "$tiny" --max-steps 4 --batch-size 4 --export-format tensorflow &&
     berth --mode convert --model job/model/bert_model.ckpt --export-dir back --export-format safetensors &&
     berth --mode convert --model job --export-dir half --export-dtype bfloat16 &&
     berth --mode export_only --job-dir job --export-dir exported --export-format tensorflow &&
@@ -229,7 +229,7 @@ compare lora-all-linear classify --lora-rank 3 --lora-alpha 4 --lora-target-modu
 compare lora-dense classify --lora-rank 2 --lora-target-modules key,dense --precision bf16 --export-adapter
 compare lora-accumulation classify --lora-rank 2 --gradient-accumulation-steps 2 --recompute
 compare lora-killed killed --lora-rank 2 --lora-dropout 0.1 --export-adapter
-compare lora-output classify --lora-rank 2 --lora-target-modules attention.output.dense
+compare lora-output classify --lora-rank 2 --lora-target-modules attention.output.dense --model "$tiny"
 compare freeze-embeddings classify --freeze-embeddings
 compare freeze-layers classify --freeze-encoder-layers 1
 compare freeze-all-layers classify --freeze-encoder-layers 2 --precision bf16
