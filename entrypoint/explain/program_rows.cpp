@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "entrypoint/explain/program_names.h"
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
 #include "storage/base/text.h"
@@ -324,10 +325,10 @@ class ProgramRowReader {
     for (; at < end; ++at) {
       const PythonToken& token = program_.tokens[at];
       if (token.kind == PythonToken::Kind::kLineEnd) break;
-      if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
-      const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
-      if (depth == 0 && (closes || token.is_sign(','))) break;
-      if (closes) --depth;
+      if (opens(token)) ++depth;
+      const bool is_end = closes(token);
+      if (depth == 0 && (is_end || token.is_sign(','))) break;
+      if (is_end) --depth;
     }
     return at;
   }
@@ -424,9 +425,9 @@ class ProgramRowReader {
     size_t depth = 0;
     for (; at < end; ++at) {
       const PythonToken& token = program_.tokens[at];
-      if (token.is_sign('[') || token.is_sign('(') || token.is_sign('{')) ++depth;
-      const bool closes = token.is_sign(']') || token.is_sign(')') || token.is_sign('}');
-      if (closes && --depth == 0) return false;
+      if (opens(token)) ++depth;
+      const bool is_end = closes(token);
+      if (is_end && --depth == 0) return false;
       if (depth == 1 && token.is_sign(':')) return true;
     }
     return false;
@@ -606,8 +607,8 @@ class ProgramRowReader {
       size_t depth = 0;
       for (; at < tokens.size() && (depth > 0 || !tokens[at].is_sign(',')); ++at) {
         const PythonToken& token = tokens[at];
-        if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
-        if (token.is_sign(')') || token.is_sign(']') || token.is_sign('}')) --depth;
+        if (opens(token)) ++depth;
+        if (closes(token)) --depth;
       }
       Tokens argument = tokens.subspan(begin, at - begin);
       ++at;  // ","

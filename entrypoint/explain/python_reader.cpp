@@ -643,10 +643,10 @@ std::vector<std::pair<std::string, PythonSpan>> find_entries(const PythonProgram
     size_t depth = 0;
     for (; item.end < value.end; ++item.end) {
       const PythonToken& token = tokens[item.end];
-      const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
-      if (depth == 0 && (token.is_sign(',') || closes)) break;
-      if (closes) --depth;
-      if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
+      const bool is_end = closes(token);
+      if (depth == 0 && (token.is_sign(',') || is_end)) break;
+      if (is_end) --depth;
+      if (opens(token)) ++depth;
     }
     entries.emplace_back(tokens[at].text, item);
     at = item.end + (item.end < value.end && tokens[item.end].is_sign(',') ? 1 : 0);
@@ -680,9 +680,9 @@ std::vector<PythonArgument> arguments_of(const PythonProgram& program, const Pyt
   size_t begin = call.arguments.begin, depth = 0;
   for (size_t at = begin; at < call.arguments.end; ++at) {
     const PythonToken& token = tokens[at];
-    if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
-    const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
-    if (closes && depth > 0) --depth;
+    if (opens(token)) ++depth;
+    const bool is_end = closes(token);
+    if (is_end && depth > 0) --depth;
     if (depth > 0 || !token.is_sign(',')) continue;
     add(begin, at);
     begin = at + 1;
@@ -712,9 +712,9 @@ bool has_unpacked(const PythonProgram& program, const PythonCall& call) {
     const PythonToken& token = program.tokens[at];
     const bool begins = at == call.arguments.begin || program.tokens[at - 1].is_sign(',');
     if (depth == 0 && begins && token.is_sign('*')) return true;
-    if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
-    const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
-    if (closes && depth > 0) --depth;
+    if (opens(token)) ++depth;
+    const bool is_end = closes(token);
+    if (is_end && depth > 0) --depth;
   }
   return false;
 }

@@ -30,10 +30,10 @@ size_t end_of_expression(Tokens tokens, size_t at) {
   for (; at < tokens.size(); ++at) {
     const PythonToken& token = tokens[at];
     if (token.kind == PythonToken::Kind::kLineEnd) break;
-    if (token.is_sign('(') || token.is_sign('[') || token.is_sign('{')) ++depth;
-    const bool closes = token.is_sign(')') || token.is_sign(']') || token.is_sign('}');
-    if (depth == 0 && (closes || token.is_sign(','))) break;
-    if (closes) --depth;
+    if (opens(token)) ++depth;
+    const bool is_end = closes(token);
+    if (depth == 0 && (is_end || token.is_sign(','))) break;
+    if (is_end) --depth;
   }
   return at;
 }
