@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "trainer/cpu/kernels/bf16/bf16_loops.h"
 #include "trainer/cpu/kernels/bf16/tile_loops.h"
@@ -35,18 +36,20 @@ struct EmulatedTiles {
   // C[m][n] += A[m][2k] * B[k][2n] + A[m][2k + 1] * B[k][2n + 1]
   static void dot(size_t c, size_t a, size_t b) {
     const Factor left = factor(a), right = factor(b);
-    std::array<float, kRows * kPairs> sums;
-    std::memcpy(sums.data(), tiles[c].data(), sizeof sums);
+    float sums[kRows][kPairs];
+    std::memcpy(sums, tiles[c].data(), sizeof sums);
     for (size_t m = 0; m < kRows; ++m) {
+      float* const row = sums[m];  // plain pointers, because tests are not optimized
       for (size_t k = 0; k < kPairs; ++k) {
+        const float even = left[m * 2 * kPairs + 2 * k], odd = left[m * 2 * kPairs + 2 * k + 1];
+        const float* const pairs = right.data() + k * 2 * kPairs;
         for (size_t n = 0; n < kPairs; ++n) {
-          float& sum = sums[m * kPairs + n];
-          sum += left[m * 2 * kPairs + 2 * k] * right[k * 2 * kPairs + 2 * n];
-          sum += left[m * 2 * kPairs + 2 * k + 1] * right[k * 2 * kPairs + 2 * n + 1];
+          row[n] += even * pairs[2 * n];
+          row[n] += odd * pairs[2 * n + 1];
         }
       }
     }
-    std::memcpy(tiles[c].data(), sums.data(), sizeof sums);
+    std::memcpy(tiles[c].data(), sums, sizeof sums);
   }
 
   // The same operations in the form that tile_loops.h expects.
@@ -84,20 +87,15 @@ namespace emulated_tiles {
 
 // Packs rows as amx.cpp does. Columns are packed by the portable loops and padded.
 inline void pack_panel_of_rows(const Lanes& lanes, uint16_t* panel) {
+  static_assert(kTilePanelRows == kPanelColumns);
   const int64_t padded = (lanes.depth + kTileDepth - 1) / kTileDepth * kTileDepth;
+  std::vector<uint16_t> pairs(static_cast<size_t>(padded * kTilePanelRows));
+  bf16_portable::loops.pack_columns(lanes, pairs.data());
+  const uint16_t* const from = pairs.data();
   for (int64_t d = 0; d < padded; ++d) {
     for (int64_t lane = 0; lane < kTilePanelRows; ++lane) {
-      const Lanes one{.data = lanes.at(lane, d),
-                      .lane_stride = lanes.lane_stride,
-                      .depth_stride = lanes.depth_stride,
-                      .count = 1,
-                      .depth = 1,
-                      .is_bf16 = lanes.is_bf16};
-      std::array<uint16_t, 2 * kPanelColumns> rounded{};
-      if (lane < lanes.count && d < lanes.depth) {
-        bf16_portable::loops.pack_columns(one, rounded.data());
-      }
-      panel[(d / kTileDepth * kTilePanelRows + lane) * kTileDepth + d % kTileDepth] = rounded[0];
+      panel[(d / kTileDepth * kTilePanelRows + lane) * kTileDepth + d % kTileDepth] =
+          from[(d / 2 * kPanelColumns + lane) * 2 + d % 2];
     }
   }
 }
