@@ -537,17 +537,15 @@ class CodeReader {
     if (!call.positional.empty()) value = &call.positional[0];
     const PythonValue* threshold = call.find("early_stopping_threshold");
     if (call.positional.size() > 1) threshold = &call.positional[1];
-    const bool is_zero = threshold == nullptr || threshold->text == "0.0" || threshold->text == "0";
-    if (!is_zero) {
-      launch_.refuse("early_stopping_threshold",
-                     "is not 0, and berth counts any better evaluation; leave it out");
-    }
-    if (value != nullptr && value->kind != PythonValue::Kind::kWord) {
-      return launch_.refuse("early_stopping_patience",
-                            "is computed in the program; add --early-stopping-patience N to the "
-                            "line");
-    }
-    launch_.add_flag("early_stopping_patience", value == nullptr ? "1" : value->text);
+    if (value == nullptr) launch_.add_flag("early_stopping_patience", "1");
+    if (value != nullptr) add_number("early-stopping-patience", *value);
+    if (threshold != nullptr) add_number("early-stopping-threshold", *threshold);
+  }
+
+  void add_number(std::string_view flag, const PythonValue& value) {
+    if (value.kind == PythonValue::Kind::kWord) return launch_.add_flag(flag, value.text);
+    launch_.refuse(cat("--", flag),
+                   "is computed in the program; add it with its number to the line");
   }
 
   void take_adapters(const PythonCall& call) {

@@ -367,6 +367,12 @@ std::vector<Flag> evaluation_flags() {
        FlagRole(kDecides, kInTraining).about_evaluations_where([](const Settings& settings) {
          return settings.training.early_stopping_patience > 0;
        })},
+      {"early-stopping-threshold",
+       "Count an evaluation as no improvement unless the metric is better than the best one by "
+       "more "
+       "than this number.",
+       real_value(training_option(&TrainingOptions::early_stopping_threshold), kNotNegative),
+       FlagRole(kDecides, kInTraining).only_with("early-stopping-patience", "patience")},
       {"load-best-model-at-end", "Export the model of the best checkpoint, not of the last one.",
        switch_value(training_option(&TrainingOptions::load_best_model_at_end)),
        FlagRole(kDecides, kInTraining).about_evaluations_where([](const Settings& settings) {

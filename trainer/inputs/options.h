@@ -246,6 +246,7 @@ struct TrainingOptions {
   int64_t num_eval_per_epoch = 1;
   std::string metric_for_best_model{};  // empty: the task's main metric
   int64_t early_stopping_patience = 0;  // in evaluations; 0: trains to the plan's end
+  double early_stopping_threshold = 0;  // by how much an evaluation must be better than the best
   bool load_best_model_at_end = false;
   // Whether the job writes checkpoints and its model. A run inside a job that only produces scores
   // does not.

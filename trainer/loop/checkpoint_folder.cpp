@@ -122,12 +122,17 @@ DataCursor cursor_of(const OrderedJson& object) {
 }
 
 OrderedJson best_object(const Best& best) {
-  return {{"step", best.step}, {"metric", best.metric}, {"value", best.value}};
+  OrderedJson object = {{"step", best.step}, {"metric", best.metric}, {"value", best.value}};
+  if (best.improved_step != best.step) object["improved_step"] = best.improved_step;
+  return object;
 }
 
 Best best_of(const OrderedJson& object) {
-  return {
-      .step = whole(object.at("step")), .metric = object.at("metric"), .value = object.at("value")};
+  const int64_t step = whole(object.at("step"));
+  return {.step = step,
+          .metric = object.at("metric"),
+          .value = object.at("value"),
+          .improved_step = whole(object.value("improved_step", OrderedJson(step)))};
 }
 
 OrderedJson probe_object(const ProbeReport& probe) {

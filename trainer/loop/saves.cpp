@@ -228,7 +228,8 @@ BestRule::BestRule(const TrainingOptions& options, const std::vector<std::string
           options.metric_for_best_model.empty()
               ? metrics.front()
               : checked_metric(options.metric_for_best_model, metrics, "--metric-for-best-model")),
-      patience_(options.early_stopping_patience) {}
+      patience_(options.early_stopping_patience),
+      threshold_(options.early_stopping_threshold) {}
 
 std::optional<Best> BestRule::better(const EvaluationResult& evaluation, int64_t step,
                                      const std::optional<Best>& before) const {
@@ -236,8 +237,13 @@ std::optional<Best> BestRule::better(const EvaluationResult& evaluation, int64_t
   const double value =
       metric_ == kLossName ? evaluation.loss : evaluation.scores.metrics.at(metric_);
   if (!std::isfinite(value)) return std::nullopt;
-  if (before && !(is_error ? value < before->value : value > before->value)) return std::nullopt;
-  return Best{.step = step, .metric = metric_, .value = value};
+  if (!before) return Best{.step = step, .metric = metric_, .value = value, .improved_step = step};
+  const double gain = is_error ? before->value - value : value - before->value;
+  if (!(gain > 0)) return std::nullopt;
+  return Best{.step = step,
+              .metric = metric_,
+              .value = value,
+              .improved_step = gain > threshold_ ? step : before->improved_step};
 }
 
 bool BestRule::gives_up(int64_t evaluations) const {

@@ -163,12 +163,13 @@ class BestRule {
   std::optional<Best> better(const EvaluationResult& evaluation, int64_t step,
                              const std::optional<Best>& before) const;
 
-  // Whether the options demand a stop after `evaluations` evaluations without a better one.
+  // Whether the options demand a stop after `evaluations` evaluations since Best::improved_step.
   bool gives_up(int64_t evaluations) const;
 
  private:
   std::string metric_;  // lower values of "loss" and "mse" are better
   int64_t patience_;    // in evaluations; 0 means without end
+  double threshold_;
 };
 
 }  // namespace berth

@@ -220,8 +220,9 @@ class Training {
     const TrainingState& state = result_.state;
     if (state.step >= plan_.total_steps) return true;
     if (state.evaluated_step != state.step) return false;
-    const bool gives_up = state.best && best_rule_.gives_up(evaluations_until(state.step) -
-                                                            evaluations_until(state.best->step));
+    const bool gives_up =
+        state.best && best_rule_.gives_up(evaluations_until(state.step) -
+                                          evaluations_until(state.best->improved_step));
     // Only rank 0 knows whether the checkpoint of the best evaluation was saved.
     return parts_.ranks == nullptr ? gives_up : is_so_on_rank_0(*parts_.ranks, gives_up);
   }

@@ -31,6 +31,9 @@ struct Best {
   int64_t step = 0;
   std::string metric{};  // its name
   double value = 0;
+  // The last evaluation that was better by more than TrainingOptions::early_stopping_threshold.
+  // Early stopping counts the evaluations since then.
+  int64_t improved_step = 0;
 };
 
 // The state of a training run between two updates. Together with the parameters and the moments, it

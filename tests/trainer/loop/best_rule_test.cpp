@@ -68,6 +68,20 @@ TEST(BestRule, PatienceCountsEvaluationsSinceTheBest) {
   EXPECT_FALSE(rule("accuracy").gives_up(5000));
 }
 
+TEST(BestRule, AGainWithinTheThresholdIsTheBestButDoesNotRenewThePatience) {
+  TrainingOptions options;
+  options.metric_for_best_model = "loss";
+  options.early_stopping_threshold = 0.25;
+  const BestRule best(options, {"accuracy"});
+  const auto first = best.better(evaluation(2, 0.5), 50, std::nullopt);
+  EXPECT_EQ(first->improved_step, 50);
+  const auto second = best.better(evaluation(1.75, 0.5), 100, first);
+  EXPECT_EQ(second->step, 100);
+  EXPECT_EQ(second->improved_step, 50);
+  EXPECT_EQ(best.better(evaluation(1.25, 0.5), 150, second)->improved_step, 150);
+  EXPECT_FALSE(best.better(evaluation(1.75, 0.9), 150, second));
+}
+
 TEST(BestRule, TheTasksMainMetricIsTheDefault) {
   const auto best = rule("", 0, {"f1", "accuracy"}).better(evaluation(1, 0.5), 50, std::nullopt);
   EXPECT_EQ(best->metric, "f1");

@@ -20,16 +20,17 @@ using testing::ElementsAre;
 using testing::Ge;
 using testing::HasSubstr;
 
-const TrainingState kState{.step = 12,
-                           .cursor = {.epoch = 1, .block = 2, .index = 3},
-                           .examples = 96,
-                           .tokens = 4001,
-                           .loss_sum = 0.1 + 0.2,
-                           .loss_weight = 95.5,
-                           .evaluated_step = 10,
-                           .best = Best{.step = 5, .metric = "accuracy", .value = 2.0 / 3},
-                           .kernels = "cpu-fp32-avx2, 2 threads",
-                           .job = "0badf00d"};
+const TrainingState kState{
+    .step = 12,
+    .cursor = {.epoch = 1, .block = 2, .index = 3},
+    .examples = 96,
+    .tokens = 4001,
+    .loss_sum = 0.1 + 0.2,
+    .loss_weight = 95.5,
+    .evaluated_step = 10,
+    .best = Best{.step = 5, .metric = "accuracy", .value = 2.0 / 3, .improved_step = 3},
+    .kernels = "cpu-fp32-avx2, 2 threads",
+    .job = "0badf00d"};
 const std::vector<ManifestEntry> kEntries = {
     {.name = "model.safetensors", .checksum = {.size = 5'000'000'000, .crc = 0xdeadbeef}},
     {.name = "state.json", .checksum = {.size = 0, .crc = 7}}};
@@ -50,6 +51,7 @@ TEST(StateJson, SurvivesWritingAndReading) {
   EXPECT_EQ(state.best->step, 5);
   EXPECT_EQ(state.best->metric, "accuracy");
   EXPECT_EQ(state.best->value, 2.0 / 3);
+  EXPECT_EQ(state.best->improved_step, 3);
   EXPECT_EQ(state.kernels, kState.kernels);
   EXPECT_EQ(state.job, "0badf00d");
 }

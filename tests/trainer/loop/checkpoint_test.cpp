@@ -404,7 +404,7 @@ TEST_F(CheckpointTest, TheBestIsNamedAfterItsCheckpointIsWritten) {
 }
 
 TEST_F(CheckpointTest, TheBestIsWrittenAsReadableJson) {
-  store().record_best({.step = 500, .metric = "accuracy", .value = 0.75});
+  store().record_best({.step = 500, .metric = "accuracy", .value = 0.75, .improved_step = 500});
   EXPECT_EQ(read_text(scratch_ / "checkpoints/best.json"),
             "{\n  \"step\": 500,\n  \"metric\": \"accuracy\",\n  \"value\": 0.75\n}\n");
 }

@@ -239,6 +239,18 @@ TEST_F(TrainTest, StopsEarlyOnceNothingGetsBetterAndStaysStopped) {
   EXPECT_THAT(again->observer.steps, IsEmpty());
 }
 
+TEST_F(TrainTest, StopsEarlyWhereNoGainIsAboveTheThreshold) {
+  options_.max_steps = 20;
+  options_.eval_steps = 2;
+  options_.metric_for_best_model = "loss";
+  options_.early_stopping_patience = 2;
+  options_.early_stopping_threshold = 1000;  // each evaluation is better, and none by so much
+  const TrainResult result = make_job(true)->run();
+  EXPECT_EQ(result.state.step, 6);
+  EXPECT_EQ(result.state.best->step, 6);
+  EXPECT_EQ(result.state.best->improved_step, 2);
+}
+
 TEST_F(TrainTest, MayEndWithTheBestParameters) {
   options_.max_steps = 8;
   options_.eval_steps = 1;
