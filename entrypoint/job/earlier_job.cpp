@@ -18,6 +18,7 @@
 #include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "storage/whole_file.h"
+#include "trainer/data/dataset.h"
 #include "trainer/data/features.h"
 #include "trainer/data/label_form.h"
 #include "trainer/inputs/job_directory.h"
@@ -120,6 +121,7 @@ void EarlierJob::take_reading(const JsonObject& reading) {
   if (largest && upper_third) scores_ = {.largest = *largest, .upper_third = *upper_third};
   // An earlier version has recorded the columns in the rule "columns 2 and 3 of CoNLL" alone.
   for (const Json& rule : reading.values("rules")) {
+    has_runs_rule_ |= rule == kRunsRule;
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
     if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty()) {
       continue;
@@ -191,8 +193,9 @@ constexpr const char* kLineByLine = "line-by-line";
 }  // namespace
 
 void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line) {
-  if (!earlier.setting(kLineByLine).empty()) return;
   DataOptions& data = command_line.settings.data;
+  data.reads_in_order = !earlier.has_runs_rule();
+  if (!earlier.setting(kLineByLine).empty()) return;
   data.words_end_at_spaces = true;
   if (find_task(data.task) != Task::kMaskedLm) return;
   const bool asks_for_joining = command_line.gives(kLineByLine) && !data.line_by_line;

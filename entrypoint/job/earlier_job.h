@@ -64,6 +64,8 @@ class EarlierJob {
   bool has_own_decoder() const { return has_own_decoder_; }
   // Whether its rows had words with kSpaceRule (trainer/data/features.h).
   bool has_space_rule() const { return has_space_rule_; }
+  // Whether its rows were shuffled with kRunsRule (trainer/data/dataset.h).
+  bool has_runs_rule() const { return has_runs_rule_; }
 
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
@@ -91,13 +93,15 @@ class EarlierJob {
   std::optional<int64_t> mini_batch_;
   bool has_own_decoder_ = false;
   bool has_space_rule_ = false;
+  bool has_runs_rule_ = false;
 };
 
 // A job keeps its way of reading rows to its end, even if a later version reads them in another
 // way. Its job.json lacks the flag --line-by-line if it is older than the joining of documents.
 
-// Lets `command_line` read rows as `earlier` does: line by line, and with spaces alone between
-// words, if it is older. Throws kIncompatible where a flag asks for something else.
+// Lets `command_line` read rows as `earlier` does: line by line, with spaces alone between words,
+// and in the order of the table, if it is older. Throws kIncompatible where a flag asks for
+// something else.
 void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line);
 
 // The command line with the reading of the job in `directory`, if there is one.

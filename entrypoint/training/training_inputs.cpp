@@ -147,6 +147,8 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
   if (rows.eval) add_table(record, *rows.eval);
   if (rows.mismatched) add_table(record, *rows.mismatched);
   record.reading.tokenizer = inputs.model.tokenizer_rules;
+  const bool has_blocks = rows.train.table->spilled() && !inputs.settings().data.reads_in_order;
+  if (has_blocks) record.reading.rules.emplace_back(kRunsRule);
 }
 
 namespace {
@@ -322,6 +324,7 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
   for (const RowsOfSource& source : inputs.rows.sources) sources.push_back(source.rows);
   if (eval_) eval_->set_source(static_cast<int32_t>(sources.size()));
   train_.set_sources(std::move(sources));
+  if (inputs.settings().data.reads_in_order) train_.read_in_order();
   if (!has_any_label(train_)) {
     throw Error(Code::kBadData, "there is nothing to learn: no row to train on has a label",
                 inputs.rows.train.name, hint(train_));

@@ -37,35 +37,40 @@ void permute(int64_t size, uint64_t seed, int64_t epoch, uint32_t stream,
 
 namespace {
 
-constexpr uint32_t kBlocksStream = 0xFFFFFFFF;  // no block has this number
+constexpr uint32_t kRunsStream = 0xFFFFFFFF;  // no run has this number
 
 }  // namespace
 
-Sampler::Sampler(int64_t rows, int64_t block_rows, uint64_t seed, DistinctTexts* distinct)
+Sampler::Sampler(int64_t rows, ShuffledRuns runs, uint64_t seed, DistinctTexts* distinct)
     : rows_(rows),
-      block_rows_(block_rows),
-      blocks_((rows + block_rows - 1) / block_rows),
+      sizes_(runs),
+      runs_((rows + runs.rows - 1) / runs.rows),
+      blocks_((runs_ + runs.runs_of_block - 1) / runs.runs_of_block),
       seed_(seed),
       distinct_(distinct) {
-  assert(rows > 0 && block_rows > 0);
+  assert(rows > 0 && runs.rows > 0 && (distinct == nullptr || runs.runs_of_block == 1));
 }
 
 Sampler::Sampler(SourceOrder sources)
     : rows_(0),
-      block_rows_(0),
+      runs_(0),
       blocks_(sources.updates()),
       seed_(0),
       distinct_(nullptr),
       sources_(std::move(sources)) {}
 
-void Sampler::order_blocks(int64_t epoch) {
-  if (blocks_epoch_ == epoch) return;
-  permute(blocks_, seed_, epoch, kBlocksStream, order_of_blocks_);
-  blocks_epoch_ = epoch;
+void Sampler::order_runs(int64_t epoch) {
+  if (runs_epoch_ == epoch) return;
+  permute(runs_, seed_, epoch, kRunsStream, order_of_runs_);
+  last_run_at_ =
+      std::ranges::find(order_of_runs_, static_cast<uint32_t>(runs_ - 1)) - order_of_runs_.begin();
+  runs_epoch_ = epoch;
 }
 
-int64_t Sampler::size_of(int64_t block) const {
-  return std::min(block_rows_, rows_ - block * block_rows_);
+int64_t Sampler::rows_before(int64_t block) const {
+  const int64_t runs = std::min(block * sizes_.runs_of_block, runs_);
+  const int64_t missing = runs_ * sizes_.rows - rows_;  // of the last run
+  return runs * sizes_.rows - (last_run_at_ < runs ? missing : 0);
 }
 
 bool Sampler::holds(const DataCursor& cursor) {
@@ -73,22 +78,16 @@ bool Sampler::holds(const DataCursor& cursor) {
     return false;
   }
   if (sources_) return cursor.index < std::ssize(sources_->rows(cursor.epoch, cursor.block));
-  order_blocks(cursor.epoch);
-  return cursor.index < size_of(order_of_blocks_[static_cast<size_t>(cursor.block)]);
+  order_runs(cursor.epoch);
+  return cursor.index < size_of(cursor.block);
 }
 
 double Sampler::epochs_until(const DataCursor& cursor) {
-  if (sources_) {
-    return static_cast<double>(cursor.epoch) +
-           static_cast<double>(cursor.block) / static_cast<double>(blocks_);
-  }
-  order_blocks(cursor.epoch);
-  int64_t rows = cursor.block * block_rows_ + cursor.index;
-  for (int64_t passed = 0; passed < cursor.block; ++passed) {
-    const bool is_last = order_of_blocks_[static_cast<size_t>(passed)] == blocks_ - 1;
-    if (is_last) rows -= blocks_ * block_rows_ - rows_;  // the last block has fewer rows
-  }
-  return static_cast<double>(cursor.epoch) + static_cast<double>(rows) / static_cast<double>(rows_);
+  const auto epochs = static_cast<double>(cursor.epoch);
+  if (sources_) return epochs + static_cast<double>(cursor.block) / static_cast<double>(blocks_);
+  order_runs(cursor.epoch);
+  const int64_t passed = rows_before(cursor.block) + cursor.index;
+  return epochs + static_cast<double>(passed) / static_cast<double>(rows_);
 }
 
 int64_t Sampler::next(DataCursor& cursor) {
@@ -98,10 +97,9 @@ int64_t Sampler::next(DataCursor& cursor) {
     row = rows[static_cast<size_t>(cursor.index)];
     size = std::ssize(rows);
   } else {
-    order_blocks(cursor.epoch);
-    const int64_t block = order_of_blocks_[static_cast<size_t>(cursor.block)];
-    size = size_of(block);
-    row = row_of(block, size, cursor);
+    order_runs(cursor.epoch);
+    size = size_of(cursor.block);
+    row = row_of(cursor);
   }
   if (++cursor.index == size) {
     cursor.index = 0;
@@ -113,14 +111,27 @@ int64_t Sampler::next(DataCursor& cursor) {
   return row;
 }
 
-int64_t Sampler::row_of(int64_t block, int64_t size, const DataCursor& cursor) {
-  if (rows_epoch_ != cursor.epoch || rows_block_ != block) {
-    permute(size, seed_, cursor.epoch, static_cast<uint32_t>(block), order_of_rows_);
-    if (distinct_ != nullptr) distinct_->arrange(block * block_rows_, order_of_rows_);
+int64_t Sampler::row_of(const DataCursor& cursor) {
+  const int64_t begin = cursor.block * sizes_.runs_of_block;
+  const auto run_at = [&](int64_t place) { return order_of_runs_[static_cast<size_t>(place)]; };
+  const int64_t first = run_at(begin) * sizes_.rows;  // of a block that is one run
+  const bool is_one_run = sizes_.runs_of_block == 1;
+  if (rows_epoch_ != cursor.epoch || rows_block_ != cursor.block) {
+    permute(size_of(cursor.block), seed_, cursor.epoch, run_at(begin), order_of_rows_);
+    if (distinct_ != nullptr) distinct_->arrange(first, order_of_rows_);
+    rows_of_block_.clear();
+    const int64_t end = is_one_run ? begin : std::min(begin + sizes_.runs_of_block, runs_);
+    for (int64_t place = begin; place < end; ++place) {
+      const int64_t row = run_at(place) * sizes_.rows;
+      for (int64_t i = row; i < std::min(row + sizes_.rows, rows_); ++i) {
+        rows_of_block_.push_back(static_cast<uint32_t>(i));
+      }
+    }
     rows_epoch_ = cursor.epoch;
-    rows_block_ = block;
+    rows_block_ = cursor.block;
   }
-  return block * block_rows_ + order_of_rows_[static_cast<size_t>(cursor.index)];
+  const uint32_t place = order_of_rows_[static_cast<size_t>(cursor.index)];
+  return is_one_run ? first + place : rows_of_block_[place];
 }
 
 namespace {
@@ -354,12 +365,15 @@ Features masked_features(Dataset& data, int64_t index, const MaskingRound& round
 }
 
 OrderedRows ordered_rows(const Dataset& data) {
-  return {.rows = data.size(), .block_rows = data.block_size(), .sources = data.sources()};
+  return {.rows = data.size(), .runs = data.shuffled_runs(), .sources = data.sources()};
 }
 
 Sampler make_sampler(const OrderedRows& rows, const BatchOptions& options,
                      DistinctTexts* distinct) {
-  if (rows.sources.empty()) return {rows.rows, rows.block_rows, options.seed, distinct};
+  if (rows.sources.empty()) {
+    return {rows.rows, options.keeps_texts_apart ? rows.runs.joined() : rows.runs, options.seed,
+            distinct};
+  }
   return Sampler(SourceOrder(rows.sources, options.source_mix, options.batch_size,
                              options.drop_remainder, options.seed, distinct));
 }

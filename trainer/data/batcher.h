@@ -31,13 +31,15 @@ struct DataCursor {
   bool operator==(const DataCursor&) const = default;
 };
 
-// The order of rows. Each epoch permutes the blocks of `block_rows` rows, and the rows inside each
-// block. Both permutations depend only on (seed, epoch, block). Three numbers therefore identify a
-// place, and data larger than memory can be read one block at a time. Not thread-safe.
+// The order of rows. Each epoch permutes the runs of neighbouring rows, makes a block of every
+// `runs_of_block` runs, and permutes the rows inside each block. Both permutations depend only on
+// (seed, epoch, block). Three numbers therefore identify a place, and data larger than memory can
+// be read one block at a time. Not thread-safe.
 class Sampler {
  public:
-  // `distinct`, which may be null, then reorders the rows of each block. Borrowed.
-  Sampler(int64_t rows, int64_t block_rows, uint64_t seed, DistinctTexts* distinct = nullptr);
+  // `distinct`, which may be null, then reorders the rows of each block, which is one run.
+  // Borrowed.
+  Sampler(int64_t rows, ShuffledRuns runs, uint64_t seed, DistinctTexts* distinct = nullptr);
   // The order of several sources: each update is a block.
   explicit Sampler(SourceOrder sources);
 
@@ -55,15 +57,20 @@ class Sampler {
   double epochs_until(const DataCursor& cursor);
 
  private:
-  void order_blocks(int64_t epoch);
-  int64_t size_of(int64_t block) const;
-  int64_t row_of(int64_t block, int64_t size, const DataCursor& cursor);
+  void order_runs(int64_t epoch);
+  int64_t rows_before(int64_t block) const;  // of the epoch whose runs are in order
+  int64_t size_of(int64_t block) const { return rows_before(block + 1) - rows_before(block); }
+  int64_t row_of(const DataCursor& cursor);
 
-  int64_t rows_, block_rows_, blocks_;
+  int64_t rows_;
+  ShuffledRuns sizes_;
+  int64_t runs_, blocks_;
   uint64_t seed_;
   DistinctTexts* distinct_;
-  int64_t blocks_epoch_ = -1, rows_epoch_ = -1, rows_block_ = -1;
-  std::vector<uint32_t> order_of_blocks_, order_of_rows_;
+  int64_t runs_epoch_ = -1, rows_epoch_ = -1, rows_block_ = -1;
+  int64_t last_run_at_ = 0;  // the place of the last run, which may have fewer rows
+  std::vector<uint32_t> order_of_runs_, order_of_rows_;
+  std::vector<uint32_t> rows_of_block_;  // where a block has several runs
   std::optional<SourceOrder> sources_{};
 };
 
@@ -114,7 +121,8 @@ struct BatchOptions {
 
 // What a Sampler needs to know of a data set.
 struct OrderedRows {
-  int64_t rows = 0, block_rows = 0;
+  int64_t rows = 0;
+  ShuffledRuns runs{};
   std::vector<RowSource> sources{};  // empty: there is one
 };
 OrderedRows ordered_rows(const Dataset& data);

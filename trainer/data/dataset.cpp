@@ -83,7 +83,11 @@ namespace {
 
 constexpr size_t kRecentRows = 256;
 constexpr int64_t kJudgedRows = 64;
-constexpr int64_t kBlock = 16384;  // features of a table on disk that are shuffled together
+// Of a table on disk: neighbours that are read one after the other, and how many of these runs are
+// shuffled together.
+constexpr int64_t kRun = 64, kRunsOfBlock = 256;
+// The memory of windows of such a table that were made lately, at about 4 KB each: of one block.
+constexpr size_t kRecentWindowsBytes = size_t{64} << 20;
 
 uint32_t token_count(const Features& features) {
   return static_cast<uint32_t>(features.input_ids.size());
@@ -163,8 +167,6 @@ void Dataset::make_pairs() {
 
 void Dataset::count_windows() {
   first_feature_ = {0};
-  int64_t block = 0;
-  size_t of_block = 0;
   for (const uint32_t row : rows_) {
     std::unique_ptr<RowFeatures> windows = plan(row);
     const int64_t first = first_feature_.back();
@@ -172,14 +174,9 @@ void Dataset::count_windows() {
     for (size_t i = 0; i < windows->size(); ++i) {
       lengths_.push_back(static_cast<uint32_t>(windows->tokens(i)));
     }
-    // Neighbouring blocks may share a row.
     const size_t size_bytes = windows->memory_bytes();
-    if (first / kBlock != std::exchange(block, first / kBlock)) of_block = 0;
-    of_block += size_bytes;
     windows_of_rows_ += size_bytes;
-    windows_of_block_ = std::max(windows_of_block_, of_block);
-    const int64_t last_block = (first_feature_.back() - int64_t{1}) / kBlock;
-    if (last_block != std::exchange(block, last_block)) of_block = size_bytes;
+    most_windows_ = std::max(most_windows_, size_bytes);
     if (!table_.spilled()) windows_.push_back(std::move(windows));
   }
 }
@@ -214,7 +211,11 @@ int32_t Dataset::source_of(int64_t index) const {
   return source;
 }
 
-int64_t Dataset::block_size() const { return table_.spilled() ? std::min(kBlock, size()) : size(); }
+ShuffledRuns Dataset::shuffled_runs() const {
+  const ShuffledRuns runs{.rows = kRun, .runs_of_block = kRunsOfBlock}, block = runs.joined();
+  if (!table_.spilled() || size() <= block.rows) return {.rows = size()};
+  return is_read_in_order_ ? block : runs;
+}
 
 int64_t Dataset::row_index(int64_t index) const {
   if (pairs_) return pairs_->pairs.document(index);
@@ -281,7 +282,10 @@ size_t Dataset::memory_bytes() {
     return of_rows + of_recent + longest_row_;
   }
   if (has_windows()) {
-    if (table_.spilled()) return of_rows + windows_of_block_ + longest_row_;
+    if (table_.spilled()) {
+      const size_t recent = std::max(kRecentWindowsBytes, most_windows_);
+      return of_rows + std::min(windows_of_rows_, recent) + longest_row_;
+    }
     size_t of_windows = 0;
     for (const auto& windows : windows_) of_windows += windows->memory_bytes();
     return of_rows + of_windows;
@@ -295,15 +299,15 @@ size_t Dataset::memory_bytes() {
   return of_rows + size_bytes * static_cast<size_t>(all) / static_cast<size_t>(judged);
 }
 
-// The windows of a row. `index` is one of its features, where features are not pairs.
-const RowFeatures& Dataset::windows_of(int64_t row, int64_t index) {
-  return windows_.empty() ? recent(row, index) : *windows_[static_cast<size_t>(row)];
+// The windows of a row.
+const RowFeatures& Dataset::windows_of(int64_t row) {
+  return windows_.empty() ? recent(row) : *windows_[static_cast<size_t>(row)];
 }
 
 // Appends the tokens of some sentences to the current features.
 void Dataset::append(const SentenceRun& run, int32_t type) {
   std::vector<int32_t>& ids = current_.input_ids;
-  const RowFeatures& sentences = windows_of(run.document, 0);
+  const RowFeatures& sentences = windows_of(run.document);
   const size_t before = ids.size();
   for (uint32_t i = run.begin; i < run.end; ++i) {
     const Features& sentence = sentences.get(i, sentence_);
@@ -341,30 +345,28 @@ const Features& Dataset::features(int64_t index) {
     return kept;
   }
   const int64_t row = row_index(index);
-  return windows_of(row, index)
-      .get(has_windows() ? at - first_feature_[static_cast<size_t>(row)] : 0, current_);
+  return windows_of(row).get(has_windows() ? at - first_feature_[static_cast<size_t>(row)] : 0,
+                             current_);
 }
 
-const RowFeatures& Dataset::recent(int64_t row, int64_t index) {
-  if (has_windows() && !pairs_) return recent_windows(row, index);
+const RowFeatures& Dataset::recent(int64_t row) {
+  if (has_windows() && !pairs_) return recent_windows(row);
   if (recent_.empty()) recent_.resize(kRecentRows);
   Recent& recent = recent_[static_cast<size_t>(row) % kRecentRows];
   if (recent.row != row) recent = {row, plan(rows_[static_cast<size_t>(row)])};
   return *recent.features;
 }
 
-const RowFeatures& Dataset::recent_windows(int64_t row, int64_t index) {
-  const int64_t block = index / kBlock;
-  if (block != std::exchange(recent_block_, block)) {
-    std::erase_if(recent_windows_, [&](const auto& each) {
-      const auto place = static_cast<size_t>(each.first);
-      return first_feature_[place + 1] <= block * kBlock ||
-             first_feature_[place] >= (block + 1) * kBlock;
-    });
+const RowFeatures& Dataset::recent_windows(int64_t row) {
+  const auto found = recent_windows_.find(row);
+  if (found != recent_windows_.end()) return *found->second;
+  std::unique_ptr<RowFeatures> windows = plan(rows_[static_cast<size_t>(row)]);
+  if (recent_bytes_ + windows->memory_bytes() > kRecentWindowsBytes) {
+    recent_windows_.clear();
+    recent_bytes_ = 0;
   }
-  std::unique_ptr<RowFeatures>& windows = recent_windows_[row];
-  if (windows == nullptr) windows = plan(rows_[static_cast<size_t>(row)]);
-  return *windows;
+  recent_bytes_ += windows->memory_bytes();
+  return *recent_windows_.emplace(row, std::move(windows)).first->second;
 }
 
 bool has_any_label(Dataset& data) {

@@ -20,6 +20,18 @@
 
 namespace berth {
 
+// How a table is shuffled (Sampler): runs of `rows` neighbours, and how many of them make a block.
+// The last run may have fewer rows.
+struct ShuffledRuns {
+  int64_t rows = 1, runs_of_block = 1;
+  // Blocks of as many neighbours.
+  ShuffledRuns joined() const { return {.rows = rows * runs_of_block}; }
+};
+
+// How a job reads a table on disk. Jobs of earlier versions, which shuffled blocks of neighbours,
+// do not have the rule.
+inline constexpr const char* kRunsRule = "blocks of a large table have rows of all of it";
+
 // Vectors for each row of a table, which the model should predict: what a teacher makes of the row.
 // A row has one vector, or one for each of its tokens. Rows may be set by several threads, each row
 // by one of them; reading is thread-safe once all are set.
@@ -116,9 +128,10 @@ class Dataset {
   // masking must outlive this.
   void mask_with(const Masking& masking) { masking_ = &masking; }
   const Masking* masking() const { return masking_; }  // null: nothing is masked
-  // How many neighbouring features are shuffled among each other: all, or a block that is read from
-  // disk in nearly its order.
-  int64_t block_size() const;
+  // How features are shuffled: all among each other, or the rows of a block that is read from disk.
+  // The blocks of a data set that is read in its order are neighbours, as in earlier versions.
+  ShuffledRuns shuffled_runs() const;
+  void read_in_order() { is_read_in_order_ = true; }
 
   // The row that the features at `index` belong to: its place among rows(), and its number in the
   // table.
@@ -177,13 +190,13 @@ class Dataset {
  private:
   std::vector<Features> make(uint32_t row) const;
   std::unique_ptr<RowFeatures> plan(uint32_t row);
-  const RowFeatures& recent(int64_t row, int64_t index);
-  const RowFeatures& recent_windows(int64_t row, int64_t index);
+  const RowFeatures& recent(int64_t row);
+  const RowFeatures& recent_windows(int64_t row);
   void count_windows();
   void make_pairs();
   void count_tokens_of(size_t row);
   bool has_windows() const { return !first_feature_.empty(); }
-  const RowFeatures& windows_of(int64_t row, int64_t index);
+  const RowFeatures& windows_of(int64_t row);
   const Features& compose(const SentencePair& pair);
   void append(const SentenceRun& run, int32_t type);
 
@@ -214,11 +227,11 @@ class Dataset {
     std::unique_ptr<RowFeatures> features{};
   };
   std::vector<Recent> recent_;
-  // The rows of one block of features, which is read before the next one begins.
-  std::map<int64_t, std::unique_ptr<RowFeatures>> recent_windows_;
-  int64_t recent_block_ = -1;
-  size_t windows_of_block_ = 0;  // the most memory that rows of one block take, in bytes
-  size_t longest_row_ = 0;       // the most memory that tokenizing one of them takes, about
+  std::map<int64_t, std::unique_ptr<RowFeatures>> recent_windows_;  // by row
+  size_t recent_bytes_ = 0;                                         // of these
+  size_t most_windows_ = 0;  // the most memory that the windows of one row take, in bytes
+  size_t longest_row_ = 0;   // the most memory that tokenizing one of them takes, about
+  bool is_read_in_order_ = false;
 };
 
 }  // namespace berth

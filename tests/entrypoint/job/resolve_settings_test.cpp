@@ -276,6 +276,19 @@ TEST_F(ResolveSettingsTest, AnOlderMaskedLanguageModelReadsLineByLine) {
   EXPECT_FALSE(reading_of(R"({"task": "mlm", "line-by-line": "false"})").words_end_at_spaces);
 }
 
+TEST_F(ResolveSettingsTest, AnOlderJobShufflesNeighboursOfALargeTable) {
+  const auto reads_in_order = [&](const char* rules) {
+    const std::string directory =
+        finished_job(std::string(R"({"labels": ["a", "b"], "task": "classification",
+                        "settings": {"line-by-line": "false"}, "reading": {"rules": [)") +
+                     rules + "]}}");
+    return resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory})
+        .settings.data.reads_in_order;
+  };
+  EXPECT_TRUE(reads_in_order(""));
+  EXPECT_FALSE(reads_in_order(R"("blocks of a large table have rows of all of it")"));
+}
+
 TEST_F(ResolveSettingsTest, AFlagBeatsTheEarlierJob) {
   const ResolvedJob job = resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir",
                                    finished_job(), "--max-seq-length", "64"});

@@ -530,22 +530,25 @@ TEST(Permutation, EveryOrderIsEquallyLikely) {
 }
 
 TEST(Sampler, GivesEveryRowOnceAnEpoch) {
-  for (const int64_t block_rows : {1, 4, 10, 16, 100}) {
-    for (const int64_t epoch : {0, 1, 2}) {
-      EXPECT_TRUE(is_permutation(epoch_of(Sampler(61, block_rows, 42), epoch, 61))) << block_rows;
+  for (const int64_t run_rows : {1, 4, 10, 16, 100}) {
+    for (const int64_t runs_of_block : {1, 2, 3, 9}) {
+      for (const int64_t epoch : {0, 1, 2}) {
+        Sampler sampler(61, {run_rows, runs_of_block}, 42);
+        EXPECT_TRUE(is_permutation(epoch_of(std::move(sampler), epoch, 61))) << run_rows;
+      }
     }
   }
 }
 
 TEST(Sampler, ShufflesAnewForEveryEpochAndSeed) {
-  const auto first = epoch_of(Sampler(50, 50, 1), 0, 50);
-  EXPECT_NE(epoch_of(Sampler(50, 50, 1), 1, 50), first);
-  EXPECT_NE(epoch_of(Sampler(50, 50, 2), 0, 50), first);
+  const auto first = epoch_of(Sampler(50, {50}, 1), 0, 50);
+  EXPECT_NE(epoch_of(Sampler(50, {50}, 1), 1, 50), first);
+  EXPECT_NE(epoch_of(Sampler(50, {50}, 2), 0, 50), first);
   EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
 }
 
 TEST(Sampler, FinishesABlockBeforeTheNext) {
-  const auto rows = epoch_of(Sampler(100, 10, 7), 0, 100);
+  const auto rows = epoch_of(Sampler(100, {10}, 7), 0, 100);
   std::vector<int64_t> blocks;
   for (size_t i = 0; i < rows.size(); i += 10) {
     blocks.push_back(rows[i] / 10);
@@ -556,8 +559,40 @@ TEST(Sampler, FinishesABlockBeforeTheNext) {
   EXPECT_FALSE(std::is_sorted(blocks.begin(), blocks.end()));
 }
 
+TEST(Sampler, MakesBlocksOfRunsOfTheWholeTable) {
+  constexpr int64_t kRun = 8, kRunsOfBlock = 64, kRows = 10 * kRun * kRunsOfBlock - 3;
+  const auto rows = epoch_of(Sampler(kRows, {kRun, kRunsOfBlock}, 7), 0, kRows);
+  std::map<int64_t, int> tenths, runs;  // of the table, among the rows of the first block
+  for (size_t i = 0; i < kRun * kRunsOfBlock - 3; ++i) {
+    ++tenths[rows[i] * 10 / kRows];
+    ++runs[rows[i] / kRun];
+  }
+  EXPECT_EQ(tenths.size(), 10u);
+  EXPECT_LE(runs.size(), kRunsOfBlock + 1u) << "neighbours are read together";
+  EXPECT_GT(std::abs(rows[1] / kRun - rows[0] / kRun), 1) << "but are shuffled";
+}
+
+TEST(Sampler, CountsTheRowsThatItHasPassed) {
+  for (const ShuffledRuns runs : {ShuffledRuns{4, 1}, {4, 3}, {1, 7}, {30, 1}}) {
+    Sampler sampler(30, runs, 5);
+    DataCursor cursor{.epoch = 2};
+    for (int64_t i = 0; i < 30; ++i) {
+      EXPECT_TRUE(sampler.holds(cursor));
+      EXPECT_NEAR(sampler.epochs_until(cursor), 2 + static_cast<double>(i) / 30, 1e-12);
+      sampler.next(cursor);
+    }
+    EXPECT_EQ(cursor, (DataCursor{.epoch = 3}));
+  }
+}
+
+// Samplers of earlier versions gave these rows, so jobs that these began go on rightly.
+TEST(Sampler, OrdersBlocksOfOneRunAsEarlierVersionsDid) {
+  EXPECT_THAT(epoch_of(Sampler(11, {4}, 42), 1, 11), ElementsAre(9, 8, 10, 0, 3, 2, 1, 6, 4, 7, 5));
+}
+
 TEST(Sampler, ContinuesFromAnyCursor) {
-  constexpr int64_t kRows = 23, kBlock = 5;
+  constexpr int64_t kRows = 23;
+  constexpr ShuffledRuns kBlock{2, 3};
   Sampler uninterrupted(kRows, kBlock, 3);
   DataCursor cursor;
   std::vector<DataCursor> cursors;
@@ -577,7 +612,7 @@ TEST(Sampler, ContinuesFromAnyCursor) {
 }
 
 TEST(Sampler, HoldsThePlacesOfItsRows) {
-  Sampler sampler(10, 4, 1);  // blocks of 4, 4 and 2 rows, in another order each epoch
+  Sampler sampler(10, {4}, 1);  // blocks of 4, 4 and 2 rows, in another order each epoch
   for (int64_t epoch = 0; epoch < 5; ++epoch) {
     int64_t held = 0;
     for (int64_t block = -1; block < 5; ++block) {
@@ -593,7 +628,7 @@ TEST(Sampler, HoldsThePlacesOfItsRows) {
 }
 
 TEST(Sampler, CountsEpochsByRows) {
-  Sampler sampler(10, 4, 7);  // the last block has two
+  Sampler sampler(10, {4}, 7);  // the last block has two
   DataCursor cursor;
   for (int64_t passed = 0; passed < 30; ++passed) {
     EXPECT_DOUBLE_EQ(sampler.epochs_until(cursor), static_cast<double>(passed) / 10) << passed;
@@ -602,7 +637,7 @@ TEST(Sampler, CountsEpochsByRows) {
 }
 
 TEST(Sampler, OneRowComesAgainAndAgain) {
-  Sampler sampler(1, 1, 42);
+  Sampler sampler(1, {1}, 42);
   DataCursor cursor;
   EXPECT_THAT(take(sampler, cursor, 3), testing::ElementsAre(0, 0, 0));
   EXPECT_EQ(cursor, (DataCursor{.epoch = 3}));

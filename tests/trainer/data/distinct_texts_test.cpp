@@ -305,7 +305,7 @@ TEST_F(DistinctBatches, OfRowsOnDiskAreOfOneBlock) {
     rows.push_back({cat("q", i), cat("p", i * 7919 % kKinds)});
   }
   RowsOfTexts spilled(rows, /*memory_bytes=*/10'000);
-  ASSERT_LT(spilled.data->block_size(), kRows);
+  ASSERT_LT(spilled.data->shuffled_runs().joined().rows, kRows);
   const BatchOptions options{.batch_size = 500, .keeps_texts_apart = true};
   Batcher batcher(options, *spilled.data);
   const Batcher::EpochCount counted = batcher.count(2);

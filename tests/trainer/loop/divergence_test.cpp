@@ -51,7 +51,8 @@ struct PoisonedData {
                 /*labelled=*/true) {}
 
   std::set<std::string> texts_at(const std::vector<int64_t>& places) const {
-    Sampler sampler(letters.dataset->size(), letters.dataset->block_size(), TrainingOptions{}.seed);
+    Sampler sampler(letters.dataset->size(), letters.dataset->shuffled_runs(),
+                    TrainingOptions{}.seed);
     std::set<std::string> texts;
     DataCursor cursor;
     for (int64_t place = 0; cursor.epoch == 0; ++place) {
@@ -64,7 +65,8 @@ struct PoisonedData {
 
   // The number of the row at this place of the first epoch's order.
   uint64_t row_at(int64_t place) const {
-    Sampler sampler(letters.dataset->size(), letters.dataset->block_size(), TrainingOptions{}.seed);
+    Sampler sampler(letters.dataset->size(), letters.dataset->shuffled_runs(),
+                    TrainingOptions{}.seed);
     DataCursor cursor{.index = place};
     return letters.dataset->source_row(sampler.next(cursor));
   }
