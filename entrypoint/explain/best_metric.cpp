@@ -58,6 +58,17 @@ bool is_computed(const GlueTask& task, std::string_view metric) {
          (task.metric == "pearson" && metric == "spearman");
 }
 
+// Evaluations of transformers smooth their loss, too.
+void check_smoothing(const TrainingScript& script, const OwnCommand& own, Remarks& remarks) {
+  const std::string smoothing = own.value("label-smoothing").value_or("0");
+  if (*own.value(kBestMetric) != "loss" || smoothing == "0" || smoothing == "0.0") return;
+  remarks.refuse("--label-smoothing",
+                 cat("is part of the loss by which ", script.name,
+                     " chooses the best model. "
+                     "berth's evaluations have the plain loss; add --metric-for-best-model NAME "
+                     "with another metric to the line"));
+}
+
 }  // namespace
 
 void name_best_metric(const TrainingScript& script, const TypedCommand& typed, OwnCommand& own,
@@ -75,7 +86,7 @@ void name_best_metric(const TrainingScript& script, const TypedCommand& typed, O
     own.set(kBestMetric, "loss");
     remarks.note("--metric-for-best-model loss",
                  cat("is how ", script.name, " chooses the best model without a flag"));
-    return;
+    return check_smoothing(script, own, remarks);
   }
   const std::string name = own_name(*own.value(kBestMetric), script, own);
   if (name.find('$') != std::string::npos) return;
@@ -87,6 +98,7 @@ void name_best_metric(const TrainingScript& script, const TypedCommand& typed, O
                               ", which is no metric of berth: docs/tasks.md lists the metrics of "
                               "each task, and each job has loss"));
   }
+  check_smoothing(script, own, remarks);
   const GlueTask* glue = find_glue_task(own.value("task").value_or(""));
   if (glue != nullptr && !is_computed(*glue, name)) {
     remarks.refuse(typed.typed_name(kBestMetric),

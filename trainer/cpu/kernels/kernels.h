@@ -243,7 +243,7 @@ class Kernels {
   // Softmax cross-entropy. targets: the labels, int32 [B]; a row with a negative label has no loss
   // and no weight. With smoothing (Szegedy et al. 2015, arXiv:1512.00567) the target is the label
   // with probability 1 - smoothing and any class with probability smoothing, as in
-  // torch.nn.CrossEntropyLoss.
+  // torch.nn.CrossEntropyLoss without weights of classes. A weight multiplies the whole loss.
   void cross_entropy(const LossInputs& inputs, float smoothing, StepState& state, Tensor dlogits);
   // The focal loss of a softmax (Lin et al. 2017, arXiv:1708.02002, equation 4): the loss of a row
   // whose label has the probability p is (1 - p)^gamma times its cross-entropy. Its factor is part
