@@ -64,7 +64,7 @@ def check_files(test):
     # No registry can have it, so nobody runs an image that somebody else has pushed meanwhile.
     for pool in job["workerPoolSpecs"] + tuning["trialJobSpec"]["workerPoolSpecs"] + workers:
         image = pool["containerSpec"]["imageUri"]
-        test.check(image.endswith("/PROJECT/berth/nlp@DIGEST"), "vertex/ runs", image)
+        test.check(image == "REGION-docker.pkg.dev/PROJECT/berth/nlp@DIGEST", "vertex/ runs", image)
     test.check(workers[0]["replicaCount"] == 1, "workers.yaml has several machines of rank 0")
     for pool in workers:
         explain(test, "workers.yaml", pool["containerSpec"]["args"] + ["--job-dir=gs://BUCKET/runs"])
@@ -186,7 +186,7 @@ def check_pages(test):
         calls = test.read("calls").decode().replace("\0", " ")
         test.check(asks in calls and "my-project" in calls, page, "calls", calls)
         for name in filled:
-            left = re.findall("PROJECT|BUCKET|DIGEST", test.read(os.path.join(copy, name)).decode())
+            left = re.findall("PROJECT|BUCKET|REGION|DIGEST", test.read(os.path.join(copy, name)).decode())
             test.check(not left, page, "leaves", left, "in", name)
         test.check(b"gs://my-" in test.read(os.path.join(copy, filled[0])), page, "fills in no bucket")
         for folder in folders:
