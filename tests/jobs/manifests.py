@@ -106,7 +106,7 @@ def check_policy(test, folder, policy, objects):
         for to in rule.get("to", ["everywhere"]):
             to = to["ipBlock"]["cidr"] if "ipBlock" in to else "workers" if to == {"podSelector": labels} else to
             reached |= {(to, port["port"]) for port in rule.get("ports", [{"port": "all"}])}
-    needed = {("everywhere", 53), ("everywhere", 443), ("workers", "all"), ("169.254.169.254/32", 80), ("169.254.169.252/32", 988)}
+    needed = {("everywhere", 53), ("everywhere", 5353), ("everywhere", 443), ("workers", "all"), ("169.254.169.254/32", 80), ("169.254.169.252/32", 988)}
     test.check(reached == needed, folder, "reaches", reached)
 
 
