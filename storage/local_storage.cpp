@@ -245,7 +245,8 @@ void require_generation(const std::string& path, Generation expected) {
 
 // An advisory lock on the directory of `path`. It is held while a precondition is checked and acted
 // upon, so that two processes of this program on this machine cannot both succeed. On a file system
-// without locks, another process may still write between the check and the rename.
+// without locks, another process may still write between the check and the rename, and so may
+// another machine.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::string& path)
@@ -467,17 +468,27 @@ class LocalSink final : public ByteSink {
   }
 
   // Renames without ever replacing an existing file. Where renameat2 is not supported, a hard link
-  // does the same.
+  // does the same. A mounted bucket has no hard links either; there, a check precedes the rename.
   void rename_to_new() {
     if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
       temporary_.clear();
       return;
     }
-    if (errno == EINVAL || errno == ENOSYS) {
+    if (is_unsupported(errno)) {
       if (::link(temporary_.c_str(), path_.c_str()) == 0) return;  // the destructor unlinks
+      if (is_unsupported(errno)) {
+        require_generation(path_, 0);
+        return rename_over();
+      }
     }
     if (errno == EEXIST) require_generation(path_, 0);
     throw file_error(errno, "write", path_);
+  }
+
+  // What file systems without hard links answer (link(2)), and drivers that lack the call.
+  static bool is_unsupported(int error) {
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM ||
+           error == EMLINK;
   }
 
   const std::string path_;

@@ -16,6 +16,10 @@ namespace berth {
 // (".NAME.XXXXXX.part"), synced, and renamed to the target; then the directory is synced. The
 // target therefore appears complete or not at all. Thread-safe, as every Storage is.
 //
+// Of two processes on this machine, one replaces the version in WriteOptions::if_generation, or
+// creates the file. Across machines that holds only for creating, and only where the file system
+// has renameat2(2) with RENAME_NOREPLACE, or hard links. A bucket that gcsfuse mounts has neither.
+//
 // Opens a named pipe or a device if it is among `pipes` or lies in /dev or /proc: the user named
 // it, and a pipe waits until somebody writes. Any other one is refused with kBadData. Otherwise,
 // whoever may write to a directory of jobs could stop them with a pipe, or with a link to

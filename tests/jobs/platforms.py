@@ -17,6 +17,7 @@ import urllib.request
 import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../support"))
+import mounted_bucket  # noqa: E402
 from installed import REPOSITORY, Installed, rows  # noqa: E402
 
 FLAGS = ["--train-data-file=gs://bucket/rows.csv", "--epochs=2", "--batch-size=32", "--threads=2", "--device=cpu"]
@@ -113,7 +114,7 @@ class Platforms(Installed):
         except urllib.error.HTTPError:
             return b""
 
-    def run(self, what, arguments, variables=(), code=0):
+    def run(self, what, arguments, variables=(), code=0, before=None):
         """Runs berth as a container's entry point. Returns its final report, which the termination message repeats."""
         run = subprocess.run(
             self.container + [self.berth, *arguments],
@@ -122,6 +123,7 @@ class Platforms(Installed):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             timeout=120,
+            preexec_fn=before,
         )
         lines = run.stderr.splitlines() or [b"{}"]
         self.check(run.returncode == code, what, "ends with", run.returncode, lines[-1][:600])
@@ -273,7 +275,7 @@ def check_gcs_folder(test, plain):
     """Vertex AI mounts buckets below /gcs, and its samples replace gs:// by that."""
     test.write("gcs/bucket/rows.csv", rows(120))
     variables = {name: value.replace("gs://", "/gcs/") for name, value in vertex("gs://bucket/mounted").items()}
-    test.run("/gcs", ["--train-data-file=/gcs/bucket/rows.csv", *FLAGS[1:]], variables)
+    test.run("/gcs", ["--train-data-file=/gcs/bucket/rows.csv", *FLAGS[1:]], variables, before=mounted_bucket.enter)
     test.same_weights("/gcs", test.read("gcs/bucket/mounted/model/model.safetensors"), plain)
 
 

@@ -16,6 +16,7 @@
 
 #include "storage/base/checksum.h"
 #include "storage/file_descriptor.h"
+#include "tests/support/mounted_bucket.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 
@@ -166,6 +167,28 @@ TEST_F(LocalStorageTest, CreateOnlyLosesTheRaceAtClose) {
   put("a.txt", "fast");
   EXPECT_THAT([&] { slow->close(); }, ThrowsCode(Code::kInUse));
   EXPECT_EQ(get("a.txt"), "fast");
+}
+
+// The error of link(2) on file systems without hard links: of gcsfuse, and of newer kernels.
+class MountedBucketTest : public LocalStorageTest, public testing::WithParamInterface<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Errors, MountedBucketTest,
+                         testing::Values(ENOSYS, EPERM, EOPNOTSUPP, EMLINK));
+
+TEST_P(MountedBucketTest, CreatesAndReplaces) {
+  const auto write = [&] {
+    const Stat first = put("a", "old", {.if_generation = 0, .size_hint = 3});
+    EXPECT_EQ(get("a"), "old");
+    EXPECT_THAT([&] { put("a", "x", {.if_generation = 0, .size_hint = {}}); },
+                ThrowsCode(Code::kInUse));
+    const auto slow = storage_->create(at("b"), {.if_generation = 0, .size_hint = {}});
+    put("b", "other");
+    EXPECT_THAT([&] { slow->close(); }, ThrowsCode(Code::kInUse));
+    put("a", "new", {.if_generation = first.generation, .size_hint = {}});
+  };
+  if (!run_as_in_a_mounted_bucket(GetParam(), write)) GTEST_SKIP() << "NOT TESTED: no seccomp(2)";
+  EXPECT_EQ(get("a") + get("b"), "newother");
+  EXPECT_EQ(files(), (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_F(LocalStorageTest, ReplacesOnlyTheVersionThatWasSeen) {
