@@ -102,6 +102,35 @@ bool is_usable(const std::string& name, EntryPaths& paths) {
 
 }  // namespace
 
+HubSnapshot parse_snapshot(std::string_view answer, const HubPath& path) {
+  const Json info = parse_json(answer);
+  if (!info.is_object()) throw bad_answer(path, "is not JSON");
+  const JsonObject members(&info);
+  HubSnapshot snapshot{.commit = members.text("sha").value_or(""), .files = {}};
+  if (!is_commit(snapshot.commit)) throw bad_answer(path, "names no commit");
+  const Json* const siblings = members.list("siblings");
+  if (siblings == nullptr) throw bad_answer(path, "has no files");
+  EntryPaths paths;
+  for (const Json& sibling : *siblings) {
+    HubFile file = file_of(sibling, path);
+    if (is_usable(file.path, paths)) {
+      snapshot.files.push_back(std::move(file));
+    } else {
+      log_debug(cat("left out of ", path.repository_uri(), ": ", quoted(file.path)));
+    }
+  }
+  std::ranges::sort(snapshot.files, {}, &HubFile::path);
+  return snapshot;
+}
+
+std::string to_answer(const HubSnapshot& snapshot) {
+  Json siblings = Json::array();
+  for (const HubFile& file : snapshot.files) {
+    siblings.push_back({{"rfilename", file.path}, {"size", file.size}, {"blobId", file.hash}});
+  }
+  return to_text(Json{{"sha", snapshot.commit}, {"siblings", std::move(siblings)}});
+}
+
 HubRequests::HubRequests(HttpClient& http, HubOptions options)
     : http_(http), options_(std::move(options)), token_(read_token(options_)) {}
 
@@ -175,24 +204,7 @@ HubSnapshot HubRequests::snapshot(const HubPath& path) {
   const std::unique_ptr<HttpStream> answer = get(url, "", {});
   if (answer->status() != 200) throw refusal(*answer, path);
   const std::vector<std::byte> body = whole_list(*answer, path);
-  const Json info = parse_json(as_text(body));
-  if (!info.is_object()) throw bad_answer(path, "is not JSON");
-  const JsonObject members(&info);
-  HubSnapshot snapshot{.commit = members.text("sha").value_or(""), .files = {}};
-  if (!is_commit(snapshot.commit)) throw bad_answer(path, "names no commit");
-  const Json* const siblings = members.list("siblings");
-  if (siblings == nullptr) throw bad_answer(path, "has no files");
-  EntryPaths paths;
-  for (const Json& sibling : *siblings) {
-    HubFile file = file_of(sibling, path);
-    if (is_usable(file.path, paths)) {
-      snapshot.files.push_back(std::move(file));
-    } else {
-      log_debug(cat("left out of ", path.repository_uri(), ": ", quoted(file.path)));
-    }
-  }
-  std::ranges::sort(snapshot.files, {}, &HubFile::path);
-  return snapshot;
+  return parse_snapshot(as_text(body), path);
 }
 
 std::unique_ptr<HttpStream> HubRequests::open(const HubPath& path, const std::string& commit,

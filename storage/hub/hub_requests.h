@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/http/http_client.h"
@@ -32,7 +33,14 @@ struct HubFile {
 struct HubSnapshot {
   std::string commit;
   std::vector<HubFile> files;  // sorted by path
+  bool is_whole = true;        // false: a cache holds these files, and there may be others
 };
+
+// The snapshot that the hub's answer describes. Throws kBadData, about `path`, if the answer is not
+// in the hub's format.
+HubSnapshot parse_snapshot(std::string_view answer, const HubPath& path);
+// An answer from which parse_snapshot() makes this snapshot again.
+std::string to_answer(const HubSnapshot& snapshot);
 
 // The program's requests to the hub. The token is sent to the endpoint's own scheme, host and port,
 // and never to where the endpoint redirects. Thread-safe.

@@ -54,6 +54,14 @@ std::string beside(const fs::path& path) {
   return (path.parent_path() / cat(".", path.filename().string(), ".", random_letters(8))).string();
 }
 
+FileDescriptor open_for_writing(const std::string& path) {
+  make_directories(directory_of(path));
+  FileDescriptor file(uninterrupted(
+      [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666); }));
+  if (!file) throw file_error(errno, "open for writing", path);
+  return file;
+}
+
 // The cache of the huggingface_hub package, so that each program finds what the other one fetched:
 //
 //   models--ORG--NAME/refs/REVISION             the commit of a branch or tag, as text
@@ -61,6 +69,7 @@ std::string beside(const fs::path& path) {
 //   models--ORG--NAME/blobs/HASH                the content
 //   models--ORG--NAME/blobs/HASH.incomplete     the beginning of the content
 //   .locks/models--ORG--NAME/HASH.lock          held by who writes HASH.incomplete
+//   models--ORG--NAME/.berth/COMMIT             berth's own: the names of all files of the commit
 //
 // Thread-safe. Several processes may use a cache at the same time.
 class HubCache {
@@ -78,8 +87,9 @@ class HubCache {
     return ::access(root_.c_str(), W_OK | X_OK) == 0;
   }
 
-  // What the cache knows of the repository at `path.revision`, with the files that it holds and
-  // without their hashes. nullopt if it knows no commit of that revision.
+  // What the cache knows of the repository at `path.revision`: all files if it has their list,
+  // else the files that it holds, without their hashes. nullopt if it knows no commit of that
+  // revision.
   std::optional<HubSnapshot> snapshot(const HubPath& path) const {
     if (root_.empty()) return std::nullopt;
     HubSnapshot snapshot{.commit = read_line(folder(path) / "refs" / path.revision), .files = {}};
@@ -88,6 +98,8 @@ class HubCache {
     const fs::path root = snapshot_folder(path, snapshot.commit);
     std::error_code error;
     if (!fs::is_directory(root, error)) return std::nullopt;
+    if (auto whole = read_list(path, snapshot.commit)) return whole;
+    snapshot.is_whole = false;
     for (fs::recursive_directory_iterator entry(root, error), end; entry != end && !error;
          entry.increment(error)) {
       std::error_code unreadable;  // a link to a blob that is gone
@@ -126,6 +138,31 @@ class HubCache {
     rename_to(temporary, place);
   }
 
+  // Keeps the list of a whole snapshot. That helps only a job without a network, so a failure is no
+  // error.
+  void keep_list(const HubPath& path, const HubSnapshot& snapshot) const try {
+    const fs::path place = list_file(path, snapshot.commit);
+    std::error_code error;
+    if (fs::exists(place, error) || !can_be_written()) return;
+    make_directories(place.parent_path().string());
+    const std::string temporary = beside(place);
+    const std::string text = to_answer(snapshot);
+    write_all(open_for_writing(temporary).get(), as_bytes(text), temporary);
+    rename_to(temporary, place);
+  } catch (const Error& error) {
+    log_debug(cat("the list of files is not kept: ", error.what()));
+  }
+
+  // Whether a download into the cache was broken off, or is under way.
+  bool has_incomplete(const HubPath& path) const {
+    std::error_code error;
+    fs::directory_iterator entry(folder(path) / "blobs", error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      if (entry->path().extension() == ".incomplete") return true;
+    }
+    return false;
+  }
+
   // Makes a file appear in the snapshot of `commit`. Its blob is complete.
   void link(const HubPath& path, const std::string& commit, const HubFile& file) const {
     const fs::path place = snapshot_folder(path, commit) / file.path;
@@ -153,6 +190,18 @@ class HubCache {
   fs::path snapshot_folder(const HubPath& path, const std::string& commit) const {
     return folder(path) / "snapshots" / commit;
   }
+  fs::path list_file(const HubPath& path, const std::string& commit) const {
+    return folder(path) / ".berth" / commit;
+  }
+
+  std::optional<HubSnapshot> read_list(const HubPath& path, const std::string& commit) const try {
+    HubSnapshot snapshot =
+        parse_snapshot(as_text(*map_file(list_file(path, commit))->view()), path);
+    if (snapshot.commit != commit) return std::nullopt;
+    return snapshot;
+  } catch (const Error&) {  // there is none, or it is damaged
+    return std::nullopt;
+  }
 
   const fs::path root_;
 };
@@ -160,14 +209,6 @@ class HubCache {
 constexpr size_t kStep = size_t{1} << 20;
 constexpr int kMostDownloads = 2;  // of a file whose bytes have another hash
 constexpr const char* kWrong = "the bytes that arrived do not have the file's checksum";
-
-FileDescriptor open_for_writing(const std::string& path) {
-  make_directories(directory_of(path));
-  FileDescriptor file(uninterrupted(
-      [&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666); }));
-  if (!file) throw file_error(errno, "open for writing", path);
-  return file;
-}
 
 // The lock that huggingface_hub takes (of the package filelock). It ends with the process or with
 // the object. A file system without locks has none.
@@ -373,7 +414,7 @@ class HubStorage final : public Storage {
       throw Error(Code::kNotFound, "no such file on the hub", uri.to_string(),
                   cat("see ", options_.endpoint, "/", path.web_path(), "/tree/", path.revision));
     }
-    const std::string local = local_file(path, snapshot.commit, *file, options.stop);
+    const std::string local = local_file(path, snapshot, *file, options.stop);
     return local_.open(Uri().with_path(local),
                        {.offset = options.offset, .length = options.length, .stop = options.stop});
   }
@@ -390,6 +431,11 @@ class HubStorage final : public Storage {
   std::vector<Stat> list(const Uri& prefix, size_t /*enough*/) override {
     HubPath path = HubPath::parse(prefix);
     const HubSnapshot& snapshot = files_of(path);
+    if (!snapshot.is_whole && path.is_dataset && shared_.has_incomplete(path)) {
+      throw Error(options_.offline ? Code::kNotFound : Code::kUnavailable,
+                  "the cache of the hub holds a part of the data set: a download was broken off",
+                  path.repository_uri(), how_to_download(path));
+    }
     const std::string folder = path.path.empty() ? "" : path.path + "/";
     std::string root = prefix.to_string();
     while (root.ends_with('/')) root.pop_back();
@@ -432,7 +478,7 @@ class HubStorage final : public Storage {
 
   HubSnapshot look_up(const HubPath& path) {
     if (options_.offline) {
-      if (auto kept = shared_.snapshot(path)) return *kept;
+      if (auto kept = kept_snapshot(path)) return *kept;
       throw Error(Code::kNotFound,
                   "the cache of the hub does not hold it, and HF_HUB_OFFLINE is set",
                   path.repository_uri(), how_to_download(path));
@@ -452,8 +498,17 @@ class HubStorage final : public Storage {
     }
   }
 
+  std::optional<HubSnapshot> kept_snapshot(const HubPath& path) const {
+    std::optional<HubSnapshot> kept = shared_.snapshot(path);
+    if (kept && !kept->is_whole) {
+      log_warning(cat(path.repository_uri(), ": another program filled the cache of the hub; ",
+                      "files that are not there count as absent"));
+    }
+    return kept;
+  }
+
   HubSnapshot kept_instead(const HubPath& path, const Error& reason) {
-    if (auto kept = shared_.snapshot(path)) {
+    if (auto kept = kept_snapshot(path)) {
       log_warning(cat(path.repository_uri(), ": ", reason.problem(), "; using commit ",
                       kept->commit.substr(0, 8), " from the cache"));
       return *kept;
@@ -462,12 +517,19 @@ class HubStorage final : public Storage {
                 path.repository_uri(), how_to_download(path));
   }
 
-  std::string local_file(const HubPath& path, const std::string& commit, const HubFile& file,
+  std::string local_file(const HubPath& path, const HubSnapshot& snapshot, const HubFile& file,
                          const std::stop_token& stop) {
-    if (const auto found = shared_.find(path, commit, file)) return *found;
+    if (snapshot.is_whole) shared_.keep_list(path, snapshot);
+    if (const auto found = shared_.find(path, snapshot.commit, file)) return *found;
+    if (options_.offline) {
+      throw Error(Code::kNotFound,
+                  "the cache of the hub does not hold this file, and HF_HUB_OFFLINE is set",
+                  cat(path.repository_uri(), "/", file.path), how_to_download(path));
+    }
     const HubCache& cache = writable();
-    const std::string place = download(requests_, cache, path, commit, file, download_retry_, stop);
-    cache.remember(path, commit);
+    const std::string place =
+        download(requests_, cache, path, snapshot.commit, file, download_retry_, stop);
+    cache.remember(path, snapshot.commit);
     return place;
   }
 

@@ -16,8 +16,14 @@ namespace berth {
 // are in a temporary directory until the storage is destroyed.
 //
 // The files of a revision are looked up once, so that a branch that moves meanwhile changes
-// nothing. If the hub cannot be reached, or if HubOptions::offline is set, the cached files of the
-// revision count as the repository. Retries by itself. create() and remove() throw kUsage.
+// nothing. The cache keeps their list. If the hub cannot be reached, or if HubOptions::offline is
+// set, that list counts. A file on it that the cache lacks is fetched when it is opened; offline
+// that throws kNotFound.
+//
+// Another program may have filled the cache, so that it has no list. Then the cached files count as
+// the repository, and a warning says so. list() of a data set throws kUnavailable, offline
+// kNotFound, where a download was broken off. Retries by itself. create() and remove() throw
+// kUsage.
 //
 // `http` and `local` must outlive the storage.
 std::unique_ptr<Storage> make_hub_storage(HttpClient& http, Storage& local, HubOptions options,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 
@@ -214,8 +215,9 @@ TEST_F(HubStorageTest, IsReadWithoutANetworkFromTheCache) {
   const auto offline = storage();
   EXPECT_EQ(get(*offline, "hf://org/name/config.json"), files_["config.json"]);
   EXPECT_EQ(get(*offline, "hf://org/name@" + kFirst + "/config.json"), files_["config.json"]);
-  EXPECT_EQ(offline->list(Uri::parse("hf://org/name")).size(), 1u);
-  EXPECT_EQ(offline->stat(Uri::parse("hf://org/name/model.safetensors")), std::nullopt);
+  EXPECT_EQ(offline->list(Uri::parse("hf://org/name")).size(), 3u);
+  EXPECT_THAT([&] { get(*offline, "hf://org/name/model.safetensors"); },
+              ThrowsCode(Code::kNotFound, "hf download org/name"));
   EXPECT_THAT([&] { get(*offline, "hf://org/other/config.json"); },
               ThrowsCode(Code::kNotFound, "hf download org/other"));
   EXPECT_EQ(asked_.size(), asked);
@@ -238,6 +240,33 @@ TEST_F(HubStorageTest, FallsBackToTheCacheIfTheHubIsDown) {
   EXPECT_THAT(log.warnings(), testing::HasSubstr("using commit aaaaaaaa from the cache"));
   EXPECT_THAT([&] { get(*storage(), "hf://org/name@v1.0/config.json"); },
               ThrowsCode(Code::kUnavailable, "hf download org/name --revision v1.0"));
+}
+
+TEST_F(HubStorageTest, APartInTheCacheIsNotTheRepositoryIfTheHubIsDown) {
+  get(*storage(), "hf://org/name/config.json");
+  is_down_ = true;
+  const auto later = storage();
+  EXPECT_EQ(later->list(Uri::parse("hf://org/name")).size(), 3u);
+  EXPECT_THAT([&] { get(*later, "hf://org/name/model.safetensors"); },
+              ThrowsCode(Code::kUnavailable, "HTTP 503"));
+  is_down_ = false;
+  EXPECT_EQ(get(*later, "hf://org/name/model.safetensors"), files_["model.safetensors"]);
+}
+
+TEST_F(HubStorageTest, WarnsOfACacheWithoutAListOfItsFiles) {
+  get(*storage(), "hf://org/name/config.json");
+  const fs::path hub = options_.hub.cache_dir;
+  fs::remove_all(hub / "models--org--name/.berth");
+  fs::copy(hub / "models--org--name", hub / "datasets--org--name",
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  options_.hub.offline = true;
+  const CapturedLog log;
+  EXPECT_EQ(storage()->list(Uri::parse("hf://org/name")).size(), 1u);
+  EXPECT_EQ(storage()->list(Uri::parse("hf://datasets/org/name")).size(), 1u);
+  EXPECT_THAT(log.warnings(), testing::HasSubstr("files that are not there count as absent"));
+  std::ofstream(hub / "datasets--org--name/blobs" / cat(kSecond, ".incomplete")) << "begin";
+  EXPECT_THAT([&] { storage()->list(Uri::parse("hf://datasets/org/name")); },
+              ThrowsCode(Code::kNotFound, "hf download --repo-type dataset org/name"));
 }
 
 TEST_F(HubStorageTest, SendsTheTokenToTheHubAlone) {
