@@ -29,7 +29,7 @@ inline Error no_credentials(const std::string& tried) {
 }
 
 constexpr double kPatience_s = 60;
-constexpr double kTimeout_s = 3;
+constexpr double kConnectTimeout_s = 3;
 
 bool is_googles_machine(const std::string& product_file) {
   std::string product;
@@ -46,16 +46,14 @@ class MetadataServer final : public TokenSource {
     const double now_s = context_.now();
     try {
       AccessToken token = ask(now_s);
-      has_answered_ = true;
+      is_there_ = true;
       return token;
     } catch (const Error& error) {
-      if (error.code() != Code::kUnavailable || has_answered_) throw;
+      is_there_ = is_there_ || accepted(error) || is_googles_machine(options_.machine_product_file);
+      if (error.code() != Code::kUnavailable || is_there_) throw;
       if (!first_failure_s_) {
         first_failure_s_ = now_s;
-        if (!is_googles_machine(options_.machine_product_file) &&
-            !options_.resolves(options_.host)) {
-          throw nobody("has no address");
-        }
+        if (!options_.resolves(options_.host)) throw nobody("has no address");
       }
       if (now_s - *first_failure_s_ >= kPatience_s) {
         throw nobody(cat("gave no token in ", kPatience_s, " s (", error.what(), ")"));
@@ -65,13 +63,19 @@ class MetadataServer final : public TokenSource {
   }
 
  private:
+  // Whether a server accepted the connection of the request that failed so.
+  static bool accepted(const Error& failure) {
+    return failure.problem().find(kUnknownHost) == std::string::npos &&
+           failure.problem().find(kNoConnection) == std::string::npos;
+  }
+
   AccessToken ask(double now_s) const {
     const TokenRequest request{
         .method = "GET",
         .url = cat("http://", options_.host,
                    "/computeMetadata/v1/instance/service-accounts/default/token"),
         .headers = {{"Metadata-Flavor", "Google"}},
-        .timeout_s = kTimeout_s,
+        .connect_timeout_s = kConnectTimeout_s,
         .where = "metadata server",
         .hint = "check that a service account is attached to the machine or pod"};
     const HttpAnswer answer = exchange(context_.http, request);
@@ -93,7 +97,7 @@ class MetadataServer final : public TokenSource {
   const MetadataServerOptions options_;
   const TokenContext context_;
   std::optional<double> first_failure_s_;
-  bool has_answered_ = false;
+  bool is_there_ = false;  // so a failure may pass
 };
 
 }  // namespace
@@ -101,9 +105,9 @@ class MetadataServer final : public TokenSource {
 bool MetadataServerOptions::has_address(const std::string& host) {
   addrinfo* found = nullptr;
   const std::string name = host.substr(0, host.find(':'));
-  if (getaddrinfo(name.c_str(), nullptr, nullptr, &found) != 0) return false;
-  freeaddrinfo(found);
-  return true;
+  const int failed = getaddrinfo(name.c_str(), nullptr, nullptr, &found);
+  if (failed == 0) freeaddrinfo(found);
+  return failed != EAI_NONAME && failed != EAI_NODATA;
 }
 
 std::unique_ptr<TokenSource> metadata_server(const MetadataServerOptions& options,

@@ -97,12 +97,14 @@ HttpAnswer exchange(HttpClient& http, const TokenRequest& request) {
   for (const std::string& secret : request.secrets) remember_secret(secret);
   const bool is_plain = lower_ascii(request.url).starts_with("http:");
   try {
-    const std::unique_ptr<HttpStream> stream = http.open({.method = request.method,
-                                                          .url = request.url,
-                                                          .headers = request.headers,
-                                                          .body = {as_bytes(request.body)},
-                                                          .timeout_s = request.timeout_s,
-                                                          .bypass_proxy = is_plain});
+    const std::unique_ptr<HttpStream> stream =
+        http.open({.method = request.method,
+                   .url = request.url,
+                   .headers = request.headers,
+                   .body = {as_bytes(request.body)},
+                   .timeout_s = request.timeout_s,
+                   .connect_timeout_s = request.connect_timeout_s,
+                   .bypass_proxy = is_plain});
     HttpAnswer answer{.status = stream->status(), .headers = stream->headers()};
     std::vector<std::byte> buffer(16 << 10);
     while (const size_t count = stream->read(buffer)) {

@@ -52,6 +52,7 @@ struct TokenRequest {
   HttpHeaders headers{};
   std::string body{};
   double timeout_s = 30;
+  double connect_timeout_s = 0;  // 0: the client's
 
   std::string where{};                 // for errors: the credential file
   std::string hint{};                  // shown if the server refuses

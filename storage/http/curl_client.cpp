@@ -21,6 +21,7 @@ namespace {
 // The functions of libcurl that berth calls, under their names without "curl_".
 struct CurlLibrary {
   decltype(&curl_easy_cleanup) easy_cleanup;
+  decltype(&curl_easy_getinfo) easy_getinfo;
   decltype(&curl_easy_init) easy_init;
   decltype(&curl_easy_pause) easy_pause;
   decltype(&curl_easy_setopt) easy_setopt;
@@ -59,6 +60,7 @@ CurlLibrary load() {
   if (library == nullptr) refuse_library();
   CurlLibrary curl{};
   look_up(library, "curl_easy_cleanup", curl.easy_cleanup);
+  look_up(library, "curl_easy_getinfo", curl.easy_getinfo);
   look_up(library, "curl_easy_init", curl.easy_init);
   look_up(library, "curl_easy_pause", curl.easy_pause);
   look_up(library, "curl_easy_setopt", curl.easy_setopt);
@@ -97,8 +99,9 @@ std::string authorities_hint(const CertificateAuthorities& authorities) {
 // A failure of libcurl as an Error. `detail` is libcurl's own text about it, or empty.
 Error curl_failure(CURLcode code, const std::string& detail, const std::string& host,
                    const CertificateAuthorities& authorities) {
-  const std::string problem =
-      cat("no answer (", detail.empty() ? curl_library().easy_strerror(code) : detail, ")");
+  const std::string why =
+      cat(" (", detail.empty() ? curl_library().easy_strerror(code) : detail, ")");
+  const std::string problem = cat("no answer", why);
   // libcurl takes an answer without a status line for HTTP/0.9, which it does not support.
   if (detail.find("HTTP/0.9") != std::string::npos) return Error(Code::kUnavailable, problem, host);
   switch (code) {
@@ -114,6 +117,8 @@ Error curl_failure(CURLcode code, const std::string& detail, const std::string& 
       return Error(Code::kNotFound, problem, host);
     case CURLE_COULDNT_RESOLVE_HOST:
       return Error(Code::kUnavailable, cat("no answer (", kUnknownHost, ")"), host);
+    case CURLE_COULDNT_CONNECT:
+      return Error(Code::kUnavailable, cat(kNoConnection, why), host);
     case CURLE_OUT_OF_MEMORY:
       return Error(Code::kMemory, problem, host);
     default:
@@ -270,7 +275,9 @@ class CurlStream final : public HttpStream {
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TCP_KEEPALIVE, 1L);
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout_s * 1000));
+    const double own_s = request_.connect_timeout_s;
+    set(CURLOPT_CONNECTTIMEOUT_MS,
+        static_cast<long>((own_s > 0 ? own_s : options_.connect_timeout_s) * 1000));
     if (request_.timeout_s > 0)
       set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout_s * 1000));
     if (!options_.authorities.file.empty()) {
@@ -348,8 +355,11 @@ class CurlStream final : public HttpStream {
     while (const CURLMsg* message = curl_library().multi_info_read(multi_->handle, &queued)) {
       if (message->msg != CURLMSG_DONE) continue;
       is_done_ = true;
-      const CURLcode result = message->data.result;
+      CURLcode result = message->data.result;
       if (result == CURLE_OK) continue;
+      double connected_s = 0;
+      curl_library().easy_getinfo(easy_, CURLINFO_CONNECT_TIME, &connected_s);
+      if (result == CURLE_OPERATION_TIMEDOUT && connected_s == 0) result = CURLE_COULDNT_CONNECT;
       if (is_redirected_ &&
           (result == CURLE_URL_MALFORMAT || result == CURLE_UNSUPPORTED_PROTOCOL)) {
         refuse_redirect("an address that is malformed or of another protocol");

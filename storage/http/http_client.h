@@ -43,9 +43,10 @@ class HttpHeaders {
 struct HttpRequest {
   std::string method = "GET";
   std::string url{};
-  HttpHeaders headers{};      // may contain secrets, so they are never logged
-  std::vector<Bytes> body{};  // sent one after the other; borrowed until the call returns
-  double timeout_s = 0;       // for the whole exchange; 0: only the stall timeout applies
+  HttpHeaders headers{};         // may contain secrets, so they are never logged
+  std::vector<Bytes> body{};     // sent one after the other; borrowed until the call returns
+  double timeout_s = 0;          // for the whole exchange; 0: only the stall timeout applies
+  double connect_timeout_s = 0;  // 0: the client's
   bool bypass_proxy = false;
   // Only to http(s), never from https to http, and never where refused_redirect() says so.
   bool follow_redirects = false;
@@ -122,8 +123,10 @@ bool travels_in_the_clear(std::string_view url);
 // knows the address earlier calls it before the work begins.
 void require_private_credentials(const HttpRequest& request, const std::string& named_by);
 
-// The problem() of an error if the name of a server cannot be resolved.
+// Parts of the problem() of an error: the name of a server cannot be resolved; no server accepted a
+// connection.
 inline constexpr std::string_view kUnknownHost = "no server has this name";
+inline constexpr std::string_view kNoConnection = "no connection";
 
 // Encodes a path component or a query value: everything except A-Z a-z 0-9 - . _ ~ becomes %XX (RFC
 // 3986).

@@ -395,20 +395,21 @@ class MetadataServerTest : public testing::Test {
                            {.http = http, .now = [this] { return time_s; }, .metadata_host = ""});
   }
   HttpAnswer answer() {
-    if (fails) throw Error(Code::kUnavailable, "no answer", "metadata.google.internal");
+    if (fails) throw Error(Code::kUnavailable, failure, "metadata.google.internal");
     return {.status = status, .headers = headers, .body = body};
   }
 
   const ScratchDirectory scratch;
   double time_s = 1000;
   bool fails = false, has_address = true;
+  std::string failure = "no connection (refused)";
   int status = 200;
   HttpHeaders headers{{"Metadata-Flavor", "Google"}};
   std::string body = R"({"access_token": "t", "expires_in": 3599, "token_type": "Bearer"})";
   FakeHttp http{[this](const AskedRequest&) { return answer(); }};
 };
 
-TEST_F(MetadataServerTest, IsAskedWithAShortTimeoutAndWithoutAProxy) {
+TEST_F(MetadataServerTest, IsConnectedToInAShortTimeAndWithoutAProxy) {
   const AccessToken token = server()->fetch();
   EXPECT_EQ(token.value, "t");
   EXPECT_EQ(token.expires_at_s, 4599);
@@ -417,21 +418,23 @@ TEST_F(MetadataServerTest, IsAskedWithAShortTimeoutAndWithoutAProxy) {
   EXPECT_EQ(asked.header("Metadata-Flavor"), "Google");
   EXPECT_TRUE(asked.request.bypass_proxy);
   EXPECT_FALSE(asked.request.follow_redirects);
-  EXPECT_EQ(asked.request.timeout_s, 3);
+  EXPECT_EQ(asked.request.connect_timeout_s, 3);
+  EXPECT_EQ(asked.request.timeout_s, 30);
 }
 
 TEST_F(MetadataServerTest, HasAMinuteToStart) {
   const auto machine = server();
   fails = true;
   for (; time_s < 1060; time_s += 5) {
-    EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable, "no answer"));
+    EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable, "no connection"));
   }
   EXPECT_THAT(
       [&] { machine->fetch(); },
       ThrowsCode(Code::kNotPermitted,
                  "no credentials for Google Cloud: NAMED is not set, FILE is absent, and the "
                  "metadata server metadata.google.internal gave no token in 60 s (metadata server: "
-                 "metadata.google.internal: no answer); set GOOGLE_APPLICATION_CREDENTIALS"));
+                 "metadata.google.internal: no connection (refused)); set "
+                 "GOOGLE_APPLICATION_CREDENTIALS"));
 }
 
 TEST_F(MetadataServerTest, StartsWithinTheMinute) {
@@ -441,6 +444,24 @@ TEST_F(MetadataServerTest, StartsWithinTheMinute) {
   time_s += 59;
   status = 200;
   EXPECT_NO_THROW(machine->fetch());
+}
+
+TEST_F(MetadataServerTest, HasMoreThanAMinuteOnceItHasAcceptedAConnection) {
+  const auto machine = server();
+  fails = true;
+  for (; time_s < 1600; time_s += 30) {
+    failure = time_s == 1030 ? "no answer (timed out)" : "no connection (refused)";
+    EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable, failure));
+  }
+}
+
+TEST_F(MetadataServerTest, HasMoreThanAMinuteOnGooglesMachines) {
+  write_text(scratch / "product_name", "Google Compute Engine\n");
+  const auto machine = server();
+  fails = true;
+  for (; time_s < 1600; time_s += 30) {
+    EXPECT_THAT([&] { machine->fetch(); }, ThrowsCode(Code::kUnavailable));
+  }
 }
 
 TEST_F(MetadataServerTest, IsUnavailableIfItFailsAfterAnAnswer) {

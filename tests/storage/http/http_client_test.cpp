@@ -8,8 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <vector>
 
 #include "storage/base/clock.h"
+#include "storage/base/text.h"
+#include "storage/file_descriptor.h"
 #include "tests/support/http_server.h"
 #include "tests/support/throws_code.h"
 
@@ -111,6 +114,41 @@ TEST_F(HttpClientTest, AnAbsentServerIsTransient) {
   EXPECT_THAT([&] { client_->send({.url = url}); }, ThrowsCode(Code::kUnavailable, "127.0.0.1"));
   EXPECT_THAT([&] { client_->send({.url = "http://nowhere.invalid/"}); },
               ThrowsCode(Code::kUnavailable, "nowhere.invalid"));
+}
+
+TEST_F(HttpClientTest, TellsWhetherAServerAcceptedTheConnection) {
+  client_ = make_http_client({});
+  const auto problem = [&](const std::string& url) {
+    try {
+      client_->send({.url = url, .timeout_s = 0.4, .connect_timeout_s = 0.2});
+      return std::string();
+    } catch (const Error& error) {
+      return error.problem();
+    }
+  };
+  serve([](const ServedRequest&) { return ServedAnswer{.fault = {.stall_s = 1}}; });
+  EXPECT_THAT(problem(server_->url()), testing::HasSubstr("no answer"));
+  const std::string url = server_->url();
+  server_.reset();
+  EXPECT_THAT(problem(url), testing::HasSubstr(std::string(kNoConnection)));
+
+  // A server whose queue of new connections is full.
+  const FileDescriptor busy(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  ASSERT_EQ(::bind(busy.get(), address, size), 0);
+  ASSERT_EQ(::listen(busy.get(), 0), 0);
+  ASSERT_EQ(::getsockname(busy.get(), address, &size), 0);
+  std::vector<FileDescriptor> queued;
+  for (int i = 0; i < 4; ++i) {
+    queued.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    ::connect(queued.back().get(), address, size);
+  }
+  EXPECT_THAT(problem(cat("http://127.0.0.1:", ntohs(place.sin_port))),
+              testing::HasSubstr(std::string(kNoConnection)));
 }
 
 TEST_F(HttpClientTest, AnInvalidUrlIsAUsageError) {
