@@ -12,6 +12,7 @@
 #include "storage/base/base64.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
+#include "storage/base/secrets.h"
 #include "storage/base/text.h"
 #include "storage/google/jwt.h"
 #include "storage/google/local_text.h"
@@ -218,6 +219,53 @@ class AuthorizedUser final : public TokenSource {
   const std::string file_, client_id_, client_secret_, refresh_token_, token_url_;
 };
 
+// Names the OAuth client of a request (RFC 6749, 2.3.1).
+void authenticate(TokenRequest& request, const std::string& id, const std::string& secret) {
+  const std::string basic = base64(id + ":" + secret);
+  request.headers.add("Authorization", "Basic " + basic);
+  request.secrets.insert(request.secrets.end(), {basic, secret});
+}
+
+// Tokens of a person who signs in at another identity provider, obtained with the refresh token
+// that `gcloud auth application-default login` stored. Google's security token service may replace
+// the refresh token at each use.
+class WorkforceUser final : public TokenSource {
+ public:
+  WorkforceUser(const CredentialFields& fields, const TokenContext& context)
+      : context_(context),
+        file_(fields.file()),
+        client_id_(fields.text("client_id")),
+        client_secret_(fields.text("client_secret")),
+        token_url_(fields.text("token_url", "https://sts.googleapis.com/v1/oauthtoken")),
+        refresh_token_(fields.text("refresh_token")) {
+    require_private_url(token_url_, context.metadata_host, "token_url", file_);
+  }
+
+  AccessToken fetch() override {
+    const double now_s = context_.now();
+    TokenRequest request{
+        .url = token_url_,
+        .headers = {{"Content-Type", "application/x-www-form-urlencoded"}},
+        .body = form_encoded({{"grant_type", "refresh_token"}, {"refresh_token", refresh_token_}}),
+        .where = file_,
+        .hint = "run: gcloud auth application-default login",
+        .secrets = {refresh_token_}};
+    authenticate(request, client_id_, client_secret_);
+    const HttpAnswer answer = ask_token_server(context_.http, request);
+    AccessToken token = parse_token_answer(answer, now_s, request);
+    if (auto newer = new_refresh_token(answer, request)) {
+      refresh_token_ = *std::move(newer);
+      remember_secret(refresh_token_);
+    }
+    return token;
+  }
+
+ private:
+  const TokenContext context_;
+  const std::string file_, client_id_, client_secret_, token_url_;
+  std::string refresh_token_;
+};
+
 constexpr char kHint[] = "check the identity provider that gives the subject token";
 
 // Throws for the sources that Google's libraries support and this program does not.
@@ -346,11 +394,7 @@ class ExternalAccount final : public TokenSource {
         .where = file_,
         .hint = "check the audience, and that its pool's provider accepts the subject token",
         .secrets = {subject_token}};
-    if (!client_id_.empty()) {
-      const std::string basic = base64(client_id_ + ":" + client_secret_);
-      request.headers.add("Authorization", "Basic " + basic);
-      request.secrets.insert(request.secrets.end(), {basic, client_secret_});
-    }
+    if (!client_id_.empty()) authenticate(request, client_id_, client_secret_);
     return parse_token_answer(ask_token_server(context_.http, request), now_s, request);
   }
 
@@ -428,6 +472,7 @@ std::unique_ptr<TokenSource> external_account(const CredentialFields& fields,
 }
 
 constexpr char kImpersonated[] = "impersonated_service_account";
+constexpr char kWorkforceUser[] = "external_account_authorized_user";
 constexpr char kGoogleUniverse[] = "googleapis.com";
 
 std::unique_ptr<TokenSource> impersonated_service_account(const CredentialFields& fields,
@@ -459,16 +504,17 @@ std::unique_ptr<TokenSource> make_token_source(const CredentialFields& fields,
   }
   if (type == "service_account") return std::make_unique<ServiceAccount>(fields, context, scope);
   if (type == "authorized_user") return std::make_unique<AuthorizedUser>(fields, context);
+  if (type == kWorkforceUser) return std::make_unique<WorkforceUser>(fields, context);
   if (type == "external_account") return external_account(fields, context, scope);
   if (type == kImpersonated) return impersonated_service_account(fields, context, scope);
   fields.fail("type", cat("is ", quoted(type, 40), ", which is not supported"),
-              "use service_account, authorized_user, external_account or "
-              "impersonated_service_account");
+              "use service_account, authorized_user, external_account, "
+              "external_account_authorized_user or impersonated_service_account");
 }
 
 bool holds_a_key(const CredentialFields& fields) {
   const std::string type = fields.text("type");
-  return type == "service_account" || type == "authorized_user" ||
+  return type == "service_account" || type == "authorized_user" || type == kWorkforceUser ||
          (type == kImpersonated && holds_a_key(fields.object("source_credentials")));
 }
 

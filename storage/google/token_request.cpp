@@ -193,6 +193,15 @@ AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
   return {.value = token_in(object, "access_token", request), .expires_at_s = asked_at_s + life_s};
 }
 
+std::optional<std::string> new_refresh_token(const HttpAnswer& answer,
+                                             const TokenRequest& request) {
+  constexpr char kName[] = "refresh_token";
+  const Json parsed = object_in(answer, request);
+  const JsonObject object(&parsed);
+  if (!object.text(kName)) return std::nullopt;
+  return token_in(object, kName, request);
+}
+
 AccessToken parse_iam_answer(const HttpAnswer& answer, const TokenRequest& request) {
   const Json parsed = object_in(answer, request);
   const JsonObject object(&parsed);

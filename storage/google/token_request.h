@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,10 @@ Error refusal(const HttpAnswer& answer, const TokenRequest& request);
 // expires_in may be a string. Throws kNotPermitted for anything else.
 AccessToken parse_token_answer(const HttpAnswer& answer, double asked_at_s,
                                const TokenRequest& request);
+
+// The refresh token in such an answer, which replaces the one that was sent. nullopt if there is
+// no text of this name.
+std::optional<std::string> new_refresh_token(const HttpAnswer& answer, const TokenRequest& request);
 
 // Parses the IAM service's {"accessToken": "...", "expireTime": "2026-01-31T23:59:59Z"}. Throws as
 // above.

@@ -4,8 +4,10 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "storage/base/base64.h"
 #include "storage/base/clock.h"
 #include "storage/base/json.h"
+#include "storage/base/text.h"
 #include "tests/support/rsa_key.h"
 
 namespace berth {
@@ -73,6 +75,16 @@ Json FakeAccounts::authorized_user() const {
           {"token_uri", url("/token")}};
 }
 
+Json FakeAccounts::workforce_user() {
+  const std::lock_guard lock(mutex_);
+  return {{"type", "external_account_authorized_user"},
+          {"audience", "//iam.googleapis.com/locations/global/workforcePools/p/providers/k"},
+          {"client_id", "client"},
+          {"client_secret", kClientSecret},
+          {"refresh_token", refresh_tokens_.back()},
+          {"token_url", url("/oauthtoken")}};
+}
+
 Json FakeAccounts::external_account(Json credential_source) const {
   return {{"type", "external_account"},
           {"audience",
@@ -112,7 +124,8 @@ void FakeAccounts::answer(const std::string& path,
 std::vector<std::string> FakeAccounts::secrets() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> all = tokens_;
-  all.insert(all.end(), {kRefreshToken, kClientSecret, kSubjectToken, kSubjectHeader});
+  all.insert(all.end(), refresh_tokens_.begin(), refresh_tokens_.end());
+  all.insert(all.end(), {kClientSecret, kSubjectToken, kSubjectHeader});
   std::istringstream key(test_private_key_pem());
   for (std::string line; std::getline(key, line);) {
     if (!line.starts_with("-----")) all.push_back(line);
@@ -135,6 +148,7 @@ ServedAnswer FakeAccounts::serve(const ServedRequest& request) {
   }
   if (scripted) return scripted(request);
   if (request.path == "/token") return oauth(request);
+  if (request.path == "/oauthtoken") return refresh(request);
   if (request.path == "/sts") return sts(request);
   if (request.path.starts_with("/iam/")) return iam(request);
   if (request.path == kTokenPath) return metadata(request);
@@ -168,6 +182,23 @@ ServedAnswer FakeAccounts::oauth(const ServedRequest& request) {
   }
   const Json body = {
       {"access_token", new_token("oauth")}, {"expires_in", life_s}, {"token_type", "Bearer"}};
+  return {.body = to_text(body)};
+}
+
+ServedAnswer FakeAccounts::refresh(const ServedRequest& request) {
+  const auto form = parse_form(request.body.view());
+  const std::string client = "Basic " + base64(cat("client:", kClientSecret));
+  {
+    const std::lock_guard lock(mutex_);
+    if (form.at("grant_type") != "refresh_token" || request.header("Authorization") != client ||
+        form.at("refresh_token") != refresh_tokens_.back()) {
+      return refuse("invalid_grant", "Bad Request");
+    }
+    refresh_tokens_.push_back(cat("refresh-token-q7Wz", refresh_tokens_.size()));
+  }
+  const Json body = {{"access_token", new_token("sts")},
+                     {"expires_in", life_s},
+                     {"refresh_token", refresh_tokens_.back()}};
   return {.body = to_text(body)};
 }
 

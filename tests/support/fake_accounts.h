@@ -13,9 +13,9 @@
 namespace berth {
 
 // One server on loopback that stands for the servers which issue tokens: OAuth at /token, STS at
-// /sts, the IAM service at /iam, the metadata server, and another provider's subject tokens at
-// /subject. It checks each request and answers with a new token: "token-of-PATH-1", "-2", ...
-// Thread-safe.
+// /sts and for workforce users at /oauthtoken, the IAM service at /iam, the metadata server, and
+// another provider's subject tokens at /subject. It checks each request and answers with a new
+// token: "token-of-PATH-1", "-2", ... Thread-safe.
 class FakeAccounts {
  public:
   FakeAccounts();
@@ -26,6 +26,7 @@ class FakeAccounts {
   // Credential files that refer to this server.
   Json service_account() const;
   Json authorized_user() const;
+  Json workforce_user();  // with the newest refresh token: each use replaces it
   Json external_account(Json credential_source) const;
   Json impersonated_service_account(Json source) const;
   std::string impersonation_url() const { return url("/iam/robot@p:generateAccessToken"); }
@@ -52,6 +53,7 @@ class FakeAccounts {
  private:
   ServedAnswer serve(const ServedRequest& request);
   ServedAnswer oauth(const ServedRequest& request);
+  ServedAnswer refresh(const ServedRequest& request);
   ServedAnswer sts(const ServedRequest& request);
   ServedAnswer iam(const ServedRequest& request);
   ServedAnswer metadata(const ServedRequest& request);
@@ -61,7 +63,7 @@ class FakeAccounts {
   std::mutex mutex_;
   std::map<std::string, std::vector<ServedRequest>> asked_;
   std::map<std::string, std::function<ServedAnswer(const ServedRequest&)>> scripted_;
-  std::vector<std::string> tokens_;
+  std::vector<std::string> tokens_, refresh_tokens_{kRefreshToken};
   HttpServer server_;
 };
 

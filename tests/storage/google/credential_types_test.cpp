@@ -88,6 +88,31 @@ TEST_F(CredentialTypesTest, AUserWhoseTokenWasRevokedIsToldWhatToRun) {
               ThrowsCode(Code::kNotPermitted, "invalid_grant (Bad Request); run: gcloud auth"));
 }
 
+TEST_F(CredentialTypesTest, AWorkforceUserSendsTheNewestRefreshToken) {
+  Json file = accounts.workforce_user();
+  file["quota_project_id"] = "payer";
+  const auto user = credentials(file);
+  EXPECT_EQ(user->headers().find("Authorization"), "Bearer token-of-sts-1");
+  EXPECT_EQ(user->headers().find("x-goog-user-project"), "payer");
+  EXPECT_EQ(accounts.last_form("/oauthtoken"),
+            (std::map<std::string, std::string>{{"grant_type", "refresh_token"},
+                                                {"refresh_token", FakeAccounts::kRefreshToken}}));
+  user->drop(user->headers());
+  EXPECT_EQ(user->headers().find("Authorization"), "Bearer token-of-sts-2");
+  EXPECT_THAT([&] { authorization(file); },
+              ThrowsCode(Code::kNotPermitted, "invalid_grant (Bad Request); run: gcloud auth"));
+}
+
+TEST_F(CredentialTypesTest, AWorkforceUserKeepsARefreshTokenThatIsNotReplaced) {
+  accounts.answer("/oauthtoken", [](const ServedRequest&) {
+    return ServedAnswer{.body = R"({"access_token": "t", "expires_in": 60})"};
+  });
+  const auto user = credentials(accounts.workforce_user());
+  user->drop(user->headers());
+  EXPECT_EQ(user->headers().find("Authorization"), "Bearer t");
+  EXPECT_EQ(accounts.last_form("/oauthtoken").at("refresh_token"), FakeAccounts::kRefreshToken);
+}
+
 TEST_F(CredentialTypesTest, AWorkloadExchangesAFilesToken) {
   const Json source = subject_file(std::string(FakeAccounts::kSubjectToken) + "\n");
   EXPECT_EQ(authorization(accounts.external_account(source)), "Bearer token-of-sts-1");
@@ -172,7 +197,8 @@ TEST_F(CredentialTypesTest, AWorkloadMaySpeakForAServiceAccount) {
 
 TEST_F(CredentialTypesTest, AnImpersonatedAccountHasASourceOfAnyType) {
   const Json workload = accounts.external_account(subject_file(FakeAccounts::kSubjectToken));
-  for (const Json& source : {accounts.service_account(), accounts.authorized_user(), workload}) {
+  for (const Json& source : {accounts.service_account(), accounts.authorized_user(),
+                             accounts.workforce_user(), workload}) {
     EXPECT_TRUE(authorization(accounts.impersonated_service_account(source))
                     .starts_with("Bearer token-of-iam-"))
         << source["type"];
@@ -204,8 +230,9 @@ TEST_F(CredentialTypesTest, TheMetadataServerGivesTheMachinesToken) {
 TEST_F(CredentialTypesTest, ATokenThatExpiresInMidJobIsReplaced) {
   accounts.life_s = 300;
   const Json workload = accounts.external_account(subject_file(FakeAccounts::kSubjectToken));
-  for (const Json& file : {accounts.service_account(), accounts.authorized_user(), workload,
-                           accounts.impersonated_service_account(accounts.service_account())}) {
+  for (const Json& file :
+       {accounts.service_account(), accounts.authorized_user(), accounts.workforce_user(), workload,
+        accounts.impersonated_service_account(accounts.service_account())}) {
     const auto job = credentials(file);
     accounts.clock_s = time_s;
     const HttpHeaders before = job->headers();

@@ -53,6 +53,7 @@ class NoSecretsTest : public testing::Test {
     spoken_for["service_account_impersonation_url"] = accounts.impersonation_url();
     return {accounts.service_account(),
             accounts.authorized_user(),
+            accounts.workforce_user(),
             accounts.external_account(from_url),
             client,
             spoken_for,
