@@ -83,7 +83,9 @@ void run(const CommandLine& command_line, const Platform& platform, StopSignals&
   StorageOptions storage_options = command_line.storage;
   storage_options.transfer.on_progress = log_transfer;
   storage_options.http.gives_up = gives_up;
-  storage_options.retry.gives_up = gives_up;
+  storage_options.retry.gives_up = [&] {
+    return gives_up() || (fenced != nullptr && fenced->last_acts_are_over());
+  };
   const std::unique_ptr<Storage> opened = open_storage(storage_options);
   FencedStorage storage(*opened);  // outlives `output`
   fenced = &storage;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -312,6 +313,7 @@ void FencedStorage::Fence::begin() {
 }
 
 FencedStorage::Fence::~Fence() {
+  if (std::uncaught_exceptions() > 0) storage_.begin_last_acts();
   give_back();
   const std::unique_lock lock(storage_.mutex_);
   std::erase(storage_.fences_, this);
@@ -340,7 +342,14 @@ void FencedStorage::Fence::give_back() noexcept {
   --storage_.giving_back_;
 }
 
+void FencedStorage::begin_last_acts() noexcept {
+  constexpr double kLastActs_s = 10;
+  double unset = std::numeric_limits<double>::infinity();
+  last_acts_until_s_.compare_exchange_strong(unset, now_() + kLastActs_s);
+}
+
 void FencedStorage::give_back_leases() noexcept {
+  begin_last_acts();
   const std::shared_lock lock(mutex_);
   for (Fence* fence : fences_) fence->give_back();
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,8 +12,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "storage/base/clock.h"
 #include "storage/file_lock.h"
 #include "storage/storage.h"
 
@@ -116,7 +119,9 @@ class RemoteLease {
 // more there, and does not create a removed directory again. Thread-safe. Borrows `inner`.
 class FencedStorage final : public StorageLayer {
  public:
-  explicit FencedStorage(Storage& inner) : StorageLayer(inner) {}
+  // `now` measures the time of the last acts.
+  explicit FencedStorage(Storage& inner, Clock now = boot_clock_s)
+      : StorageLayer(inner), now_(std::move(now)) {}
 
   class Fence;
 
@@ -127,6 +132,13 @@ class FencedStorage final : public StorageLayer {
   // of that time should not give up because the job was stopped.
   bool gives_back() const { return giving_back_ > 0; }
 
+  // To be called where a failure ends the job. Its last acts, such as giving leases back, then have
+  // 10 s in all: once these are over, requests should not be retried. So a job whose storage cannot
+  // be reached does not wait for it again and again. Only the first call counts. A Fence that ends
+  // while an exception is thrown calls it, and so does give_back_leases().
+  void begin_last_acts() noexcept;
+  bool last_acts_are_over() const { return now_() >= last_acts_until_s_; }
+
   std::unique_ptr<ByteSink> create(const Uri& uri, const WriteOptions& options) override;
   void remove(const Uri& uri, std::optional<Generation> if_generation) override;
 
@@ -135,6 +147,8 @@ class FencedStorage final : public StorageLayer {
   // Throws what require_held() of RemoteLease and FileLock throws, for each fence above `uri`.
   void require_held(const Uri& uri);
 
+  const Clock now_;
+  std::atomic<double> last_acts_until_s_ = std::numeric_limits<double>::infinity();
   std::atomic<int> giving_back_ = 0;
   std::shared_mutex mutex_;
   std::vector<Fence*> fences_;

@@ -474,9 +474,9 @@ TrainResult TrainingRun::train(TrainingData& data) {
     if (leads()) keep_record();
     return result;
   } catch (...) {
-    if (report_ != nullptr) {
-      report_->ended(failure_report(std::current_exception(), job_.progress));
-    }
+    const FinalReport how = failure_report(std::current_exception(), job_.progress);
+    if (how.code == exit_code(Code::kUnavailable)) job_.fences.begin_last_acts();
+    if (report_ != nullptr) report_->ended(how);
     throw;
   }
 }

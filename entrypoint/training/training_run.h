@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -29,8 +30,6 @@ class TrainingRun {
   // them, and kIncompatible where the directory or its checkpoints belong to another job.
   TrainingRun(Job& job, const JobDirectory& directory, TrainingInputs& inputs,
               const TrainingPlan& plan, Device& device);
-  // Removes the observers of the job. They store their remaining records while the lease is held.
-  ~TrainingRun() { job_.output.keep_observers(observers_before_); }
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
@@ -63,8 +62,23 @@ class TrainingRun {
   void end_hung(double silent_s) const;
   void begin_probes(Observer& observer);
 
+  // Removes the observers of the job. They store their remaining records while the lease is held.
+  class LastActs {
+   public:
+    explicit LastActs(Job& job) : job_(job), observers_before_(job.output.observers()) {}
+    ~LastActs() {
+      if (std::uncaught_exceptions() > 0) job_.fences.begin_last_acts();
+      job_.output.keep_observers(observers_before_);
+    }
+    LastActs(const LastActs&) = delete;
+    LastActs& operator=(const LastActs&) = delete;
+
+   private:
+    Job& job_;
+    const size_t observers_before_;
+  };
+
   Job& job_;
-  const size_t observers_before_ = job_.output.observers();
   const JobDirectory& directory_;
   TrainingInputs& inputs_;
   const TrainingPlan& plan_;
@@ -75,7 +89,8 @@ class TrainingRun {
   CheckpointStore checkpoints_;
   TrainingState state_;
   JobRecord record_;
-  HtmlReport* report_ = nullptr;  // one of the observers; null: the job writes none
+  HtmlReport* report_ = nullptr;    // one of the observers; null: the job writes none
+  const LastActs last_acts_{job_};  // the last member, so that it ends before the others
 };
 
 // The last phase: evaluates the model on MNLI's second set where there is one, exports the finished

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "storage/local_storage.h"
+#include "storage/retry.h"
 #include "storage/whole_file.h"
 #include "tests/support/borrowed_storage.h"
 #include "tests/support/captured_log.h"
+#include "tests/support/failing_storage.h"
 #include "tests/support/remote_storage.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
@@ -90,6 +92,33 @@ TEST_F(FencedStorageTest, IsOpenAgainWhenTheFenceIsGone) {
   EXPECT_FALSE(exists("job/lease.json"));
   write_text(fenced_, remote_.at("job/a"), "1");
   EXPECT_TRUE(exists("job/a"));
+}
+
+// The storage goes away while a job holds a lease, and each request is retried for 900 s.
+TEST_F(FencedStorageTest, AFailedJobDoesNotWaitLongForItsLastActs) {
+  SleepClock clock;
+  RetryOptions retry;
+  clock.attach_to(retry);
+  FencedStorage* fences = nullptr;
+  retry.gives_up = [&] { return fences != nullptr && fences->last_acts_are_over(); };
+  auto failing = std::make_unique<FailingStorage>(*remote_.storage, /*left=*/1);
+  const auto retrying = make_retrying_storage(std::move(failing), retry);
+  FencedStorage fenced(*retrying, retry.now);
+  fences = &fenced;
+  double failed_s = 0;
+  const auto job = [&] {
+    const FencedStorage::Fence fence(fenced, remote_.at("job"), "lease.json", {.name = "host.1"},
+                                     stop_, {.renewed_every_s = 100});
+    try {
+      write_text(fenced, remote_.at("job/a"), "1");
+    } catch (const Error&) {
+      failed_s = clock.now_s();
+      throw;
+    }
+  };
+  EXPECT_THAT(job, ThrowsCode(Code::kUnavailable));
+  EXPECT_GT(failed_s, 800);
+  EXPECT_LT(clock.now_s() - failed_s, 15);
 }
 
 TEST_F(FencedStorageTest, DoesNotMakeALocalDirectoryAgain) {
