@@ -223,9 +223,9 @@ void settle_device(CommandLine& command_line) {
 // the device in the settings. Modes that neither train nor run a model over rows ignore the other
 // workers, and so does a run inside a job.
 //
-// Throws kUsage in four cases. This worker's number is missing, or no number of a worker. Nothing
-// says how to find worker 0. The platform gives this process another part than a worker's. Only one
-// worker can do the job.
+// Throws kUsage in five cases. The launcher gives a range of workers and no flag does. This
+// worker's number is missing, or no number of a worker. Nothing says how to find worker 0. The
+// platform gives this process another part than a worker's. Only one worker can do the job.
 void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
   ClusterOptions& options = command_line.cluster;
   const ModeTraits& mode = traits(command_line.settings.mode);
@@ -241,6 +241,13 @@ void settle_cluster(CommandLine& command_line, const ClusterPlace& platform) {
                   "", "start the chief and the workers alone");
     }
     options.size = options.most > 0 ? options.most : platform.size;
+    if (!options.size && !platform.size_range.empty()) {
+      throw Error(Code::kUsage,
+                  cat("PET_NNODES is ", platform.size_range, ", and nothing numbers the workers"),
+                  "",
+                  cat("start them with --elastic ", platform.size_range,
+                      " and --rank, or fix their number"));
+    }
   }
   if (options.most > 0 && options.most != options.size) {
     throw Error(Code::kUsage,

@@ -148,6 +148,8 @@ Platform read_platform(const Environment& environment) {
                                  .world_size = text("WORLD_SIZE"),
                                  .master_addr = text("MASTER_ADDR"),
                                  .master_port = text("MASTER_PORT"),
+                                 .local_rank = text("LOCAL_RANK"),
+                                 .torchrun_id = text("TORCHELASTIC_RUN_ID"),
                                  .node_rank = text("PET_NODE_RANK"),
                                  .nodes = text("PET_NNODES"),
                                  .node_master_addr = text("PET_MASTER_ADDR"),
@@ -229,6 +231,17 @@ ClusterPlace cluster_of_json(const std::string& json) {
   return place;
 }
 
+const std::string& either(const std::string& first, const std::string& second) {
+  return first.empty() ? second : first;
+}
+
+// Whether these are two numbers of workers, MIN:MAX, of which more than one may train.
+bool is_range(const std::string& text) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  const auto most = number_in(text.substr(std::min(colon + 1, text.size())));
+  return number_in(text.substr(0, colon)) && most.value_or(1) > 1;
+}
+
 }  // namespace
 
 ClusterPlace cluster_of(const LauncherVariables& variables) {
@@ -248,13 +261,20 @@ ClusterPlace cluster_of(const LauncherVariables& variables) {
     return true;
   };
   const LauncherVariables& v = variables;
+  const auto take_node = [&] {
+    return take(v.node_rank, v.nodes, either(v.node_master_addr, v.master_addr),
+                either(v.node_master_port, v.master_port));
+  };
+  const bool is_process = !v.local_rank.empty() || !v.torchrun_id.empty();
+  if (!is_process && (v.rank.empty() || v.rank == v.node_rank) && take_node()) return place;
   if (take(v.rank, v.world_size, v.master_addr, v.master_port)) return place;
-  if (take(v.node_rank, v.nodes, v.node_master_addr, v.node_master_port)) return place;
+  if (take_node()) return place;
   if (take(v.mpi_rank, v.mpi_size, v.master_addr, v.master_port)) return place;
   return {.rank = number_in(v.completion_index),
           .size = {},
           .leader_host = v.master_addr,
-          .leader_port = number_in(v.master_port)};
+          .leader_port = number_in(v.master_port),
+          .size_range = is_range(v.nodes) ? v.nodes : ""};
 }
 
 }  // namespace berth

@@ -18,16 +18,20 @@ struct ClusterPlace {
   std::optional<int64_t> leader_port{};  // on which it listens
   // The role of the process, if it does not train: "ps" or "evaluator".
   std::string other_role{};
-  std::string secret{};  // BERTH_CLUSTER_SECRET: the secret that only the workers know
+  std::string size_range{};  // "MIN:MAX": the launcher fixes neither rank nor size
+  std::string secret{};      // BERTH_CLUSTER_SECRET: the secret that only the workers know
 };
 
 // The variables of launchers: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of PyTorch and
 // Kubeflow; PET_NODE_RANK, PET_NNODES, PET_MASTER_ADDR and PET_MASTER_PORT of torchrun.
 // OMPI_COMM_WORLD_RANK and ..._SIZE of Open MPI. JOB_COMPLETION_INDEX of an Indexed Job of
 // Kubernetes, which gives no size. One berth process is one node: PET_NPROC_PER_NODE counts CPUs
-// and is ignored.
+// and is ignored. A PyTorchJob with nprocPerNode multiplies WORLD_SIZE by it, and RANK is the
+// node's, so PET_NNODES counts. LOCAL_RANK or TORCHELASTIC_RUN_ID is there where torchrun started
+// this process; RANK and WORLD_SIZE are then right.
 struct LauncherVariables {
   std::string rank{}, world_size{}, master_addr{}, master_port{};
+  std::string local_rank{}, torchrun_id{};
   std::string node_rank{}, nodes{}, node_master_addr{}, node_master_port{};
   std::string mpi_rank{}, mpi_size{};
   std::string completion_index{};

@@ -67,7 +67,7 @@ KUBERNETES = {
     "KUBERNETES_SERVICE_PORT": "443",
     "BERTH_PORT": "tcp://10.96.3.7:80",  # of a service with berth's name
 }
-# Kubeflow's Trainer on a node of 32 CPUs with numProcPerNode: auto, and what its predecessor and torchrun set.
+# Kubeflow's Trainer on a node of 32 CPUs with numProcPerNode: auto, and what a PyTorchJob with nprocPerNode: "32" sets.
 KUBEFLOW = {
     "PET_NNODES": "1",
     "PET_NPROC_PER_NODE": "32",
@@ -77,7 +77,7 @@ KUBEFLOW = {
     "PYTHONUNBUFFERED": "1",
     "MASTER_ADDR": "berth-master-0",
     "MASTER_PORT": "23456",
-    "WORLD_SIZE": "1",
+    "WORLD_SIZE": "32",
     "RANK": "0",
 }
 

@@ -83,6 +83,13 @@ TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
                   kSecondOfFour);
   refuses_workers({"--seeds=2"}, "several runs are made by one worker", kSecondOfFour);
   refuses_workers({}, R"(makes this process a "evaluator")", {.other_role = "evaluator"});
+  refuses_workers({}, "PET_NNODES is 1:3", {.size_range = "1:3"});
+  refuses_workers({"--elastic=1:3"}, "nothing says which of them", {.size_range = "1:3"});
+}
+
+TEST(ClusterFlags, AFlagOutranksARangeOfWorkers) {
+  EXPECT_EQ(parse_workers({"--world-size=1"}, {.size_range = "1:3"}).cluster.size, 1);
+  EXPECT_EQ(parse_workers({"--elastic=1:3", "--rank=2"}, {.size_range = "1:3"}).cluster.rank, 2);
 }
 
 TEST(ClusterFlags, WorkersLearnFromATeacherBesideAGeneratorAndCompareTexts) {

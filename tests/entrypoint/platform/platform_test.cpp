@@ -70,6 +70,35 @@ TEST(ClusterEnvironment, ReadsLaunchers) {
   EXPECT_EQ(describe(cluster_of({})), "- of - at :-");
 }
 
+TEST(ClusterEnvironment, CountsThePodsOfAPyTorchJob) {
+  // nprocPerNode: "2" makes WORLD_SIZE 4, and RANK stays the number of the pod.
+  LauncherVariables pod{.rank = "1",
+                        .world_size = "4",
+                        .master_addr = "job-master-0",
+                        .master_port = "23456",
+                        .node_rank = "1",
+                        .nodes = "2"};
+  EXPECT_EQ(describe(cluster_of(pod)), "1 of 2 at job-master-0:23456");
+  pod.node_master_addr = "other";
+  EXPECT_EQ(describe(cluster_of(pod)), "1 of 2 at other:23456");
+  for (std::string LauncherVariables::*const of_torchrun :
+       {&LauncherVariables::local_rank, &LauncherVariables::torchrun_id}) {
+    LauncherVariables process = pod;
+    process.*of_torchrun = "0";
+    EXPECT_EQ(describe(cluster_of(process)), "1 of 4 at job-master-0:23456");
+  }
+  pod.rank = "2";  // of a process, which another launcher started
+  EXPECT_EQ(describe(cluster_of(pod)), "2 of 4 at job-master-0:23456");
+}
+
+TEST(ClusterEnvironment, KeepsARangeOfWorkers) {
+  EXPECT_EQ(cluster_of({.nodes = "1:3"}).size_range, "1:3");
+  EXPECT_EQ(cluster_of({.rank = "0", .world_size = "2", .nodes = "1:3"}).size_range, "");
+  for (const char* nodes : {"", "1:1", "3", ":", "a:3", "1:b"}) {
+    EXPECT_EQ(cluster_of({.nodes = nodes}).size_range, "") << nodes;
+  }
+}
+
 TEST(ClusterEnvironment, PassesOverWhatIsNoCluster) {
   for (const char* json :
        {"", "{", "[]", "{}", R"({"task":{"type":"worker","index":0}})",
