@@ -182,9 +182,8 @@ constexpr std::array<std::string_view, 12> kLibraries = {
 
 // The libraries that the driver loads by name while it works, each after the libraries that it
 // needs itself. NCCL and XLA load libnvidia-ml.
-constexpr std::array<std::string_view, 4> kOfDriver = {"libnvidia-gpucomp.so", "libnvidia-nvvm.so",
-                                                       "libnvidia-ptxjitcompiler.so",
-                                                       "libnvidia-ml.so.1"};
+constexpr std::array<std::string_view, 4> kOfDriver = {
+    "libnvidia-gpucomp.so", "libnvidia-nvvm.so", "libnvidia-ptxjitcompiler.so", "libnvidia-ml.so"};
 constexpr std::array<std::string_view, 9> kDriverFolders = {"usr/local/nvidia/lib64",
                                                             "usr/local/nvidia/lib",
                                                             "usr/lib/x86_64-linux-gnu",
@@ -252,6 +251,22 @@ std::string load(const fs::path& library) {
   return reason == nullptr ? "no reason given" : reason;
 }
 
+// The driver in this folder: libcuda.so.1, or the file that this link would name,
+// libcuda.so.VERSION. Older container toolkits of NVIDIA mount no links where they use CDI. Empty
+// if there is none.
+fs::path driver_in(const fs::path& folder) {
+  constexpr std::string_view kName = "libcuda.so.";
+  std::error_code unreadable;
+  if (fs::exists(folder / "libcuda.so.1", unreadable)) return folder / "libcuda.so.1";
+  for (const fs::path& path : sorted_entries(folder)) {
+    const std::string file = path.filename();
+    const bool has_version = file.size() > kName.size() && file.starts_with(kName) &&
+                             file.find_first_not_of("0123456789.", kName.size()) == file.npos;
+    if (has_version && fs::exists(path, unreadable)) return path;
+  }
+  return {};
+}
+
 }  // namespace
 
 CudaFiles find_cuda_files(const fs::path& plugin) {
@@ -277,10 +292,10 @@ CudaFiles find_cuda_files(const fs::path& plugin) {
 }
 
 std::vector<fs::path> find_driver(const fs::path& root) {
-  std::error_code unreadable;
   for (const std::string_view name : kDriverFolders) {
     const fs::path folder = root / name;
-    if (!fs::exists(folder / "libcuda.so.1", unreadable)) continue;
+    const fs::path driver = driver_in(folder);
+    if (driver.empty()) continue;
     std::vector<fs::path> found;
     for (const std::string_view wanted : kOfDriver) {
       for (const fs::path& path : sorted_entries(folder)) {
@@ -289,7 +304,7 @@ std::vector<fs::path> find_driver(const fs::path& root) {
         break;
       }
     }
-    found.push_back(folder / "libcuda.so.1");
+    found.push_back(driver);
     return found;
   }
   return {};
@@ -301,7 +316,7 @@ void prepare_cuda(const fs::path& plugin, const std::string& xla_flags) {
     // A library beside the driver may be missing or fail; the driver itself may not.
     for (const fs::path& library : find_driver("/")) {
       const std::string failed = load(library);
-      if (library.filename() == "libcuda.so.1") problem = failed;
+      if (library.filename().string().starts_with("libcuda.so.")) problem = failed;
     }
   }
   if (!problem.empty()) {

@@ -74,8 +74,9 @@ CudaFiles find_cuda_files(const std::filesystem::path& plugin);
 
 // NVIDIA's driver, where the loader does not find it by its name: in the first of the folders in
 // which container runtimes, GKE, WSL and distributions put it. The libraries that the driver loads
-// by name come before it, and "libcuda.so.1" is the last one. Empty where there is none. The
-// folders are below `root`, which is "/" but in tests.
+// by name come before it, and the driver is the last one: "libcuda.so.1", or "libcuda.so.VERSION",
+// which has that name inside. Empty where there is none. The folders are below `root`, which is "/"
+// but in tests.
 std::vector<std::filesystem::path> find_driver(const std::filesystem::path& root);
 
 // To be called before a GPU plugin is opened. Loads NVIDIA's driver and the libraries, so that the

@@ -263,6 +263,21 @@ TEST(DriverTest, ComesAfterTheLibrariesThatItLoads) {
                           root.path() / (folder / "libcuda.so.1")));
 }
 
+TEST(DriverTest, IsFoundWithoutTheLinkThatNamesIt) {
+  ScratchDirectory root;
+  const fs::path folder = root.path() / "usr/lib64";
+  fs::create_directories(folder);
+  for (const char* name : {"libcuda.so.535.104.05.backup", "libcuda.so.", "libcudadebugger.so.1"}) {
+    write_text(folder / name, "");
+  }
+  EXPECT_THAT(find_driver(root.path()), IsEmpty());
+  for (const char* name : {"libcuda.so.535.104.05", "libnvidia-ml.so.535.104.05"}) {
+    write_text(folder / name, "");
+  }
+  EXPECT_THAT(find_driver(root.path()),
+              ElementsAre(folder / "libnvidia-ml.so.535.104.05", folder / "libcuda.so.535.104.05"));
+}
+
 TEST_F(CudaLibrariesTest, APluginWithoutWheelsBesideItHasNone) {
   EXPECT_THAT(libraries("jax_plugins/xla_cuda13/xla_cuda_plugin.so"), IsEmpty());
   EXPECT_EQ(find_cuda_files("/p.so").data_folder, "");
