@@ -25,10 +25,11 @@ namespace {
 void export_adapter(Storage& storage, const Uri& directory, const ModelConfig& config,
                     const LoraOptions& lora, const std::string& base_model, DType dtype,
                     const ParameterTensors& values) {
-  write_text(storage, directory / kAdapterConfigFile,
-             to_adapter_config_json(config, lora, base_model));
+  storage.remove(directory / kAdapterConfigFile);  // as remove_model_config() says
   store_object(storage, directory / kAdapterModelFile,
                [&](ByteSink& sink) { save_adapter(values, dtype, sink); });
+  write_text(storage, directory / kAdapterConfigFile,
+             to_adapter_config_json(config, lora, base_model));
 }
 
 // The thresholds of the labels in the finished model. The evaluation of this model has chosen them,
@@ -113,7 +114,7 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   const bool as_onnx = output.export_format == ExportFormat::kOnnx;
   ModelConfig with_thresholds = model.config;
   with_thresholds.label_thresholds = thresholds_of_model(settings.data, model.config, metrics);
-  export_model(storage, directory, with_thresholds, whole, dtype, *model.tokenizer, metrics);
+  remove_model_config(storage, directory);
   if (as_onnx) {
     export_onnx(storage, directory, model.config, whole, dtype, model.tokenizer->has_token_types());
   }
@@ -127,6 +128,7 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
   }
   if (model.config.generator) {
     const Uri beside = directory / kGeneratorFolderName;
+    remove_model_config(storage, beside);
     const GeneratorTensors own(model.config, whole);
     ModelConfig config = generator_config(model.config);
     export_model(storage, beside, config, own, dtype, *model.tokenizer, metrics);
@@ -135,6 +137,7 @@ void export_results(Storage& storage, const Settings& settings, const Uri& direc
       export_onnx(storage, beside, config, own, dtype, model.tokenizer->has_token_types());
     }
   }
+  export_model(storage, directory, with_thresholds, whole, dtype, *model.tokenizer, metrics);
   if (output.export_format == ExportFormat::kTensorflow) {
     export_tensorflow(storage, directory, model.config, whole);
   }

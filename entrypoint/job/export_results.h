@@ -23,8 +23,9 @@ void require_exportable(const Settings& settings, const ModelConfig& config);
 
 // Writes the finished model into `directory`, in the formats that `settings.output` asks for, with
 // the adapters of `settings` merged into it. Where --export-adapter is given, `directory`/adapter
-// holds them as PEFT's files, which name `settings.model` as their base model. Throws kBadData,
-// with nothing written, where a number does not fit --export-dtype.
+// holds them as PEFT's files, which name `settings.model` as their base model. If it ends early,
+// the folder does not load, whatever model was there before. Throws kBadData, with nothing written,
+// where a number does not fit --export-dtype.
 void export_results(Storage& storage, const Settings& settings, const Uri& directory,
                     const ModelDescription& model, const ParameterTensors& values,
                     const JobMetrics& metrics);

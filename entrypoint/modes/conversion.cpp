@@ -118,13 +118,13 @@ OnnxConversion::OnnxConversion(const Settings& settings, ModelFolder& folder)
 }
 
 void OnnxConversion::write(Storage& storage, const Uri& directory) const {
-  write_text(storage, directory / "config.json", to_config_json(config_, dtype_));
   if (makes_embeddings(config_.task)) {
     write_sentence_files(storage, directory, config_,
                          files_.max_seq_length.value_or(config_.max_sequence_length()), files_);
     write_dense_modules(storage, directory, config_, values_, dtype_);
   }
   export_onnx(storage, directory, config_, values_, dtype_, gives_types_);
+  write_text(storage, directory / kConfigFile, to_config_json(config_, dtype_));
   log_info(cat("the graph is for ", task_name(config_.task)));
 }
 
@@ -190,10 +190,10 @@ class ConvertedModel {
         return onnx_->write(storage, directory);
       case ExportFormat::kTensorflow:
         write_checkpoint(storage, directory / "bert_model.ckpt", tensors_->tensors());
-        return write_text(storage, directory / "bert_config.json", config_);
+        return write_text(storage, directory / kBertConfigFile, config_);
       case ExportFormat::kSafetensors:
         write_safetensors_to(storage, directory / "model.safetensors", tensors_->tensors());
-        write_text(storage, directory / "config.json", config_);
+        write_text(storage, directory / kConfigFile, config_);
     }
   }
 
@@ -231,13 +231,20 @@ void convert_model(Job& job, const Settings& asked) {
   }
   const ConvertedModel converted(settings, folder, file);
   const OutputLocks lock(directory, job.fences, job.stop);
-  converted.write(storage, directory);
+  // As remove_model_config() says. But a model that is converted in its own folder keeps its
+  // labels, and a TensorFlow checkpoint may lie beside another model, which keeps its config.json.
+  const bool as_tensorflow = settings.output.export_format == ExportFormat::kTensorflow;
+  for (const std::string name : {kConfigFile, kBertConfigFile}) {
+    if (as_tensorflow && name == kConfigFile) continue;
+    if (read_text(storage, directory / name) != folder.text(name)) storage.remove(directory / name);
+  }
   for (const std::string& name : parted(kKeptFiles, " ")) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
   }
   if (settings.output.export_format != ExportFormat::kOnnx) {  // OnnxConversion writes its own
     copy_sentence_files(folder, storage, directory);
   }
+  converted.write(storage, directory);
   log_info(cat("converted ", counted(file.tensors().size(), "tensor"), " of ", parameters->file,
                " to ", directory.to_string()));
 }

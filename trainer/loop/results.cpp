@@ -155,10 +155,13 @@ std::string to_summary_json(const JobMetrics& metrics, const std::string& detail
   return to_text(object, 2) + "\n";
 }
 
+void remove_model_config(Storage& storage, const Uri& directory) {
+  for (const char* name : {kConfigFile, kBertConfigFile}) storage.remove(directory / name);
+}
+
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
                   const ParameterTensors& values, DType dtype, const Tokenizer& tokenizer,
                   const JobMetrics& metrics) {
-  write_text(storage, directory / "config.json", to_config_json(config, dtype));
   for (const Tokenizer::File& file : tokenizer.files()) {
     write_text(storage, directory / file.name, file.content);
   }
@@ -169,13 +172,14 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
                  write_tensors(sink, exported_tensors(config, values), dtype, {{"format", "pt"}});
                },
                {.if_generation = {}, .size_hint = about_bytes});
+  write_text(storage, directory / kConfigFile, to_config_json(config, dtype));
 }
 
 void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
                        const ParameterTensors& values) {
   const CopiedTensors copied(saved_tensors(values));
   write_checkpoint(storage, directory / "bert_model.ckpt", copied.tensors());
-  write_text(storage, directory / "bert_config.json", to_bert_config_json(config));
+  write_text(storage, directory / kBertConfigFile, to_bert_config_json(config));
 }
 
 namespace {

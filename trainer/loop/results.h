@@ -42,8 +42,14 @@ std::string to_summary_json(const JobMetrics& metrics, const std::string& detail
 // The part of this process's training time that it waited for probes, from 0 to 1.
 double probe_share(const TrainResult& result);
 
-// Writes the finished model in Hugging Face layout: config.json with the labels, model.safetensors
-// in `dtype`, the tokenizer's files and README.md.
+// A model without either of these files does not load. So a writer of a model removes them first
+// and writes them last, and a folder never has the labels of one model and the weights of another.
+inline constexpr const char *kConfigFile = "config.json", *kBertConfigFile = "bert_config.json";
+void remove_model_config(Storage& storage, const Uri& directory);
+
+// Writes the finished model in Hugging Face layout: the tokenizer's files, README.md,
+// model.safetensors in `dtype`, and last config.json with the labels. An older model must have lost
+// its configuration before: remove_model_config().
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
                   const ParameterTensors& values, DType dtype, const Tokenizer& tokenizer,
                   const JobMetrics& metrics);
