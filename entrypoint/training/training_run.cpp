@@ -288,7 +288,8 @@ void TrainingRun::fill_from_model(ParameterTensors& values) {
 }
 
 // Throws kIncompatible if the checkpoints or job.json belong to another job. Writes job.json if
-// there is none, or if the job has another length now.
+// there is none, or if the job has another length now. Old results are removed first: they would
+// say that this job is finished.
 void TrainingRun::complete_record() {
   record_ = make_record(job_, inputs_, engine_->info());
   const std::optional<std::string> existing = read_text(job_.storage, directory_.record());
@@ -317,7 +318,10 @@ void TrainingRun::complete_record() {
                 "use another --checkpoint-dir, or repeat the command of that job to resume it");
   }
   state_.job = job_identity(record_);
-  if (!existing) return write_text(job_.storage, directory_.record(), to_json(record_));
+  if (!existing) {
+    job_.storage.remove(directory_.metrics());
+    return write_text(job_.storage, directory_.record(), to_json(record_));
+  }
   if (!has_length_of(*existing, record_)) return change_length();
   const EarlierJob begun(directory_.root(), *existing);
   if (begun.mini_batch().value_or(0) != record_.mini_batch.value_or(0)) {
@@ -325,8 +329,7 @@ void TrainingRun::complete_record() {
   }
 }
 
-// Records the new number of updates. The old results are removed first: they would say that the job
-// with its new length is finished.
+// Records the new number of updates.
 void TrainingRun::change_length() {
   const int64_t total = plan_.updates.total_steps;
   if (total < state_.step) {

@@ -55,4 +55,13 @@ rates=$(grep -o '"learning_rate":[0-9.e-]*' err.txt | wc -l)
 [ "$rates" = 4 ] || fail "made $rates updates instead of 4"
 grep -q '"steps": 8' falls/metrics.json || fail "metrics.json does not tell 8 updates"
 
+# The results of a job whose job.json and checkpoints were removed do not say that the next job is finished.
+rm -r falls/job.json falls/checkpoints
+"$berth" --train-data-file "$sample" --max-steps 100000 --batch-size 8 --seed 7 --job-dir falls >/dev/null 2>err.txt &
+pid=$!
+until [ -e falls/job.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill -KILL $pid
+wait $pid 2>/dev/null
+[ -e falls/job.json ] && [ ! -e falls/metrics.json ] || fail "a job that was killed is finished: $(ls falls; tail -n 1 err.txt)"
+
 finish
