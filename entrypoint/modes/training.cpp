@@ -15,6 +15,7 @@
 #include "storage/file_lock.h"
 #include "trainer/engine/device.h"
 #include "trainer/inputs/job_directory.h"
+#include "trainer/loop/saves.h"
 
 namespace berth {
 namespace {
@@ -55,7 +56,7 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   inputs.probes.reset();  // removes their directory before the job counts as finished
   run.enter(JobPhase::kExporting);
   if (job.command_line.settings.training.place.leads()) {
-    write_results(job, directory, inputs, plan, run, result);
+    write_last([&] { write_results(job, directory, inputs, plan, run, result); });
   }
   run.enter(JobPhase::kFinished);
 }

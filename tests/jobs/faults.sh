@@ -125,6 +125,18 @@ assert not unnamed, f"names in {unnamed} are not synced"
 PYTHON
 done
 
+# Where the place of the model turns read-only while the job trains, the job is to be started again.
+if [ -z "$tries" ]; then
+  begin fresh
+  run_job FAILING_AT=0 FAILING_BELOW="$scratch/job/model" || fail "the run that counts: $(tail -n 1 err.txt)"
+  first=$(grep '^open ' calls.txt | grep -n -m 1 -v lease.json | cut -d: -f1)
+  begin fresh
+  run_job FAILING_KIND=open FAILING_AT="$first" FAILING_UNTIL=1000000000 FAILING_WITH=EROFS FAILING_BELOW="$scratch/job/model"
+  code=$?
+  [ $code = 10 ] || fail "exit $code where the model's place turns read-only: $(tail -n 1 err.txt)"
+  run_job && cmp whole/model/model.safetensors job/model/model.safetensors || fail "the run after that: $(tail -n 1 err.txt)"
+fi
+
 printf '%-8s %-8s %-8s %6s %6s  %-8s  %s\n' job call error calls tried expected 'seen (exit code: times)'
 for scenario in $scenarios; do
   for kind in open write sync; do

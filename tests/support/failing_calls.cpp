@@ -8,7 +8,8 @@
 //                  make, reserve, remove, close
 //   FAILING_AT     which call of that kind fails, counted from 1 (0: none)
 //   FAILING_UNTIL  the last one that fails (default: FAILING_AT)
-//   FAILING_WITH   EIO, ENOSPC, EDQUOT, EINTR, ENOMEM, or "short": half of the bytes are written or
+//   FAILING_WITH   EIO, ENOSPC, EDQUOT, EINTR, ENOMEM, EROFS, or "short": half of the bytes are
+//   written or
 //                  read
 //
 // glibc's own calls, such as those of fopen(), do not pass through here; libstdc++'s streams do.
@@ -74,8 +75,8 @@ struct Fault {
     const struct {
       const char* name;
       int number;
-    } errors[] = {
-        {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EINTR", EINTR}, {"ENOMEM", ENOMEM}};
+    } errors[] = {{"EIO", EIO},     {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT},
+                  {"EINTR", EINTR}, {"ENOMEM", ENOMEM}, {"EROFS", EROFS}};
     for (const auto& [name, number] : errors) {
       if (std::strcmp(with, name) == 0) error = number;
     }

@@ -45,22 +45,15 @@ bool save_fits(double last_took_s, bool is_saving, double left_s) {
   return kMargin * (is_saving ? 2 : 1) * last_took_s + kRest_s <= left_s;
 }
 
-namespace {
-
-// Throws kUnavailable in place of kNotPermitted, so that the platform starts the job again. The
-// directory could be written when the job began, and a restart may find that it can be written
-// again.
-[[noreturn]] void throw_last_failure(const std::exception_ptr& failure) {
+void write_last(const std::function<void()>& write) {
   try {
-    std::rethrow_exception(failure);
+    write();
   } catch (const Error& error) {
     if (error.code() != Code::kNotPermitted) throw;
     throw Error(Code::kUnavailable, error.problem(), error.where(),
                 "start the job again where it can be written; it goes on from its last checkpoint");
   }
 }
-
-}  // namespace
 
 Saves::Saves(const TrainingOptions& options, CheckpointStore& checkpoints, Engine& engine,
              Observer& observer, TrainingState& state, int64_t last_step, Clock steady_clock)
@@ -198,7 +191,7 @@ void Saves::take_outcome(const std::optional<SaveOutcome>& outcome) {
 void Saves::finish() {
   if (saving_) observer_.on(WaitsForSave{newest_.step});
   const std::optional<SaveOutcome> outcome = checkpoints_.wait();
-  if (outcome && outcome->failure) throw_last_failure(outcome->failure);
+  if (outcome && outcome->failure) write_last([&] { std::rethrow_exception(outcome->failure); });
   take_outcome(outcome);
   wait_for_rank_0();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +71,11 @@ SaveDue save_due(const SaveFacts& facts);
 // long as the last one. If a save is being written, that one must end first, so the time counts
 // twice.
 bool save_fits(double last_took_s, bool is_saving, double left_s);
+
+// Calls `write`, which writes what a trained job leaves. Throws kUnavailable in place of
+// kNotPermitted, so that the platform starts the job again. The directory could be written when the
+// job began, and a restart may find that it can be written again.
+void write_last(const std::function<void()>& write);
 
 // Writes the checkpoints of a loop, and handles slow and failed saves. When a save by --save-steps
 // is due, an earlier one may still be running. Training then waits at most save_patience_s, and
