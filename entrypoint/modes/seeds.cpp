@@ -47,7 +47,6 @@ JobDirectory train_seed(Job& job, uint64_t seed) {
   job.progress.set_checkpoint("");
   log_info(cat("seed ", seed, ": ", output.job_dir));
   run_training(one);
-  job.saves_on_stop = false;
   return JobDirectory(output);
 }
 

@@ -56,6 +56,7 @@ void train_and_write(Job& job, const JobDirectory& directory) {
   inputs.probes.reset();  // removes their directory before the job counts as finished
   run.enter(JobPhase::kExporting);
   if (job.command_line.settings.training.place.leads()) {
+    job.stop_point();
     write_last([&] { write_results(job, directory, inputs, plan, run, result); });
   }
   run.enter(JobPhase::kFinished);

@@ -471,6 +471,7 @@ TrainResult TrainingRun::train(TrainingData& data) {
       .ranks = job_.ranks};
   try {
     TrainResult result = berth::train(parts, plan_.updates, std::move(state_));
+    job_.saves_on_stop = false;  // the last checkpoint is complete
     if (report_ != nullptr && result.evaluation) {
       report_->set_result(*result.evaluation, result.state.step);
     }

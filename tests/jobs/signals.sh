@@ -69,6 +69,30 @@ grep -q '"attempt":1,"phase":"ended"' job/heartbeat.json || fail "heartbeat.json
 tail -n 1 err.txt | says '"code":143,.*stopped by a signal after step' || fail "training under timeout"
 step=$(sed -n 's/.*stopped by a signal after step \([0-9]*\) of.*/\1/p' err.txt | tail -n 1)
 [ -e "job/checkpoints/step-$(printf %08d "$step")/MANIFEST.json" ] || fail "the checkpoint of step $step is not there: $(ls job/checkpoints)"
+# Behind its last checkpoint, a job has nothing to save. Here it waits for a server that does not answer; the next start goes on.
+python3 -c '
+import socket, sys, time
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+print(server.getsockname()[1], flush=True)
+time.sleep(300)' >port &
+server_pid=$!
+until [ -s port ]; do sleep 0.02; done
+late=(--train-data-file "$sample" --max-steps 2 --batch-size 4 --threads 1 --job-dir late)
+MLFLOW_TRACKING_URI=http://127.0.0.1:$(cat port) "$berth" "${late[@]}" >/dev/null 2>err.txt &
+pid=$!
+until [ -e late/model/config.json ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+begin=$SECONDS
+kill -TERM $pid
+wait $pid
+code=$?
+[ $code = 143 ] && [ $((SECONDS - begin)) -le 3 ] || fail "exit $code, $((SECONDS - begin)) s after SIGTERM behind the last checkpoint"
+[ ! -e late/metrics.json ] || fail "a job that was stopped before its end is finished"
+kill $server_pid
+wait $server_pid 2>/dev/null
+expect 0 finished "${late[@]}"
+[ -s late/metrics.json ] || fail "a job that was stopped behind its last checkpoint does not end"
 # A pipe that somebody puts in the place of a file of the job stops nothing.
 for name in job.json heartbeat.json report.html metrics.json "checkpoints/step-$(printf %08d "$step")/MANIFEST.json" \
   "checkpoints/step-$(printf %08d "$step")/state.json" model/model.safetensors; do
