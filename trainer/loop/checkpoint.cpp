@@ -325,7 +325,7 @@ std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine,
     try {
       const CompleteCheckpoint checkpoint(storage_, directory);
       state = checkpoint.restore(engine, step->first, fits);
-      if (checkpoint.is_being_replaced()) finish_replacement(*state);
+      is_being_replaced_ = checkpoint.is_being_replaced();
     } catch (const Error& error) {
       if (error.code() != Code::kCorrupt && error.code() != Code::kNotFound) {
         throw error.at(directory.to_string());
@@ -338,8 +338,14 @@ std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine,
   if (passed_over > kMostWarnings) {
     log_warning(cat("passing over ", passed_over - kMostWarnings, " more incomplete checkpoints"));
   }
-  if (state && state->replaces && found.contains(*state->replaces)) prune(*state);
   return state;
+}
+
+void CheckpointStore::finish_restore(const TrainingState& state) {
+  if (!leads()) return;
+  if (std::exchange(is_being_replaced_, false)) finish_replacement(state);
+  if (!state.replaces) return;
+  if (find_checkpoints(storage_, directory_).contains(*state.replaces)) prune(state);
 }
 
 void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values) {

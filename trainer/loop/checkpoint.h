@@ -74,12 +74,15 @@ class CheckpointStore {
   std::optional<SaveOutcome> wait();
 
   // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
-  // over incomplete and damaged ones with a warning. Completes what a killed process began: it
-  // removes the checkpoint that the loaded one replaces, and ends a replacement of its state.
+  // over incomplete and damaged ones with a warning. Only removes temporary files.
   // `fits` says whether the job can go on from a state; one that does not fit counts as damaged.
   // Throws kIncompatible if the tensors belong to another model.
   using FitsState = std::function<bool(const TrainingState& state)>;
   std::optional<TrainingState> restore(Engine& engine, const FitsState& fits = {});
+
+  // Completes what a killed process began, once the job has accepted the state from restore(): ends
+  // a replacement of the state, and removes the checkpoint that the loaded one replaces.
+  void finish_restore(const TrainingState& state);
 
   // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
   // or kNotFound if the checkpoint is not complete.
@@ -120,6 +123,7 @@ class CheckpointStore {
   Snapshot snapshot_;
   Engine* engine_ = nullptr;  // the one that is saved, until the outcome was taken
   std::chrono::steady_clock::time_point last_start_ = std::chrono::steady_clock::now();
+  bool is_being_replaced_ = false;  // the state that was restored
   std::optional<SaveOutcome> outcome_;
   Background background_;  // declared last: it uses the members above
 };

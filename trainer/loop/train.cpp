@@ -140,6 +140,7 @@ class Training {
     TrainingState& state = result_.state;
     // An earlier process may have ended before it recorded the best evaluation.
     if (state.best) parts_.checkpoints.record_best(*state.best);
+    parts_.checkpoints.finish_restore(state);
     for (std::optional<SkippedData> bad; (bad = run_updates());) roll_back(*bad);
     if (state.step < plan_.total_steps) {
       log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps,
@@ -202,7 +203,9 @@ class Training {
     std::string job = std::move(result_.state.job);
     skipped.push_back(bad);
     std::optional<TrainingState> before = parts_.checkpoints.restore(parts_.engine);
-    if (!before) {
+    if (before) {
+      parts_.checkpoints.finish_restore(*before);
+    } else {
       parts_.fill_parameters(parts_.engine.tensors(StateTensors::kValues));
       parts_.engine.clear_moments();
       parts_.engine.tensors_written();

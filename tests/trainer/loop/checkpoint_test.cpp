@@ -380,6 +380,26 @@ TEST_F(CheckpointTest, AStateThatIsReplacedTwiceIsCompleteAtEveryMoment) {
   }
 }
 
+// The directory may be another job's, which a command named by mistake.
+TEST_F(CheckpointTest, NothingIsRemovedBeforeTheStateIsAccepted) {
+  {
+    CheckpointStore checkpoints = store();
+    finish(checkpoints, {.step = 3, .replaces = 2}, tiny_);
+  }
+  save(1);
+  save(2);
+  FailingStorage failing(*storage_, 2);
+  store_in(failing).save_state({.step = 3, .evaluated_step = 3, .replaces = 2});
+  ASSERT_TRUE(fs::exists(file("step-00000003", "state.next.json")));
+  CheckpointStore checkpoints = store(/*limit=*/1);
+  const TrainingState state = checkpoints.restore(*tiny_.engine).value();
+  EXPECT_THAT(entries(), ElementsAre("step-00000001", "step-00000002", "step-00000003"));
+  EXPECT_TRUE(fs::exists(file("step-00000003", "state.next.json")));
+  checkpoints.finish_restore(state);
+  EXPECT_THAT(entries(), ElementsAre("step-00000003"));
+  EXPECT_FALSE(fs::exists(file("step-00000003", "state.next.json")));
+}
+
 TEST_F(CheckpointTest, ALostUploadIsWrittenAgain) {
   LossyStorage storage(*storage_, 2);
   CheckpointStore checkpoints = store_in(storage);
