@@ -51,7 +51,7 @@ class CachedStorage final : public StorageLayer {
 
   std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
     if (options.offset != 0 || options.length) return inner().open(uri, options);
-    const std::optional<Stat> stat = inner().stat(uri);
+    const std::optional<Stat> stat = options.known ? *options.known : inner().stat(uri);
     if (!stat || (options.generation && *options.generation != stat->generation) ||
         (stat->generation == 0 && !stat->crc32c)) {
       return inner().open(uri, options);

@@ -59,6 +59,8 @@ struct TransferOptions {
 
   TellProgress on_progress{};
 
+  // What reading an object holds at most.
+  uint64_t download_bytes() const { return static_cast<uint64_t>(connections) * part_bytes; }
   // What uploading in parts holds at most: a part for each connection, and the one that is filled.
   uint64_t upload_bytes() const {
     return (static_cast<uint64_t>(connections) + 1) * upload_part_bytes;

@@ -50,6 +50,16 @@ void copy(const SpillFile& file, ByteSink& sink) {
   }
 }
 
+// Takes no more memory than `expected` bytes if that is the size.
+std::vector<std::byte> read_whole(ByteSource& source, uint64_t expected, const std::string& what) {
+  std::vector<std::byte> bytes(static_cast<size_t>(expected));
+  bytes.resize(read_fully(source, bytes));
+  if (bytes.size() < expected) return bytes;
+  const std::vector<std::byte> more = read_all(source, std::numeric_limits<uint64_t>::max(), what);
+  bytes.insert(bytes.end(), more.begin(), more.end());
+  return bytes;
+}
+
 }  // namespace
 
 Stat store_object(Storage& storage, const Uri& uri, const std::function<void(ByteSink&)>& fill,
@@ -77,12 +87,13 @@ Stat store_object_once(Storage& storage, const Uri& uri,
 }
 
 WholeFile::WholeFile(Storage& storage, const Uri& uri) {
-  const std::unique_ptr<ByteSource> source = storage.open(uri);
+  const std::optional<Stat> stat = uri.is_local() ? std::nullopt : storage.stat(uri);
+  const std::unique_ptr<ByteSource> source = storage.open(uri, {.known = stat ? &*stat : nullptr});
   mapped_ = source->map();
   if (mapped_) {
     bytes_ = *mapped_->view();
   } else {
-    read_ = read_all(*source, std::numeric_limits<uint64_t>::max(), uri.to_string());
+    read_ = read_whole(*source, stat ? stat->size : 0, uri.to_string());
     bytes_ = read_;
   }
 }

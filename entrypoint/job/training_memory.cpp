@@ -32,12 +32,12 @@ size_t packed_vectors(const Settings& settings, const ModelConfig& config,
   return static_cast<size_t>(tokens * config.num_outputs()) * sizeof(float);
 }
 
-// What an upload of a checkpoint or of the model holds.
-size_t upload_bytes(const OutputOptions& output) {
-  for (const std::string& place : {output.job_dir, output.checkpoint_dir, output.export_dir}) {
-    if (!place.empty() && !Uri::parse(place).is_local()) return TransferOptions().upload_bytes();
-  }
-  return 0;
+// Whether a checkpoint or the model is uploaded.
+bool uploads(const OutputOptions& output) {
+  const auto is_far = [](const std::string& place) {
+    return !place.empty() && !Uri::parse(place).is_local();
+  };
+  return is_far(output.job_dir) || is_far(output.checkpoint_dir) || is_far(output.export_dir);
 }
 
 // How the memory of a teacher's outputs can be made smaller, for messages.
@@ -96,13 +96,16 @@ MemoryEstimate training_memory(const Settings& settings, const ModelConfig& conf
       .probes = data.probe > 0,
       .saves =
           settings.training.keeps_weights ? Saving::kBesideTraining : Saving::kWhileTrainingWaits};
+  if (uploads(settings.output)) {
+    saving.upload = TransferOptions().upload_bytes();
+    saving.download = TransferOptions().download_bytes();
+  }
   const auto estimate = [&] {
     MemoryEstimate memory = estimate_memory(options, saving, device);
     memory.program = data.program;
     memory.tables = data.tables;
     memory.teacher = data.teacher + packed_vectors(settings, config, options.limits);
     memory.probe = data.probe;
-    memory.saving += upload_bytes(settings.output);
     return memory;
   };
   MemoryEstimate memory = estimate();

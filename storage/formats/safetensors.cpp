@@ -271,21 +271,54 @@ void write(ByteSink& sink, std::span<const NamedTensor> tensors,
 
 }  // namespace
 
+namespace {
+
+void require_header_size(uint64_t header_size) {
+  if (header_size <= kLargestHeader) return;
+  throw Error(Code::kCorrupt,
+              cat("a header of ", header_size, " bytes, more than ", kLargestHeader), "byte 0",
+              "check that it is a safetensors file");
+}
+
+// The header, whose tensors are in the order of their data and cover it.
+SafetensorsHeader checked_header(Bytes json, uint64_t data_size) {
+  SafetensorsHeader header = parse_safetensors_header(as_text(json));
+  std::sort(header.entries.begin(), header.entries.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  require_tiling(header.entries, data_size);
+  return header;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> read_safetensors_header(ByteSource& source, uint64_t file_size) {
+  const auto take = [&](uint64_t size) {
+    std::vector<std::byte> bytes(size);
+    if (size > file_size || read_fully(source, bytes) < size) {
+      throw Error(Code::kCorrupt, "ends within its header", "", "fetch the file again");
+    }
+    file_size -= size;
+    return bytes;
+  };
+  const uint64_t header_size = Cursor(take(kHeaderStart)).u64();
+  require_header_size(header_size);
+  const std::vector<std::byte> json = take(header_size);
+  std::vector<NamedTensor> tensors;
+  for (SafetensorsEntry& entry : checked_header(json, file_size).entries) {
+    tensors.push_back(
+        {.name = std::move(entry.name), .dtype = entry.dtype, .shape = std::move(entry.shape)});
+  }
+  return tensors;
+}
+
 SafetensorsReader::SafetensorsReader(Bytes file) {
   refuse_lfs_pointer(as_text(file));
   Cursor cursor(file);
   const uint64_t header_size = cursor.u64();
-  if (header_size > kLargestHeader) {
-    throw Error(Code::kCorrupt,
-                cat("a header of ", header_size, " bytes, more than ", kLargestHeader), "byte 0",
-                "check that it is a safetensors file");
-  }
-  SafetensorsHeader header = parse_safetensors_header(as_text(cursor.take(header_size)));
-  std::sort(header.entries.begin(), header.entries.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
-  const Bytes data = cursor.take(cursor.remaining());
-  require_tiling(header.entries, data.size());
+  require_header_size(header_size);
+  const Bytes json = cursor.take(header_size), data = cursor.take(cursor.remaining());
+  SafetensorsHeader header = checked_header(json, data.size());
   tensors_.reserve(header.entries.size());
   for (SafetensorsEntry& entry : header.entries) {
     tensors_.push_back({.name = std::move(entry.name),

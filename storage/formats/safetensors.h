@@ -31,6 +31,10 @@ class SafetensorsReader final : public TensorReader {
   std::map<std::string, std::string> metadata_;
 };
 
+// Reads what stands before the data from a file of `file_size` bytes. Returns the tensors in the
+// order of their data, which follow end to end, without `data`. Throws as SafetensorsReader does.
+std::vector<NamedTensor> read_safetensors_header(ByteSource& source, uint64_t file_size);
+
 // Writes the tensors in the given order. The header is padded so that the data begin at a multiple
 // of 8 bytes. The caller must order the tensors so that each offset is a multiple of the tensor's
 // element size. transformers requires the metadata {"format": "pt"}. Does not close the sink.

@@ -4,13 +4,12 @@
 //
 //   FAILING_BELOW  the directory, an absolute path without a slash at its end
 //   FAILING_LOG    the file to which each call is appended, as "KIND NUMBER PATH"
-//   FAILING_KIND   look (open for reading), read, open (for writing), write, sync, rename, map,
-//                  make, reserve, remove, close
+//   FAILING_KIND   look (open for reading), read, open (for writing), write, sync, rename, make,
+//                  reserve, remove, close
 //   FAILING_AT     which call of that kind fails, counted from 1 (0: none)
 //   FAILING_UNTIL  the last one that fails (default: FAILING_AT)
 //   FAILING_WITH   EIO, ENOSPC, EDQUOT, EINTR, ENOMEM, EROFS, or "short": half of the bytes are
-//   written or
-//                  read
+//                  written or read
 //
 // glibc's own calls, such as those of fopen(), do not pass through here; libstdc++'s streams do.
 
@@ -19,7 +18,6 @@
 #endif
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -34,23 +32,10 @@
 
 namespace {
 
-enum Kind {
-  kLook,
-  kOpen,
-  kRead,
-  kWrite,
-  kSync,
-  kRename,
-  kMap,
-  kMake,
-  kReserve,
-  kRemove,
-  kClose,
-  kKinds
-};
+enum Kind { kLook, kOpen, kRead, kWrite, kSync, kRename, kMake, kReserve, kRemove, kClose, kKinds };
 
-constexpr const char* kNames[kKinds] = {"look", "open", "read",    "write",  "sync", "rename",
-                                        "map",  "make", "reserve", "remove", "close"};
+constexpr const char* kNames[kKinds] = {"look",   "open", "read",    "write",  "sync",
+                                        "rename", "make", "reserve", "remove", "close"};
 
 struct Fault {
   const char* below = std::getenv("FAILING_BELOW");
@@ -181,13 +166,6 @@ size_t size_under_fault(size_t size) { return size < 2 ? size : size / 2; }
     return following(fd, buffer, size, offset);                         \
   }
 
-#define DEFINE_MMAP(name)                                                                   \
-  void* name(void* address, size_t size, int protection, int flags, int fd, off_t offset) { \
-    NEXT(name, void*(void*, size_t, int, int, int, off_t));                                 \
-    if (fd >= 0 && fails(kMap, fd)) return MAP_FAILED;                                      \
-    return following(address, size, protection, flags, fd, offset);                         \
-  }
-
 extern "C" {
 
 DEFINE_OPEN(open)
@@ -200,8 +178,6 @@ DEFINE_TRANSFER_AT(kWrite, pwrite64, const void*)
 DEFINE_TRANSFER(kRead, read, void*)
 DEFINE_TRANSFER_AT(kRead, pread, void*)
 DEFINE_TRANSFER_AT(kRead, pread64, void*)
-DEFINE_MMAP(mmap)
-DEFINE_MMAP(mmap64)
 
 ssize_t writev(int fd, const iovec* parts, int count) {
   NEXT(writev, ssize_t(int, const iovec*, int));

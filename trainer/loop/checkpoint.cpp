@@ -1,13 +1,19 @@
 #include "trainer/loop/checkpoint.h"
 
 #include <algorithm>
+#include <exception>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "storage/base/error.h"
 #include "storage/base/log.h"
+#include "storage/base/process_resources.h"
 #include "storage/base/text.h"
 #include "storage/formats/safetensors.h"
 #include "storage/whole_file.h"
@@ -16,24 +22,9 @@
 namespace berth {
 namespace {
 
-constexpr double kPatience = 0.01;  // of the time since the last save
-
-// Copies tensors of the file into `target`. `which` says whether all parameters are copied or only
-// the ones that train. A tensor's name is `prefix` and the parameter's name.
-void restore_tensors(const SafetensorsReader& file, std::string_view prefix, Saved which,
-                     ParameterTensors& target) {
-  const std::vector<SavedTensor> wanted = saved_tensors(target, prefix, which);
-  std::vector<const NamedTensor*> found;
-  for (const SavedTensor& tensor : wanted) {
-    found.push_back(file.find(tensor.name));
-    if (found.back() == nullptr || found.back()->shape != tensor.spec().shape ||
-        found.back()->dtype != DType::kF32) {
-      throw Error(Code::kIncompatible, "the checkpoint's tensors are not this model's", tensor.name,
-                  "use another --job-dir for another model");
-    }
-  }
-  for (size_t i = 0; i < wanted.size(); ++i) target.write(wanted[i].parameter, 0, found[i]->data);
-}
+constexpr double kPatience = 0.01;           // of the time since the last save
+constexpr int64_t kPart = int64_t{1} << 20;  // elements that are read, or travel, at once
+constexpr size_t kPartBytes = kPart * sizeof(float);
 
 bool is_state(const ManifestEntry& entry) {
   return entry.name == kStateFile || entry.name == kNextStateFile;
@@ -45,36 +36,78 @@ const char* state_name(std::span<const ManifestEntry> entries) {
   return found != entries.end() && found->name == kNextStateFile ? kNextStateFile : kStateFile;
 }
 
-// The files of a checkpoint. Each of them matches the manifest.
-class CompleteCheckpoint {
- public:
-  // Throws kCorrupt or kNotFound if the checkpoint is not complete.
-  CompleteCheckpoint(Storage& storage, const Uri& directory) {
-    const std::optional<std::string> manifest = read_text(storage, directory / kManifestFile);
-    if (!manifest) throw Error(Code::kNotFound, "no " + std::string(kManifestFile));
-    const std::vector<ManifestEntry> entries = parse_manifest(*manifest);
-    const char* const state = state_name(entries);
-    is_being_replaced_ = state == kNextStateFile;
-    for (const auto& [name, file] :
-         {std::pair(kParametersFile, &model_), std::pair(kMomentsFile, &optimizer_),
-          std::pair(state, &state_)}) {
-      const auto entry =
-          std::find_if(entries.begin(), entries.end(),
-                       [name = name](const ManifestEntry& e) { return e.name == name; });
-      if (entry == entries.end()) throw Error(Code::kCorrupt, "not in the manifest", name);
-      file->emplace(storage, directory / name);
-      Checksum checksum;
-      checksum.add((*file)->bytes());
-      if (checksum != entry->checksum) {
-        throw Error(Code::kCorrupt, "its size or CRC-32C differs from the manifest", name);
+// Tensors that a file of a checkpoint has: all parameters, or only the ones that train. The name of
+// a tensor in the file is `prefix` and the parameter's name.
+struct Restored {
+  std::string_view prefix;
+  Saved which;
+  ParameterTensors& to;
+};
+
+// Where a tensor of a file goes.
+struct Destination {
+  ParameterTensors* to = nullptr;
+  size_t parameter = 0;
+};
+
+// Throws kIncompatible unless the file has all of these tensors, in fp32.
+std::map<std::string_view, Destination> destinations(std::span<const NamedTensor> file,
+                                                     std::span<const Restored> wanted) {
+  std::map<std::string_view, const NamedTensor*> found;
+  for (const NamedTensor& tensor : file) found[tensor.name] = &tensor;
+  std::map<std::string_view, Destination> places;
+  for (const Restored& part : wanted) {
+    for (const SavedTensor& tensor : saved_tensors(part.to, part.prefix, part.which)) {
+      const auto place = found.find(tensor.name);
+      if (place == found.end() || place->second->shape != tensor.spec().shape ||
+          place->second->dtype != DType::kF32) {
+        throw Error(Code::kIncompatible, "the checkpoint's tensors are not this model's",
+                    tensor.name, "use another --job-dir for another model");
       }
+      places[place->first] = {&part.to, tensor.parameter};
     }
+  }
+  return places;
+}
+
+// Copies tensors out of a file of `file_size` bytes, of which only a part is in memory at a time.
+void read_tensors(ByteSource& source, uint64_t file_size, std::span<const Restored> wanted) {
+  const std::vector<NamedTensor> file = read_safetensors_header(source, file_size);
+  const std::map<std::string_view, Destination> places = destinations(file, wanted);
+  std::vector<std::byte> buffer(kPartBytes);
+  for (const NamedTensor& tensor : file) {
+    const auto place = places.find(tensor.name);
+    const auto size_bytes = static_cast<uint64_t>(tensor.elements()) * size_of(tensor.dtype);
+    for (uint64_t done = 0; done < size_bytes; done += buffer.size()) {
+      const auto part = std::span(buffer).first(
+          static_cast<size_t>(std::min<uint64_t>(buffer.size(), size_bytes - done)));
+      if (read_fully(source, part) < part.size()) throw Error(Code::kCorrupt, "ends early");
+      if (place == places.end()) continue;
+      place->second.to->write(place->second.parameter, static_cast<int64_t>(done / sizeof(float)),
+                              part);
+    }
+  }
+}
+
+// The files of a checkpoint, read as streams. Its functions throw kCorrupt or kNotFound if a file
+// is not what the manifest says. Tensors may hold a part of it then.
+class CheckpointFiles {
+ public:
+  CheckpointFiles(Storage& storage, Uri directory)
+      : storage_(storage), directory_(std::move(directory)) {
+    const std::optional<std::string> manifest = read_text(storage, directory_ / kManifestFile);
+    if (!manifest) throw Error(Code::kNotFound, "no " + std::string(kManifestFile));
+    entries_ = parse_manifest(*manifest);
   }
 
   // `step` is what the directory's name says. Throws kCorrupt if the state is of another one.
   TrainingState restore(Engine& engine, int64_t step,
                         const CheckpointStore::FitsState& fits) const {
-    const TrainingState state = parse_training_state(as_text(state_->bytes()));
+    const std::string text = read_text(storage_, directory_ / state_name(entries_)).value_or("");
+    Checksum checksum;
+    checksum.add(as_bytes(text));
+    require(state_name(entries_), checksum);
+    const TrainingState state = parse_training_state(text);
     if (fits && !fits(state)) {
       throw Error(Code::kCorrupt, "its position is outside of the data", kStateFile);
     }
@@ -82,27 +115,73 @@ class CompleteCheckpoint {
       throw Error(Code::kCorrupt, cat("was renamed: it is the state after update ", state.step),
                   kStateFile);
     }
-    const SafetensorsReader moments(optimizer_->bytes());
     restore_parameters(engine.tensors(StateTensors::kValues));
-    restore_tensors(moments, kFirstMoment, Saved::kTraining,
-                    engine.tensors(StateTensors::kFirstMoments));
-    restore_tensors(moments, kSecondMoment, Saved::kTraining,
-                    engine.tensors(StateTensors::kSecondMoments));
+    const Restored moments[] = {
+        {kFirstMoment, Saved::kTraining, engine.tensors(StateTensors::kFirstMoments)},
+        {kSecondMoment, Saved::kTraining, engine.tensors(StateTensors::kSecondMoments)}};
+    restore_file(kMomentsFile, moments);
     engine.tensors_written();
     return state;
   }
 
   // Whether a process was killed while it replaced the state.
-  bool is_being_replaced() const { return is_being_replaced_; }
+  bool is_being_replaced() const { return state_name(entries_) == kNextStateFile; }
 
   void restore_parameters(ParameterTensors& values) const {
-    restore_tensors(SafetensorsReader(model_->bytes()), "", Saved::kAll, values);
+    const Restored all[] = {{"", Saved::kAll, values}};
+    restore_file(kParametersFile, all);
   }
 
  private:
-  std::optional<WholeFile> model_, optimizer_, state_;
-  bool is_being_replaced_ = false;
+  const Checksum& checksum_of(std::string_view name) const {
+    const auto entry = std::ranges::find(entries_, name, &ManifestEntry::name);
+    if (entry == entries_.end()) {
+      throw Error(Code::kCorrupt, "not in the manifest", std::string(name));
+    }
+    return entry->checksum;
+  }
+  void require(const char* name, const Checksum& checksum) const {
+    if (checksum == checksum_of(name)) return;
+    throw Error(Code::kCorrupt, "its size or CRC-32C differs from the manifest", name);
+  }
+
+  void restore_file(const char* name, std::span<const Restored> wanted) const {
+    const uint64_t file_size = checksum_of(name).size;
+    Checksum checksum;
+    auto source = std::make_unique<ChecksumSource>(storage_.open(directory_ / name), checksum);
+    std::exception_ptr failure;
+    try {
+      read_tensors(*source, file_size, wanted);
+    } catch (const Error& error) {
+      // A damaged header may look like one of another model, so the checksum decides.
+      const Code code = error.code();
+      const bool is_about_bytes =
+          code == Code::kCorrupt || code == Code::kBadData || code == Code::kIncompatible;
+      if (!is_about_bytes) throw;
+      failure = std::current_exception();
+    }
+    std::vector<std::byte> rest(kPartBytes);
+    while (source->read(rest) > 0) {
+    }
+    require(name, checksum);
+    if (failure) std::rethrow_exception(failure);
+    source.reset();
+    return_freed_memory();  // what the storage has held
+  }
+
+  Storage& storage_;
+  const Uri directory_;
+  std::vector<ManifestEntry> entries_;
 };
+
+bool is_unreadable(const Error& error) { return error.code() == Code::kUnavailable; }
+
+// Whether another checkpoint takes the place of this one. A bad sector of a disk does not heal, but
+// a bucket may be out of reach for a while.
+bool is_damage(const Error& error, const Uri& directory) {
+  return error.code() == Code::kCorrupt || error.code() == Code::kNotFound ||
+         (is_unreadable(error) && directory.is_local());
+}
 
 }  // namespace
 
@@ -309,27 +388,37 @@ void CheckpointStore::remove_step(int64_t step) {
 
 std::optional<TrainingState> CheckpointStore::restore(Engine& engine, const FitsState& fits) {
   std::optional<TrainingState> state;
-  if (leads()) state = restore_newest(engine, fits);
-  return ranks_ == nullptr ? state : share_state(*ranks_, engine, state);
+  bool is_dirty = false;
+  if (leads()) state = restore_newest(engine, fits, is_dirty);
+  if (ranks_ != nullptr) {
+    state = share_state(*ranks_, engine, state);
+    is_dirty = is_so_on_rank_0(*ranks_, is_dirty);
+  }
+  if (!state && is_dirty) {
+    engine.tensors_written();
+    engine.clear_moments();
+  }
+  return state;
 }
 
-std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine,
-                                                             const FitsState& fits) {
+std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine, const FitsState& fits,
+                                                             bool& is_dirty) {
   constexpr int kMostWarnings = 3;
   remove_unfinished_checkpoints(directory_);
   const std::map<int64_t, FoundCheckpoint> found = find_checkpoints(storage_, directory_);
   std::optional<TrainingState> state;
+  std::optional<Error> unreadable;
   int passed_over = 0;
   for (auto step = found.rbegin(); step != found.rend() && !state; ++step) {
     const Uri directory = step_directory(step->first);
     try {
-      const CompleteCheckpoint checkpoint(storage_, directory);
+      const CheckpointFiles checkpoint(storage_, directory);
       state = checkpoint.restore(engine, step->first, fits);
       is_being_replaced_ = checkpoint.is_being_replaced();
     } catch (const Error& error) {
-      if (error.code() != Code::kCorrupt && error.code() != Code::kNotFound) {
-        throw error.at(directory.to_string());
-      }
+      if (!is_damage(error, directory)) throw error.at(directory.to_string());
+      if (is_unreadable(error) && !unreadable) unreadable = error.at(directory.to_string());
+      is_dirty = true;
       if (++passed_over > kMostWarnings) continue;
       log_warning(cat("passing over the incomplete checkpoint ", directory.to_string(), ": ",
                       error.what()));
@@ -338,6 +427,7 @@ std::optional<TrainingState> CheckpointStore::restore_newest(Engine& engine,
   if (passed_over > kMostWarnings) {
     log_warning(cat("passing over ", passed_over - kMostWarnings, " more incomplete checkpoints"));
   }
+  if (!state && unreadable) throw Error(*unreadable);  // a new start may read them
   return state;
 }
 
@@ -350,7 +440,7 @@ void CheckpointStore::finish_restore(const TrainingState& state) {
 
 void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values) {
   try {
-    if (leads()) CompleteCheckpoint(storage_, step_directory(step)).restore_parameters(values);
+    if (leads()) CheckpointFiles(storage_, step_directory(step)).restore_parameters(values);
   } catch (const Error& error) {
     throw error.at(step_directory(step).to_string());
   }
@@ -378,8 +468,6 @@ void CheckpointStore::record_best(const Best& best) {
 }
 
 namespace {
-
-constexpr int64_t kPart = int64_t{1} << 20;  // elements that travel at once
 
 void share(Communicator& ranks, ParameterTensors& tensors, bool only_trained) {
   std::vector<float> part;

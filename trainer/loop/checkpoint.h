@@ -73,8 +73,11 @@ class CheckpointStore {
   std::optional<SaveOutcome> poll(double wait_s = 0);
   std::optional<SaveOutcome> wait();
 
-  // Loads the newest complete checkpoint into the engine. Returns nullopt if there is none. Passes
-  // over incomplete and damaged ones with a warning. Only removes temporary files.
+  // Loads the newest complete checkpoint into the engine. Passes over incomplete and damaged ones
+  // with a warning, and over local ones that cannot be read. Returns nullopt if no other is left:
+  // the parameters are not defined then, and the moments are zeros. Throws kUnavailable if one of
+  // them could not be read. Only removes temporary files. Reads the files as streams, so that no
+  // file is in memory as a whole.
   // `fits` says whether the job can go on from a state; one that does not fit counts as damaged.
   // Throws kIncompatible if the tensors belong to another model.
   using FitsState = std::function<bool(const TrainingState& state)>;
@@ -85,7 +88,7 @@ class CheckpointStore {
   void finish_restore(const TrainingState& state);
 
   // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
-  // or kNotFound if the checkpoint is not complete.
+  // or kNotFound if they are damaged.
   void restore_parameters(int64_t step, ParameterTensors& values);
 
   // The step that best.json names if its checkpoint exists, and otherwise the step of the newest
@@ -104,7 +107,9 @@ class CheckpointStore {
 
  private:
   bool leads() const { return ranks_ == nullptr || ranks_->rank() == 0; }
-  std::optional<TrainingState> restore_newest(Engine& engine, const FitsState& fits);
+  // `is_dirty`: the engine may hold parts of damaged files.
+  std::optional<TrainingState> restore_newest(Engine& engine, const FitsState& fits,
+                                              bool& is_dirty);
   std::optional<SaveOutcome> take_outcome();
   void save();
   void write_files(const TrainingState& state);

@@ -41,6 +41,9 @@ MemoryEstimate estimate_memory(const EngineOptions& options, const SavingPlan& s
     const SavingPlan plain{.export_dtype = DType::kF32};
     memory.saving = std::max(memory.saving, snapshot + export_bytes(options, plain));
   }
+  // The moments are the largest file that a resume reads, before anything is saved.
+  const size_t moments = 2 * fp32_bytes(trained_elements(specs));
+  memory.saving = std::max(memory.saving + saving.upload, std::min(saving.download, moments));
   memory.saves = saving.saves;
   return memory;
 }

@@ -42,6 +42,8 @@ struct SavingPlan {
   bool exports_tensorflow = false;
   bool probes = false;  // the model is also exported for probes, maybe beside the copy for a save
   Saving saves = Saving::kBesideTraining;
+  // What the storage holds at most of a file that it writes, and of a file that it reads.
+  size_t upload = 0, download = 0;
 };
 
 // Estimates a job that trains, without the program and the tables. Allocates nothing.

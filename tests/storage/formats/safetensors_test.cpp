@@ -56,6 +56,34 @@ TEST_F(GoldenSafetensors, ReadsWhatThePythonPackageWrote) {
   EXPECT_EQ(reader.find("absent"), nullptr);
 }
 
+TEST_F(GoldenSafetensors, AStreamGivesTheSameHeader) {
+  const SafetensorsReader reader(as_bytes(file_));
+  MemorySource source(as_bytes(file_));
+  const std::vector<NamedTensor> tensors = read_safetensors_header(source, file_.size());
+  ASSERT_EQ(tensors.size(), reader.tensors().size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_EQ(tensors[i].name, reader.tensors()[i].name);
+    EXPECT_EQ(tensors[i].dtype, reader.tensors()[i].dtype);
+    EXPECT_EQ(tensors[i].shape, reader.tensors()[i].shape);
+  }
+  std::string data(file_.size(), '\0');
+  const size_t left = read_fully(source, std::as_writable_bytes(std::span(data)));
+  EXPECT_EQ(data.substr(0, left), file_.substr(file_.size() - left));
+  EXPECT_EQ(as_text(reader.tensors()[0].data), data.substr(0, reader.tensors()[0].data.size()));
+}
+
+TEST_F(GoldenSafetensors, AStreamThatEndsWithinItsHeaderIsCorrupt) {
+  for (const size_t size : {size_t{0}, size_t{7}, size_t{8}, size_t{50}}) {
+    for (const size_t said : {size, file_.size()}) {
+      MemorySource source(as_bytes(file_).first(size));
+      EXPECT_THAT([&] { read_safetensors_header(source, said); }, ThrowsCode(Code::kCorrupt));
+    }
+  }
+  MemorySource source(as_bytes(file_));
+  EXPECT_THAT([&] { read_safetensors_header(source, file_.size() - 1); },
+              ThrowsCode(Code::kCorrupt));
+}
+
 TEST_F(GoldenSafetensors, WritesTheSameBytes) {
   const SafetensorsReader reader(as_bytes(file_));
   MemorySink sink;

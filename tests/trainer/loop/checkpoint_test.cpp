@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
+#include <utility>
 
 #include "storage/local_storage.h"
 #include "tests/support/captured_log.h"
@@ -242,6 +244,87 @@ TEST_F(CheckpointTest, ARenamedCheckpointAndOneThatDoesNotFitArePassedOver) {
   EXPECT_EQ(restore().value().step, 4);
   EXPECT_EQ(tiny_.learned(), right);
   EXPECT_THAT(log.warnings(), HasSubstr("was renamed: it is the state after update 8"));
+}
+
+TEST_F(CheckpointTest, ADamagedCheckpointWithoutAnotherLeavesNoMoments) {
+  save(4);
+  kDamages[4].inflict(file("step-00000004", "optimizer.safetensors"));
+  const CapturedLog log;
+  EXPECT_EQ(restore(), std::nullopt);
+  EXPECT_THAT(tiny_.learned().first_moment, testing::Each(0));
+  EXPECT_THAT(tiny_.learned().second_moment, testing::Each(0));
+}
+
+// Cannot read files of some checkpoints, as where a disk has bad sectors.
+class BadSectors final : public StorageLayer {
+ public:
+  BadSectors(Storage& inner, std::vector<std::string> steps)
+      : StorageLayer(inner), steps_(std::move(steps)) {}
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    for (const std::string& step : steps_) {
+      if (uri.path().find(step + "/optimizer") != std::string::npos) {
+        throw Error(Code::kUnavailable, "cannot read: Input/output error", uri.to_string());
+      }
+    }
+    return inner().open(uri, options);
+  }
+
+ private:
+  const std::vector<std::string> steps_;
+};
+
+TEST_F(CheckpointTest, OneThatCannotBeReadIsPassedOverForTheOneBefore) {
+  const Learned older = save(4);
+  save(8);
+  const CapturedLog log;
+  BadSectors one(*storage_, {"step-00000008"});
+  EXPECT_EQ(store_in(one).restore(*tiny_.engine).value().step, 4);
+  EXPECT_EQ(tiny_.learned(), older);
+  EXPECT_THAT(log.warnings(), HasSubstr("Input/output error"));
+  BadSectors both(*storage_, {"step-00000004", "step-00000008"});
+  EXPECT_THAT([&] { store_in(both).restore(*tiny_.engine); },
+              ThrowsCode(Code::kUnavailable, "step-00000008"));
+}
+
+// Maps no file, like a bucket, and records the most bytes that were asked for at once.
+class Streams final : public StorageLayer {
+ public:
+  explicit Streams(Storage& inner) : StorageLayer(inner) {}
+  std::unique_ptr<ByteSource> open(const Uri& uri, const ReadOptions& options) override {
+    return std::make_unique<Stream>(inner().open(uri, options), most_);
+  }
+  size_t most() const { return most_; }
+
+ private:
+  class Stream final : public ByteSource {
+   public:
+    Stream(std::unique_ptr<ByteSource> inner, size_t& most)
+        : inner_(std::move(inner)), most_(most) {}
+    size_t read(std::span<std::byte> buffer) override {
+      most_ = std::max(most_, buffer.size());
+      return inner_->read(buffer);
+    }
+
+   private:
+    std::unique_ptr<ByteSource> inner_;
+    size_t& most_;
+  };
+
+  size_t most_ = 0;
+};
+
+TEST_F(CheckpointTest, ARestoreFromABucketHasAPartOfAFileInMemory) {
+  ModelConfig config = tiny_config();
+  config.vocab_size = 400'000;  // 12 MiB of parameters
+  TinyModel saved(1, config), restored(2, config);
+  saved.set_all(StateTensors::kFirstMoments, 3);
+  saved.set_all(StateTensors::kSecondMoments, 4);
+  CheckpointStore checkpoints = store();
+  finish(checkpoints, {.step = 5}, saved);
+  Streams bucket(*storage_);
+  EXPECT_EQ(store_in(bucket).restore(*restored.engine).value().step, 5);
+  EXPECT_TRUE(restored.learned() == saved.learned());
+  EXPECT_LE(bucket.most(), size_t{4} << 20);
 }
 
 TEST_F(CheckpointTest, ManyIncompleteCheckpointsGiveFewWarnings) {

@@ -19,7 +19,10 @@ class MemoryEstimateTest : public testing::Test {
                                 .limits = {.tokens = 64, .sequences = 4},
                                 .longest = 16};
     if (!trains_) return estimate_memory(options, *device_);
-    return estimate_memory(options, {.export_dtype = export_dtype_, .saves = saves_}, *device_);
+    return estimate_memory(
+        options,
+        {.export_dtype = export_dtype_, .saves = saves_, .upload = upload_, .download = download_},
+        *device_);
   }
   int64_t size(bool adapted) const {
     return total_elements(adapted ? parameter_table(config_, lora_) : parameter_table(config_));
@@ -45,6 +48,7 @@ class MemoryEstimateTest : public testing::Test {
   bool trains_ = true;
   DType export_dtype_ = DType::kF32;
   Saving saves_ = Saving::kBesideTraining;
+  size_t upload_ = 0, download_ = 0;
   std::unique_ptr<Device> device_ = make_cpu_device(/*threads=*/2);
 };
 
@@ -82,6 +86,19 @@ TEST_F(MemoryEstimateTest, SavingWhileTrainingWaitsCopiesATensorAtATime) {
   EXPECT_EQ(estimate().saving, 3 * largest);
   lora_ = {.rank = 1, .alpha = 8, .dropout = 0};
   EXPECT_EQ(estimate().saving, 3 * largest + fp32(size(false)));
+}
+
+TEST_F(MemoryEstimateTest, AResumeReadsAFileBeforeASaveWritesOne) {
+  const size_t saving = estimate().saving, moments = 2 * fp32(size(/*adapted=*/false));
+  ASSERT_GT(moments, saving + 9);
+  upload_ = 9;
+  EXPECT_EQ(estimate().saving, saving + 9);
+  download_ = saving;
+  EXPECT_EQ(estimate().saving, saving + 9);
+  download_ = saving + 11;
+  EXPECT_EQ(estimate().saving, saving + 11);
+  download_ = 2 * moments;
+  EXPECT_EQ(estimate().saving, moments);
 }
 
 TEST_F(MemoryEstimateTest, AnInferenceHasNeitherGradientsNorCopies) {
