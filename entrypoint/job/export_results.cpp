@@ -195,9 +195,22 @@ void CheckpointExport::write(CheckpointStore& checkpoints, int64_t step, const U
                              const std::optional<EvaluationResult>& evaluation) {
   HostTensors values(parameter_table(model_.config, settings_.training.optimization.lora));
   checkpoints.restore_parameters(step, values);
+  write(values, checkpoints.step_directory(step).to_string(), step, directory, evaluation);
+}
+
+void CheckpointExport::write_best(
+    CheckpointStore& checkpoints, int64_t best, const Uri& directory,
+    const std::function<std::optional<EvaluationResult>(int64_t step)>& evaluation_of) {
+  HostTensors values(parameter_table(model_.config, settings_.training.optimization.lora));
+  const int64_t step = checkpoints.restore_best(best, INT64_MAX, values);
+  write(values, checkpoints.step_directory(step).to_string(), step, directory, evaluation_of(step));
+}
+
+void CheckpointExport::write(const ParameterTensors& values, const std::string& from, int64_t step,
+                             const Uri& directory,
+                             const std::optional<EvaluationResult>& evaluation) {
   metrics_.evaluation = evaluation;
   export_results(job_.storage, settings_, directory, model_, values, metrics_);
-  const std::string from = checkpoints.step_directory(step).to_string();
   job_.progress.set_step(step);
   job_.progress.set_checkpoint(from);
   log_info(cat("exported ", from, " to ", directory.to_string()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -44,8 +45,16 @@ class CheckpointExport {
   // storage throws. Called once.
   void write(CheckpointStore& checkpoints, int64_t step, const Uri& directory,
              const std::optional<EvaluationResult>& evaluation = std::nullopt);
+  // The same for the best checkpoint, or for another one if it is damaged
+  // (CheckpointStore::restore_best).
+  void write_best(
+      CheckpointStore& checkpoints, int64_t best, const Uri& directory,
+      const std::function<std::optional<EvaluationResult>(int64_t step)>& evaluation_of);
 
  private:
+  void write(const ParameterTensors& values, const std::string& from, int64_t step,
+             const Uri& directory, const std::optional<EvaluationResult>& evaluation);
+
   Job& job_;
   const Settings settings_;
   ModelDescription model_;

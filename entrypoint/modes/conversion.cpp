@@ -232,7 +232,7 @@ void convert_model(Job& job, const Settings& asked) {
   const ConvertedModel converted(settings, folder, file);
   const OutputLocks lock(directory, job.fences, job.stop);
   // As remove_model_config() says. But a model that is converted in its own folder keeps its
-  // labels, and a TensorFlow checkpoint may lie beside another model, which keeps its config.json.
+  // labels. A TensorFlow checkpoint may lie beside another model, whose config.json stays.
   const bool as_tensorflow = settings.output.export_format == ExportFormat::kTensorflow;
   for (const std::string name : {kConfigFile, kBertConfigFile}) {
     if (as_tensorflow && name == kConfigFile) continue;
@@ -273,7 +273,9 @@ void run_export(Job& job) {
     const Uri to = Uri::parse(output.export_dir);
     CheckpointExport model(job, *earlier);
     const OutputLocks lock(to, job.fences, job.stop);
-    return model.write(checkpoints, *step, to, evaluation_of_step(job.storage, *earlier, *step));
+    return model.write_best(checkpoints, *step, to, [&](int64_t taken) {
+      return evaluation_of_step(job.storage, *earlier, taken, *step);
+    });
   }
   // The checkpoints may have been deleted after the job finished.
   Settings settings = asked;

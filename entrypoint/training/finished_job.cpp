@@ -25,7 +25,9 @@ namespace {
 // What metrics.json says of a finished job.
 struct FinishedMetrics {
   int64_t steps = 0;
-  std::map<std::string, uint64_t> model_bytes{};  // empty: an earlier version wrote it
+  // Empty: an earlier version wrote it.
+  std::optional<int64_t> model_step{};  // of the model, which the evaluation belongs to
+  std::map<std::string, uint64_t> model_bytes{};
 };
 
 // nullopt if metrics.json is absent or does not say that the job is finished. Throws kIncompatible
@@ -41,7 +43,8 @@ std::optional<FinishedMetrics> find_metrics(Storage& storage, const Uri& metrics
   }
   const auto steps = metrics.within("train").integer("steps");
   if (!metrics.flag("finished").value_or(false) || !steps) return std::nullopt;
-  FinishedMetrics finished{.steps = *steps};
+  FinishedMetrics finished{.steps = *steps,
+                           .model_step = metrics.within("train").integer("model_step")};
   const Json* sizes = metrics.object("model_bytes");
   if (sizes == nullptr) return finished;
   for (const auto& [name, size] : sizes->items()) {
@@ -117,10 +120,12 @@ bool has_model(Storage& storage, const JobDirectory& directory, const EarlierJob
                 directory.root().to_string(), "use another --job-dir to train again");
   }
   const auto complete = find_checkpoints(storage, directory.checkpoints());
-  const auto last = complete.find(metrics.steps);
-  if (takes_best || (last != complete.end() && last->second.is_complete)) return false;
+  const auto needed =
+      complete.find(metrics.model_step.value_or(takes_best ? *preferred : metrics.steps));
+  if (needed != complete.end() && needed->second.is_complete) return false;
   throw Error(Code::kNotFound,
-              "the job is finished, and its model and its last checkpoint are not there any more",
+              cat("the job is finished, and its model and its ", takes_best ? "best" : "last",
+                  " checkpoint are not there any more"),
               directory.root().to_string(),
               cat("--mode export_only with --export-dir writes the model of an older checkpoint, ",
                   checkpoints.step_directory(*preferred).to_string()));
@@ -217,13 +222,13 @@ std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics) {
 }
 
 std::optional<EvaluationResult> evaluation_of_step(Storage& storage, const EarlierJob& job,
-                                                   int64_t step) {
+                                                   int64_t step, int64_t best) {
   const Uri file = JobDirectory(job.directory()).metrics();
   const std::optional<FinishedMetrics> finished = find_metrics(storage, file);
   if (!finished) return std::nullopt;
-  if (!job.settings().training.load_best_model_at_end && finished->steps != step) {
-    return std::nullopt;
-  }
+  const bool takes_best = job.settings().training.load_best_model_at_end;
+  const int64_t evaluated = finished->model_step.value_or(takes_best ? best : finished->steps);
+  if (evaluated != step) return std::nullopt;
   return evaluation_of(parse_ordered_json(read_text(storage, file).value_or("")));
 }
 
@@ -232,7 +237,10 @@ void write_removed_model(Job& job, const JobDirectory& directory, int64_t steps)
                ": writing it again from the checkpoints"));
   const OutputLocks locks(directory, job.fences, job.stop);
   CheckpointStore checkpoints(job.storage, directory.checkpoints(), /*limit=*/0);
-  if (job.command_line.settings.training.load_best_model_at_end) {
+  const std::optional<FinishedMetrics> finished = find_metrics(job.storage, directory.metrics());
+  if (finished && finished->model_step) {
+    steps = *finished->model_step;
+  } else if (job.command_line.settings.training.load_best_model_at_end) {
     steps = checkpoints.preferred_step().value_or(steps);
   }
   const std::optional<EarlierJob> earlier = EarlierJob::find(job.storage, directory.root());

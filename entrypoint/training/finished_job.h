@@ -45,10 +45,10 @@ void require_same_reading(Storage& storage, const JobDirectory& directory,
 // The result of the last evaluation in metrics.json: the part that the model's README.md shows.
 std::optional<EvaluationResult> evaluation_of(const OrderedJson& metrics);
 
-// The last evaluation of a job that is finished, if it evaluated the checkpoint of this step, which
-// is the preferred one of the job. nullopt: it did not, or the job is not finished.
+// The last evaluation of a job that is finished, if it evaluated the checkpoint of this step.
+// `best` is the preferred step of the job. nullopt: it did not, or the job is not finished.
 std::optional<EvaluationResult> evaluation_of_step(Storage& storage, const EarlierJob& job,
-                                                   int64_t step);
+                                                   int64_t step, int64_t best);
 
 // Writes the model of a finished job of `steps` updates again, which was removed or has lost bytes.
 // It comes from the last checkpoint or, with --load-best-model-at-end, from the best one. It reads

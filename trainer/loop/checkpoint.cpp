@@ -440,11 +440,45 @@ void CheckpointStore::finish_restore(const TrainingState& state) {
 
 void CheckpointStore::restore_parameters(int64_t step, ParameterTensors& values) {
   try {
-    if (leads()) CheckpointFiles(storage_, step_directory(step)).restore_parameters(values);
+    CheckpointFiles(storage_, step_directory(step)).restore_parameters(values);
   } catch (const Error& error) {
-    throw error.at(step_directory(step).to_string());
+    const Error placed = error.at(step_directory(step).to_string());
+    if (!error.hint().empty()) throw placed;
+    throw Error(placed.code(), placed.problem(), placed.where(),
+                "--mode export_only with --export-dir writes the model of another checkpoint");
   }
-  if (ranks_ != nullptr) share_tensors(*ranks_, values);
+}
+
+int64_t CheckpointStore::restore_best(int64_t best, int64_t newest, ParameterTensors& values) {
+  int64_t loaded = leads() ? restore_intact(best, newest, values) : 0;
+  if (ranks_ == nullptr) return loaded;
+  ranks_->broadcast(std::as_writable_bytes(std::span(&loaded, 1)));
+  share_tensors(*ranks_, values);
+  return loaded;
+}
+
+int64_t CheckpointStore::restore_intact(int64_t best, int64_t newest, ParameterTensors& values) {
+  std::vector<int64_t> steps;
+  for (const auto& [step, found] : find_checkpoints(storage_, directory_)) {
+    if (found.is_complete && step <= newest && step != best) steps.push_back(step);
+  }
+  std::optional<Error> damage;
+  for (steps.push_back(best); !steps.empty(); steps.pop_back()) {
+    const Uri directory = step_directory(steps.back());
+    try {
+      CheckpointFiles(storage_, directory).restore_parameters(values);
+    } catch (const Error& error) {
+      if (!is_damage(error, directory)) throw error.at(directory.to_string());
+      if (!damage) damage = error.at(directory.to_string());
+      continue;
+    }
+    if (damage) {
+      log_warning(cat("the best checkpoint is damaged: ", damage->what(), ". The model is step ",
+                      steps.back(), "'s, which is not the best one"));
+    }
+    return steps.back();
+  }
+  throw Error(*damage);
 }
 
 std::optional<int64_t> CheckpointStore::preferred_step() {

@@ -34,7 +34,7 @@ class CheckpointStore {
   // interim ones (start_save()). The
   // copies of tensors that could not be written in time take at most `most_copied` bytes.
   //
-  // With several ranks, only rank 0's directory counts: restore() and restore_parameters() are
+  // With several ranks, only rank 0's directory counts: restore() and restore_best() are
   // collectives that give all ranks its state, and only rank 0 may save. `ranks` may be null.
   CheckpointStore(Storage& storage, Uri directory, int64_t limit,
                   Saving saving = Saving::kBesideTraining, uint64_t most_copied = UINT64_MAX,
@@ -88,8 +88,13 @@ class CheckpointStore {
   void finish_restore(const TrainingState& state);
 
   // Loads only the parameters of the checkpoint of `step`. Throws as restore() does, and kCorrupt
-  // or kNotFound if they are damaged.
+  // or kNotFound if they are damaged. No collective.
   void restore_parameters(int64_t step, ParameterTensors& values);
+
+  // Loads only the parameters of the best checkpoint, of step `best`. If it is damaged, warns and
+  // loads the newest one that is not, up to step `newest`. Returns the step of the loaded one.
+  // Throws as restore_parameters() does if all are damaged.
+  int64_t restore_best(int64_t best, int64_t newest, ParameterTensors& values);
 
   // The step that best.json names if its checkpoint exists, and otherwise the step of the newest
   // checkpoint. nullopt if there is no checkpoint.
@@ -110,6 +115,7 @@ class CheckpointStore {
   // `is_dirty`: the engine may hold parts of damaged files.
   std::optional<TrainingState> restore_newest(Engine& engine, const FitsState& fits,
                                               bool& is_dirty);
+  int64_t restore_intact(int64_t best, int64_t newest, ParameterTensors& values);
   std::optional<SaveOutcome> take_outcome();
   void save();
   void write_files(const TrainingState& state);

@@ -34,7 +34,9 @@ OrderedJson train_object(const TrainResult& result) {
                         {"loss", mean_loss(state.loss_sum, state.loss_weight)},
                         {"examples_per_second", rate(result.examples)},
                         {"real_tokens_per_second", rate(result.tokens)},
-                        {"seconds", seconds}};
+                        {"seconds", seconds},
+                        {"model_step", result.model_step}};
+  if (result.lost_best_step) object["lost_best_step"] = *result.lost_best_step;
   if (result.flops > 0 && seconds > 0) object["flops_per_second"] = result.flops / seconds;
   if (result.compile_seconds > 0) object["compile_seconds"] = result.compile_seconds;
   if (!state.skipped.empty()) object["skipped_updates"] = state.skipped.size();

@@ -43,7 +43,7 @@ std::string to_summary_json(const JobMetrics& metrics, const std::string& detail
 double probe_share(const TrainResult& result);
 
 // A model without either of these files does not load. So a writer of a model removes them first
-// and writes them last, and a folder never has the labels of one model and the weights of another.
+// and writes them last. No folder then has the labels of one model and the weights of another.
 inline constexpr const char *kConfigFile = "config.json", *kBertConfigFile = "bert_config.json";
 void remove_model_config(Storage& storage, const Uri& directory);
 

@@ -150,6 +150,7 @@ class Training {
     if (!result_.evaluation) evaluate_final();
     if (!saves_.has_saved()) saves_.save();
     saves_.finish();
+    result_.model_step = state.step;
     if (parts_.options.load_best_model_at_end) load_best();
     result_.epochs = epoch();
     result_.compile_seconds = parts_.engine.compile_seconds();
@@ -234,9 +235,14 @@ class Training {
     std::optional<Best>& best = result_.state.best;
     if (parts_.ranks != nullptr) best = share_best(*parts_.ranks, best);
     if (!best || best->step == result_.state.step) return;
-    parts_.checkpoints.restore_parameters(best->step, parts_.engine.tensors(StateTensors::kValues));
+    result_.model_step = parts_.checkpoints.restore_best(
+        best->step, result_.state.step, parts_.engine.tensors(StateTensors::kValues));
     parts_.engine.tensors_written();
-    log_info(cat("the model is step ", best->step, "'s, whose ", best->metric, " is the best"));
+    if (result_.model_step == best->step) {
+      log_info(cat("the model is step ", best->step, "'s, whose ", best->metric, " is the best"));
+    } else {
+      result_.lost_best_step = best->step;
+    }
     evaluate_final();
   }
 

@@ -89,6 +89,9 @@ struct TrainingParts {
 struct TrainResult {
   TrainingState state;
   std::optional<EvaluationResult> evaluation;  // of the final parameters
+  int64_t model_step = 0;                      // of the final parameters
+  // Of the best parameters, where they are not the final ones because their checkpoint is damaged.
+  std::optional<int64_t> lost_best_step{};
   // The training steps of this process only.
   int64_t examples = 0, tokens = 0;
   double flops = 0;            // floating-point operations, as TrainingFlops counts them
@@ -102,7 +105,8 @@ struct TrainResult {
 // Trains from `state` to the end of the plan, or until BestRule gives up. Probes, evaluates and
 // saves when that is due, in this order, so that a restored state shows which of them its step has
 // done. The last update is always saved, evaluated if there are evaluation data, and probed if
-// there are probes. If the options say so, loads the parameters of the best checkpoint at the end.
+// there are probes. If the options say so, loads the parameters of the best checkpoint at the end
+// (CheckpointStore::restore_best).
 //
 // If `stop` is set, saves and throws kStopped. It does not save if this would take longer than the
 // rest of TrainingOptions::grace_s. It estimates the time from the earlier saves of this process.

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
+#include <tuple>
 
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/job/earlier_job.h"
+#include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/scratch_directory.h"
@@ -109,6 +112,26 @@ TEST_F(FinishedJobTest, AnOlderCheckpointIsNamedWhereTheLastOneIsGone) {
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "its last checkpoint"));
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "step-00000004"));
   EXPECT_THAT([&] { look(command()); }, ThrowsCode(Code::kNotFound, "--mode export_only"));
+}
+
+TEST_F(FinishedJobTest, TheEvaluationBelongsToTheStepOfTheModel) {
+  const auto evaluated = [this](const std::string& flag, const std::string& model_step,
+                                int64_t step) {
+    begin(command({flag}));
+    write_text(*storage_, directory().metrics(),
+               cat(R"({"train": {"steps": 7)", model_step,
+                   R"(}, "eval": {"examples": 3}, "finished": true})"));
+    const EarlierJob job = EarlierJob::find(*storage_, directory().root()).value();
+    return evaluation_of_step(*storage_, job, step, /*best=*/4).has_value();
+  };
+  const std::string takes_best = "--load-best-model-at-end", takes_last = "--report";
+  for (const auto& [flag, model_step, step] :
+       {std::tuple(takes_last, "", 7), std::tuple(takes_best, "", 4),
+        std::tuple(takes_best, R"(, "model_step": 4)", 4),
+        std::tuple(takes_best, R"(, "model_step": 7)", 7)}) {
+    EXPECT_TRUE(evaluated(flag, model_step, step)) << flag << model_step;
+    EXPECT_FALSE(evaluated(flag, model_step, step == 4 ? 7 : 4)) << flag << model_step;
+  }
 }
 
 TEST_F(FinishedJobTest, OtherSettingsBelongToAnotherJob) {

@@ -327,6 +327,27 @@ TEST_F(CheckpointTest, ARestoreFromABucketHasAPartOfAFileInMemory) {
   EXPECT_LE(bucket.most(), size_t{4} << 20);
 }
 
+TEST_F(CheckpointTest, TheNewestIntactModelTakesThePlaceOfADamagedBest) {
+  const Learned best = save(2), intact = save(4);
+  save(6);
+  save(8);
+  CheckpointStore checkpoints = store();
+  const CapturedLog log;
+  EXPECT_EQ(checkpoints.restore_best(2, /*newest=*/6, tiny_.values()), 2);
+  EXPECT_EQ(tiny_.learned().parameters, best.parameters);
+  EXPECT_EQ(log.warnings(), "");
+  for (const char* step : {"step-00000002", "step-00000006"}) {
+    kDamages[4].inflict(file(step, "model.safetensors"));
+  }
+  EXPECT_EQ(checkpoints.restore_best(2, /*newest=*/6, tiny_.values()), 4);
+  EXPECT_EQ(tiny_.learned().parameters, intact.parameters);
+  EXPECT_THAT(log.warnings(), HasSubstr("step-00000002: model.safetensors: its size or CRC-32C"));
+  EXPECT_THAT(log.warnings(), HasSubstr("The model is step 4's, which is not the best one"));
+  fs::remove(file("step-00000004", "model.safetensors"));
+  EXPECT_THAT([&] { checkpoints.restore_best(2, /*newest=*/6, tiny_.values()); },
+              ThrowsCode(Code::kCorrupt, "step-00000002"));
+}
+
 TEST_F(CheckpointTest, ManyIncompleteCheckpointsGiveFewWarnings) {
   save(4);
   for (int step = 10; step < 110; ++step) {

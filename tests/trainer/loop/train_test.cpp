@@ -12,6 +12,7 @@
 #include "tests/support/captured_log.h"
 #include "tests/support/throws_code.h"
 #include "tests/trainer/loop/tiny_job.h"
+#include "trainer/loop/results.h"
 
 namespace berth {
 namespace {
@@ -274,6 +275,35 @@ TEST_F(TrainTest, MayEndWithTheBestParameters) {
             .restore_parameters(99, loaded.values());
       },
       ThrowsCode(Code::kNotFound, "step-00000099"));
+}
+
+TEST_F(TrainTest, EndsWithTheLastParametersWhereTheBestAreDamaged) {
+  options_.max_steps = 8;
+  options_.eval_steps = 1;
+  options_.metric_for_best_model = "loss";
+  options_.load_best_model_at_end = true;
+  options_.optimization.learning_rate = 2;
+  options_.optimization.warmup_ratio = 0;
+  const auto job = make_job(true);
+  int64_t best = 0;
+  job->observer.when_checkpoint = [&](int64_t step) {
+    if (step < 8) {
+      best = step;
+    } else {
+      write_text(scratch_ / ("job/step-0000000" + std::to_string(best) + "/model.safetensors"), "");
+    }
+  };
+  const CapturedLog log;
+  const TrainResult result = job->run();
+  EXPECT_EQ(result.state.best->step, best);
+  EXPECT_EQ(result.model_step, 8);
+  EXPECT_EQ(result.lost_best_step, best);
+  EXPECT_NE(result.evaluation->loss, result.state.best->value);
+  EXPECT_THAT(log.warnings(), HasSubstr("The model is step 8's, which is not the best one"));
+  const std::string metrics =
+      to_json(JobMetrics{.result = result, .evaluation = {}, .kernels = ""});
+  EXPECT_THAT(metrics, HasSubstr("\"model_step\": 8,"));
+  EXPECT_THAT(metrics, HasSubstr("\"lost_best_step\": " + std::to_string(best)));
 }
 
 TEST_F(TrainTest, ALossThatStaysNaNEndsTheJobUnsaved) {
