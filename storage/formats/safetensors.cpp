@@ -294,8 +294,8 @@ SafetensorsHeader checked_header(Bytes json, uint64_t data_size) {
 
 std::vector<NamedTensor> read_safetensors_header(ByteSource& source, uint64_t file_size) {
   const auto take = [&](uint64_t size) {
-    std::vector<std::byte> bytes(size);
-    if (size > file_size || read_fully(source, bytes) < size) {
+    std::vector<std::byte> bytes(std::min(size, file_size));
+    if (bytes.size() < size || read_fully(source, bytes) < size) {
       throw Error(Code::kCorrupt, "ends within its header", "", "fetch the file again");
     }
     file_size -= size;
