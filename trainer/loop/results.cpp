@@ -158,7 +158,10 @@ std::string to_summary_json(const JobMetrics& metrics, const std::string& detail
 }
 
 void remove_model_config(Storage& storage, const Uri& directory) {
-  for (const char* name : {kConfigFile, kBertConfigFile}) storage.remove(directory / name);
+  for (const char* name : {kConfigFile, kBertConfigFile}) {
+    // An account that may not delete can write a new model.
+    if (storage.stat(directory / name)) storage.remove(directory / name);
+  }
 }
 
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
