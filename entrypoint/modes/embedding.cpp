@@ -15,6 +15,7 @@
 #include "entrypoint/job/token_survey.h"
 #include "entrypoint/modes/modes.h"
 #include "entrypoint/report/standard_streams.h"
+#include "storage/base/checksum.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/log.h"
@@ -346,10 +347,14 @@ std::string identity_of(const FinishedModel& finished, const LoadedTable& loaded
   JobRecord record{.sources = loaded.sources};
   for (const Source& source : finished.files()) record.sources.push_back(source);
   const Settings& settings = finished.settings();
-  return cat(job_identity(record), " ", tokenizer_checksum(finished.tokenizer()), " ",
-             name_of(finished.config().pooling), " ", form.normalizes, form.normalizes_after, " ",
-             form.width, " ", berth::name_of(form.code.type), " ", settings.data.max_seq_length,
-             " ", static_cast<int>(settings.embedding.format),
+  return cat(job_identity(record), " rows ", crc_text(loaded.table->digest()), " ids ",
+             quoted(finished.sources().predict.rules.columns.id), " config ",
+             crc_text(crc32c(as_bytes(to_config_json(finished.config())))), " ",
+             berth::name_of(finished.engine_info().precision), " ",
+             tokenizer_checksum(finished.tokenizer()), " ", name_of(finished.config().pooling), " ",
+             form.normalizes, form.normalizes_after, " ", form.width, " ",
+             berth::name_of(form.code.type), " ", settings.data.max_seq_length, " ",
+             static_cast<int>(settings.embedding.format),
              settings.embedding.default_prompt.empty() ? "" : " prompt ",
              settings.embedding.default_prompt);
 }

@@ -79,6 +79,14 @@ expect 5 'embeddings of other rows' "${embed[@]}" --embeddings-file-rows 1 --job
 sed 's/ball/stone/' rows.csv >others.csv
 expect 5 'embeddings of other rows' "${parts[@]}" --job-dir parts --predict-data-file others.csv
 
+# Other columns, other ids and another precision have other vectors.
+printf 'name,title,text\nx,A cat,A dog\ny,A tree,A house\n' >columns.csv
+columns=(--mode embed --predict-data-file columns.csv --model "$tiny" --embeddings-file-rows 1 --precision fp32 --text-column title)
+expect 0 finished "${columns[@]}" --job-dir columns
+expect 5 'embeddings of other rows' "${columns[@]}" --job-dir columns --text-column text
+expect 5 'embeddings of other rows' "${columns[@]}" --job-dir columns --id-column name
+expect 5 'embeddings of other rows' "${columns[@]}" --job-dir columns --precision int8
+
 # Whole numbers of eight bits: int8 goes from -128 to 127 in each number, and a bit is the sign of a number.
 bytes() { tail -c +129 "$1" | od -An -v -t "$2" -w1 | awk '{ print $1 }'; }
 expect 0 finished "${embed[@]}" --job-dir job --embeddings-type int8 --predictions-file int8.npy
