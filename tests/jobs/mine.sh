@@ -122,6 +122,17 @@ cp -r kept mined-3.jsonl.mining
 expect 0 finished "${many[@]}" --max-seq-length 9 --predictions-file mined-3.jsonl
 says -F 'are taken from an earlier run' <err.txt && fail "takes the vectors of other settings"
 
+# Queries that are in other columns of the same file have other vectors.
+python3 -c '
+import csv
+print("anchor,positive,other", *(f"{row[0]},{row[1]},{row[1][::-1]} {row[0]}" for row in list(csv.reader(open("pairs.csv")))[1:]), sep="\n")' >three.csv
+three=(--mode mine --predict-data-file three.csv --text-pair-column positive --model "$tiny")
+expect 3 "no pair has negatives" "${three[@]}" --text-column anchor --mine-max-score -0.99 --predictions-file third.jsonl
+expect 0 finished "${three[@]}" --text-column other --predictions-file third.jsonl
+says -F 'the vectors of 24 texts are taken from an earlier run' <err.txt || fail "does not take the passages alone: $(cat err.txt)"
+expect 0 finished "${three[@]}" --text-column other --predictions-file fourth.jsonl
+cmp -s third.jsonl fourth.jsonl || fail "takes the vectors of other queries"
+
 # What is refused.
 expect 2 "the name says no format" "${mine[@]}" --predictions-file mined.xlsx
 expect 2 "the range has 2 passages, and 3 negatives are needed" "${mine[@]}" --mine-range 3-5

@@ -80,14 +80,14 @@ class Embedder {
                                 const Did& did) {
     SavedVectors* const saved = reading_.saved;
     if (saved == nullptr || texts.empty()) return embed(texts, did);
-    if (auto found = saved->load(name, texts.size())) {
+    if (auto found = saved->load(name, texts)) {
       width_ = found->size() / texts.size();
       did(texts.size());
       return std::move(*found);
     }
     std::vector<float> vectors = embed(texts, did);
     const bool are_good = std::ranges::all_of(vectors, [](float x) { return std::isfinite(x); });
-    if (!stop_ && are_good) saved->save(name, texts.size(), vectors);
+    if (!stop_ && are_good) saved->save(name, texts, vectors);
     return vectors;
   }
 

@@ -12,7 +12,8 @@
 namespace berth {
 
 bool SavedTensors::load(const std::string& name,
-                        const std::function<bool(const NamedTensor& tensor)>& take) const {
+                        const std::function<bool(const NamedTensor& tensor)>& take,
+                        const std::string& of) const {
   const Uri uri = file(name);
   if (!storage_.stat(uri)) return false;
   try {
@@ -23,7 +24,7 @@ bool SavedTensors::load(const std::string& name,
       return found != reader.metadata().end() && found->second == value;
     };
     const NamedTensor* const tensor = reader.find(kind_.tensor);
-    return tensor != nullptr && says("identity", identity_) &&
+    return tensor != nullptr && says("identity", identity_ + of) &&
            says("crc32c", crc_text(parallel_crc32c(tensor->data, 0))) && take(*tensor);
   } catch (const Error& error) {
     if (error.code() != Code::kCorrupt && error.code() != Code::kBadData) throw;
@@ -34,12 +35,12 @@ bool SavedTensors::load(const std::string& name,
 }
 
 void SavedTensors::save(const std::string& name, DType dtype, std::vector<int64_t> shape,
-                        Bytes data) const {
+                        Bytes data, const std::string& of) const {
   const NamedTensor tensor{
       .name = kind_.tensor, .dtype = dtype, .shape = std::move(shape), .data = data};
   store_object(storage_, file(name), [&](ByteSink& sink) {
     write_safetensors(sink, {&tensor, 1},
-                      {{"identity", identity_}, {"crc32c", crc_text(parallel_crc32c(data, 0))}});
+                      {{"identity", identity_ + of}, {"crc32c", crc_text(parallel_crc32c(data, 0))}});
   });
 }
 
@@ -50,26 +51,41 @@ void remove_saved_tensors(Storage& storage, const Uri& directory) {
   if (directory.is_local()) storage.remove(Uri::parse(directory.to_string() + "/"));
 }
 
-std::optional<std::vector<float>> SavedVectors::load(const std::string& name, size_t texts) {
+namespace {
+
+std::string identity_of(SavedVectors::Texts texts) {
+  uint32_t crc = 0;
+  for (const std::vector<int32_t>& ids : texts) {
+    const auto size = static_cast<uint32_t>(ids.size());
+    crc = crc32c(std::as_bytes(std::span(&size, 1)), crc);
+    crc = crc32c(std::as_bytes(std::span(ids)), crc);
+  }
+  return cat(" texts ", crc_text(crc));
+}
+
+}  // namespace
+
+std::optional<std::vector<float>> SavedVectors::load(const std::string& name, Texts texts) {
   std::vector<float> vectors;
-  const bool is_there = files_.load(name, [&](const NamedTensor& tensor) {
+  const auto take = [&](const NamedTensor& tensor) {
     if (tensor.dtype != DType::kF32 || tensor.shape.size() != 2 ||
-        tensor.shape[0] != static_cast<int64_t>(texts) || tensor.shape[1] < 1) {
+        tensor.shape[0] != std::ssize(texts) || tensor.shape[1] < 1) {
       return false;
     }
     vectors.resize(tensor.data.size() / sizeof(float));
     if (!vectors.empty()) std::memcpy(vectors.data(), tensor.data.data(), tensor.data.size());
     return true;
-  });
-  if (!is_there) return std::nullopt;
-  loaded_ += texts;
+  };
+  if (!files_.load(name, take, identity_of(texts))) return std::nullopt;
+  loaded_ += texts.size();
   return vectors;
 }
 
-void SavedVectors::save(const std::string& name, size_t texts,
+void SavedVectors::save(const std::string& name, Texts texts,
                         std::span<const float> vectors) const {
-  const auto rows = static_cast<int64_t>(texts);
-  files_.save(name, DType::kF32, {rows, std::ssize(vectors) / rows}, std::as_bytes(vectors));
+  const int64_t rows = std::ssize(texts);
+  files_.save(name, DType::kF32, {rows, std::ssize(vectors) / rows}, std::as_bytes(vectors),
+              identity_of(texts));
 }
 
 }  // namespace berth

@@ -34,10 +34,12 @@ class SavedTensors {
 
   Uri file(const std::string& name) const { return directory_ / (name + ".safetensors"); }
   // Lends the tensor in the file of this name to `take`, and returns what that returns: whether it
-  // fits. Returns false where the file is absent or damaged, or of another identity.
-  bool load(const std::string& name,
-            const std::function<bool(const NamedTensor& tensor)>& take) const;
-  void save(const std::string& name, DType dtype, std::vector<int64_t> shape, Bytes data) const;
+  // fits. Returns false where the file is absent or damaged, or of another identity. `of` is added
+  // to the identity: a text that differs where this tensor would.
+  bool load(const std::string& name, const std::function<bool(const NamedTensor& tensor)>& take,
+            const std::string& of = "") const;
+  void save(const std::string& name, DType dtype, std::vector<int64_t> shape, Bytes data,
+            const std::string& of = "") const;
   // Removes the files and the directory.
   void remove() const;
 
@@ -58,10 +60,13 @@ class SavedVectors {
       : files_(storage, std::move(directory), {"vectors", "the vectors", "computed again"},
                std::move(identity)) {}
 
-  // The vectors of `texts` texts in the file of this name, one behind the other. nullopt: the file
-  // is absent or damaged, or of other vectors.
-  std::optional<std::vector<float>> load(const std::string& name, size_t texts);
-  void save(const std::string& name, size_t texts, std::span<const float> vectors) const;
+  // Texts as token ids.
+  using Texts = std::span<const std::vector<int32_t>>;
+
+  // The vectors of `texts` in the file of this name, one behind the other. nullopt: the file is
+  // absent or damaged, or of other texts.
+  std::optional<std::vector<float>> load(const std::string& name, Texts texts);
+  void save(const std::string& name, Texts texts, std::span<const float> vectors) const;
 
   size_t loaded() const { return loaded_; }  // the texts whose vectors were found
   void remove() const { files_.remove(); }

@@ -179,6 +179,11 @@ TEST_F(EvaluateRetrievalTest, SavedVectorsAreNotComputedAgain) {
   EXPECT_EQ(computed, 3);
   EXPECT_EQ(found("other", computed), first);
   EXPECT_EQ(computed, 3 + 5000);
+  // Other texts of the same number have other vectors. Only one block has changed.
+  write_text(scratch_ / "corpus.csv", corpus.replace(corpus.rfind("ab"), 2, "cb"));
+  load();
+  found("other", computed);
+  EXPECT_EQ(computed, 5000 - 2 * 2048);
   SavedVectors(*storage_, Uri::parse(scratch_ / "vectors"), "model").remove();
   EXPECT_FALSE(fs::exists(scratch_ / "vectors"));
 }
