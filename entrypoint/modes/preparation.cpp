@@ -106,6 +106,7 @@ void write_prepared(Storage& storage, const Uri& directory, const std::string& s
                     const PreparedFileOptions& options, int64_t rows, const AppendRow& append) {
   const std::vector<std::string> names = prepared_names(set, options);
   const auto shards = static_cast<int64_t>(names.size());
+  for (size_t i = 0; shards > 1 && i < names.size(); ++i) storage.remove(directory / names[i]);
   for (int64_t shard = 0; shard < shards; ++shard) {
     const int64_t begin = rows * shard / shards, end = rows * (shard + 1) / shards;
     store_object(storage, directory / names[static_cast<size_t>(shard)],
@@ -209,6 +210,20 @@ struct RowForm {
   std::function<std::string(const Features& features)> line;
 };
 
+// Removes the earlier files of a set, so that they do not stay beside new files of another set
+// where the job ends early. A file whose rows are read stays until it is replaced.
+void remove_earlier(Job& job, const Uri& directory, const std::string& set,
+                    const std::vector<PreparedSet>& sets) {
+  for (const std::string& name : prepared_names(set, job.command_line.tool.prepared)) {
+    const auto reads = [&](const PreparedSet& each) {
+      return std::ranges::any_of(each.table.sources, [&](const Source& source) {
+        return Uri::parse(source.uri).file_name() == name;
+      });
+    };
+    if (std::ranges::none_of(sets, reads)) job.storage.remove(directory / name);
+  }
+}
+
 // Writes a set of `rows` rows, which the log calls `what`.
 void write_set(Job& job, const Uri& directory, const std::string& set, int64_t rows,
                const std::string& what, const RowForm& form) {
@@ -298,6 +313,7 @@ void run_preparation(Job& job) {
   // removed first, and the new ones are written last.
   const Uri meta = directory / "meta_data.json";
   job.storage.remove(meta);
+  for (const PreparedSet& set : sets) remove_earlier(job, directory, set.name, sets);
   for (size_t i = 0; i < sets.size(); ++i) {
     if (are_pairs) {
       write_pairs(job, directory, sets[i], pairs[i], options, *tokenizer);
