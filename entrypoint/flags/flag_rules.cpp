@@ -102,22 +102,59 @@ std::string task_flags_markdown() {
   return header + line + rows + "\n";
 }
 
-void require_heeded(const CommandLine& command_line, Task task,
-                    const std::function<bool(std::string_view, std::string_view)>& was_accepted) {
+namespace {
+
+// Calls `use` with each flag that was given and has another value than its default.
+template <typename Use>
+void for_each_wish(const CommandLine& command_line, const Use& use) {
   const CommandLine defaults;
   for (const Flag& flag : flag_table()) {
-    if (flag.role.is_heeded_by(task) || flag.role.has(kTaskIsRefusedLater)) continue;
-    if (!command_line.gives(flag.name)) continue;
-    const std::string value = flag.value.get(command_line);
-    if (value == flag.value.get(defaults)) continue;
-    const std::string what = cat("the flag changes nothing in a training of ", asked_name(task));
-    const std::string typed = cat("--", flag.name);
-    if (was_accepted(flag.name, value)) {
-      log_warning(cat(typed, ": ", what));
-      continue;
-    }
-    throw Error(Code::kUsage, what, typed, cat("leave it out; it is for ", tasks_that_heed(flag)));
+    const bool is_wish =
+        command_line.gives(flag.name) && flag.value.get(command_line) != flag.value.get(defaults);
+    if (is_wish) use(flag);
   }
+}
+
+// Throws kUsage, or warns where the job was begun with the flag.
+void refuse(const CommandLine& command_line, const Flag& flag, const WasAccepted& was_accepted,
+            const std::string& what, const std::string& hint) {
+  const std::string typed = cat("--", flag.name);
+  if (!was_accepted(flag.name, flag.value.get(command_line))) {
+    throw Error(Code::kUsage, what, typed, hint);
+  }
+  log_warning(cat(typed, ": ", what));
+}
+
+}  // namespace
+
+void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted) {
+  for_each_wish(command_line, [&](const Flag& flag) {
+    if (flag.role.is_heeded_by(task) || flag.role.has(kTaskIsRefusedLater)) return;
+    refuse(command_line, flag, was_accepted,
+           cat("the flag changes nothing in a training of ", asked_name(task)),
+           cat("leave it out; it is for ", tasks_that_heed(flag)));
+  });
+}
+
+void heed_flags_of_model(const CommandLine& command_line, Task task) {
+  const ModeTraits& mode = traits(command_line.settings.mode);
+  // Embeddings heed what the texts of a comparison do.
+  const TaskTraits& row = traits(mode.makes_vectors ? Task::kSimilarity : task);
+  const std::string what =
+      cat("--mode ", mode.name, mode.makes_vectors ? "" : cat(" of ", asked_name(task)));
+  std::string names;
+  for_each_wish(command_line, [&](const Flag& flag) {
+    const FlagRole& role = flag.role;
+    if (!role.is_used(command_line.settings)) return;  // unused_flags() says it
+    if (role.is_heeded_by(row.task)) return;
+    if (row.unlabelled && role.is_heeded_by(*row.unlabelled)) return;
+    if (role.has(kRefusedElsewhere)) {
+      throw Error(Code::kUsage, cat("the flag changes nothing in ", what), cat("--", flag.name),
+                  cat("leave it out; it is for ", tasks_that_heed(flag)));
+    }
+    names += cat(names.empty() ? "" : ", ", "--", flag.name);
+  });
+  if (!names.empty()) log_warning(cat(what, " does not use ", names));
 }
 
 namespace {

@@ -24,11 +24,18 @@ std::string mode_of_word(std::string_view word);
 // task that can be trained.
 std::string task_flags_markdown();
 
+// Whether an earlier version began the job with this value of a flag.
+using WasAccepted = std::function<bool(std::string_view flag, std::string_view value)>;
+
 // Throws kUsage where a flag was given, has another value than its default, and changes nothing in
 // a training of `task`. It is only a warning where `was_accepted` says so of the flag and its
-// value: an earlier version began the job with it.
-void require_heeded(const CommandLine& command_line, Task task,
-                    const std::function<bool(std::string_view, std::string_view)>& was_accepted);
+// value.
+void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted);
+
+// For a mode that runs a finished model of `task`: warns of flags that were given, have another
+// value than their defaults, and change nothing in this task. Throws kUsage where the mode refuses
+// such a flag anywhere (kRefusedElsewhere), because predictions would be other ones with it.
+void heed_flags_of_model(const CommandLine& command_line, Task task);
 
 // THE table of what runs on which device: the CPU's own kernels, or TPUs, GPUs and xla-cpu. The
 // refusals below, the choice of --device auto and the table of docs/devices.md come from it.

@@ -210,12 +210,12 @@ std::vector<Flag> embedding_flags() {
        "the first 768, 512 and 256 numbers of each embedding. These are scaled to length 1. Short "
        "embeddings are then useful, too (--truncate-dim).",
        text_value("LIST", embedding(&EmbeddingOptions::matryoshka_dims)),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare),
+       FlagRole(kDecides, kInScoring, kAsTrained).heeded_by(tasks_that::compare),
        "whole embeddings alone"},
       {"matryoshka-weights",
        "The factor of the loss of each of --matryoshka-dims, in the same order.",
        text_value("LIST", embedding(&EmbeddingOptions::matryoshka_weights)),
-       FlagRole(kDecides, kEverywhere, kAsTrained)
+       FlagRole(kDecides, kInScoring, kAsTrained)
            .heeded_by(tasks_that::compare)
            .only_with("matryoshka-dims", "size to weigh"),
        "1 for each"},
@@ -261,7 +261,7 @@ std::vector<Flag> embedding_flags() {
        "are divided by it.",
        real_value(data_option(&DataOptions::max_similarity),
                   {0, 1e9, false, true, "a number above 0"}),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::compare_with_labels)},
+       FlagRole(kDecides, kInScoring, kAsTrained).heeded_by(tasks_that::compare_with_labels)},
       {"embeddings-format",
        "For --mode embed: the format of the embeddings. npy is a NumPy array of float32, one row "
        "for each text. parquet and jsonl have the columns id and embedding.",
@@ -316,7 +316,7 @@ std::vector<Flag> reranking_flags() {
        "positive is usual where there are many (pos_weight).",
        real_value(reranking(&RerankingOptions::positive_weight),
                   {0, 1e6, false, true, "a number above 0"}),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::rank_passages)},
+       FlagRole(kDecides, kInScoring, kAsTrained).heeded_by(tasks_that::rank_passages)},
   };
 }
 

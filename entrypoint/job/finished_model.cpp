@@ -151,6 +151,7 @@ FinishedModel::FinishedModel(Job& job)
   complete_task(sources(), name(), model_.config);
   resolve_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);
   generator_ = finished_generator(job, settings(), model_.config);
+  heed_flags_of_model(job.command_line, model_.config.task);
   require_device(job.command_line, job.device.kind, model_.config.task);
   program_bytes_ = program_bytes();
   device_ = make_device(job);  // after that, because it knows itself what a plugin takes

@@ -39,14 +39,13 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
               "--freeze-encoder-layers", cat("freeze at most ", layers));
 }
 
-// Throws kUsage where a flag changes nothing in a training of `task`. An earlier version may have
-// begun the job with the flag, and then it goes on.
-void require_heeded_flags(Storage& storage, const CommandLine& command_line, Task task) {
-  const std::string& directory = command_line.settings.output.job_dir;
-  require_heeded(command_line, task, [&](std::string_view flag, std::string_view value) {
-    const auto begun = EarlierJob::find(storage, Uri::parse(directory));
+// An earlier version may have begun the job with a flag that changes nothing. Then it goes on.
+WasAccepted as_earlier_job(const Job& job) {
+  return [&job](std::string_view flag, std::string_view value) {
+    const std::string& directory = job.command_line.settings.output.job_dir;
+    const auto begun = EarlierJob::find(job.storage, Uri::parse(directory));
     return begun && begun->setting(flag) == value;
-  });
+  };
 }
 
 // Returns what `read` returns. Throws kIncompatible where this version refuses inputs with which an
@@ -260,7 +259,7 @@ TrainingInputs read_inputs(const Job& job) {
   // one.
   const std::optional<Task> named = resolved.sources.task;
   const bool is_open = named && traits(*named).unlabelled;
-  if (named && !is_open) require_heeded_flags(job.storage, job.command_line, *named);
+  if (named && !is_open) require_heeded(job.command_line, *named, as_earlier_job(job));
   as_begun([&] { preflight(paths, settings); });
   preflight_unused(paths, job.command_line);
   auto folder = std::make_unique<ModelFolder>(job.storage, settings.model);
@@ -282,7 +281,7 @@ TrainingInputs read_inputs(const Job& job) {
   });
   if (named != rows.task || is_open) {
     const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
-    require_heeded_flags(job.storage, job.command_line, task);
+    require_heeded(job.command_line, task, as_earlier_job(job));
   }
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);

@@ -45,6 +45,7 @@ inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
 inline constexpr ModeSet kInMine = set_of({Mode::kMine});
 inline constexpr ModeSet kInExport = set_of({Mode::kExportOnly});
 inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed | kInMine;
+inline constexpr ModeSet kInScoring = kInTraining | kInEval;  // modes that compute a loss
 inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
 
 // What a mode does with a model.

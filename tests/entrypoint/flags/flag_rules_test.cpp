@@ -157,6 +157,37 @@ TEST(TaskFlags, AJobThatAnEarlierVersionBeganGoesOn) {
   EXPECT_NE(log.warnings().find("changes nothing in a training of regression"), std::string::npos);
 }
 
+// What heed_flags_of_model() warns of.
+std::string unheeded(std::vector<const char*> flags, Task task) {
+  flags.insert(flags.end(), {"--predict-data-file=a.csv", "--eval-data-file=a.csv", "--job-dir=j"});
+  const CommandLine line = parse_flags(flags, Platform());
+  CapturedLog log;
+  heed_flags_of_model(line, task);
+  return log.warnings();
+}
+
+TEST(TaskFlags, AFinishedModelSaysWhatItDoesNotHeed) {
+  constexpr Task kClasses = Task::kSequenceClassification;
+  EXPECT_THAT(unheeded({"--mode=predict", "--pooling=cls", "--n-best-size=3"}, kClasses),
+              testing::HasSubstr("--mode predict of sequence_classification does not use "
+                                 "--n-best-size, --pooling"));
+  EXPECT_THAT(unheeded({"--mode=eval", "--guide=self", "--max-similarity=5"}, kClasses),
+              testing::HasSubstr("does not use --guide, --max-similarity"));
+  EXPECT_THAT(unheeded({"--mode=embed", "--pooling=cls", "--n-best-size=3"}, Task::kTextEmbedding),
+              testing::HasSubstr("--mode embed does not use --n-best-size"));
+  EXPECT_EQ(unheeded({"--mode=eval", "--n-best-size=3"}, Task::kQuestionAnswering), "");
+  EXPECT_EQ(unheeded({"--mode=eval", "--guide=self"}, Task::kSimilarity), "")
+      << "rows without labels heed it";
+  EXPECT_EQ(unheeded({"--mode=predict", "--epochs=9"}, kClasses), "") << "unused_flags() says it";
+  // With a prompt, the scores would be other ones.
+  EXPECT_EQ(unheeded({"--mode=predict", "--query-prompt=query: "}, Task::kSimilarity), "");
+  EXPECT_THAT(
+      [] {
+        unheeded({"--mode=predict", "--query-prompt=query: "}, Task::kReranking);
+      },
+      ThrowsCode(Code::kUsage, "changes nothing in --mode predict of reranking"));
+}
+
 TEST(TaskFlags, FlagsWithoutARuleAreForAllTasks) {
   const FlagRole role = find_flag("learning-rate")->role;
   for (const TaskTraits& task : task_table()) EXPECT_TRUE(role.is_heeded_by(task.task));

@@ -71,6 +71,9 @@ TEST_F(PathsAndModesTest, AFlagThatTheModeDoesNotUseIsNamed) {
             "--mode train does not use --eval-data-file");
   EXPECT_EQ(unused({"--mode=predict", "--predict-data-file=b.csv", "--epochs=2"}),
             "--mode predict does not use --train-data-file, --epochs");
+  EXPECT_EQ(unused({"--mode=embed", "--predict-data-file=b.csv", "--matryoshka-dims=64",
+                    "--max-similarity=5"}),
+            "--mode embed does not use --train-data-file, --matryoshka-dims, --max-similarity");
   EXPECT_EQ(unused({"--mode=eval", "--eval-data-file=b.csv", "--weight-column=w"}),
             "--mode eval does not use --train-data-file");
 }
