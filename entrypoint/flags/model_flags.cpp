@@ -43,12 +43,16 @@ std::vector<Flag> model_flags() {
        "How much a classifier's loss follows the teacher's outputs; the rest follows the labels.",
        real_value(distillation(&DistillationLoss::weight),
                   {0, 1, true, true, "a number from 0 to 1"}),
-       FlagRole(kDecides, kInTraining).heeded_by(tasks_that::mix_labels)},
+       FlagRole(kDecides, kInTraining)
+           .heeded_by(tasks_that::mix_labels)
+           .only_with("teacher", "teacher")},
       {"distillation-temperature",
        "The divisor of teacher's and student's logits before their probabilities are compared.",
        real_value(distillation(&DistillationLoss::temperature),
                   {0, 1000, false, true, "a number above 0, at most 1000"}),
-       FlagRole(kDecides, kInTraining).heeded_by(tasks_that::have_one_class)},
+       FlagRole(kDecides, kInTraining)
+           .heeded_by(tasks_that::have_one_class)
+           .only_with("teacher", "teacher")},
       {"generator",
        "For --task electra: the generator to go on with, in any form that --model takes, such as "
        "JOB_DIR/model/generator. It uses the model's embeddings.",
