@@ -87,15 +87,20 @@ void check_address(const std::string& value) {
 
 namespace {
 
-// Throws as a training does where a flag changes nothing in the task that the line names.
+// Throws as a training does where a flag changes nothing in the task that the line names, or with
+// its other flags.
 void require_flags_of_task(const CommandLine& line) {
   const Settings& settings = line.settings;
+  const auto never = [](std::string_view, std::string_view) { return false; };
+  if (traits(settings.mode).trains()) {
+    require_used(line, settings.training.optimization.learning_rate, never);
+  }
   const GlueTask* glue = find_glue_task(settings.data.task);
   const std::optional<Task> task =
       glue == nullptr ? find_task(settings.data.task) : std::optional(glue->task);
   const bool is_open = task && traits(*task).unlabelled;  // the rows decide
   if (!task || is_open || !traits(settings.mode).trains()) return;
-  require_heeded(line, *task, [](std::string_view, std::string_view) { return false; });
+  require_heeded(line, *task, never);
 }
 
 }  // namespace

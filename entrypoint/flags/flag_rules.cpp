@@ -136,6 +136,25 @@ void require_heeded(const CommandLine& command_line, Task task, const WasAccepte
   });
 }
 
+void require_used(const CommandLine& command_line, std::optional<double> peak,
+                  const WasAccepted& was_accepted) {
+  const Settings& settings = command_line.settings;
+  for_each_wish(command_line, [&](const Flag& flag) {
+    const FlagRole& role = flag.role;
+    if (role.heeds != nullptr && !role.heeds(settings)) {
+      refuse(command_line, flag, was_accepted, "the flag changes nothing with the other flags",
+             cat("leave it out, or ", role.heeds_if));
+    }
+  });
+  const double end = settings.training.optimization.lr_end;
+  const Flag& flag = *find_flag("lr-end");
+  if (!peak || end <= *peak || !flag.role.heeds(settings)) return;
+  refuse(command_line, flag, was_accepted,
+         cat("the learning rate would end at ", real_text(end), ", above its peak of ",
+             real_text(*peak)),
+         "give a lower end, or a higher --learning-rate");
+}
+
 void heed_flags_of_model(const CommandLine& command_line, Task task) {
   const ModeTraits& mode = traits(command_line.settings.mode);
   // Embeddings heed what the texts of a comparison do.

@@ -32,6 +32,11 @@ using WasAccepted = std::function<bool(std::string_view flag, std::string_view v
 // value.
 void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted);
 
+// The same where the other settings of the training make a flag change nothing, and where the
+// learning rate would end above `peak`. nullopt: the peak is not known.
+void require_used(const CommandLine& command_line, std::optional<double> peak,
+                  const WasAccepted& was_accepted);
+
 // For a mode that runs a finished model of `task`: warns of flags that were given, have another
 // value than their defaults, and change nothing in this task. Throws kUsage where the mode refuses
 // such a flag anywhere (kRefusedElsewhere), because predictions would be other ones with it.

@@ -53,6 +53,11 @@ struct FlagRole {
   FlagRole only_with(const char* name, const char* what) const {
     return with(&FlagRole::companion, name).with(&FlagRole::thing, what);
   }
+  // The flag changes something only where `rule` holds. A training refuses it elsewhere, and says
+  // what else the user may do: "give --x y".
+  FlagRole heeded_where(SettingsRule rule, const char* else_do) const {
+    return with(&FlagRole::heeds, rule).with(&FlagRole::heeds_if, else_do);
+  }
   // A mode whose row has this need (mode.h) cannot do without the flag.
   FlagRole needed_as(unsigned what) const { return with(&FlagRole::need, what); }
   // The value decides (Effect::kDecides) where `rule` holds.
@@ -81,8 +86,8 @@ struct FlagRole {
   ModeSet modes;
   unsigned marks;
   TaskRule tasks = nullptr;
-  SettingsRule decides = nullptr, uses = nullptr, needs_evaluations = nullptr;
-  const char *companion = nullptr, *thing = nullptr;
+  SettingsRule decides = nullptr, uses = nullptr, needs_evaluations = nullptr, heeds = nullptr;
+  const char *companion = nullptr, *thing = nullptr, *heeds_if = nullptr;
   unsigned need = 0;
 
  private:

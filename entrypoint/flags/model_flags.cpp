@@ -64,7 +64,11 @@ std::vector<Flag> model_flags() {
        "fraction of the discriminator's.",
        real_value(electra(&ElectraOptions::generator_hidden_fraction),
                   {0, 1, false, true, "a number above 0, at most 1"}),
-       FlagRole(kDecides, kEverywhere).heeded_by(tasks_that::replace_tokens)},
+       FlagRole(kDecides, kEverywhere)
+           .heeded_by(tasks_that::replace_tokens)
+           .heeded_where(
+               [](const Settings& settings) { return settings.electra.generator.empty(); },
+               "leave --generator out")},
       {"discriminator-weight, disc-weight",
        "For --task electra: the factor of the discriminator's loss before the generator's is "
        "added.",

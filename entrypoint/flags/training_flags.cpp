@@ -106,6 +106,15 @@ auto adapter(auto member) {
                &OptimizationOptions::lora, member);
 }
 
+bool is_polynomial(const Settings& settings) {
+  return settings.training.optimization.lr_scheduler_type == ScheduleType::kPolynomial;
+}
+
+bool falls(const Settings& settings) {
+  const ScheduleType type = settings.training.optimization.lr_scheduler_type;
+  return type != ScheduleType::kConstant && type != ScheduleType::kConstantWithWarmup;
+}
+
 FlagValue schedule_value() {
   FlagValue value =
       choice_value<ScheduleType>(optimization(&OptimizationOptions::lr_scheduler_type),
@@ -146,14 +155,13 @@ std::vector<Flag> optimization_flags() {
        "constant has no warm-up.",
        schedule_value(),
        {kDecides, kInTraining}},
-      {"lr-end, end-lr",
-       "The learning rate at the end of the schedules that fall.",
+      {"lr-end, end-lr", "The learning rate at the end of the schedules that fall.",
        real_value(optimization(&OptimizationOptions::lr_end), kNotNegative),
-       {kDecides, kInTraining}},
-      {"lr-power",
-       "The power of the polynomial schedule.",
+       FlagRole(kDecides, kInTraining).heeded_where(falls, "give --lr-scheduler-type linear")},
+      {"lr-power", "The power of the polynomial schedule.",
        real_value(optimization(&OptimizationOptions::lr_power), kPower),
-       {kDecides, kInTraining}},
+       FlagRole(kDecides, kInTraining)
+           .heeded_where(is_polynomial, "give --lr-scheduler-type polynomial")},
       {"warmup-ratio, warmup-proportion",
        "The fraction of all updates over which the learning rate rises from 0 to its peak.",
        real_value(optimization(&OptimizationOptions::warmup_ratio), kPart),

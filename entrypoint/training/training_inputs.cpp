@@ -303,6 +303,8 @@ TrainingInputs read_inputs(const Job& job) {
                         .probes = std::move(probes),
                         .program_bytes = program};
   settle_rate(inputs);
+  require_used(job.command_line, inputs.settings().training.optimization.learning_rate,
+               as_earlier_job(job));
   return inputs;
 }
 

@@ -176,4 +176,21 @@ expect 5 'line-by-line' "${mlm[@]}" --max-steps 4 --line-by-line --job-dir new
 # A flag that changes nothing in the task.
 expect 2 '--label-smoothing: the flag changes nothing in a training of regression' --task regression --train-data-file cut.csv \
   --label-smoothing 0.1 --job-dir other
+expect 2 '--lr-power: the flag changes nothing' --train-data-file cut.csv "${small[@]}" --lr-power 2 --job-dir other
+expect 2 'above its peak' --train-data-file cut.csv "${small[@]}" --lr-end 1 --job-dir other
+expect 0 finished --mode predict --predict-data-file cut.csv --job-dir cut --n-best-size 3
+warned '--mode predict of sequence_classification does not use --n-best-size'
+expect 2 '--query-prompt: the flag changes nothing' --mode predict --predict-data-file cut.csv --job-dir cut --query-prompt 'query: '
+expect 0 finished --mode embed --predict-data-file cut.csv --job-dir cut --matryoshka-dims 64 --pooling cls
+warned '--mode embed does not use --matryoshka-dims'
+silent '--pooling'
+
+# Equal numbers of all rows have no correlation, and such an evaluation is never the best.
+{ printf 'text,label\n' && for i in $(seq 20); do printf 'rain %d,%d.5\n' "$i" "$((i % 4))"; done; } >numbers.csv
+{ printf 'text,label\n' && printf 'rain %d,2.5\n' 1 2 3 4 5 6; } >one_number.csv
+expect 0 finished --train-data-file numbers.csv --eval-data-file one_number.csv "${small[@]}" --eval-steps 1 --load-best-model-at-end --job-dir one_number
+warned 'every row to evaluate on has the label 2.5'
+python3 -c 'import json; r = json.load(open("one_number/metrics.json")); assert r["eval"]["pearson"] is None and r["eval"]["mse"] > 0, r' ||
+  fail "equal numbers have a correlation"
+grep -q 'is the best' err.txt && fail "an evaluation without a metric is the best"
 finish

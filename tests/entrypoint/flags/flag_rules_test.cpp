@@ -157,6 +157,28 @@ TEST(TaskFlags, AJobThatAnEarlierVersionBeganGoesOn) {
   EXPECT_NE(log.warnings().find("changes nothing in a training of regression"), std::string::npos);
 }
 
+TEST(UsedFlags, AFlagThatOtherFlagsMakeUselessIsRefused) {
+  const auto refused = [](std::vector<const char*> flags, const char* says) {
+    const CommandLine line = parsed(std::move(flags));
+    EXPECT_THAT([&] { require_used(line, 5e-5, never); }, ThrowsCode(Code::kUsage, says));
+    CapturedLog log;
+    require_used(line, 5e-5, [](std::string_view, std::string_view) { return true; });
+    EXPECT_NE(log.warnings(), "") << "an earlier job goes on";
+  };
+  refused({"--lr-power=2"}, "--lr-power: the flag changes nothing");
+  refused({"--lr-scheduler-type=constant", "--lr-end=1e-6"}, "--lr-end: the flag changes nothing");
+  refused({"--lr-end=1e-4"}, "above its peak of 5e-5");
+  refused({"--task=electra", "--generator=g", "--generator-hidden-fraction=0.5"},
+          "--generator-hidden-fraction: the flag changes nothing");
+  for (const std::vector<const char*>& flags :
+       {std::vector<const char*>{"--lr-power=1", "--lr-end=0"},
+        {"--lr-scheduler-type=polynomial", "--lr-power=2", "--lr-end=1e-6"},
+        {"--lr-scheduler-type=cosine", "--lr-end=5e-5"}}) {
+    EXPECT_NO_THROW(require_used(parsed(flags), 5e-5, never));
+  }
+  EXPECT_NO_THROW(require_used(parsed({"--lr-end=1e-4"}), std::nullopt, never));
+}
+
 // What heed_flags_of_model() warns of.
 std::string unheeded(std::vector<const char*> flags, Task task) {
   flags.insert(flags.end(), {"--predict-data-file=a.csv", "--eval-data-file=a.csv", "--job-dir=j"});
