@@ -167,7 +167,8 @@ std::vector<Flag> optimization_flags() {
        real_value(optimization(&OptimizationOptions::warmup_ratio), kPart),
        {kDecides, kInTraining, kVaried}},
       {"warmup-steps, num-warmup-steps",
-       "The number of updates over which the learning rate rises, instead of --warmup-ratio.",
+       "The number of updates over which the learning rate rises, instead of --warmup-ratio. 0 "
+       "gives way to a --warmup-ratio that is given, as in Trainer.",
        optional_integer_value(optimization(&OptimizationOptions::warmup_steps), {0, kAnyCount}),
        {kDecides, kInTraining}},
       {"optimizer, optim, optimizer-type",

@@ -48,6 +48,14 @@ bool is_warmup_ratio(const std::string& value) {
   return error == std::errc() && end == value.data() + value.size() && steps > 0 && steps < 1;
 }
 
+// Trainer prints both of its arguments, and takes the steps where they are not 0.
+bool has_warmup_ratio(const TypedCommand& command) {
+  const std::string text = command.value("warmup-ratio").value_or("");
+  double ratio = 0;
+  std::from_chars(text.data(), text.data() + text.size(), ratio);
+  return ratio > 0;
+}
+
 // Trainer's --label_names lists keys of its batches, and ours lists classes.
 bool names_a_key(const std::string& value) {
   return value == "labels" || value == "label" || value == "start_positions";
@@ -89,6 +97,10 @@ void translate_own(const TypedCommand& command, const TypedArgument& argument,
     const std::string& value = argument.values[0];
     if (flag == "warmup-steps" && is_warmup_ratio(value)) {
       return translation.add("--warmup-ratio=" + value);
+    }
+    if (flag == "warmup-steps" && has_warmup_ratio(command)) {
+      if (without_zeros(value) == "0") return;
+      translation.note(argument, "says how long the warm-up is, and --warmup-ratio does not");
     }
     if (flag == "label-names" && names_a_key(value)) {
       return translation.note(argument, "--label-column names the labels' column");

@@ -119,6 +119,12 @@ TEST(Translation, ValuesOfOwnFlagsMayBeOtherPrograms) {
   EXPECT_EQ(plain({"--metric_for_best_model=eval_f1"}), "--metric_for_best_model=f1");
   EXPECT_EQ(plain({"--warmup_steps=0.06"}), "--warmup-ratio=0.06");
   EXPECT_EQ(plain({"--warmup_steps=600"}), "--warmup_steps=600");
+  EXPECT_EQ(plain({"--warmup_steps=0", "--warmup_ratio=0.1"}), "--warmup_ratio=0.1");
+  EXPECT_EQ(plain({"--warmup_steps=0", "--warmup_ratio=0.0"}),
+            "--warmup_steps=0 --warmup_ratio=0.0");
+  EXPECT_EQ(plain({"--warmup_steps=0"}), "--warmup_steps=0");
+  EXPECT_THAT(remarks({"--warmup_steps=9", "--warmup_ratio=0.1"}),
+              ElementsAre(HasSubstr("--warmup-ratio does not")));
   EXPECT_THAT(tokens(translated({"--mode=train_and_predict"})), ElementsAre("--mode=train"));
 }
 
