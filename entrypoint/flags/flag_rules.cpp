@@ -155,6 +155,15 @@ void require_used(const CommandLine& command_line, std::optional<double> peak,
          "give a lower end, or a higher --learning-rate");
 }
 
+void require_no_masking(const CommandLine& command_line, const WasAccepted& was_accepted) {
+  for_each_wish(command_line, [&](const Flag& flag) {
+    if (flag.role.tasks != tasks_that::mask) return;
+    refuse(command_line, flag, was_accepted,
+           "the flag changes nothing, because the rows are masked already",
+           "leave it out, or give texts");
+  });
+}
+
 void heed_flags_of_model(const CommandLine& command_line, Task task) {
   const ModeTraits& mode = traits(command_line.settings.mode);
   // Embeddings heed what the texts of a comparison do.

@@ -37,6 +37,10 @@ void require_heeded(const CommandLine& command_line, Task task, const WasAccepte
 void require_used(const CommandLine& command_line, std::optional<double> peak,
                   const WasAccepted& was_accepted);
 
+// The same for flags that say how tokens are masked, where the rows to train or to evaluate on are
+// masked already.
+void require_no_masking(const CommandLine& command_line, const WasAccepted& was_accepted);
+
 // For a mode that runs a finished model of `task`: warns of flags that were given, have another
 // value than their defaults, and change nothing in this task. Throws kUsage where the mode refuses
 // such a flag anywhere (kRefusedElsewhere), because predictions would be other ones with it.

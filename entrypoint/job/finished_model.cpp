@@ -163,6 +163,9 @@ LoadedTable FinishedModel::load(DataRequest request) {
   request.rules.token_limits = token_limits(config());
   request.rules.tokenizer_checksum = [&] { return tokenizer_checksum(*model_.tokenizer); };
   LoadedTable loaded = load_table(paths_, request);
+  if (holds_masked(*loaded.table)) {
+    require_no_masking(job_.command_line, [](std::string_view, std::string_view) { return false; });
+  }
   if (resolved_.labels_are_unrecorded && request.rules.need == LabelNeed::kRequired) {
     require_no_new_rule(loaded);
   }

@@ -283,6 +283,7 @@ TrainingInputs read_inputs(const Job& job) {
     const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
     require_heeded(job.command_line, task, as_earlier_job(job));
   }
+  if (holds_masked(*rows.train.table)) require_no_masking(job.command_line, as_earlier_job(job));
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
   settle_model(rows, *folder, asks_length, resolved.settings, model);

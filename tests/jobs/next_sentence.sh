@@ -69,6 +69,9 @@ expect 0 finished --task mlm --train-data-file records/train.tf_record --model "
   --validation-split 0.2 --job-dir masked-only
 grep -q '"BertForMaskedLM"' masked-only/model/config.json || fail "records give no masked language model"
 expect 0 finished --mode eval --eval-data-file records/train.tf_record --job-dir whole
+expect 2 '--whole-word-masking: the flag changes nothing, because the rows are masked already' "${task[@]}" --train-data-file records/train.tf_record \
+  --whole-word-masking --job-dir refused
+expect 2 '--mlm-probability: the flag changes nothing' --mode eval --eval-data-file records/train.tf_record --job-dir whole --mlm-probability 0.3
 # Records of a classifier are texts for a masked language model: their labels are no ends of texts.
 expect 0 finished --mode prepare --train-data-file "$sample" --model "$tiny" --max-seq-length 32 --max-train-samples 60 \
   --validation-split 0 --export-dir classes

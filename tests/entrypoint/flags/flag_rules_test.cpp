@@ -179,6 +179,17 @@ TEST(UsedFlags, AFlagThatOtherFlagsMakeUselessIsRefused) {
   EXPECT_NO_THROW(require_used(parsed({"--lr-end=1e-4"}), std::nullopt, never));
 }
 
+TEST(UsedFlags, RowsThatAreMaskedAreNotMaskedAgain) {
+  for (const char* flag : {"--mlm-probability=0.3", "--whole-word-masking"}) {
+    EXPECT_THAT(
+        [&] {
+          require_no_masking(parsed({"--task=mlm", flag}), never);
+        },
+        ThrowsCode(Code::kUsage, "masked already"));
+  }
+  EXPECT_NO_THROW(require_no_masking(parsed({"--task=mlm", "--mlm-probability=0.15"}), never));
+}
+
 // What heed_flags_of_model() warns of.
 std::string unheeded(std::vector<const char*> flags, Task task) {
   flags.insert(flags.end(), {"--predict-data-file=a.csv", "--eval-data-file=a.csv", "--job-dir=j"});
