@@ -211,7 +211,8 @@ std::vector<float> parse_weights(const std::string& text, const std::vector<std:
       "--class-weights", "give one for each, in this order");
 }
 
-void say_weights(const std::vector<std::string>& labels, const std::vector<float>& weights) {
+void say_weights(std::string_view flag, const std::vector<std::string>& labels,
+                 const std::vector<float>& weights) {
   constexpr size_t kMostNamed = 10;
   std::string text;
   for (size_t i = 0; i < std::min(kMostNamed, labels.size()); ++i) {
@@ -219,7 +220,7 @@ void say_weights(const std::vector<std::string>& labels, const std::vector<float
                 number_text("%.4g", static_cast<double>(weights[i])));
   }
   if (labels.size() > kMostNamed) text += cat(" and ", labels.size() - kMostNamed, " others");
-  log_info("--class-weights balanced: " + text);
+  log_info(cat(flag, ": ", text));
 }
 
 // What --class-weights asks for. `counts` are the rows of each class, where each row has one.
@@ -232,8 +233,12 @@ std::vector<float> asked_weights(const std::string& asked, const TrainingRows& r
     throw Error(Code::kUsage, "the flag is only for tasks with classes, sets of labels or tags",
                 "--class-weights");
   }
-  if (asked != "balanced") return parse_weights(asked, rows.labels);
   std::vector<float> weights;
+  if (asked != "balanced") {
+    weights = parse_weights(asked, rows.labels);
+    say_weights("--class-weights", rows.labels, weights);
+    return weights;
+  }
   if (kind == LabelKind::kClass) {
     weights = balanced(counts);
   } else {
@@ -241,7 +246,7 @@ std::vector<float> asked_weights(const std::string& asked, const TrainingRows& r
         use_of_classes(*rows.train.table, rows.split.train, rows.task, rows.labels);
     weights = is_set ? balanced_positives(use) : balanced(use.counts);
   }
-  say_weights(rows.labels, weights);
+  say_weights("--class-weights balanced", rows.labels, weights);
   return weights;
 }
 

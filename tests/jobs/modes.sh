@@ -154,6 +154,7 @@ expect 2 'is for training' --mode eval --eval-data-file rows.jsonl --job-dir job
 
 # The mean training loss in metrics.json is weighted as the losses of the steps are.
 expect 0 'finished' --train-data-file "$sample" --job-dir weighed --mode train --max-steps 1 --batch-size 4 --class-weights 10,10,10,10
+grep -q -- '--class-weights: .* 10, ' err.txt || fail "does not say which class has which weight"
 whole=$(sed -n '0,/"loss"/s/ *"loss": \([0-9.]*\),/\1/p' weighed/metrics.json)
 step=$(sed -n 's/.*"event":"step".*"loss":\([0-9.]*\),.*/\1/p' err.txt | tail -n 1)
 awk -v a="$whole" -v b="$step" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < 1e-8) }' || fail "the mean loss is $whole, but the step's loss is $step"
