@@ -144,7 +144,11 @@ class Training {
     for (std::optional<SkippedData> bad; (bad = run_updates());) roll_back(*bad);
     if (state.step < plan_.total_steps) {
       log_info(cat("stopped early after step ", state.step, " of ", plan_.total_steps,
-                   ": the best ", state.best->metric, " is step ", state.best->step, "'s"));
+                   ": the best ", state.best->metric, " is step ", state.best->step, "'s",
+                   parts_.options.load_best_model_at_end
+                       ? ""
+                       : cat("; the model is step ", state.step,
+                             "'s, and --load-best-model-at-end would take the best")));
     }
     probe_unless_probed();  // after an early stop
     if (!result_.evaluation) evaluate_final();

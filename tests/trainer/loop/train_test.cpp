@@ -233,6 +233,8 @@ TEST_F(TrainTest, StopsEarlyOnceNothingGetsBetterAndStaysStopped) {
   EXPECT_THAT(job->observer.checkpoints, ElementsAre(2, 6));
   EXPECT_TRUE(result.evaluation);
   EXPECT_THAT(log.lines(), HasSubstr("stopped early after step 6 of 20"));
+  EXPECT_THAT(log.lines(),
+              HasSubstr("; the model is step 6's, and --load-best-model-at-end would"));
 
   const auto again = make_job(true);
   EXPECT_EQ(again->run().state.step, 6);
