@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/job/earlier_job.h"
@@ -202,6 +203,25 @@ std::vector<HParam> hparams_of(const JobRecord& record) {
   return hparams;
 }
 
+// Throws kIncompatible where evaluations would compare texts in batches of another size than
+// before, and the best of all evaluations counts.
+void require_batches_of(const EarlierJob& begun, const CommandLine& line,
+                        const ModelConfig& config) {
+  const TrainingOptions& options = line.settings.training;
+  const bool heeds_best = options.early_stopping_patience > 0 || options.load_best_model_at_end;
+  if (!heeds_best || traits(config.task).labels != LabelKind::kPlaceInBatch) return;
+  for (const Flag& flag : flag_table()) {
+    const std::string before = begun.setting(flag.name), now = flag.value.get(line);
+    const bool may_change = flag.role.effect_in(line.settings) == Effect::kFree;
+    if (!may_change || !flag.role.has(kAsBatched) || before.empty() || before == now) continue;
+    throw Error(Code::kIncompatible,
+                cat("was ", before, " and is now ", now,
+                    ", and evaluations with batches of other sizes do not show which one is the "
+                    "best"),
+                cat("--", flag.name), "repeat the command of the job, or use another --job-dir");
+  }
+}
+
 // The settings as Markdown, for the Text tab of TensorBoard.
 std::string settings_markdown(const JobRecord& record) {
   std::string table = "| flag | value |\n| --- | --- |\n";
@@ -322,8 +342,9 @@ void TrainingRun::complete_record() {
     job_.storage.remove(directory_.metrics());
     return write_text(job_.storage, directory_.record(), to_json(record_));
   }
-  if (!has_length_of(*existing, record_)) return change_length();
   const EarlierJob begun(directory_.root(), *existing);
+  require_batches_of(begun, job_.command_line, inputs_.model.config);
+  if (!has_length_of(*existing, record_)) return change_length();
   if (begun.mini_batch().value_or(0) != record_.mini_batch.value_or(0)) {
     write_text(job_.storage, directory_.record(), to_json(record_));
   }

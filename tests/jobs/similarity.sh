@@ -53,6 +53,12 @@ tr -d '\\' <err.txt | says -F 'negatives "negative"' || fail "does not say that 
 expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir triplets
 grep -q '"accuracy_at_1"' out.txt || fail "eval of triplets: $(cat out.txt)"
 
+# Where the best evaluation counts, all of them compare batches of one size.
+best=(--task similarity --train-data-file pairs.tsv --eval-data-file pairs.tsv --batch-size 8 --load-best-model-at-end --job-dir best)
+expect 0 finished "${best[@]}" --max-steps 2
+expect 5 '--eval-batch-size: was 0 and is now 3' "${best[@]}" --max-steps 4 --eval-batch-size 3
+expect 0 finished "${best[@]}" --max-steps 4
+
 # A job that is killed makes the same model. So does one whose model is made of its checkpoint.
 survives_kills killed "${triplets[@]}"
 cmp -s triplets/model/model.safetensors killed/model/model.safetensors || fail "a killed job made another model"
