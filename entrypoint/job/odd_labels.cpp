@@ -124,7 +124,14 @@ std::string equal_labels(const ExampleTable& table, const std::vector<uint32_t>&
   constexpr size_t kFewRows = 5;
   const bool is_of_words = kind == LabelKind::kTagPerWord, is_of_sets = kind == LabelKind::kSet;
   const bool has_labels = kind == LabelKind::kClass || is_of_words || is_of_sets;
-  if (!has_labels || !table.labelled || rows.size() < kFewRows) return "";
+  const bool is_number = kind == LabelKind::kNumber;
+  if (!(has_labels || is_number) || !table.labelled || rows.size() < kFewRows) return "";
+  if (is_number) {
+    const float first = table.read(rows.front()).score;
+    const auto is_equal = [&](uint32_t row) { return table.read(row).score == first; };
+    if (!std::ranges::all_of(rows, is_equal)) return "";
+    return cat("the label ", number_text("%.6g", static_cast<double>(first)));
+  }
   std::optional<std::vector<std::string>> all;
   for (const uint32_t row : rows) {
     std::vector<std::string> names;

@@ -9,8 +9,8 @@
 namespace berth {
 
 // What all of these rows have, or all of their words that have a tag: a text such as `the label
-// "sport"` or `no label`. Empty if the rows differ or are few, and for other kinds of labels than
-// classes, sets and tags.
+// "sport"`, `the label 2.5` or `no label`. Empty if the rows differ or are few, and for other kinds
+// of labels than classes, numbers, sets and tags.
 std::string equal_labels(const ExampleTable& table, const std::vector<uint32_t>& rows,
                          LabelKind kind);
 

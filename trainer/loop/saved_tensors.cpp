@@ -39,8 +39,9 @@ void SavedTensors::save(const std::string& name, DType dtype, std::vector<int64_
   const NamedTensor tensor{
       .name = kind_.tensor, .dtype = dtype, .shape = std::move(shape), .data = data};
   store_object(storage_, file(name), [&](ByteSink& sink) {
-    write_safetensors(sink, {&tensor, 1},
-                      {{"identity", identity_ + of}, {"crc32c", crc_text(parallel_crc32c(data, 0))}});
+    write_safetensors(
+        sink, {&tensor, 1},
+        {{"identity", identity_ + of}, {"crc32c", crc_text(parallel_crc32c(data, 0))}});
   });
 }
 

@@ -13,6 +13,11 @@
 #include "trainer/metrics/python_text.h"
 
 namespace berth {
+namespace {
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
 
 int64_t argmax(std::span<const float> values) {
   return std::max_element(values.begin(), values.end()) - values.begin();
@@ -229,8 +234,8 @@ std::map<std::string, double> RankedClasses::metrics() const {
     precision += scores.average_precision();
     ++count;
   }
-  return {{"roc_auc", count == 0 ? 0.5 : area / count},
-          {"average_precision", count == 0 ? 0 : precision / count}};
+  return {{"roc_auc", count == 0 ? kNoNumber : area / count},
+          {"average_precision", count == 0 ? kNoNumber : precision / count}};
 }
 
 bool is_among_first(std::span<const float> logits, int32_t label, int64_t k) {
@@ -277,10 +282,10 @@ double mean(const std::vector<double>& x) {
 }
 
 double correlation(const std::vector<double>& x, const std::vector<double>& y) {
-  if (has_nan(x) || has_nan(y)) return std::numeric_limits<double>::quiet_NaN();
+  if (x.empty()) return 0;
   // Compares the values themselves. If all are equal, their distances from the rounded mean need
   // not be 0.
-  if (all_alike(x) || all_alike(y)) return 0;
+  if (has_nan(x) || has_nan(y) || all_alike(x) || all_alike(y)) return kNoNumber;
   const double mean_x = mean(x), mean_y = mean(y);
   double xx = 0, yy = 0, xy = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -323,7 +328,7 @@ double RegressionMetrics::mse() const {
 double RegressionMetrics::pearson() const { return correlation(predictions_, truths_); }
 
 double RegressionMetrics::spearman() const {
-  if (has_nan(predictions_) || has_nan(truths_)) return std::numeric_limits<double>::quiet_NaN();
+  if (has_nan(predictions_) || has_nan(truths_)) return kNoNumber;
   return correlation(ranks(predictions_), ranks(truths_));
 }
 

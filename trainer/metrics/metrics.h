@@ -179,7 +179,7 @@ class RankedClasses {
     if (index < classes_.size()) classes_[index].add(score, is_of_class);
   }
   // roc_auc and average_precision: the means over the classes that have examples and
-  // counterexamples. Empty if there are more than kMost classes.
+  // counterexamples. NaN where no class has both. Empty if there are more than kMost classes.
   std::map<std::string, double> metrics() const;
 
  private:
@@ -237,11 +237,11 @@ class RegressionMetrics {
 
   // The mean squared error.
   double mse() const;
-  // Pearson's correlation (1895). 0 where the predictions or the truths are all equal; scipy
-  // returns NaN there.
+  // Pearson's correlation (1895). NaN where the predictions or the truths are all equal, as in
+  // scipy.
   double pearson() const;
   // Spearman's correlation (1904): Pearson's of the ranks, where equal values share the mean of
-  // their ranks. 0 as above.
+  // their ranks. NaN as above.
   double spearman() const;
 
   // mse, pearson, spearman.
