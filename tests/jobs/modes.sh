@@ -188,6 +188,13 @@ expect 3 'unheard' --mode prepare --train-data-file "$sample" --eval-data-file u
   --max-train-samples 9
 cmp -s tutorial/train.tf_record before.tf_record || fail "a failed preparation replaced a file"
 [ -e tutorial/meta_data.json ] || fail "a preparation that failed removed the meta data"
+# One that fails while it writes leaves no new rows to train on beside old rows.
+cp -r tutorial mixed
+rm mixed/eval.tf_record
+mkdir mixed/eval.tf_record
+touch mixed/eval.tf_record/file
+expect 3 'is a directory' --mode prepare --train-data-file "$sample" --model job/model --export-dir mixed --max-train-samples 9
+[ ! -e mixed/train.tf_record ] || fail "new rows are beside old ones"
 
 # --recompute gives the same weights.
 expect 0 'finished' --train-data-file "$sample" --max-steps 6 --batch-size 4 --job-dir again --recompute
