@@ -238,6 +238,11 @@ class Training {
   void load_best() {
     std::optional<Best>& best = result_.state.best;
     if (parts_.ranks != nullptr) best = share_best(*parts_.ranks, best);
+    if (!best) {
+      log_warning(
+          "no evaluation has a number for the metric that says which model is the best, so the "
+          "model is the last one");
+    }
     if (!best || best->step == result_.state.step) return;
     result_.model_step = parts_.checkpoints.restore_best(
         best->step, result_.state.step, parts_.engine.tensors(StateTensors::kValues));
