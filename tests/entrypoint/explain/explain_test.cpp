@@ -226,6 +226,8 @@ TEST(Explain, WhatStandsInTheWayIsTold) {
   EXPECT_THAT(explained({"train.py --do_train"}).text, HasSubstr("train.py is unknown here"));
   EXPECT_THAT(explained({"run_glue.py --do_train"}).text,
               HasSubstr("this line is refused: --train-data-file is missing"));
+  EXPECT_THAT(explained({"berth --train-data-file t --job-dir o --lr-power 2"}).text,
+              HasSubstr("this line is refused: --lr-power: the flag changes nothing"));
   EXPECT_THAT(explained({"run_glue.py --epochs"}).text, HasSubstr("the flag needs a value"));
   EXPECT_THAT(unknown.text, HasSubstr("--epochs is left out: "));
 }
