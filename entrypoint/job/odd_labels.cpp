@@ -130,7 +130,7 @@ std::string equal_labels(const ExampleTable& table, const std::vector<uint32_t>&
     const float first = table.read(rows.front()).score;
     const auto is_equal = [&](uint32_t row) { return table.read(row).score == first; };
     if (!std::ranges::all_of(rows, is_equal)) return "";
-    return cat("the label ", number_text("%.6g", static_cast<double>(first)));
+    return cat("the label ", formatted("%.6g", static_cast<double>(first)));
   }
   std::optional<std::vector<std::string>> all;
   for (const uint32_t row : rows) {
