@@ -28,8 +28,8 @@ struct DistillationLoss {
 
 // How the loss is computed in training. Evaluation always computes the plain loss.
 struct LossOptions {
-  // Label smoothing of classes, as torch.nn.CrossEntropyLoss defines it without weights (Szegedy et al.
-  // 2015, arXiv:1512.00567). Scores, sets of classes and answers are never smoothed.
+  // Label smoothing of classes, as torch.nn.CrossEntropyLoss defines it without weights (Szegedy et
+  // al. 2015, arXiv:1512.00567). Scores, sets of classes and answers are never smoothed.
   double label_smoothing = 0;
   // Of a focal loss (Lin et al. 2017, arXiv:1708.02002, equation 4): a class, or each label of a
   // set, that the model gives the probability p has (1 - p)^gamma of its loss. 0: the plain loss.
