@@ -88,11 +88,11 @@ void check_address(const std::string& value) {
 namespace {
 
 // Throws as a training does where a flag changes nothing in the task that the line names, or with
-// its other flags.
-void require_flags_of_task(const CommandLine& line) {
+// its other flags, if these are all known (`is_whole`).
+void require_flags_of_task(const CommandLine& line, bool is_whole) {
   const Settings& settings = line.settings;
   const auto never = [](std::string_view, std::string_view) { return false; };
-  if (traits(settings.mode).trains()) {
+  if (is_whole && traits(settings.mode).trains()) {
     require_used(line, settings.training.optimization.learning_rate, never);
   }
   const GlueTask* glue = find_glue_task(settings.data.task);
@@ -106,6 +106,7 @@ void require_flags_of_task(const CommandLine& line) {
 }  // namespace
 
 void check_line(OwnCommand& own, bool expands, Remarks& remarks) {
+  bool is_whole = true;  // whether `arguments` has all flags
   std::vector<std::string> arguments;
   Platform platform;
   platform.home = "~";
@@ -119,7 +120,10 @@ void check_line(OwnCommand& own, bool expands, Remarks& remarks) {
     }
     const std::string& hint = flag->value.hint;
     const bool is_place = hint == "FILE" || hint == "DIR" || hint == "PATH";
-    if (expands && holds_variable(value) && !is_place) continue;
+    if (expands && holds_variable(value) && !is_place) {
+      is_whole = false;
+      continue;
+    }
     if (expands && is_place) std::ranges::replace(value, '$', '_');
     try {
       if (is_place) check_address(value);
@@ -139,7 +143,7 @@ void check_line(OwnCommand& own, bool expands, Remarks& remarks) {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   try {
-    require_flags_of_task(parse_flags(pointers, platform));
+    require_flags_of_task(parse_flags(pointers, platform), is_whole);
   } catch (const Error& error) {
     remarks.refuse("this line", error.what());
   }

@@ -8,6 +8,8 @@ auto distillation(auto member) {
   return place(&CommandLine::settings, &Settings::distillation, &DistillationOptions::loss, member);
 }
 
+bool has_teacher(const Settings& settings) { return !settings.distillation.teacher.empty(); }
+
 auto electra(auto member) { return place(&CommandLine::settings, &Settings::electra, member); }
 
 }  // namespace
@@ -45,14 +47,14 @@ std::vector<Flag> model_flags() {
                   {0, 1, true, true, "a number from 0 to 1"}),
        FlagRole(kDecides, kInTraining)
            .heeded_by(tasks_that::mix_labels)
-           .only_with("teacher", "teacher")},
+           .heeded_where(has_teacher, "give a --teacher")},
       {"distillation-temperature",
        "The divisor of teacher's and student's logits before their probabilities are compared.",
        real_value(distillation(&DistillationLoss::temperature),
                   {0, 1000, false, true, "a number above 0, at most 1000"}),
        FlagRole(kDecides, kInTraining)
            .heeded_by(tasks_that::have_one_class)
-           .only_with("teacher", "teacher")},
+           .heeded_where(has_teacher, "give a --teacher")},
       {"generator",
        "For --task electra: the generator to go on with, in any form that --model takes, such as "
        "JOB_DIR/model/generator. It uses the model's embeddings.",

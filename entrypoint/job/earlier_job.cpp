@@ -263,16 +263,19 @@ struct Told {
   Precision precision = Precision::kAuto;
   bool is_given = false;  // by a flag
   bool device_has_bf16 = false, host_has_bf16 = false;
+  bool reads_in_order = false, words_end_at_spaces = false;
 
-  std::array<std::byte, 4> bytes() const {
-    return {std::byte(precision), std::byte(is_given), std::byte(device_has_bf16),
-            std::byte(host_has_bf16)};
+  std::array<std::byte, 6> bytes() const {
+    return {std::byte(precision),     std::byte(is_given),       std::byte(device_has_bf16),
+            std::byte(host_has_bf16), std::byte(reads_in_order), std::byte(words_end_at_spaces)};
   }
   static Told of(const std::vector<std::byte>& bytes) {
     return {.precision = static_cast<Precision>(bytes.at(0)),
             .is_given = bytes.at(1) != std::byte{0},
             .device_has_bf16 = bytes.at(2) != std::byte{0},
-            .host_has_bf16 = bytes.at(3) != std::byte{0}};
+            .host_has_bf16 = bytes.at(3) != std::byte{0},
+            .reads_in_order = bytes.at(4) != std::byte{0},
+            .words_end_at_spaces = bytes.at(5) != std::byte{0}};
   }
 };
 
@@ -312,7 +315,9 @@ SharedPrecision share_precision(const Job& job, Communicator& ranks) {
   const Told own{.precision = job.command_line.settings.precision,
                  .is_given = job.command_line.gives("precision"),
                  .device_has_bf16 = device_multiplies_bf16(job),
-                 .host_has_bf16 = host_multiplies_bf16(job)};
+                 .host_has_bf16 = host_multiplies_bf16(job),
+                 .reads_in_order = job.command_line.settings.data.reads_in_order,
+                 .words_end_at_spaces = job.command_line.settings.data.words_end_at_spaces};
   std::vector<Told> workers;
   for (const std::vector<std::byte>& bytes : gather_bytes(ranks, own.bytes())) {
     workers.push_back(Told::of(bytes));
@@ -328,7 +333,9 @@ SharedPrecision share_precision(const Job& job, Communicator& ranks) {
   }
   return {.precision = precision,
           .without_bf16 = {.device = first_without(workers, &Told::device_has_bf16),
-                           .host = first_without(workers, &Told::host_has_bf16)}};
+                           .host = first_without(workers, &Told::host_has_bf16)},
+          .reads_in_order = workers.front().reads_in_order,
+          .words_end_at_spaces = workers.front().words_end_at_spaces};
 }
 
 CommandLine with_checkpoint_limit_of_job(Storage& storage, const JobDirectory& directory,

@@ -134,6 +134,8 @@ struct SharedPrecision {
   Precision precision;       // worker 0's, because only worker 0 may know the precision in the
                              // job's directory
   WithoutBf16 without_bf16;  // the first worker that does not multiply it
+  // How worker 0 reads rows, which follows from the job's directory, too (DataOptions).
+  bool reads_in_order = false, words_end_at_spaces = false;
 };
 
 // Compares the workers of a job, which all call it. Throws kIncompatible on all of them where a

@@ -350,11 +350,10 @@ std::string identity_of(const FinishedModel& finished, const LoadedTable& loaded
   return cat(job_identity(record), " rows ", crc_text(loaded.table->digest()), " ids ",
              quoted(finished.sources().predict.rules.columns.id), " config ",
              crc_text(crc32c(as_bytes(to_config_json(finished.config())))), " ",
-             berth::name_of(finished.engine_info().precision), " ",
-             tokenizer_checksum(finished.tokenizer()), " ", name_of(finished.config().pooling), " ",
-             form.normalizes, form.normalizes_after, " ", form.width, " ",
-             berth::name_of(form.code.type), " ", settings.data.max_seq_length, " ",
-             static_cast<int>(settings.embedding.format),
+             berth::name_of(settings.precision), " ", tokenizer_checksum(finished.tokenizer()), " ",
+             name_of(finished.config().pooling), " ", form.normalizes, form.normalizes_after, " ",
+             form.width, " ", berth::name_of(form.code.type), " ", settings.data.max_seq_length,
+             " ", static_cast<int>(settings.embedding.format),
              settings.embedding.default_prompt.empty() ? "" : " prompt ",
              settings.embedding.default_prompt);
 }

@@ -106,7 +106,6 @@ void write_prepared(Storage& storage, const Uri& directory, const std::string& s
                     const PreparedFileOptions& options, int64_t rows, const AppendRow& append) {
   const std::vector<std::string> names = prepared_names(set, options);
   const auto shards = static_cast<int64_t>(names.size());
-  for (size_t i = 0; shards > 1 && i < names.size(); ++i) storage.remove(directory / names[i]);
   for (int64_t shard = 0; shard < shards; ++shard) {
     const int64_t begin = rows * shard / shards, end = rows * (shard + 1) / shards;
     store_object(storage, directory / names[static_cast<size_t>(shard)],

@@ -33,8 +33,7 @@ std::string first_of_files(const Uri& directory, const std::vector<std::string>&
 // Writes the rows 0 to `rows` - 1 into the files of the set. The sizes of two shards differ by one
 // row at most. `append` adds the bytes of one row, with the framing of the format. It may be called
 // again for the same row, because store_object() may have to start a file again. Memory does not
-// grow with the number of rows. Old shards of these names are removed first. So a job that ends
-// early leaves a set that lacks shards, which readers refuse, and no mixture.
+// grow with the number of rows.
 void write_prepared(Storage& storage, const Uri& directory, const std::string& set,
                     const PreparedFileOptions& options, int64_t rows,
                     const std::function<void(int64_t row, std::vector<std::byte>& bytes)>& append);

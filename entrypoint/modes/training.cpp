@@ -81,6 +81,8 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
   CommandLine line = job.command_line;
   const SharedPrecision shared = share_precision(job, *cluster.ranks());
   line.settings.precision = shared.precision;
+  line.settings.data.reads_in_order = shared.reads_in_order;
+  line.settings.data.words_end_at_spaces = shared.words_end_at_spaces;
   const RankPlace place = cluster.place();
   line.settings.training.place = place;
   std::optional<TemporaryDirectory> own;

@@ -42,6 +42,8 @@ void require_layers_to_freeze(const OptimizationOptions& options, const ModelCon
 // An earlier version may have begun the job with a flag that changes nothing. Then it goes on.
 WasAccepted as_earlier_job(const Job& job) {
   return [&job](std::string_view flag, std::string_view value) {
+    // Only worker 0 knows the job's directory, and it throws for all.
+    if (!job.command_line.settings.training.place.leads()) return true;
     const std::string& directory = job.command_line.settings.output.job_dir;
     const auto begun = EarlierJob::find(job.storage, Uri::parse(directory));
     return begun && begun->setting(flag) == value;
@@ -283,7 +285,9 @@ TrainingInputs read_inputs(const Job& job) {
     const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
     require_heeded(job.command_line, task, as_earlier_job(job));
   }
-  if (holds_masked(*rows.train.table)) require_no_masking(job.command_line, as_earlier_job(job));
+  const bool masks_none =
+      holds_masked(*rows.train.table) && (!rows.eval || holds_masked(*rows.eval->table));
+  if (masks_none) require_no_masking(job.command_line, as_earlier_job(job));
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
   settle_model(rows, *folder, asks_length, resolved.settings, model);

@@ -343,7 +343,7 @@ void TrainingRun::complete_record() {
     return write_text(job_.storage, directory_.record(), to_json(record_));
   }
   const EarlierJob begun(directory_.root(), *existing);
-  require_batches_of(begun, job_.command_line, inputs_.model.config);
+  if (state_.best) require_batches_of(begun, job_.command_line, inputs_.model.config);
   if (!has_length_of(*existing, record_)) return change_length();
   if (begun.mini_batch().value_or(0) != record_.mini_batch.value_or(0)) {
     write_text(job_.storage, directory_.record(), to_json(record_));

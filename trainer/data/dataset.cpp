@@ -86,7 +86,7 @@ constexpr int64_t kJudgedRows = 64;
 // Of a table on disk: neighbours that are read one after the other, and how many of these runs are
 // shuffled together.
 constexpr int64_t kRun = 64, kRunsOfBlock = 256;
-// The memory of windows of such a table that were made lately, at about 4 KB each: of one block.
+// The least memory for windows of such a table that were made lately.
 constexpr size_t kRecentWindowsBytes = size_t{64} << 20;
 
 uint32_t token_count(const Features& features) {
@@ -212,9 +212,19 @@ int32_t Dataset::source_of(int64_t index) const {
 }
 
 ShuffledRuns Dataset::shuffled_runs() const {
-  const ShuffledRuns runs{.rows = kRun, .runs_of_block = kRunsOfBlock}, block = runs.joined();
-  if (!table_.spilled() || size() <= block.rows) return {.rows = size()};
-  return is_read_in_order_ ? block : runs;
+  constexpr int64_t kBlock = kRun * kRunsOfBlock;
+  if (!table_.spilled() || size() <= kBlock) return {.rows = size()};
+  if (is_read_in_order_) return {.rows = kBlock};
+  // A row is tokenized as a whole, so a run has several rows where a row has many windows.
+  const int64_t windows = pairs_ ? 1 : size() / std::max<int64_t>(1, rows());
+  const int64_t run = std::clamp<int64_t>(4 * windows, kRun, kBlock);
+  return {.rows = run, .runs_of_block = kBlock / run};
+}
+
+size_t Dataset::most_recent_bytes() const {
+  const size_t all = static_cast<size_t>(std::max<int64_t>(1, size()));
+  const size_t of_block = windows_of_rows_ / all * static_cast<size_t>(kRun * kRunsOfBlock);
+  return std::max({kRecentWindowsBytes, 2 * of_block, most_windows_});
 }
 
 int64_t Dataset::row_index(int64_t index) const {
@@ -283,8 +293,7 @@ size_t Dataset::memory_bytes() {
   }
   if (has_windows()) {
     if (table_.spilled()) {
-      const size_t recent = std::max(kRecentWindowsBytes, most_windows_);
-      return of_rows + std::min(windows_of_rows_, recent) + longest_row_;
+      return of_rows + std::min(windows_of_rows_, most_recent_bytes()) + longest_row_;
     }
     size_t of_windows = 0;
     for (const auto& windows : windows_) of_windows += windows->memory_bytes();
@@ -361,7 +370,7 @@ const RowFeatures& Dataset::recent_windows(int64_t row) {
   const auto found = recent_windows_.find(row);
   if (found != recent_windows_.end()) return *found->second;
   std::unique_ptr<RowFeatures> windows = plan(rows_[static_cast<size_t>(row)]);
-  if (recent_bytes_ + windows->memory_bytes() > kRecentWindowsBytes) {
+  if (recent_bytes_ + windows->memory_bytes() > most_recent_bytes()) {
     recent_windows_.clear();
     recent_bytes_ = 0;
   }

@@ -192,6 +192,7 @@ class Dataset {
   std::unique_ptr<RowFeatures> plan(uint32_t row);
   const RowFeatures& recent(int64_t row);
   const RowFeatures& recent_windows(int64_t row);
+  size_t most_recent_bytes() const;  // of recent_windows_: of the rows of a block, and as much more
   void count_windows();
   void make_pairs();
   void count_tokens_of(size_t row);

@@ -468,7 +468,9 @@ int64_t CheckpointStore::restore_intact(int64_t best, int64_t newest, ParameterT
     try {
       CheckpointFiles(storage_, directory).restore_parameters(values);
     } catch (const Error& error) {
-      if (!is_damage(error, directory)) throw error.at(directory.to_string());
+      // An error of reading may pass, and then the best one is taken.
+      const bool is_lost = error.code() == Code::kCorrupt || error.code() == Code::kNotFound;
+      if (!is_lost) throw error.at(directory.to_string());
       if (!damage) damage = error.at(directory.to_string());
       continue;
     }

@@ -170,6 +170,9 @@ TEST(UsedFlags, AFlagThatOtherFlagsMakeUselessIsRefused) {
   refused({"--lr-end=1e-4"}, "above its peak of 5e-5");
   refused({"--task=electra", "--generator=g", "--generator-hidden-fraction=0.5"},
           "--generator-hidden-fraction: the flag changes nothing");
+  refused({"--distillation-weight=0.9"}, "--distillation-weight: the flag changes nothing");
+  refused({"--distillation-temperature=4"}, "leave it out, or give a --teacher");
+  refused({"--null-score-diff-threshold=1"}, "give --version-2-with-negative");
   for (const std::vector<const char*>& flags :
        {std::vector<const char*>{"--lr-power=1", "--lr-end=0"},
         {"--lr-scheduler-type=polynomial", "--lr-power=2", "--lr-end=1e-6"},

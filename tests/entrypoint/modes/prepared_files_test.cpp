@@ -50,19 +50,6 @@ TEST_F(PreparedFiles, ShardsHoldTheRowsInTheirOrder) {
   EXPECT_EQ(text("train.tf_record-00002-of-00003"), "3\n4\n");
 }
 
-TEST_F(PreparedFiles, OldShardsDoNotStayBesideNewOnes) {
-  options_.num_shards = 3;
-  write(5);
-  const auto fail_at_one = [](int64_t row, std::vector<std::byte>&) {
-    if (row == 1) throw Error(Code::kStopped, "a signal stopped the job", "", "");
-  };
-  EXPECT_THAT([&] { write_prepared(*storage_, directory_, "train", options_, 5, fail_at_one); },
-              ThrowsCode(Code::kStopped, "signal"));
-  EXPECT_EQ(text("train.tf_record-00000-of-00003"), "");
-  EXPECT_FALSE(storage_->stat(directory_ / "train.tf_record-00001-of-00003"));
-  EXPECT_FALSE(storage_->stat(directory_ / "train.tf_record-00002-of-00003"));
-}
-
 TEST_F(PreparedFiles, MayBeCompressed) {
   options_.gzip = true;
   write(3);
