@@ -367,22 +367,38 @@ bool names_negatives(std::string_view name) {
   return false;
 }
 
-// Whether it holds ids or numbers of them, such as "neg_scores" beside FlagEmbedding's "neg".
-bool names_numbers(std::string_view name) {
-  constexpr std::string_view kWords = "id ids idx score scores count";
-  const std::vector<std::string> parts = parted(lower_ascii(name), "_- ");
-  return !parts.empty() && is_one_of(kWords, parts.back());
+// Whether it says something of negatives and does not hold their texts, such as "neg_scores" beside
+// FlagEmbedding's "neg". Titles are texts where a table has no others.
+bool is_about_negatives(std::span<const Column> columns, std::string_view name) {
+  constexpr std::string_view kWords =
+      "id ids idx score scores sim sims similarity similarities count counts num number type types "
+      "source sources rank ranks method methods";
+  bool is_title = false;
+  for (std::string part : parted(lower_ascii(name), "_- ")) {
+    part.erase(part.find_last_not_of("0123456789") + 1);
+    if (is_one_of(kWords, part)) return true;
+    is_title = is_title || part == "title";
+  }
+  return is_title && std::ranges::any_of(columns, [](const Column& other) {
+           return names_negatives(other.name) && !is_about_negatives({}, other.name) &&
+                  lower_ascii(other.name).find("title") == std::string::npos;
+         });
 }
 
-// In the order of the table, as sentence-transformers takes them.
-std::vector<size_t> find_negatives(std::span<const Column> columns, Task task) {
-  std::vector<size_t> negatives;
-  if (traits(task).labels != LabelKind::kPlaceInBatch) return negatives;
+// The columns of negatives: their texts, or what is said about them. In the order of the table, as
+// sentence-transformers takes them.
+std::vector<size_t> columns_of_negatives(std::span<const Column> columns, bool are_texts) {
+  std::vector<size_t> found;
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = columns[i].name;
-    if (names_negatives(name) && !names_numbers(name)) negatives.push_back(i);
+    if (names_negatives(name) && is_about_negatives(columns, name) != are_texts) found.push_back(i);
   }
-  return negatives;
+  return found;
+}
+
+std::vector<size_t> find_negatives(std::span<const Column> columns, Task task) {
+  if (traits(task).labels != LabelKind::kPlaceInBatch) return {};
+  return columns_of_negatives(columns, /*are_texts=*/true);
 }
 
 std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoice& choice,
@@ -513,12 +529,7 @@ std::vector<size_t> find_text_scores(std::span<const Column> columns, const std:
 }
 
 std::vector<size_t> numbers_of_negatives(std::span<const Column> columns) {
-  std::vector<size_t> found;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const std::string& name = columns[i].name;
-    if (names_negatives(name) && names_numbers(name)) found.push_back(i);
-  }
-  return found;
+  return columns_of_negatives(columns, /*are_texts=*/false);
 }
 
 bool is_one_of_pair(std::span<const Column> columns, const FoundColumns& found) {

@@ -87,8 +87,8 @@ struct FoundColumns {
 FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& choice,
                           LabelNeed need, Task task = kDefaultTask);
 
-// The columns that are named like negatives, and by their names hold their ids or scores: none of
-// them is read.
+// The columns that are named like negatives, and by their names hold their ids, scores, titles or
+// the like: none of them is read.
 std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 
 // Whether the text is one of two by its column's name, such as "premise". The other one may be a

@@ -306,6 +306,11 @@ TEST(FindColumns, AllNegativesAreReadInTheOrderOfTheTable) {
   EXPECT_THAT(negatives({"negation", "source"}), IsEmpty());
   EXPECT_THAT(negatives({"neg_1", "other", "neg_0"}), ElementsAre(2u, 4u));
   EXPECT_THAT(negatives({"neg", "neg_scores", "neg_id"}), ElementsAre(2u));
+  for (const char* name : {"neg_score_1", "negative_id_1", "negative_type", "num_negatives",
+                           "negative_title", "negative_1_rank"}) {
+    EXPECT_THAT(negatives({"negative_1", name}), ElementsAre(2u)) << name;
+  }
+  EXPECT_THAT(negatives({"negative_title"}), ElementsAre(2u));
 }
 
 TEST(FindColumns, AnIdIsNoText) {
