@@ -147,6 +147,15 @@ class Embedder {
   // Takes the ranges of int8 from some of the rows, which are evenly spaced.
   void find_ranges() {
     const int64_t count = std::min(data_.rows(), kCalibrationRows);
+    if (count == 1) {
+      throw Error(Code::kUsage, "the numbers of one row have no range", "--embeddings-type",
+                  "give more rows, or leave it out");
+    }
+    constexpr int64_t kFewRows = 100;
+    if (count < kFewRows) {
+      log_warning(cat("ranges of ", count, " rows hardly say what other texts have; ",
+                      name_of(form_.code.type), " needs ", kFewRows, " rows or more"));
+    }
     std::vector<uint32_t> some;
     for (int64_t i = 0; i < count; ++i) {
       some.push_back(static_cast<uint32_t>(i * data_.rows() / count));

@@ -90,6 +90,7 @@ expect 5 'embeddings of other rows' "${columns[@]}" --job-dir columns --precisio
 # Whole numbers of eight bits: int8 goes from -128 to 127 in each number, and a bit is the sign of a number.
 bytes() { tail -c +129 "$1" | od -An -v -t "$2" -w1 | awk '{ print $1 }'; }
 expect 0 finished "${embed[@]}" --job-dir job --embeddings-type int8 --predictions-file int8.npy
+says -F 'ranges of 3 rows hardly say what other texts have' <err.txt || fail "does not warn of ranges of few rows"
 [ "$(wc -c <int8.npy)" = $((128 + 3 * 128)) ] || fail "size of int8.npy: $(wc -c <int8.npy)"
 bytes int8.npy d1 | awk '$1 == -128 { low[NR % 128] = 1 } $1 == 127 || $1 == 126 { high[NR % 128] = 1 }
   END { exit !(length(low) == 128 && length(high) == 128) }' || fail "int8 does not use its range in each number"
@@ -116,6 +117,9 @@ diff -r parts8 whole8 >&2 || fail "int8 of a job that went on differs"
 
 # What is refused.
 expect 2 'several files do not go to standard output' "${embed[@]}" --embeddings-file-rows 2
+# One row has no ranges.
+printf 'text\none row\n' >one.csv
+expect 2 'the numbers of one row have no range' --mode embed --predict-data-file one.csv --model "$tiny" --embeddings-type int8 --predictions-file one.npy
 expect 2 'need a file beside' "${embed[@]}" --embeddings-type int8 --embeddings-format jsonl
 expect 2 'eight bits in four bytes' "${embed[@]}" --embeddings-type int8 --embeddings-format parquet --job-dir job
 expect 2 'multiple of 8' "${embed[@]}" --embeddings-type binary --truncate-dim 12 --job-dir job
