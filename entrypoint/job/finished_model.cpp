@@ -62,6 +62,9 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
         static_cast<int32_t>(std::min(files.max_seq_length.value_or(positions), positions));
   }
   settle_embedding(files, settings.embedding, model.config);
+  if (settings.mode == Mode::kMine) {
+    warn_of_whole_vectors(files, settings.embedding, model.config);
+  }
   use_sentence_files(folder, settings.model, with_prompts(files, settings.embedding), model);
   if (settings.mode == Mode::kEmbed) settle_prompt_to_embed(files, settings.embedding);
   resolved.sources.task = Task::kTextEmbedding;

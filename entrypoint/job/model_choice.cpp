@@ -150,6 +150,15 @@ void settle_embedding(const SentenceFiles& files, const EmbeddingOptions& asked,
   }
 }
 
+void warn_of_whole_vectors(const SentenceFiles& files, const EmbeddingOptions& asked,
+                           const ModelConfig& config) {
+  const int64_t numbers = config.embedding_dimension();
+  if (!files.truncate_dim || *files.truncate_dim >= numbers || asked.truncate_dim) return;
+  log_warning(cat("texts are compared by all ", numbers,
+                  " numbers of their vectors; encode() compares the first ", *files.truncate_dim,
+                  " (truncate_dim)"));
+}
+
 void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Settings& settings,
                        ModelDescription& model) {
   if (!files.similarity.empty() && files.similarity != "cosine") {
@@ -159,14 +168,8 @@ void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Se
                 folder.name() + "/config_sentence_transformers.json",
                 "--mode embed writes the vectors, which any function can compare");
   }
-  const bool is_told = settings.embedding.truncate_dim.has_value();
   settle_embedding(files, settings.embedding, model.config);
-  const int64_t numbers = model.config.embedding_dimension();
-  if (files.truncate_dim && *files.truncate_dim < numbers && !is_told) {
-    log_warning(cat("texts are compared by all ", numbers,
-                    " numbers of their vectors; encode() compares the first ", *files.truncate_dim,
-                    " (truncate_dim)"));
-  }
+  warn_of_whole_vectors(files, settings.embedding, model.config);
   use_sentence_files(folder, settings.model, with_prompts(files, settings.embedding), model);
 }
 

@@ -54,6 +54,10 @@ bool compares_texts(const ModelConfig& config);
 void settle_embedding(const SentenceFiles& files, const EmbeddingOptions& asked,
                       ModelConfig& config);
 
+// Warns where the folder's vectors are shortened by sentence-transformers, and compared whole here.
+void warn_of_whole_vectors(const SentenceFiles& files, const EmbeddingOptions& asked,
+                           const ModelConfig& config);
+
 // The same for a model that is to compare texts, with its tokenizer. Throws kUsage where the folder
 // compares vectors by another function than the cosine, and what with_prompts() throws.
 void settle_comparison(ModelFolder& folder, const SentenceFiles& files, const Settings& settings,

@@ -89,6 +89,12 @@ class Passages {
     positives_.try_emplace(std::string(trimmed(positive)), kUnknown);
   }
 
+  // A passage of a corpus, which has a title before its text. It is a positive if its text is one.
+  void add(std::string_view with_title, std::string_view text) {
+    const std::string alone(trimmed(text));
+    add(positives_.contains(alone) ? alone : with_title);
+  }
+
   void add(std::string_view text) {
     std::string passage(trimmed(text));
     if (passage.empty()) return;
@@ -104,6 +110,17 @@ class Passages {
 
   uint32_t number(std::string_view positive) const {
     return positives_.at(std::string(trimmed(positive)));
+  }
+
+  // Says how many positives were not added yet, which a corpus should hold.
+  void say_absent(const std::string& corpus) const {
+    const auto absent = static_cast<size_t>(
+        std::ranges::count(positives_, kUnknown, [](const auto& entry) { return entry.second; }));
+    if (absent == 0) return;
+    const std::string line = cat(corpus, " lacks ", absent, " of ",
+                                 counted(positives_.size(), "positive"), ", which are added to it");
+    if (absent * 2 <= positives_.size()) return log_info(line);
+    log_warning(cat(line, "; if it holds them in other words, they are found as negatives"));
   }
 
   ExampleTable take() {
@@ -130,11 +147,13 @@ std::unique_ptr<RetrievalSet> make_set(Storage& storage, const Settings& setting
   std::vector<Source> sources = pairs.sources;
   if (!settings.mining.corpus.empty()) {
     const TextForm form{.encoding = settings.data.text_form.encoding};
-    for (Source& source :
-         read_passages(storage, settings.mining.corpus, form,
-                       [&](const std::string& passage) { passages.add(passage); })) {
+    for (Source& source : read_passages(storage, settings.mining.corpus, form,
+                                        [&](const std::string&passage, const std::string&text) {
+                                          passages.add(passage, text);
+                                        })) {
       sources.push_back(std::move(source));
     }
+    passages.say_absent(settings.mining.corpus);
   }
   for (uint32_t row = 0; row < rows; ++row) passages.add(table.read(row).texts.at(1));
   std::vector<RetrievalQuery> queries;
@@ -189,6 +208,9 @@ void rescore(const Job& job, const RetrievalSet& set, FoundPassages& found) {
   line.settings.embedding = {};
   line.settings.output.job_dir.clear();
   line.settings.data.task = task_name(Task::kReranking);
+  // A flag of the length is the encoder's.
+  line.settings.data.max_seq_length = DataOptions().max_seq_length;
+  std::erase(line.given, "max-seq-length");
   Job ranking = job.with(line);
   FinishedModel reranker(ranking);
   std::vector<NumberedPair> pairs;
@@ -267,7 +289,9 @@ FoundPassages find_passages(Job& job, FinishedModel& finished, const RetrievalSe
   if (rules.last == 0) rules.last = rules.usual_last(static_cast<int64_t>(positives), rescores);
   FinishedModel::Search search = finished.search(set);
   if (const auto place = place_of_vectors(job, finished.settings())) {
-    saved.emplace(job.storage, *place, identity_of_vectors(finished, set, search.reading));
+    saved.emplace(
+        job.storage, *place,
+        cat(identity_of_vectors(finished, set, search.reading), " passages ", set.documents()));
     search.reading.saved = &*saved;
   }
   auto found =

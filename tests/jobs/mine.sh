@@ -133,6 +133,37 @@ says -F 'the vectors of 24 texts are taken from an earlier run' <err.txt || fail
 expect 0 finished "${three[@]}" --text-column other --predictions-file fourth.jsonl
 cmp -s third.jsonl fourth.jsonl || fail "takes the vectors of other queries"
 
+# A corpus holds a positive with a title before it. It is the positive still, and no negative.
+python3 - <<'PYTHON'
+import csv, json
+with open("titled.jsonl", "w") as out:
+    for i, row in enumerate(csv.DictReader(open("pairs.csv"))):
+        print(json.dumps({"title": f"Title {i}", "text": row["positive"]}), file=out)
+PYTHON
+expect 0 finished "${mine[@]}" --mine-corpus titled.jsonl --predictions-file titled.jsonl.mined.jsonl
+check titled.jsonl.mined.jsonl 24 3
+grep -q 'Title' titled.jsonl.mined.jsonl && fail "a positive with its title is a negative"
+grep -q 'lacks' err.txt && fail "says that positives are absent"
+expect 0 finished "${mine[@]}" --mine-corpus corpus --predictions-file lacks.jsonl
+tr -d '\\' <err.txt | says 'WARN.*corpus lacks 24 of 24 positives' || fail "does not warn that the corpus lacks the positives"
+
+# A reranker reads pairs as long as its own folder says. The flag cuts what the encoder reads.
+sed '2,$s/^/a b c d e f g h i /' pairs.csv >padded.csv
+for length in 9 32; do
+  expect 0 finished "${mine[@]}" --predict-data-file padded.csv --mine-reranker reranker/model --max-seq-length $length --predictions-file padded.jsonl
+  tr -d '\\' <err.txt | grep -o 'for each of 24 pairs.*mean score of positives [0-9.]*' >"positives-$length.txt" || fail "says no summary with a reranker"
+done
+cmp -s positives-9.txt positives-32.txt || fail "the flag of the encoder cuts what the reranker reads"
+
+# The folder's vectors are compared whole, and the log says so.
+cp -r "$tiny" shortened
+printf '{"truncate_dim": 8}' >shortened/config_sentence_transformers.json
+printf '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}, {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]' >shortened/modules.json
+mkdir shortened/1_Pooling
+printf '{"word_embedding_dimension": 128, "pooling_mode_mean_tokens": true}' >shortened/1_Pooling/config.json
+expect 0 finished "${mine[@]}" --model shortened --predictions-file shortened.jsonl
+tr -d '\\' <err.txt | says -F 'encode() compares the first 8 (truncate_dim)' || fail "does not say that truncate_dim is not heeded"
+
 # What is refused.
 expect 2 "the name says no format" "${mine[@]}" --predictions-file mined.xlsx
 expect 2 "the range has 2 passages, and 3 negatives are needed" "${mine[@]}" --mine-range 3-5

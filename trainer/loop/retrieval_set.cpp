@@ -445,7 +445,7 @@ std::unique_ptr<RetrievalSet> load_retrieval_set(Storage& storage,
 }
 
 std::vector<Source> read_passages(Storage& storage, const std::string& path, const TextForm& form,
-                                  const std::function<void(std::string passage)>& use) {
+                                  const UsePassage& use) {
   const DataSource data(storage, path);
   const auto is_wanted = [](std::string_view name) {
     return is_table(without_compression_suffix(name));
@@ -458,7 +458,9 @@ std::vector<Source> read_passages(Storage& storage, const std::string& path, con
       const size_t text = required_column(rows.columns(), "the texts of passages", texts);
       const std::optional<size_t> title = column_of(rows.columns(), {"title"});
       rows.select(std::vector{text, title.value_or(text)});
-      for (Row row; rows.next(row);) use(with_title(row, title, text));
+      for (Row row; rows.next(row);) {
+        use(with_title(row, title, text), text_of(row, text));
+      }
     };
     sources.push_back(read_rows(data, file, "corpus", form, RowLayout::kByName, read));
   }

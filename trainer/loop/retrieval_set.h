@@ -74,10 +74,13 @@ class RetrievalSet {
 // or document and one that occurs twice are bad rows. These are left out, up to `skip_bad_rows`.
 std::unique_ptr<RetrievalSet> load_retrieval_set(Storage& storage, const RetrievalRequest& request);
 
+// Takes a passage of a corpus, which begins with the title if there is one, and its text alone.
+using UsePassage = std::function<void(const std::string& passage, const std::string& text)>;
+
 // Calls `use` with each passage of a corpus: a table, or a folder or an archive of parts. It has a
 // column of texts, and perhaps one of titles, which come before the texts. Returns the files.
 // Throws kBadData where no column has a usual name for texts.
 std::vector<Source> read_passages(Storage& storage, const std::string& path, const TextForm& form,
-                                  const std::function<void(std::string passage)>& use);
+                                  const UsePassage& use);
 
 }  // namespace berth
