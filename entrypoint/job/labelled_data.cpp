@@ -446,6 +446,7 @@ DataRequest request_of(const TrainSource& source, const DataRequest& first, size
   const bool has_none = source.loss && !needs_numbers;
   request.rules.task = has_none ? Task::kInBatchNegatives : Task::kSimilarity;
   request.rules.may_lack_labels = !source.loss;
+  request.rules.refuses_both_kinds = !source.loss;
   request.rules.text_scores =
       source.loss && learns_scores(*source.loss) ? LabelNeed::kRequired : LabelNeed::kIgnored;
   return request;

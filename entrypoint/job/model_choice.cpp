@@ -182,7 +182,7 @@ int64_t pairs_of(const LoadedTable& loaded) {
 
 // The loss of a cross-encoder, and the pairs of a row. Rows have the usual loss where they lack
 // what the model was trained on: passages to compare, or a teacher's scores. Throws kBadData where
-// the loss compares the passages of a row, and rows have one.
+// rows have one passage, and the loss compares passages or nothing says that a passage is wrong.
 void settle_reranking(const LoadedTable& loaded, const Settings& settings, ModelConfig& config) {
   RerankingLoss loss = settings.reranking.loss.value_or(RerankingObjective().loss);
   const bool has_labels = traits(loaded.task).has_label_column;
@@ -197,11 +197,14 @@ void settle_reranking(const LoadedTable& loaded, const Settings& settings, Model
   if (settings.mode == Mode::kPredict) return;
   const int64_t pairs = pairs_of(loaded);
   config.texts_per_row = std::max(config.texts_per_row, pairs);
-  if (!compares_passages(loss) || pairs > 1) return;
-  throw Error(Code::kBadData, "the loss compares the passages of a row, and the rows have one",
+  if (pairs > 1 || (has_labels && !compares_passages(loss))) return;
+  throw Error(Code::kBadData,
+              compares_passages(loss)
+                  ? "the loss compares the passages of a row, and the rows have one"
+                  : "the rows have one passage each and no label, so every passage is right",
               loaded.name,
-              "add columns \"negative_1\" and so on, or give --reranking-loss bce with labelled "
-              "rows");
+              "add columns \"negative_1\" and so on, which --mode mine finds, or a column of "
+              "labels with --reranking-loss bce");
 }
 
 // Says where a finished model is scored by another loss than it was trained by.

@@ -180,6 +180,12 @@ LabelNeed need_of_scores(const Settings& settings) {
   return settings.mode == Mode::kEval ? LabelNeed::kIfPresent : LabelNeed::kIgnored;
 }
 
+// Whether no flag says how a training reads rows with negatives and labels.
+bool refuses_both_kinds(const Settings& settings) {
+  const bool is_told = settings.embedding.loss || !settings.distillation.teacher.empty();
+  return traits(settings.mode).trains() && !is_told;
+}
+
 // What the tags of words say, by the name of the task.
 std::string tags_of(const std::string& task) {
   const std::string name = lower_ascii(task);
@@ -251,6 +257,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
                                .sentence_column = data.sentence_column,
                                .need = need,
                                .may_lack_labels = takes_any_rows,
+                               .refuses_both_kinds = refuses_both_kinds(settings),
                                .text_scores = need_of_scores(settings),
                                .skip_bad_rows = data.skip_bad_rows,
                                .max_negatives = data.max_negatives,

@@ -151,6 +151,16 @@ expect 3 "is not from 0 to 1" --task reranking --train-data-file scores.tsv --jo
 expect 0 finished --task reranking --train-data-file scores.tsv --reranking-loss mse --max-steps 1 --job-dir numbers
 cut -f1,2 pairs.tsv >bare.tsv
 expect 3 "compares the passages of a row" --task reranking --train-data-file bare.tsv --reranking-loss softmax --job-dir refused2
+# One passage a row and no label: nothing says that a passage is wrong.
+for loss in bce mse; do
+  expect 3 "no label, so every passage is right" --task reranking --train-data-file bare.tsv --reranking-loss $loss --job-dir refused-bare
+done
+expect 3 "no label, so every passage is right" --mode eval --eval-data-file bare.tsv --job-dir pairs
+expect 0 finished --mode predict --predict-data-file bare.tsv --job-dir pairs
+# A number beside negatives may be a teacher's score or a label.
+sed '1s/$/,score/; 2,$s/$/,0.5/' lists.csv >numbered.csv
+expect 3 "may hold a teacher's scores or the labels of pairs" --task reranking --train-data-file numbered.csv --job-dir refused-both
+expect 0 finished --task reranking --train-data-file numbered.csv --reranking-loss softmax --max-steps 1 --batch-size 4 --max-seq-length 32 --job-dir numbered
 expect 2 "changes nothing in this loss" --task reranking --train-data-file lists.csv --reranking-loss lambda --positive-weight 2 --job-dir refused4
 expect 2 "--reranking-loss" --task regression --train-data-file pairs.tsv --reranking-loss mse --job-dir refused3
 

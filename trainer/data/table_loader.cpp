@@ -213,6 +213,30 @@ bool TableLoader::becomes_unlabelled(std::span<const Column> columns) const {
          find_columns(columns, choice, LabelNeed::kIfPresent, *rules_.task).labels.empty();
 }
 
+// Throws kBadData where rows have negatives, and labels by the name of a column alone.
+void TableLoader::require_one_kind(std::span<const Column> columns) const {
+  const std::optional<Task> unlabelled = traits(*rules_.task).unlabelled;
+  if (!rules_.refuses_both_kinds || !unlabelled || !rules_.columns.label.empty()) return;
+  const FoundColumns pairs =
+      find_columns(columns, rules_.columns, LabelNeed::kIfPresent, *rules_.task);
+  const FoundColumns groups =
+      find_columns(columns, rules_.columns, LabelNeed::kIgnored, *unlabelled);
+  if (pairs.labels.empty() || groups.others.empty()) return;
+  const std::string& label = columns[pairs.labels[0]].name;
+  const bool ranks = ranks_passages(*rules_.task);
+  const char* const flag = ranks ? "--reranking-loss" : "--similarity-loss";
+  throw Error(
+      Code::kBadData,
+      cat("the rows have negatives (", quoted(columns[groups.others[0]].name), "), and column ",
+          quoted(label), " may hold a teacher's scores or the labels of pairs"),
+      "",
+      cat("give ", flag, " margin_mse for a teacher's scores, ", flag,
+          ranks ? " softmax" : " in_batch_negatives",
+          " for the texts alone, or "
+          "--label-column ",
+          label, " for pairs with labels and without negatives"));
+}
+
 // Throws kBadData where the words are tags and the tags are words.
 void TableLoader::require_words(const PeekedRows& rows, const FoundColumns& found) const {
   if (traits(*rules_.task).inputs != InputKind::kWords || found.labels.size() != 1) return;
@@ -405,6 +429,7 @@ void TableLoader::say_text_scores(std::span<const Column> columns) {
 }
 
 FoundColumns TableLoader::find(std::span<const Column> columns) {
+  if (!has_file_) require_one_kind(columns);
   if (!has_file_ && becomes_unlabelled(columns)) {
     rules_.task = *traits(*rules_.task).unlabelled;
     warn_of_no_scores(columns);

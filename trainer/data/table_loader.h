@@ -143,6 +143,9 @@ struct LoadRules {
   // Whether a task may become another one where the first file has no labels; see
   // TaskTraits::unlabelled.
   bool may_lack_labels = true;
+  // Whether rows are refused that have negatives, and labels by the name of a column alone: as
+  // pairs with labels they would lose the negatives.
+  bool refuses_both_kinds = false;
   // Where texts are compared: whether rows must, may or need not have a teacher's scores.
   LabelNeed text_scores = LabelNeed::kIgnored;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
@@ -208,6 +211,7 @@ class TableLoader {
 
  private:
   bool becomes_unlabelled(std::span<const Column> columns) const;
+  void require_one_kind(std::span<const Column> columns) const;
   FoundColumns find(std::span<const Column> columns);
   std::vector<size_t> text_scores_in(std::span<const Column> columns) const;
   void say_text_scores(std::span<const Column> columns);

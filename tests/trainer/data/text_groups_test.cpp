@@ -154,6 +154,23 @@ TEST(TextGroups, AllColumnsOfNegativesAreRead) {
   EXPECT_EQ(data.batch().sequences_per_example, 4);
 }
 
+TEST(TextGroups, NegativesAndLabelsTogetherNeedAWord) {
+  const auto load = [](Task task, const ColumnChoice& choice, bool refuses) {
+    TableLoader loader({.task = task, .columns = choice, .refuses_both_kinds = refuses});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        named_columns({"query", "positive", "negative", "score"}),
+        std::vector<Row>{{cell_of("a"), cell_of("b"), cell_of("c"), Cell(0.5)}}));
+    return loader.task();
+  };
+  for (const auto& [task, hint] : {std::pair(Task::kSimilarity, "--similarity-loss margin_mse"),
+                                   std::pair(Task::kReranking, "--reranking-loss margin_mse")}) {
+    EXPECT_THAT([&] { load(task, {}, true); }, ThrowsCode(Code::kBadData, hint));
+    EXPECT_EQ(load(task, {.label = "score"}, true), task);
+    EXPECT_EQ(load(task, {}, false), task);
+  }
+  EXPECT_EQ(load(Task::kInBatchNegatives, {}, true), Task::kInBatchNegatives);
+}
+
 // Where the format has no types, columns of such names hold lists.
 std::vector<Row> flag_embedding_rows() {
   return {{cell_of("a"), cell_of(R"(["b"])"), cell_of(R"(["c", "d", "e"])")},
