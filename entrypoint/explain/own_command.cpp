@@ -87,8 +87,8 @@ void check_address(const std::string& value) {
 
 namespace {
 
-// Throws as a training does where a flag changes nothing in the task that the line names, or with
-// its other flags, if these are all known (`is_whole`).
+// Throws as a training does where a flag changes nothing in the task that the line names. If all
+// flags are known (`is_whole`), the same where it changes nothing with the other flags.
 void require_flags_of_task(const CommandLine& line, bool is_whole) {
   const Settings& settings = line.settings;
   const auto never = [](std::string_view, std::string_view) { return false; };

@@ -177,6 +177,33 @@ void settle_sources(const TrainingRows& rows, const Settings& settings, ModelCon
   config.sources.push_back(similarity_objective(usual, rows.task, /*has_scores=*/false));
 }
 
+// Throws kUsage where some micro-batches have one row and the loss learns by comparing rows. A job
+// goes on that an earlier version began so.
+void require_rows_to_compare(const Job& job, const TrainingRows& rows, const Settings& settings,
+                             const ModelConfig& config) {
+  const TrainingOptions& training = settings.training;
+  const bool has_two = training.batch_size >= 2 * training.gradient_accumulation_steps;
+  if (training.token_budget > 0 || has_two) return;
+  const auto needs_two = [](SimilarityLoss loss, int64_t texts) {
+    return compares_rows(loss) && (learns_numbers(loss) || texts < 3);
+  };
+  bool is_vain = rows.sources.empty() && compares_texts(config) &&
+                 needs_two(*config.similarity.loss, std::ssize(rows.train.table->read(0).texts));
+  for (const RowsOfSource& source : rows.sources) {
+    is_vain = is_vain || needs_two(*source.objective.loss, source.texts);
+  }
+  if (!is_vain) return;
+  const bool is_split = training.gradient_accumulation_steps > 1;
+  const Error refusal(
+      Code::kUsage, "the loss compares rows, and a micro-batch of one row has nothing to compare",
+      is_split ? "--gradient-accumulation-steps" : "--batch-size",
+      "give a larger --batch-size; --embedding-mini-batch-size makes it take little memory");
+  const std::string& directory = settings.output.job_dir;
+  if (directory.empty() || !EarlierJob::find(job.storage, Uri::parse(directory))) throw refusal;
+  log_warning(
+      cat("the job learns nothing from such batches, and goes on as it began: ", refusal.what()));
+}
+
 // Completes the model with what the rows say of it: the task, the labels, the texts of a row.
 void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_length,
                   Settings& settings, ModelDescription& model) {
@@ -290,7 +317,8 @@ TrainingInputs read_inputs(const Job& job) {
   if (masks_none) require_no_masking(job.command_line, as_earlier_job(job));
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
-  settle_model(rows, *folder, asks_length, resolved.settings, model);
+  as_begun([&] { settle_model(rows, *folder, asks_length, resolved.settings, model); });
+  require_rows_to_compare(job, rows, settings, model.config);
   require_exportable(settings, model.config);  // now that the task is known
   job.stop_point();
   // The networks beside the model.

@@ -59,6 +59,29 @@ expect 0 finished "${best[@]}" --max-steps 2
 expect 5 '--eval-batch-size: was 0 and is now 3' "${best[@]}" --max-steps 4 --eval-batch-size 3
 expect 0 finished "${best[@]}" --max-steps 4
 
+# A number beside negatives may be a teacher's score or a label.
+sed '1s/$/,score/; 2,$s/$/,0.5/' triplets.csv >numbered.csv
+numbered=(--task similarity --train-data-file numbered.csv --max-steps 1 --batch-size 8 --max-seq-length 16)
+expect 3 "may hold a teacher's scores or the labels of pairs" "${numbered[@]}" --job-dir refused-both
+expect 0 finished "${numbered[@]}" --similarity-loss margin_mse --job-dir numbered-scores
+expect 0 finished "${numbered[@]}" --similarity-loss in_batch_negatives --job-dir numbered-texts
+grep -q '"task": "in_batch_negatives"' numbered-texts/metrics.json || fail "the texts alone are pairs with labels"
+expect 0 finished "${numbered[@]}" --label-column score --job-dir numbered-pairs
+grep -q '"task": "similarity"' numbered-pairs/metrics.json || fail "--label-column does not say that pairs have labels"
+
+# A micro-batch of one row has nothing to compare, unless the row has negatives.
+for flags in "pairs.tsv --batch-size 8 --gradient-accumulation-steps 8" "pairs.tsv --batch-size 1 --similarity-loss symmetric" \
+  "scored.tsv --batch-size 1 --max-similarity 5 --similarity-loss cosent" "scored.tsv --batch-size 1 --max-similarity 5 --similarity-loss angle"; do
+  # shellcheck disable=SC2086
+  expect 2 "--embedding-mini-batch-size" --task similarity --max-steps 1 --job-dir refused-one --train-data-file $flags
+done
+expect 2 "--embedding-mini-batch-size" --task similarity --max-steps 1 --batch-size 1 --train-data-file triplets.csv --train-source pairs.tsv \
+  --job-dir refused-one
+for flags in triplets.csv "scored.tsv --max-similarity 5"; do
+  # shellcheck disable=SC2086
+  expect 0 finished --task similarity --max-steps 1 --batch-size 1 --max-seq-length 16 --job-dir "one-${flags%% *}" --train-data-file $flags
+done
+
 # A job that is killed makes the same model. So does one whose model is made of its checkpoint.
 survives_kills killed "${triplets[@]}"
 cmp -s triplets/model/model.safetensors killed/model/model.safetensors || fail "a killed job made another model"
