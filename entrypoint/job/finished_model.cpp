@@ -73,7 +73,7 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
 
 bool is_of_groups(Task task) { return traits(task).rows == HeadRows::kGroups; }
 
-// Cuts pairs where CrossEncoder would.
+// Cuts texts where sentence-transformers would, and pairs where CrossEncoder would.
 void use_length(std::optional<int64_t> files, Settings& settings, const ModelConfig& config) {
   const int64_t positions = config.max_sequence_length();
   settings.data.max_seq_length =
@@ -106,7 +106,10 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
   if (task && is_of_groups(*task)) {
     settle_comparison(folder, files, settings, model);
     take_default_prompt(model.sentences, resolved.settings.embedding);
-    if (!asks_length) use_length_of(model.sentences, resolved.settings, model);
+    if (!asks_length && files.is_there) use_length_of(files, resolved.settings, model);
+    if (!asks_length && !files.is_there) {
+      use_length(files.max_seq_length, resolved.settings, model.config);
+    }
   } else {
     settle_embedding(files, settings.embedding, model.config);
   }

@@ -59,7 +59,8 @@ RetrievalReading retrieval_reading(const ModelDescription& model, const Settings
   for (const std::string& prompt : {reading.prompts.query, reading.prompts.passage}) {
     require_pooled(model.sentences, prompt);
   }
-  log_info(describe(reading.prompts));
+  log_info(
+      cat(describe(reading.prompts), "; texts of at most ", reading.max_seq_length, " tokens"));
   return reading;
 }
 

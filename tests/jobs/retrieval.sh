@@ -46,6 +46,36 @@ assert one == two, (one, two)
 PYTHON
 }
 
+# A folder without files of sentence-transformers is cut where the model has no more positions, as --mode embed cuts it.
+cp -r "$tiny" wide
+python3 - <<'PYTHON'
+import json, struct
+config = json.load(open("wide/config.json"))
+config["max_position_embeddings"] = 200
+json.dump(config, open("wide/config.json", "w"))
+tokens = json.load(open("wide/tokenizer_config.json"))
+del tokens["model_max_length"]
+json.dump(tokens, open("wide/tokenizer_config.json", "w"))
+data = open("wide/model.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header, body = json.loads(data[8:8 + size]), data[8 + size:]
+out, place = b"", {}
+for name, entry in header.items():
+    if name == "__metadata__": continue
+    part = body[entry["data_offsets"][0]:entry["data_offsets"][1]]
+    if name.endswith("position_embeddings.weight"):
+        part += part[:len(part) // entry["shape"][0] * (200 - entry["shape"][0])]
+        entry["shape"][0] = 200
+    place[name] = {**entry, "data_offsets": [len(out), len(out) + len(part)]}
+    out += part
+text = json.dumps(place).encode()
+open("wide/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + out)
+PYTHON
+expect 0 finished --mode eval --eval-retrieval set --model wide
+tr -d '\\' <err.txt | says -F '; texts of at most 200 tokens' || fail "a search cuts elsewhere than --mode embed"
+expect 0 finished --mode eval --eval-retrieval set --model wide --max-seq-length 9
+tr -d '\\' <err.txt | says -F '; texts of at most 9 tokens' || fail "a search heeds no flag of the length"
+
 # Without rows to evaluate on, the search alone is evaluated. It chooses the best checkpoint, and a killed job finds the same.
 training=(--task similarity --train-data-file pairs.tsv --validation-split 0 --eval-retrieval set --epochs 3 --batch-size 8
   --eval-steps 6 --save-steps 6 --max-seq-length 24)
