@@ -104,6 +104,7 @@ void add_word_rules(const TrainingRows& rows, const Tokenizer& tokenizer,
   };
   add(has_word_without_space, "no space before words that are added tokens or empty");
   add(has_word_behind_space, kSpaceRule);
+  add(has_word_behind_added_space, "and where the tokenizer adds spaces, too");
 }
 
 // The rows to evaluate on: the rows of the evaluation file, or the held-out rows. nullopt if there

@@ -34,6 +34,34 @@ done
   fail "the byte-level tokenizer cannot be used"
 expect 2 'only wordpiece makes text lower case' --mode train_tokenizer --train-data-file lines.txt --export-dir out --tokenizer-type bpe --do-lower-case
 
+# A tagger with it is exported as it was trained, with a space before each word, and berth reads the words as before.
+sed 's/"vocab_size": *[0-9]*/"vocab_size": 600/; s/"model_type": *"bert"/"model_type": "roberta"/' "$tiny/config.json" >bpe/config.json
+for _ in $(seq 12); do printf 'Mary\tB-PER\nsings\tO\n,\tO\n\nso\tO\n<mask>\tO\n\n'; done >words.conll
+tag=(--task ner --train-data-file words.conll --max-steps 2 --batch-size 4 --threads 1)
+expect 0 finished "${tag[@]}" --model bpe --init random --job-dir tagger
+cp -r tagger/model bare && cp bpe/tokenizer.json bpe/tokenizer_config.json bare
+python3 - <<'PYTHON' || fail "the tagger's tokenizer adds no space in transformers"
+import json
+config, steps = json.load(open("tagger/model/tokenizer_config.json")), json.load(open("tagger/model/tokenizer.json"))
+assert config["add_prefix_space"] is True and steps["pre_tokenizer"]["add_prefix_space"] is True
+bare, own = json.load(open("bare/tokenizer.json")), steps
+own["pre_tokenizer"]["add_prefix_space"] = False
+assert bare == own, "more has changed"
+with open("tagged.jsonl", "w") as file:
+    for words in [["Mary", "sings", ",", "so"], [",", ","], ["<mask>", "x"], [" a", "", "two words"], ["\u00e9t\u00e9", "'s", "\t"]]:
+        print(json.dumps({"tokens": words}), file=file)
+PYTHON
+for model in bare tagger/model; do
+  expect 0 finished --mode predict --predict-data-file tagged.jsonl --model $model --threads 1 --predictions-file ${model%/*}.tsv
+  expect 0 finished "${tag[@]}" --model $model --job-dir ${model%/*}-on
+done
+cmp bare.tsv tagger.tsv || fail "the exported tagger reads words in another way"
+cmp bare-on/model/model.safetensors tagger-on/model/model.safetensors || fail "a continued training reads words in another way"
+rm -r tagger/model tagger/metrics.json
+expect 0 finished "${tag[@]}" --model bpe --init random --job-dir tagger
+expect 0 finished --train-data-file "$sample" --model bpe --init random --max-steps 1 --batch-size 4 --job-dir texts
+cmp bpe/tokenizer.json texts/model/tokenizer.json || fail "a model of texts has another tokenizer"
+
 # A unigram tokenizer has XLM-RoBERTa's special tokens.
 train --train-data-file lines.txt --export-dir unigram --vocab-size 600 --tokenizer-type unigram --threads 3
 [ -s unigram/tokenizer.json ] && [ -s unigram/tokenizer_config.json ] || fail "no files of the unigram tokenizer"

@@ -387,7 +387,11 @@ bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenize
   return false;
 }
 
-bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer) {
+namespace {
+
+// Whether the first token of any word with a space before it is the space alone, by its span.
+bool has_first_token(const ExampleTable& table, const Tokenizer& tokenizer, bool is_word,
+                     const std::function<bool(const Span&)>& is_space) {
   if (!tokenizer.takes_no_space("")) return false;
   constexpr size_t kMostSeen = 1'000'000;
   std::unordered_set<std::string> seen;
@@ -398,14 +402,26 @@ bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer
     EncodeOptions options(1);
     options.add_special_tokens = false;
     options.with_offsets = true;
-    options.word_ends = std::span(&end, 1);
+    if (is_word) options.word_ends = std::span(&end, 1);
     const std::vector<Span> spans = tokenizer.encode(text, std::nullopt, options).offsets;
-    return !spans.empty() && spans[0].begin == spans[0].end;
+    return !spans.empty() && is_space(spans[0]);
   };
   for (uint32_t row = 0; row < table.rows(); ++row) {
     if (std::ranges::any_of(table.read(row).texts, has_space_token)) return true;
   }
   return false;
+}
+
+}  // namespace
+
+bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer) {
+  return has_first_token(table, tokenizer, /*is_word=*/true,
+                         [](const Span& span) { return span.begin == span.end; });
+}
+
+bool has_word_behind_added_space(const ExampleTable& table, const Tokenizer& tokenizer) {
+  return has_first_token(table, tokenizer, /*is_word=*/false,
+                         [](const Span& span) { return span.end == 0; });
 }
 
 std::unique_ptr<FeatureMaker> make_word_features(FeatureOptions options,

@@ -117,6 +117,8 @@ bool has_word_without_space(const ExampleTable& table, const Tokenizer& tokenize
 // Whether any row of words has one whose first token is the space alone, with an empty span.
 // Earlier versions gave the word's class to the next token. Tokenizes words until one is found.
 bool has_word_behind_space(const ExampleTable& table, const Tokenizer& tokenizer);
+// The same for a tokenizer that adds a space to a text without one (add_prefix_space).
+bool has_word_behind_added_space(const ExampleTable& table, const Tokenizer& tokenizer);
 // How job.json calls the rule that the class is at the space.
 inline constexpr const char* kSpaceRule = "a word's class is at its space where that is a token";
 // For questions, which are cut to 64 tokens. The windows over the context overlap by doc_stride

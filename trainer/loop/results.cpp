@@ -129,6 +129,39 @@ std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
   return tensors;
 }
 
+// The step that byte-level BPE begins with. nullptr: it is another tokenizer's. A later step of a
+// sequence would add a space to each part that an earlier one has made.
+OrderedJson* byte_level_step(OrderedJson& step) {
+  if (!step.is_object()) return nullptr;
+  if (step.value("type", "") == "ByteLevel") return &step;
+  const bool has_steps = step.contains("pretokenizers") && !step["pretokenizers"].empty();
+  return has_steps ? byte_level_step(step["pretokenizers"][0]) : nullptr;
+}
+
+// The files of a tokenizer. A model of words was trained with a space before each word, and
+// byte-level BPE does so in transformers only where its files say it.
+std::vector<Tokenizer::File> exported_files(const Tokenizer& tokenizer, Task task) {
+  constexpr const char *kClass = "tokenizer_config.json", *kSteps = "tokenizer.json";
+  std::vector<Tokenizer::File> files = tokenizer.files();
+  if (traits(task).inputs != InputKind::kWords || !tokenizer.takes_no_space("")) return files;
+  const auto find = [&](const char* name) {
+    return std::ranges::find(files, name, &Tokenizer::File::name);
+  };
+  if (const auto steps = find(kSteps); steps != files.end()) {
+    OrderedJson root = parse_ordered_json(steps->content);
+    OrderedJson* const step = byte_level_step(root["pre_tokenizer"]);
+    if (step == nullptr) return files;
+    (*step)["add_prefix_space"] = true;
+    steps->content = to_text(root, 2) + "\n";
+  }
+  if (find(kClass) == files.end()) files.push_back({kClass, "{}"});
+  const auto of_class = find(kClass);
+  OrderedJson object = parse_ordered_json(of_class->content);
+  object["add_prefix_space"] = true;
+  of_class->content = to_text(object, 2) + "\n";
+  return files;
+}
+
 }  // namespace
 
 double probe_share(const TrainResult& result) {
@@ -167,7 +200,7 @@ void remove_model_config(Storage& storage, const Uri& directory) {
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
                   const ParameterTensors& values, DType dtype, const Tokenizer& tokenizer,
                   const JobMetrics& metrics) {
-  for (const Tokenizer::File& file : tokenizer.files()) {
+  for (const Tokenizer::File& file : exported_files(tokenizer, config.task)) {
     write_text(storage, directory / file.name, file.content);
   }
   write_text(storage, directory / "README.md", model_card(config, metrics));

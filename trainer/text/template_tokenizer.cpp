@@ -154,7 +154,9 @@ Tokens TemplateTokenizer::tokens_of_words(std::string_view text, std::span<const
     const Tokens tokens = tokens_of(word, enough - all.ids.size(), with_spans);
     const uint32_t shift = code_points + (drops ? 1 : 0);
     all.ids.insert(all.ids.end(), tokens.ids.begin(), tokens.ids.end());
-    for (const Span& span : tokens.spans) {
+    for (Span span : tokens.spans) {
+      // The space alone, where the tokenizer may have added it, has an empty span before it.
+      if (!drops && span.end == 0) span = {1, 1};
       all.spans.push_back({span.begin + shift, span.end + shift});
     }
     if (all.full()) break;
