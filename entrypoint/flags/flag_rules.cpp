@@ -1,5 +1,6 @@
 #include "entrypoint/flags/flag_rules.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -623,6 +624,26 @@ void check_embedding(const CommandLine& command_line) {
               cat(place, ", or --embeddings-format jsonl"));
 }
 
+// Throws kUsage where a file of results would not be what its name says.
+void check_results_name(const CommandLine& command_line) {
+  const std::string name = lower_ascii(command_line.tool.predictions_file);
+  const Mode mode = command_line.settings.mode;
+  const auto ends_with = [&](std::string_view suffix) { return name.ends_with(suffix); };
+  if (mode == Mode::kPredict) {
+    constexpr std::string_view kOthers[] = {".gz",   ".bz2",     ".xz",  ".zst",
+                                            ".json", ".parquet", ".npy", ".jsonl"};
+    if (std::ranges::none_of(kOthers, ends_with)) return;
+    throw Error(Code::kUsage,
+                cat("predictions are a table with tabs, and ",
+                    quoted(command_line.tool.predictions_file), " names another format"),
+                "--predictions-file", "give a name that ends with .tsv");
+  }
+  constexpr std::string_view kPacked[] = {".gz", ".bz2", ".xz", ".zst"};
+  if (mode != Mode::kEmbed || std::ranges::none_of(kPacked, ends_with)) return;
+  throw Error(Code::kUsage, "embeddings are not compressed", "--predictions-file",
+              "give a name that ends with .npy, .parquet or .jsonl");
+}
+
 void check_precision(const Settings& settings) {
   if (settings.precision != Precision::kInt8) return;
   if (traits(settings.mode).runs_finished_model()) return;
@@ -677,6 +698,7 @@ void check_settings(const CommandLine& command_line) {
   check_seeds(command_line);
   check_probes(settings);
   check_dry_run(command_line);
+  check_results_name(command_line);
   check_embedding(command_line);
   check_similarity(settings);
   check_precision(settings);

@@ -436,6 +436,15 @@ void complete_from(const Platform& platform, DataOptions& data) {
   data.predict_data_file = platform.test_data;
 }
 
+// Takes the format of embeddings from the name of their file if no flag says it.
+void settle_format(CommandLine& command_line) {
+  if (command_line.gives("embeddings-format")) return;
+  const std::string name = lower_ascii(command_line.tool.predictions_file);
+  EmbeddingsFormat& format = command_line.settings.embedding.format;
+  if (name.ends_with(".parquet")) format = EmbeddingsFormat::kParquet;
+  if (name.ends_with(".jsonl")) format = EmbeddingsFormat::kJsonl;
+}
+
 }  // namespace
 
 bool takes_inputs(std::string_view mode) {
@@ -497,6 +506,7 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
     return command_line;
   }
   settle_cluster(command_line, platform.cluster);
+  settle_format(command_line);
   check_settings(command_line);
   return command_line;
 }

@@ -141,8 +141,10 @@ void require_no_new_rule(const LoadedTable& loaded) {
   }
 }
 
-Storage& checked_storage(const DataPaths& paths, const Settings& settings) {
+Storage& checked_storage(const DataPaths& paths, const Settings& settings,
+                         const std::string& results) {
   preflight(paths, settings);
+  require_own_place(paths, settings, results);
   return paths.storage();
 }
 
@@ -152,7 +154,8 @@ FinishedModel::FinishedModel(Job& job)
     : job_(job),
       paths_(job.storage),
       resolved_(resolve_settings(paths_, job.command_line)),
-      folder_(checked_storage(paths_, settings()), settings().model),
+      folder_(checked_storage(paths_, settings(), job.command_line.tool.predictions_file),
+              settings().model),
       model_(describe(folder_, job.command_line, resolved_)) {
   complete_task(sources(), name(), model_.config);
   resolve_decoder(folder_, settings().model, model_.config, model_.tokenizer_rules);

@@ -6,6 +6,7 @@
 #include <future>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "entrypoint/flags/flag_table.h"
@@ -16,6 +17,7 @@
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "trainer/inputs/data_source.h"
+#include "trainer/inputs/job_directory.h"
 #include "trainer/inputs/model_folder.h"
 
 namespace berth {
@@ -139,7 +141,73 @@ void check_tables(Checks& checks, const DataPaths& paths, const CommandLine& lin
   }
 }
 
+// One text for all the names of a place.
+std::string canonical(const Uri& uri) {
+  if (!uri.is_local()) return uri.url();
+  std::error_code unknown;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(uri.path()), unknown).string();
+}
+
+std::vector<Uri> files_of_results(const Settings& settings, const std::string& file) {
+  if (file == "-") return {};
+  if (!file.empty()) return {Uri::parse(file)};
+  if (settings.output.job_dir.empty()) return {};
+  const JobDirectory directory(settings.output);
+  if (settings.mode == Mode::kEmbed) return {directory.embeddings(settings.embedding.format)};
+  if (settings.mode == Mode::kMine) return {directory.mined()};
+  return {directory.predictions(), directory.test_results()};
+}
+
+// Whether a file of results would replace a file in the folder of the model. Results of earlier
+// runs may be there, too, and no model has files of these formats.
+bool is_of_model(Storage& storage, const std::string& model, const Uri& results) {
+  if (model.empty()) return false;
+  const std::string folder = canonical(Uri::parse(model)), file = canonical(results);
+  if (file == folder) return true;
+  constexpr std::string_view kResults[] = {".tsv", ".csv", ".npy", ".parquet", ".jsonl"};
+  const auto is_named = [&](std::string_view suffix) { return file.ends_with(suffix); };
+  return file.starts_with(folder + "/") && std::ranges::none_of(kResults, is_named) &&
+         storage.stat(results).has_value();
+}
+
+// The objects that a data path names. A path that names nothing is refused where it is read.
+std::vector<Uri> objects_of(const DataPaths& paths, const std::string& path, const char* role) {
+  const DataSource& data = paths.at(path);
+  if (const auto archive = find_archive(paths.storage(), data.uri())) return {archive->archive};
+  try {
+    return data.files(role);
+  } catch (const Error&) {
+    return {data.uri()};
+  }
+}
+
 }  // namespace
+
+void require_own_place(const DataPaths& paths, const Settings& settings, const std::string& file) {
+  const std::vector<Uri> results = files_of_results(settings, file);
+  if (results.empty() || !traits(settings.mode).runs_finished_model()) return;
+  const auto refuse = [&](const Uri& place, std::string_view what) {
+    throw Error(Code::kUsage, cat("the results would replace ", what), place.to_string(),
+                "name another file with --predictions-file");
+  };
+  const DataOptions& data = settings.data;
+  const bool mines = settings.mode == Mode::kMine;
+  for (const auto& [path, role] :
+       {std::pair(data.predict_data_file, "predict"), std::pair(data.eval_data_file, "eval"),
+        std::pair(mines ? settings.mining.corpus : "", "train")}) {
+    if (path.empty()) continue;
+    for (const Uri& input : objects_of(paths, path, role)) {
+      for (const Uri& place : results) {
+        if (canonical(input) == canonical(place)) refuse(place, "the rows that the job reads");
+      }
+    }
+  }
+  for (const Uri& place : results) {
+    if (is_of_model(paths.storage(), settings.model.model, place)) {
+      refuse(place, "a file of the model");
+    }
+  }
+}
 
 void preflight_unused(const DataPaths& paths, const CommandLine& command_line) {
   Checks checks(paths.storage());

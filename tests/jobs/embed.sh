@@ -23,7 +23,12 @@ expect 0 finished "${embed[@]}" --embeddings-format jsonl
 cmp -s out.txt out.jsonl || fail "standard output differs from the file"
 
 # berth reads the Parquet file that it writes.
+expect 0 finished "${embed[@]}" --predictions-file named.jsonl
+cmp named.jsonl out.jsonl || fail "the name of the file does not choose the format"
 expect 0 finished "${embed[@]}" --embeddings-format parquet --job-dir job
+expect 0 finished "${embed[@]}" --predictions-file named.parquet
+cmp named.parquet job/embeddings.parquet || fail "the name of the file does not choose Parquet"
+expect 2 'embeddings are not compressed' "${embed[@]}" --predictions-file named.jsonl.gz
 "$berth" --mode inspect job/embeddings.parquet >out.txt 2>err.txt || fail "inspect: $(tail -n 1 err.txt)"
 grep -q embedding out.txt && grep -q '^id\| id' out.txt || fail "columns of embeddings.parquet: $(cat out.txt)"
 

@@ -42,6 +42,23 @@ cmp -s predictions-rows.csv.txt out.txt || fail "--predictions-file - is not sta
 expect 2 'only for --mode predict, embed and mine' "${train[@]}" --predictions-file mine.tsv
 expect 2 'only for --mode predict' "${train[@]}" --id-column id
 
+# Results replace nothing that is read, and their names say what they are.
+cp rows.csv mine.csv && ln -s mine.csv link.csv && mkdir rows && cp rows.csv rows/a.csv && cp -r job/model own
+for file in ./mine.csv "$PWD/mine.csv" link.csv; do
+  expect 2 'would replace the rows' --mode predict --predict-data-file mine.csv --job-dir job --predictions-file "$file"
+done
+expect 2 'would replace the rows' --mode predict --predict-data-file rows --job-dir job --predictions-file rows/a.csv
+expect 2 'would replace the rows' --mode embed --predict-data-file mine.csv --model own --predictions-file mine.csv
+expect 2 'would replace a file of the model' --mode predict --predict-data-file mine.csv --model own --predictions-file own/vocab.txt
+expect 2 'would replace a file of the model' --mode embed --predict-data-file mine.csv --model own --predictions-file own/config.json
+expect 0 finished --mode predict --predict-data-file mine.csv --job-dir job --predictions-with-text
+expect 2 'would replace the rows' --mode predict --predict-data-file job/predictions.tsv --job-dir job
+cmp rows.csv mine.csv && cmp rows.csv rows/a.csv && diff -r job/model own || fail "an input was replaced"
+expect 0 finished --mode predict --predict-data-file mine.csv --model own --predictions-file own/p.tsv
+for file in p.tsv.gz p.parquet p.jsonl p.JSON p.npy; do
+  expect 2 'names another format' --mode predict --predict-data-file mine.csv --job-dir job --predictions-file $file
+done
+
 # Products in int8 are for a finished model, and an evaluation tells what they cost.
 expect 0 'finished' --mode eval --eval-data-file rows.csv --job-dir job --precision int8
 python3 -c "import json; m = json.load(open('out.txt')); assert m['precision'] == 'int8' and 'accuracy' in m['eval_fp32']" ||
