@@ -49,8 +49,14 @@ class OnnxConversion {
 
   void write(Storage& storage, const Uri& directory) const;
 
+  // Whether write() makes the files of sentence-transformers. A CrossEncoder with several outputs
+  // keeps its own.
+  bool writes_sentence_files() const { return !scores_ || ranks_passages(config_.task); }
+
  private:
   const DType dtype_;
+  const std::optional<CrossEncoderFiles> scores_;
+  const std::string given_config_;
   const SentenceFiles files_;
   const ModelConfig config_;
   const bool gives_types_;
@@ -75,7 +81,8 @@ SentenceFiles sentence_files(ModelFolder& folder) {
 }
 
 ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
-                             const SentenceFiles& files) {
+                             const SentenceFiles& files,
+                             const std::optional<CrossEncoderFiles>& scores) {
   ModelConfig config;
   try {
     config = parse_config(folder.config_json());
@@ -83,6 +90,8 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
     throw error.at(folder.name() + ": its configuration");
   }
   std::optional<Task> task = named_task(settings.data.task);
+  if (scores && !task && config.saved_task == Task::kRegression) task = Task::kReranking;
+  if (scores) config.reranking.form = scores->form;
   if (!task) task = files.is_there ? Task::kTextEmbedding : config.saved_task;
   config.task = task.value_or(Task::kHiddenStates);
   std::vector<std::string> rules;
@@ -108,13 +117,25 @@ bool gives_types(ModelFolder& folder) {
 
 OnnxConversion::OnnxConversion(const Settings& settings, ModelFolder& folder)
     : dtype_(settings.output.export_dtype.value_or(DType::kF32)),
-      files_(sentence_files(folder)),
-      config_(config_for_graph(settings, folder, files_)),
+      scores_(read_cross_encoder_files(folder)),
+      given_config_(folder.config_json()),
+      files_(scores_ ? SentenceFiles() : sentence_files(folder)),
+      config_(config_for_graph(settings, folder, files_, scores_)),
       gives_types_(gives_types(folder)),
       values_(parameter_table(config_)) {
   fill_parameters(folder, settings.model, config_, /*seed=*/0, compute_threads(settings), values_,
                   HeadNeed::kRequired);
   require_range(values_, dtype_);
+}
+
+// `json` with the function of a CrossEncoder's scores, which `given` may have.
+std::string with_function(const std::string& json, const std::string& given) {
+  const OrderedJson from = parse_ordered_json(given);
+  OrderedJson object = parse_ordered_json(json);
+  for (const char* key : {"sentence_transformers", "sbert_ce_default_activation_function"}) {
+    if (from.contains(key) && !object.contains(key)) object[key] = from[key];
+  }
+  return to_text(object, 2) + "\n";
 }
 
 void OnnxConversion::write(Storage& storage, const Uri& directory) const {
@@ -123,16 +144,21 @@ void OnnxConversion::write(Storage& storage, const Uri& directory) const {
                          files_.max_seq_length.value_or(config_.max_sequence_length()), files_);
     write_dense_modules(storage, directory, config_, values_, dtype_);
   }
+  if (scores_ && ranks_passages(config_.task)) {
+    write_cross_encoder_files(storage, directory, config_,
+                              scores_->max_seq_length.value_or(config_.max_sequence_length()));
+  }
   export_onnx(storage, directory, config_, values_, dtype_, gives_types_);
-  write_text(storage, directory / kConfigFile, to_config_json(config_, dtype_));
+  const std::string json = to_config_json(config_, dtype_);
+  write_text(storage, directory / kConfigFile, scores_ ? with_function(json, given_config_) : json);
   log_info(cat("the graph is for ", task_name(config_.task)));
 }
 
 // The files that belong to the model in every format: its tokenizer's, its card and its licence.
 constexpr std::string_view kKeptFiles =
     "vocab.txt tokenizer_config.json special_tokens_map.json added_tokens.json tokenizer.json "
-    "vocab.json merges.txt spiece.model sentencepiece.bpe.model spm.model README.md LICENSE "
-    "LICENSE.txt NOTICE";
+    "vocab.json merges.txt spiece.model sentencepiece.bpe.model sentencepiece.model spm.model "
+    "tokenizer.model README.md LICENSE LICENSE.txt NOTICE";
 
 void write_safetensors_to(Storage& storage, const Uri& uri, std::span<const NamedTensor> given) {
   // Wider types come first, so that each tensor is aligned.
@@ -183,6 +209,8 @@ class ConvertedModel {
         config_ = config_of(folder.config_json(), dtype);
     }
   }
+
+  bool writes_sentence_files() const { return onnx_ && onnx_->writes_sentence_files(); }
 
   void write(Storage& storage, const Uri& directory) const {
     switch (format_) {
@@ -241,7 +269,7 @@ void convert_model(Job& job, const Settings& asked) {
   for (const std::string& name : parted(kKeptFiles, " ")) {
     if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
   }
-  if (settings.output.export_format != ExportFormat::kOnnx) {  // OnnxConversion writes its own
+  if (!converted.writes_sentence_files()) {
     copy_sentence_files(folder, storage, directory);
   }
   converted.write(storage, directory);

@@ -120,6 +120,25 @@ echo 'a card' >sentences/README.md
 for file in README.md 1_Pooling/config.json; do cmp sentences/$file kept/$file || fail "the conversion changed $file"; done
 [ -s kept/modules.json ] || fail "the conversion leaves modules.json behind"
 
+# The tokenizer of another name, and the function of a cross-encoder's scores.
+cp -r job/model pieces && cp "$sample" pieces/tokenizer.model && cp "$sample" pieces/sentencepiece.model
+expect 0 finished --mode convert --model pieces --export-dir kept-pieces
+for file in tokenizer.model sentencepiece.model; do cmp pieces/$file kept-pieces/$file || fail "the conversion drops $file"; done
+printf 'text,text_pair,label\na ball,a sport,0.5\nbread,a sport,0\n' >scores.csv
+expect 0 finished --task regression --train-data-file scores.csv --eval-data-file scores.csv --max-steps 1 --batch-size 2 --job-dir scores
+cp -r scores/model scorer && rm scorer/model.onnx 2>/dev/null
+echo '{"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"}' >scorer/config_sentence_transformers.json
+expect 0 finished --mode convert --model scorer --export-dir scorer-graph --export-format onnx
+for file in config.json config_sentence_transformers.json; do
+  grep -q 'torch.nn.modules.linear.Identity' scorer-graph/$file || fail "the graph's $file lacks the function of the scores"
+done
+sed -i 's/linear.Identity/activation.Tanh/' scorer/config_sentence_transformers.json
+expect 2 'the function of the scores is' --mode convert --model scorer --export-dir none --export-format onnx
+cp -r job/model classes && cp scorer-graph/modules.json classes
+echo '{"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"}' >classes/config_sentence_transformers.json
+expect 0 finished --mode convert --model classes --export-dir classes-graph --export-format onnx
+cmp classes/config_sentence_transformers.json classes-graph/config_sentence_transformers.json || fail "the function of classes is lost"
+
 # --mode fetch.
 mkdir -p rows/part && cp rows.csv rows/part/more.csv && tar -cf rows.tar -C rows part
 "$berth" --mode fetch rows.csv job/model rows.tar --export-dir fetched 2>err.txt || fail "fetch: $(tail -n 1 err.txt)"
