@@ -157,10 +157,15 @@ void read_record(const std::string& text, ComparedJob& job) {
   job.machine = record.text("machine").value_or("");
   for (const Json& value : record.values("sources")) {
     const JsonObject source(value);
-    if (source.text("role") != "train") continue;
-    job.training_data +=
-        (job.training_data.empty() ? "" : " ") + source.text("crc32c").value_or("");
+    const std::string role = source.text("role").value_or("");
+    if (role == "model") continue;
+    std::string& data = role == "train" ? job.training_data : job.evaluation_data;
+    data += (data.empty() ? "" : " ") + source.text("crc32c").value_or("");
   }
+  if (!job.evaluation_data.empty()) return;
+  const auto split = std::ranges::find(job.settings, "validation-split", &Setting::name);
+  if (split == job.settings.end()) return;
+  job.evaluation_data = cat(split->value, " of ", job.training_data);
 }
 
 // Of a finished job. A file that says something else leaves the job unfinished.

@@ -139,6 +139,10 @@ echo '{"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.I
 expect 0 finished --mode convert --model classes --export-dir classes-graph --export-format onnx
 cmp classes/config_sentence_transformers.json classes-graph/config_sentence_transformers.json || fail "the function of classes is lost"
 
+# A comparison marks no scores of other rows.
+expect 0 finished --mode report job scores --report-file compared.html
+grep -q 'evaluated on different rows' compared.html || fail "scores of other rows are compared"
+
 # --mode fetch.
 mkdir -p rows/part && cp rows.csv rows/part/more.csv && tar -cf rows.tar -C rows part
 "$berth" --mode fetch rows.csv job/model rows.tar --export-dir fetched 2>err.txt || fail "fetch: $(tail -n 1 err.txt)"

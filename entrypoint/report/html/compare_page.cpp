@@ -41,7 +41,7 @@ std::vector<std::string> metric_names_of(const std::vector<ComparedJob>& jobs) {
 struct Column {
   std::string name;
   Value value;
-  bool lower_is_better = false;
+  bool lower_is_better = false, is_score = true;
 };
 
 std::vector<Column> columns_of(const std::vector<ComparedJob>& jobs) {
@@ -56,7 +56,7 @@ std::vector<Column> columns_of(const std::vector<ComparedJob>& jobs) {
   }
   columns.push_back({"evaluation loss", [](const ComparedJob& job) { return job.loss; }, true});
   columns.push_back(
-      {"examples/s", [](const ComparedJob& job) { return job.examples_per_second; }, false});
+      {"examples/s", [](const ComparedJob& job) { return job.examples_per_second; }, false, false});
   return columns;
 }
 
@@ -70,8 +70,18 @@ std::optional<double> best_of(const std::vector<ComparedJob>& jobs, const Column
   return best;
 }
 
+// Whether the jobs that have scores were scored on the same rows.
+bool have_same_rows(const std::vector<ComparedJob>& jobs) {
+  std::set<std::string> rows;
+  for (const ComparedJob& job : jobs) {
+    if (job.metrics && (job.loss || !job.metrics->empty())) rows.insert(job.evaluation_data);
+  }
+  return rows.size() < 2;
+}
+
 std::string result_table(const std::vector<ComparedJob>& jobs) {
   const std::vector<Column> columns = columns_of(jobs);
+  const bool are_comparable = have_same_rows(jobs);
   std::string out =
       "<table><caption>Results at the end. The best of each column is in bold and has a "
       "star.</caption><thead><tr><th scope=\"col\">job</th><th scope=\"col\">state</th>";
@@ -85,7 +95,8 @@ std::string result_table(const std::vector<ComparedJob>& jobs) {
                job.metrics ? "finished" : "not finished", "</td>");
     for (const Column& column : columns) {
       const std::optional<double> value = column.value(job);
-      const bool is_best = jobs.size() > 1 && value && value == best_of(jobs, column);
+      const bool is_best = jobs.size() > 1 && value && (are_comparable || !column.is_score) &&
+                           value == best_of(jobs, column);
       out += cat("<td>", is_best ? "<strong>" : "", value ? score_text(*value) : "–",
                  is_best ? " ★</strong>" : "", "</td>");
     }
@@ -94,7 +105,11 @@ std::string result_table(const std::vector<ComparedJob>& jobs) {
                job.history.attempts.empty() ? "–" : span_of_time(job.history.seconds()),
                "</td></tr>\n");
   }
-  return scrolling("Results of the jobs", out + "</tbody></table>");
+  out = scrolling("Results of the jobs", out + "</tbody></table>");
+  if (are_comparable) return out;
+  return out +
+         "<p class=\"note\">The jobs were evaluated on different rows. Their scores are not "
+         "compared, and have no star.</p>\n";
 }
 
 // A plot with a line for each job that has the values.
@@ -158,6 +173,7 @@ std::string differences(const std::vector<ComparedJob>& jobs) {
     for (const Setting& setting : job.settings) row("--" + setting.name)[i] = setting.value;
     row("task")[i] = job.task;
     row("training data (CRC-32C)")[i] = job.training_data;
+    row("evaluation data (CRC-32C)")[i] = job.evaluation_data;
     row("version")[i] = job.version;
     row("machine")[i] = job.machine;
   }

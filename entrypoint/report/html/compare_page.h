@@ -15,8 +15,9 @@ struct ComparedJob {
   std::string name{};  // its directory
   SettingsTable settings{};
   std::string task{}, version{}, machine{};
-  // The checksums of the files that it was trained on, as one text.
-  std::string training_data{};
+  // The checksums of the files that it was trained on, as one text, and by what the rows are known
+  // that it was evaluated on.
+  std::string training_data{}, evaluation_data{};
   // Of metrics.json; nullopt: the job has not finished.
   std::optional<std::map<std::string, double>> metrics{};
   std::optional<double> loss{}, examples_per_second{};

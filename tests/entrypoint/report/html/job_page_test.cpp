@@ -166,5 +166,23 @@ TEST(ComparePage, IsWellFormedAndInertAndMarksTheBest) {
   EXPECT_EQ(xml_problem(compare_page(std::vector<ComparedJob>(kMostCompared, job), 0)), "");
 }
 
+TEST(ComparePage, MarksNoScoreOfOtherRows) {
+  const ComparedJob job{.name = "a",
+                        .evaluation_data = "00000001",
+                        .metrics = {{{"accuracy", 0.75}}},
+                        .loss = 0.5,
+                        .examples_per_second = 7};
+  ComparedJob other = job;
+  other.evaluation_data = "00000002";
+  other.metrics = {{{"accuracy", 0.875}}};
+  const std::string page = compare_page({job, other}, 0);
+  EXPECT_EQ(xml_problem(page), "");
+  EXPECT_THAT(page, HasSubstr("evaluated on different rows"));
+  EXPECT_THAT(page, Not(HasSubstr("0.8750 ★")));
+  EXPECT_THAT(page, HasSubstr("★"));  // of the speed
+  other.evaluation_data = job.evaluation_data;
+  EXPECT_THAT(compare_page({job, other}, 0), HasSubstr("0.8750 ★"));
+}
+
 }  // namespace
 }  // namespace berth
