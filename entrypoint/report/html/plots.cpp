@@ -287,12 +287,14 @@ std::vector<double> table_rows(const LinePlot& plot) {
   return {rows.begin(), rows.end()};
 }
 
-// The value of a series at `x`. For a line, it is the value of the last point up to `x`.
+// The value of a series at `x`. For a line, it is the value of the last point up to `x`, and there
+// is none behind its end.
 std::string cell(const PlotSeries& series, double x) {
   const auto after = std::ranges::upper_bound(series.points, x, {}, &PlotPoint::x);
   if (after == series.points.begin()) return "";
   const PlotPoint& point = *std::prev(after);
-  if (series.has_dots && point.x != x) return "";
+  const bool is_behind = after == series.points.end();
+  if ((series.has_dots || is_behind) && point.x != x) return "";
   return rounded_text(point.y);
 }
 

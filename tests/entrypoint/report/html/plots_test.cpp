@@ -34,6 +34,16 @@ TEST(LinePlot, PutsMarksThatWouldCoverEachOtherSideBySide) {
   EXPECT_EQ(y[0], y[2]);
 }
 
+// A shorter job has no value behind its end.
+TEST(LinePlot, HasATableWithoutValuesBehindTheEndOfALine) {
+  const std::string svg =
+      figure(LinePlot{.title = "loss",
+                      .series = {{.name = "long", .points = {{1, 0.5}, {2, 0.25}, {3, 0.125}}},
+                                 {.name = "short", .points = {{1, 0.75}}}}});
+  EXPECT_THAT(svg, HasSubstr("<td>0.5</td><td>0.75</td>"));
+  EXPECT_THAT(svg, HasSubstr("<td>0.125</td><td></td>"));
+}
+
 TEST(LinePlot, WritesDecimalsOnAxesOfUsualSize) {
   const std::string svg = figure(LinePlot{
       .title = "accuracy", .series = {{.name = "one", .points = {{1, 0.8951}, {2, 0.8957}}}}});
