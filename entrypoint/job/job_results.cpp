@@ -117,7 +117,8 @@ JobResults training_results(const CommandLine& command_line, Storage& storage,
 JobResults prediction_results(const Uri& file) {
   const std::string place = file.to_string();
   return {.predictions = place,
-          .read = cat("pandas.read_csv(", python_literal(place), ", sep=\"\\t\")")};
+          .read = cat("pandas.read_csv(", python_literal(place),
+                      ", sep=\"\\t\", keep_default_na=False, na_values=[\"\"])")};
 }
 
 JobResults embedding_folder_results(const Uri& folder, EmbeddingsFormat format) {

@@ -29,7 +29,7 @@ printf 'text\nGood\nBad\n' >new.csv
 bash -c "$(sed -n 4p last.txt) --log-format text" >out.txt 2>err.txt || fail "the next command: $(tail -n 1 last.txt): $(tail -n 1 err.txt)"
 [ "$(wc -l <"$job/predictions.tsv")" = 3 ] || fail "the next command has not predicted"
 [ "$(tail -n 3 err.txt | sed -n 1p)" = "predictions: $job/predictions.tsv" ] || fail "names no predictions: $(tail -n 3 err.txt)"
-grep -qxF "  pandas.read_csv(\"$job/predictions.tsv\", sep=\"\\t\")" err.txt || fail "does not say how Python reads them: $(tail -n 1 err.txt)"
+grep -qxF "  pandas.read_csv(\"$job/predictions.tsv\", sep=\"\\t\", keep_default_na=False, na_values=[\"\"])" err.txt || fail "does not say how Python reads them: $(tail -n 1 err.txt)"
 
 # A finished job says it again, and so does the final report, which is the last line where lines are JSON.
 text 0 "${flags[@]}" --job-dir "$job"

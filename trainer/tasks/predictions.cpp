@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/metrics/metrics.h"
 #include "trainer/tasks/answer_picker.h"
@@ -56,17 +57,44 @@ std::string id_of(const Dataset& data, int64_t index) {
 
 std::string digits(double value) { return formatted("%.9f", value); }
 
-std::string further_fields(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append("\t").append(one_field(name));
-  return text;
+// The names of the columns of texts, for rows that have `texts` texts.
+Labels text_columns(Task task, size_t texts) {
+  const TaskTraits& row = traits(task);
+  Labels names = {std::string(row.first_text)};
+  if (row.inputs == InputKind::kWords) return names;
+  const bool are_numbered = row.other_texts.ends_with('_');
+  for (size_t i = 1; i < texts; ++i) {
+    names.push_back(cat(row.other_texts, are_numbered ? std::to_string(i - 1) : ""));
+  }
+  return names;
+}
+
+// The header of lines with a probability for each label. A label that is called like another column
+// cannot name its own.
+std::string header_of_labels(const Labels& labels, Task task) {
+  Labels taken = text_columns(task, 2);
+  taken.insert(taken.end(), {"id", "prediction"});
+  std::string line = "id\tprediction";
+  for (const std::string& label : labels) {
+    std::string name = label;
+    const auto is_label = [&] { return name != label && std::ranges::count(labels, name) > 0; };
+    while (std::ranges::count(taken, name) > 0 || is_label()) name.insert(0, "probability_");
+    if (name != label) {
+      log_info(cat("column ", quoted(name), " has the probabilities of the label ", quoted(label),
+                   ", because another column is called so"));
+    }
+    taken.push_back(name);
+    line.append("\t").append(one_field(name));
+  }
+  return line + "\n";
 }
 
 class ClassLines final : public PredictionLines {
  public:
-  ClassLines(const Dataset& data, const Labels& labels) : data_(data), labels_(labels) {}
+  ClassLines(const Dataset& data, const Labels& labels)
+      : data_(data), labels_(labels), header_(header_of_labels(labels, data.task())) {}
 
-  std::string header() const override { return "id\tprediction" + further_fields(labels_) + "\n"; }
+  std::string header() const override { return header_; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
     const auto best = static_cast<size_t>(argmax(logits));
@@ -78,14 +106,18 @@ class ClassLines final : public PredictionLines {
  private:
   const Dataset& data_;
   const Labels labels_;
+  const std::string header_;
 };
 
 class SetLines final : public PredictionLines {
  public:
   SetLines(const Dataset& data, const Labels& labels, const LabelThresholds& thresholds)
-      : data_(data), labels_(labels), thresholds_(thresholds) {}
+      : data_(data),
+        labels_(labels),
+        header_(header_of_labels(labels, data.task())),
+        thresholds_(thresholds) {}
 
-  std::string header() const override { return "id\tprediction" + further_fields(labels_) + "\n"; }
+  std::string header() const override { return header_; }
 
   std::string add(int64_t index, std::span<const float> logits) override {
     std::string set, probabilities;
@@ -101,6 +133,7 @@ class SetLines final : public PredictionLines {
  private:
   const Dataset& data_;
   const Labels labels_;
+  const std::string header_;
   const LabelThresholds thresholds_;
 };
 
@@ -252,6 +285,17 @@ std::unique_ptr<PredictionLines> make_prediction_lines(Dataset& data, const Labe
 
 namespace {
 
+// How many tabs stand between the fields of a line.
+size_t tabs_between_fields(std::string_view line) {
+  size_t tabs = 0;
+  bool is_quoted = false;
+  for (const char c : line) {
+    if (c == '"') is_quoted = !is_quoted;
+    tabs += c == '\t' && !is_quoted;
+  }
+  return tabs;
+}
+
 class LinesWithEmptyRows final : public PredictionLines {
  public:
   LinesWithEmptyRows(std::unique_ptr<PredictionLines> lines, Dataset& data)
@@ -267,10 +311,7 @@ class LinesWithEmptyRows final : public PredictionLines {
     const int64_t next = index + 1;
     if (next < data_.size() && data_.row_index(next) == data_.row_index(index)) return "";
     ++empty_rows_;
-    const std::string names = lines_->header(), id = data_.id(index);
-    const auto fields = static_cast<size_t>(std::ranges::count(names, '\t'));
-    return (id.empty() ? std::to_string(data_.source_row(index)) : one_field(id)) +
-           std::string(fields, '\t') + "\n";
+    return id_of(data_, index) + std::string(tabs_between_fields(lines_->header()), '\t') + "\n";
   }
 
  private:
@@ -295,19 +336,6 @@ std::unique_ptr<PredictionLines> with_empty_rows(std::unique_ptr<PredictionLines
 
 namespace {
 
-// The names of the columns, for rows that have `texts` texts.
-std::string column_names(Task task, size_t texts) {
-  const TaskTraits& row = traits(task);
-  std::string names = cat("\t", row.first_text);
-  if (row.inputs == InputKind::kWords) return names;
-  const bool are_numbered = row.other_texts.ends_with('_');
-  for (size_t i = 1; i < texts; ++i) {
-    names += cat("\t", row.other_texts);
-    if (are_numbered) names += std::to_string(i - 1);
-  }
-  return names;
-}
-
 class TextColumns final : public PredictionLines {
  public:
   TextColumns(std::unique_ptr<PredictionLines> lines, Dataset& data)
@@ -318,7 +346,9 @@ class TextColumns final : public PredictionLines {
       throw Error(Code::kUsage, "the rows hold token ids and no texts", "--predictions-with-text",
                   "leave the flag out, or predict the texts that the records were made of");
     }
-    names_ = column_names(data_.task(), first.texts.size());
+    for (const std::string& name : text_columns(data_.task(), first.texts.size())) {
+      names_ += "\t" + name;
+    }
   }
 
   std::string header() const override { return widened(lines_->header(), names_); }

@@ -111,7 +111,9 @@ TEST_F(JobResultsTest, InAContainerTheNextCommandIsItsArguments) {
 TEST_F(JobResultsTest, PythonReadsWhatWasWritten) {
   const JobResults predicted = prediction_results(Uri::parse("a \"b\"/predictions.tsv"));
   EXPECT_EQ(predicted.predictions, "a \"b\"/predictions.tsv");
-  EXPECT_EQ(predicted.read, R"(pandas.read_csv("a \"b\"/predictions.tsv", sep="\t"))");
+  EXPECT_EQ(predicted.read,
+            R"(pandas.read_csv("a \"b\"/predictions.tsv", sep="\t", keep_default_na=False, )"
+            R"(na_values=[""]))");
   using enum EmbeddingsFormat;
   EXPECT_EQ(embedding_results(Uri::parse("e.npy"), kNpy).read, R"(numpy.load("e.npy"))");
   EXPECT_EQ(embedding_results(Uri::parse("e.parquet"), kParquet).read,

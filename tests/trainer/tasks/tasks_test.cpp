@@ -450,6 +450,29 @@ TEST(PredictionLines, HaveTheColumnsOfTheTask) {
   EXPECT_EQ(tags->add(0, std::vector<float>{0, 0, 0, 100, 0, 0}), "0\t0\tB\t1.000000000\n");
 }
 
+TEST(PredictionLines, HaveAColumnOfItsOwnForEachLabel) {
+  OneRow row(Task::kSequenceClassification, {{.input_ids = {1}, .token_type_ids = {0}}});
+  const auto header = [&](const std::vector<std::string>& labels) {
+    return make_prediction_lines(*row.data, labels, {})->header();
+  };
+  EXPECT_EQ(header({"id", "prediction", "text"}),
+            "id\tprediction\tprobability_id\tprobability_prediction\tprobability_text\n");
+  EXPECT_EQ(header({"id", "probability_id"}),
+            "id\tprediction\tprobability_probability_id\tprobability_id\n");
+  OneRow set(Task::kMultiLabel, {{.input_ids = {1}, .token_type_ids = {0}}});
+  EXPECT_EQ(make_prediction_lines(*set.data, {"text_pair", "b"}, {})->header(),
+            "id\tprediction\tprobability_text_pair\tb\n");
+}
+
+TEST(PredictionLines, OfAnEmptyRowHaveAllFields) {
+  OneRow row(Task::kSequenceClassification, {{.input_ids = {1}, .token_type_ids = {0}}},
+             {.texts = {" "}});
+  const auto lines =
+      with_empty_rows(make_prediction_lines(*row.data, {"a\tb", "c"}, {}), *row.data);
+  EXPECT_EQ(lines->header(), "id\tprediction\t\"a\tb\"\tc\n");
+  EXPECT_EQ(lines->add(0, std::vector<float>{1, 2}), "0\t\t\t\n");
+}
+
 TEST(PredictionLines, OfTagsHaveALineForEveryWord) {
   OneRow words(Task::kTokenClassification,
                {{.input_ids = {1, 5, 2}, .token_type_ids = {0, 0, 0}, .words = {-1, 1, -1}}},
