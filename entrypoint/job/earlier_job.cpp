@@ -114,7 +114,11 @@ void EarlierJob::take_reading(const JsonObject& reading) {
   words_ = column("words");
   tags_ = column("tags");
   if (!column("text").empty()) {
-    columns_ = {.text = column("text"), .text_pair = column("text_pair"), .label = column("label")};
+    const Json* cuts = columns.find("cuts_words");
+    columns_ = {.text = column("text"),
+                .text_pair = column("text_pair"),
+                .label = column("label"),
+                .cuts_words = cuts != nullptr && *cuts == true};
   }
   const JsonObject scores = reading.within("scores");
   const auto largest = scores.number("largest"), upper_third = scores.number("upper_third");

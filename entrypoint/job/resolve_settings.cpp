@@ -455,7 +455,9 @@ ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
   DataSources sources = resolve_data(paths, completed, settings);
   if (earlier) {
     for (DataRequest* request : {&sources.eval, &sources.predict, &sources.mismatched}) {
-      request->rules.columns.trained = earlier->columns();
+      ColumnChoice& columns = request->rules.columns;
+      columns.trained = earlier->columns();
+      columns.cuts_words = columns.trained && columns.trained->cuts_words;
     }
   }
   return {.settings = std::move(settings),

@@ -62,11 +62,34 @@ reads 'says where a sentence ends' back --task ner --train-data-file counted/pre
 printf 'Ida sings here.\n\nso\n' >plain.txt
 expect 0 finished --mode predict --predict-data-file plain.txt --predictions-with-text --job-dir counted
 cut -f5 counted/predictions.tsv | tr '\n' ' ' | says 'text Ida sings here. so' || fail "text to predict tags for"
+# The id of a sentence is its own, and not a list of the ids of its words.
+printf 'id,sentence_id,word\n1,7,Ida\n2,7,sings\n3,9,so\n' >ids.csv
+expect 0 finished --mode predict --predict-data-file ids.csv --job-dir counted
+[ "$(cut -f1 counted/predictions.tsv | tr '\n' ' ')" = 'sentence 7 7 9 ' ] || fail "ids of sentences: $(cut -f1 counted/predictions.tsv)"
 expect 3 'no column has the tags of entities' --task ner --train-data-file pos.conll --job-dir pos
 expect 3 'no column says which sentence it belongs to' --train-data-file lonely.csv --job-dir lonely
 printf '{"tokens": ["Ida"]}\n{"tokens": []}\n{"tokens": ["so"]}\n' >none.jsonl
 expect 0 finished --mode predict --predict-data-file none.jsonl --job-dir counted
 [ "$(cut -f1 counted/predictions.tsv | tr '\n' ' ')" = 'sentence 0 1 2 ' ] || fail "a sentence without words has lost its place"
+
+# A job of spans cuts the texts to predict into the words that it has learned, and keeps lists.
+python3 - <<'PYTHON'
+import json
+with open("spans.jsonl", "w") as file:
+    for i in range(24):
+        name = ["Mary", "Ida"][i % 2]
+        print(json.dumps({"text": f"{name}, so \u4eca\u5929!", "entities": [[0, len(name), "PER"]]}), file=file)
+PYTHON
+reads 'spans of characters, which become tags' of_spans --train-data-file spans.jsonl
+printf '{"text": "Mary, so \u4eca\u5929!"}\n{"text": "[\\"Mary,\\", \\"so\\"]"}\n' >unspanned.jsonl
+expect 0 finished --mode predict --predict-data-file unspanned.jsonl --predictions-with-text --job-dir of_spans
+[ "$(cut -f5 of_spans/predictions.tsv | tr '\n' ' ')" = 'text Mary , so 今 天 ! Mary, so ' ] || fail "words of spans: $(cut -f5 of_spans/predictions.tsv)"
+printf 'Mary, so\n' >unspanned.txt
+expect 0 finished --mode predict --predict-data-file unspanned.txt --predictions-with-text --job-dir of_spans
+[ "$(cut -f5 of_spans/predictions.tsv | tr '\n' ' ')" = 'text Mary , so ' ] || fail "words of lines: $(cut -f5 of_spans/predictions.tsv)"
+expect 0 finished --mode predict --predict-data-file unspanned.txt --predictions-with-text --model of_spans --predictions-file -
+grep -q '"cuts_words": true' of_spans/job.json || fail "job.json does not record how words were cut"
+! grep -q cuts_words counted/job.json || fail "words of CoNLL are not cut"
 reads '12 rows were left out' rejected --train-data-file prodigy.jsonl
 reads '24 of 24 spans of column "label" begin or end inside a word' cut --train-data-file inclusive.jsonl
 

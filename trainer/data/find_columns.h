@@ -38,12 +38,15 @@ struct ColumnChoice {
   // it outranks the others that have a usual name.
   struct Trained {
     std::string text{}, text_pair{}, label{};  // text_pair: empty if it was trained on one text
+    bool cuts_words = false;                   // ColumnChoice::cuts_words
     bool operator==(const Trained&) const = default;
   };
 
   std::string text{}, text_pair{};
   std::vector<std::string> others{};  // a group's negatives, or the choices; no flag names them
   std::string label{};  // sets of classes: may name several, with commas, each a column of 0 and 1
+  // Whether words were cut out of texts as annotated_words() does, because tags belong to spans.
+  bool cuts_words = false;
   // For tags of words, what they say: "pos" prefers the column pos_tags and takes no ner_tags.
   // Empty: any tags.
   std::string tags{};
@@ -74,6 +77,7 @@ struct FoundColumns {
   std::optional<Answerable> answerable{};  // of questions
   std::optional<size_t> source{};      // of rows with scores: where a row comes from, by its name
   bool leaves_out_unfinished = false;  // rows without a label were not annotated
+  bool cuts_words = false;             // sentences that are texts become words so
   bool keeps_missing_texts = false;    // a missing text is empty, and a sentence may have no words
   // Of a teacher's scores: one column for all texts of a group but the first one, or one for its
   // positives and one for its negatives. Empty: they are not read.

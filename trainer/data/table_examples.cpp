@@ -17,6 +17,7 @@
 #include "trainer/data/odd_labels.h"
 #include "trainer/data/odd_rows.h"
 #include "trainer/data/odd_texts.h"
+#include "trainer/data/span_rows.h"
 #include "trainer/data/text_list.h"
 
 namespace berth {
@@ -256,7 +257,8 @@ class TableExamples final : public ExampleReader {
                 may_be_bytes ? "write the column as texts, as decode() of Python does" : kFillIn);
   }
 
-  // The words of a sentence: the members of a list, or what stands between blanks. Tuples and
+  // The words of a sentence: the members of a list, or what stands between blanks, or what a model
+  // has learned that was trained on spans. Tuples and
   // arrays of words are as Python shows them, with quotes.
   std::vector<std::string> words(size_t column) {
     const std::string whole = text(column);
@@ -264,7 +266,8 @@ class TableExamples final : public ExampleReader {
     if (is_bracketed(whole)) refuse_list(name(column), whole);
     auto tuple = whole.find_first_of("'\"") == whole.npos ? std::nullopt : parse_tuple(whole);
     has_tuples_ = has_tuples_ || tuple;
-    return tuple ? std::move(*tuple) : parted(whole, " \t");
+    if (tuple) return std::move(*tuple);
+    return columns_.cuts_words ? annotated_words(whole, "[]").words : parted(whole, " \t");
   }
 
   // The tags of `count` words. A text that begins with a bracket must be a list here, because a tag

@@ -440,6 +440,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   if (!has_file_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
     ColumnChoice choice = chosen(columns, found);
+    choice.cuts_words = rules_.columns.cuts_words;
     say_text_scores(columns);
     say_other_columns(choice);
     warn_of_unread(columns, found);
@@ -582,6 +583,7 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
     rules_.columns.text = columns[spans->text].name;
     rules_.columns.label = columns[spans->spans].name;
     has_spans_ = true;
+    rules_.columns.cuts_words = !spans->counts_words;
     const bool ignores_spans = rules_.need == LabelNeed::kIgnored;
     return std::make_unique<PeekedRows>(tag_words(std::move(rows), *spans, ignores_spans));
   }
@@ -595,6 +597,8 @@ std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows
   rules_.task = rules_.task.value_or(usual_task(LabelKind::kTagPerWord));
   rules_.sentence_column = columns[layout->sentence].name;
   rules_.columns.text = columns[layout->word].name;
+  // A column "id" has the ids of words.
+  if (rules_.columns.id.empty()) rules_.columns.id = columns[layout->sentence].name;
   return std::make_unique<PeekedRows>(join_words(std::move(rows), *layout));
 }
 
@@ -678,6 +682,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
     add_findings(look_for_refusals(rows->columns(), rows->peeked(), indices(columns)));
   }
   if (lacks_labels(*rows, columns)) columns.labels.clear();
+  columns.cuts_words = rules_.columns.cuts_words && columns.labels.empty();
   require_words(*rows, columns);
   if (is_first && !columns.labels.empty() && has_label_forms(*rules_.task)) {
     find_form(*rows, columns, is_given);

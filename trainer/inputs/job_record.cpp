@@ -144,7 +144,8 @@ void add_table(JobRecord& record, const LoadedTable& loaded) {
   } else if (is_first) {
     reading.columns = {.text = loaded.columns.text,
                        .text_pair = loaded.columns.text_pair,
-                       .label = loaded.columns.label};
+                       .label = loaded.columns.label,
+                       .cuts_words = loaded.columns.cuts_words};
   }
   if (is_first) reading.scores = loaded.scale.range();
   std::string& rows = record.reading.rows;
@@ -173,8 +174,9 @@ std::string to_json(const JobRecord& record) {
   if (reading.labels) object["reading"]["labels"] = to_json(*reading.labels);
   if (!reading.words.empty()) {
     object["reading"]["columns"] = {{"words", reading.words}, {"tags", reading.tags}};
-  } else if (const auto& [text, pair, label] = reading.columns; !text.empty()) {
+  } else if (const auto& [text, pair, label, cuts_words] = reading.columns; !text.empty()) {
     object["reading"]["columns"] = {{"text", text}, {"text_pair", pair}, {"label", label}};
+    if (cuts_words) object["reading"]["columns"]["cuts_words"] = true;
   }
   if (const auto& scores = reading.scores) {
     object["reading"]["scores"] = {{"largest", scores->largest},
