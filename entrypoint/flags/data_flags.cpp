@@ -355,9 +355,8 @@ std::vector<Flag> question_flags() {
        real_value(data_option(&DataOptions::null_score_diff_threshold), kReal),
        FlagRole(kDecides, kEverywhere, kAsTrained)
            .heeded_by(tasks_that::find_answers)
-           .heeded_where(
-               [](const Settings& settings) { return settings.data.version_2_with_negative; },
-               "give --version-2-with-negative")},
+           .heeded_where([](const Settings& settings) { return settings.data.has_unanswerable; },
+                         "give --version-2-with-negative")},
       {"label-threshold",
        "The probability above which a label of a set is predicted. It is a number, or the rows to "
        "evaluate on choose it: auto has the largest f1_micro there, per_label the largest F1 of "
