@@ -205,6 +205,19 @@ void require_rows_to_compare(const Job& job, const TrainingRows& rows, const Set
       cat("the job learns nothing from such batches, and goes on as it began: ", refusal.what()));
 }
 
+// Throws kUsage where a flag changes nothing in the task of the rows.
+void require_heeded_by(const TrainingRows& rows, const Job& job) {
+  const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
+  require_heeded(job.command_line, task, as_earlier_job(job));
+}
+
+// Throws kUsage where flags say how to mask, and all rows are masked already.
+void require_masking_of(const TrainingRows& rows, const Job& job) {
+  const bool is_wanted =
+      !holds_masked(*rows.train.table) || (rows.eval && !holds_masked(*rows.eval->table));
+  if (!is_wanted) require_no_masking(job.command_line, as_earlier_job(job));
+}
+
 // Completes the model with what the rows say of it: the task, the labels, the texts of a row.
 void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_length,
                   Settings& settings, ModelDescription& model) {
@@ -309,13 +322,8 @@ TrainingInputs read_inputs(const Job& job) {
     use_archived_splits(paths, job.command_line, resolved.settings, resolved.sources);
     return load_training_rows(paths, resolved.settings, resolved.sources, model.config);
   });
-  if (named != rows.task || is_open) {
-    const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
-    require_heeded(job.command_line, task, as_earlier_job(job));
-  }
-  const bool masks_none =
-      holds_masked(*rows.train.table) && (!rows.eval || holds_masked(*rows.eval->table));
-  if (masks_none) require_no_masking(job.command_line, as_earlier_job(job));
+  if (named != rows.task || is_open) require_heeded_by(rows, job);
+  require_masking_of(rows, job);
   join_all_rows(*model.tokenizer, resolved.settings, rows);
   require_device(job.command_line, job.device.kind, rows.task);
   as_begun([&] { settle_model(rows, *folder, asks_length, resolved.settings, model); });
