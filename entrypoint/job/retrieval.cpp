@@ -8,6 +8,7 @@
 #include "entrypoint/job/prompts.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
+#include "storage/base/text.h"
 #include "trainer/metrics/retrieval.h"
 #include "trainer/tasks/task_results.h"
 
