@@ -378,8 +378,7 @@ std::vector<Flag> evaluation_flags() {
        })},
       {"early-stopping-threshold",
        "Count an evaluation as no improvement unless the metric is better than the best one by "
-       "more "
-       "than this number.",
+       "more than this number.",
        real_value(training_option(&TrainingOptions::early_stopping_threshold), kNotNegative),
        FlagRole(kDecides, kInTraining).only_with("early-stopping-patience", "patience")},
       {"load-best-model-at-end", "Export the model of the best checkpoint, not of the last one.",

@@ -176,11 +176,14 @@ class CheckpointFiles {
 
 bool is_unreadable(const Error& error) { return error.code() == Code::kUnavailable; }
 
+bool is_lost(const Error& error) {
+  return error.code() == Code::kCorrupt || error.code() == Code::kNotFound;
+}
+
 // Whether another checkpoint takes the place of this one. A bad sector of a disk does not heal, but
 // a bucket may be out of reach for a while.
 bool is_damage(const Error& error, const Uri& directory) {
-  return error.code() == Code::kCorrupt || error.code() == Code::kNotFound ||
-         (is_unreadable(error) && directory.is_local());
+  return is_lost(error) || (is_unreadable(error) && directory.is_local());
 }
 
 }  // namespace
@@ -469,8 +472,7 @@ int64_t CheckpointStore::restore_intact(int64_t best, int64_t newest, ParameterT
       CheckpointFiles(storage_, directory).restore_parameters(values);
     } catch (const Error& error) {
       // An error of reading may pass, and then the best one is taken.
-      const bool is_lost = error.code() == Code::kCorrupt || error.code() == Code::kNotFound;
-      if (!is_lost) throw error.at(directory.to_string());
+      if (!is_lost(error)) throw error.at(directory.to_string());
       if (!damage) damage = error.at(directory.to_string());
       continue;
     }
