@@ -89,18 +89,27 @@ PYTHON
 }
 
 build_and_test() {  # build_and_test PRESET TARGET [ctest flags]
-  local preset=$1 target=$2 log=build/$1/ctest.log skips
+  local preset=$1 target=$2 log=build/$1/ctest.log skips start=$SECONDS built
   shift 2
   build "$preset" "$target" || { summary+=("        the build of $preset failed"); return 1; }
+  built=$SECONDS
   rm -rf "build/$preset/cases"
   # Four more than there are cores, because jobs in gs:// and between workers wait for leases, retries and each other.
   ctest --preset "$preset" --parallel $(($(nproc) + 4)) --no-tests=error "$@" 2>&1 | tee "$log"
   local code=${PIPESTATUS[0]}
+  summary+=("        $((built - start)) s to build, $((SECONDS - built)) s to test")
   skips=$(grep -c '\*\*\*Skipped' "$log")
   [ "$skips" -eq 0 ] || summary+=("SKIPPED $skips tests of $preset, listed above")
   [ ! -d "build/$preset/cases" ] || summary+=("$(count_cases "build/$preset/cases")")
   [ "$code" -eq 0 ] || summary+=("        these tests of $preset failed:" "$(failed_tests "$log" | sed -n 1,60p)")
   return "$code"
+}
+
+installed_plugins() {
+  local code=0
+  wait $installing_plugins || code=1
+  cat build/xla-plugins.log
+  return $code
 }
 
 check_binary() {
@@ -143,7 +152,9 @@ if [ $all = yes ]; then
   groups=(--build --test --sanitizers --package)
   [ $container = no ] || groups+=(--container)
   step "dependencies" bash scripts/install-dependencies.sh "${groups[@]}"
-  step "XLA plugins" bash scripts/install-xla-plugin.sh
+  mkdir -p build
+  bash scripts/install-xla-plugin.sh >build/xla-plugins.log 2>&1 &  # the network works beside the compiler
+  installing_plugins=$!
 else
   step "dependencies" bash scripts/install-dependencies.sh --build --test
 fi
@@ -159,6 +170,7 @@ else
   GTEST_FILTER+=':*ProductGradients.*/megatronbert:RanksOfWideLayers.*'
   step "dev: AddressSanitizer, UndefinedBehaviorSanitizer" build_and_test dev all --label-exclude 'plugins|unchecked'
   unset GTEST_FILTER
+  step "XLA plugins" installed_plugins
   # The container's build finds the objects of this step in the cache. There, other folders, times of files and -Werror do not count.
   use_ccache
   export CCACHE_BASEDIR=$PWD CCACHE_COMPILERCHECK=content CCACHE_IGNOREOPTIONS=-Werror

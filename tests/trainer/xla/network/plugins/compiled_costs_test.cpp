@@ -14,7 +14,7 @@ namespace {
 constexpr BatchShape kRows = {.rows = 4, .row_length = 64, .sequences = 8, .masked = 40};
 
 class CompiledCosts : public WithRealPlugin {};
-INSTANTIATE_TEST_SUITE_P(Plugins, CompiledCosts, kGoodPlugins, version_name);
+INSTANTIATE_TEST_SUITE_P(Plugins, CompiledCosts, kDrawnPlugin, version_name);
 
 // The bytes of the inputs of this kind, such as "value:".
 int64_t bytes_of(const Program& program, const std::string& kind, const ProgramOptions& options) {

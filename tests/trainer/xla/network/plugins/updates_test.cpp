@@ -40,7 +40,7 @@ class UpdatesOnPlugins : public WithRealPlugin {
     };
   }
 };
-INSTANTIATE_TEST_SUITE_P(Plugins, UpdatesOnPlugins, kGoodPlugins, version_name);
+INSTANTIATE_TEST_SUITE_P(Plugins, UpdatesOnPlugins, kDrawnPlugin, version_name);
 
 TEST_P(UpdatesOnPlugins, TenBertUpdatesMatchTheCpu) {
   RecordedCase recorded("bert-sequence", /*drops=*/true);
