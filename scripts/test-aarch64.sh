@@ -41,7 +41,7 @@ if [ ! -d "$sysroot" ]; then
   mv "$build/partial" "$sysroot"
 fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DBERTH_SYSROOT="$sysroot" -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 >/dev/null
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 >/dev/null
 
 if [ $what = tests ]; then
   cmake --build "$build" --target berth cpu_kernels_test storage_base_test text_test

@@ -51,7 +51,7 @@ here() {
   "$cxx" --version | sed -n 1p
   "$cmake" --version | sed -n 1p
   "$cmake" -G Ninja -S . -B "$folder" -DCMAKE_C_COMPILER="$c" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DBERTH_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 >/dev/null || return 1
+    -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DBERTH_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 >/dev/null || return 1
   "$cmake" --build "$folder" --target berth "${tests[@]}" || return 1
   local test failed=0
   for test in "${tests[@]}"; do

@@ -141,7 +141,7 @@ standard_library
 c_libraries
 $CXX $flags -std=c++20 -c tests/fuzz/openssl_under_msan.cpp -o "$libraries/openssl_under_msan.o"
 standard="-Wl,--whole-archive $libraries/libstdc++-memory.a -Wl,--no-whole-archive -lstdc++ -lm"
-cmake -G Ninja -S . -B "$here/berth" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
+cmake -G Ninja -S . -B "$here/berth" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=24 \
   -DCMAKE_C_FLAGS="$memory" -DCMAKE_CXX_FLAGS="$memory" -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
   -DCMAKE_EXE_LINKER_FLAGS="$libraries/openssl_under_msan.o $standard" \
   -DZLIB_LIBRARY="$libraries/libz.a" -DBZIP2_LIBRARY_RELEASE="$libraries/libbz2.a" -DLIBLZMA_LIBRARY="$libraries/liblzma.a" \

@@ -25,7 +25,7 @@ struct ParserOption {
   bool has_opposite() const { return last_name(action) == "BooleanOptionalAction"; }
 };
 
-constexpr std::string_view kNo = "--no-";
+constexpr std::string_view kNegation = "--no-";
 
 // The text as a value of the option's type.
 PythonValue typed_value(const ParserOption& option, const std::string& text) {
@@ -60,7 +60,7 @@ std::optional<ParserOption> option_of(const PythonCall& call) {
   option.action = word("action");
   option.has_list = call.find("nargs") != nullptr;
   for (size_t i = option.flags.size(); i-- > 0 && option.has_opposite();) {
-    if (is_long(option.flags[i])) option.flags.push_back(cat(kNo, option.flags[i].substr(2)));
+    if (is_long(option.flags[i])) option.flags.push_back(cat(kNegation, option.flags[i].substr(2)));
   }
   const PythonValue* usual = call.find("default");
   if (usual != nullptr && usual->text != "None") option.value = *usual;
@@ -77,7 +77,7 @@ size_t take_words(ParserOption& option, const std::vector<std::string>& words, s
   const size_t sign = words[at].find('=');
   if (option.is_switch() || option.has_opposite()) {
     const bool is_on =
-        option.is_switch() ? option.action == "store_true" : !words[at].starts_with(kNo);
+        option.is_switch() ? option.action == "store_true" : !words[at].starts_with(kNegation);
     option.value = {.kind = ValueKind::kWord, .text = is_on ? "True" : "False"};
     return 1;
   }

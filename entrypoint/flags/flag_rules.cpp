@@ -630,9 +630,9 @@ void check_results_name(const CommandLine& command_line) {
   const Mode mode = command_line.settings.mode;
   const auto ends_with = [&](std::string_view suffix) { return name.ends_with(suffix); };
   if (mode == Mode::kPredict) {
-    constexpr std::string_view kOthers[] = {".gz",   ".bz2",     ".xz",  ".zst",
-                                            ".json", ".parquet", ".npy", ".jsonl"};
-    if (std::ranges::none_of(kOthers, ends_with)) return;
+    constexpr std::string_view kOtherEndings[] = {".gz",   ".bz2",     ".xz",  ".zst",
+                                                  ".json", ".parquet", ".npy", ".jsonl"};
+    if (std::ranges::none_of(kOtherEndings, ends_with)) return;
     throw Error(Code::kUsage,
                 cat("predictions are a table with tabs, and ",
                     quoted(command_line.tool.predictions_file), " names another format"),

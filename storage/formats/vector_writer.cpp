@@ -14,14 +14,14 @@ namespace {
 // The header: the magic, the version, the length of the rest as u16, and a Python literal. Spaces
 // pad the literal so that the numbers begin at a multiple of 64 bytes.
 std::string npy_header(const VectorTable& table) {
-  constexpr size_t kAlignment = 64, kBefore = 10;
+  constexpr size_t kHeaderAlignment = 64, kBefore = 10;
   const char* const type = table.numbers == VectorNumbers::kFloat32 ? "<f4"
                            : table.numbers == VectorNumbers::kInt8  ? "|i1"
                                                                     : "|u1";
   std::string text = cat("{'descr': '", type, "', 'fortran_order': False, 'shape': (", table.rows,
                          ", ", table.width, "), }");
   const size_t used = kBefore + text.size() + 1;
-  text.append((kAlignment - used % kAlignment) % kAlignment, ' ').append("\n");
+  text.append((kHeaderAlignment - used % kHeaderAlignment) % kHeaderAlignment, ' ').append("\n");
   assert(text.size() <= UINT16_MAX);
   std::string header("\x93NUMPY\x01\x00", 8);
   header.push_back(static_cast<char>(text.size() & 0xFF));

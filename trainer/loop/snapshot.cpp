@@ -13,7 +13,7 @@ namespace {
 // 1 MiB: a piece stays in the processor's cache from its copy to its checksum and to the file.
 constexpr int64_t kPiece = int64_t{1} << 18;
 
-uint64_t fp32_bytes(int64_t elements) { return static_cast<uint64_t>(elements) * sizeof(float); }
+uint64_t tensor_bytes(int64_t elements) { return static_cast<uint64_t>(elements) * sizeof(float); }
 
 // A device copies whole tensors to the host, even if only a part is needed.
 int64_t piece_elements(std::span<const ParameterSpec> specs, const EngineInfo& info) {
@@ -25,12 +25,12 @@ int64_t piece_elements(std::span<const ParameterSpec> specs, const EngineInfo& i
 }  // namespace
 
 uint64_t usual_copy_bytes(std::span<const ParameterSpec> specs, const EngineInfo& info) {
-  const uint64_t all = 3 * fp32_bytes(trained_elements(specs));
-  return info.updates_in_flight > 0 ? all : std::min(all, fp32_bytes(total_elements(specs)));
+  const uint64_t all = 3 * tensor_bytes(trained_elements(specs));
+  return info.updates_in_flight > 0 ? all : std::min(all, tensor_bytes(total_elements(specs)));
 }
 
 uint64_t writer_bytes(std::span<const ParameterSpec> specs, const EngineInfo& info) {
-  return fp32_bytes(piece_elements(specs, info));
+  return tensor_bytes(piece_elements(specs, info));
 }
 
 void Snapshot::begin(const TrainingState& state, const Engine& engine, const CopyLimits& limits) {
@@ -75,7 +75,7 @@ uint64_t Snapshot::unread_bytes() const {
     if (tensors_[i].spec().trains) elements += tensors_[i].spec().elements();
   }
   if (next_ < tensors_.size() && tensors_[next_].spec().trains) elements -= next_element_;
-  return fp32_bytes(elements);
+  return tensor_bytes(elements);
 }
 
 void Snapshot::copy_unread() {

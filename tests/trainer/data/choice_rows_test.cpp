@@ -30,7 +30,7 @@ std::vector<Column> columns_named(const Names& names) {
 
 std::vector<size_t> choices_of(const Names& names) { return find_choices(columns_named(names)); }
 
-Cell text_cell(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
+Cell cell_of(const std::string& value) { return Cell(std::in_place_type<std::string>, value); }
 
 TEST(ChoiceColumns, AreNumberedOrLettered) {
   EXPECT_THAT(choices_of({"sent1", "ending1", "ending0", "label"}), ElementsAre(2u, 1u));
@@ -116,23 +116,23 @@ TEST(ListedChoices, OfAnotherFormAreRefused) {
 TEST(ChoiceLabels, AreNumbersLettersOrTheRowsOwnNames) {
   EXPECT_EQ(number_of_choice(Cell(int64_t{2}), 4, {}), 2);
   EXPECT_EQ(number_of_choice(Cell(3.0), 4, {}), 3);
-  EXPECT_EQ(number_of_choice(text_cell(" 1 "), 2, {}), 1);
-  EXPECT_EQ(number_of_choice(text_cell("A"), 4, {}), 0);
-  EXPECT_EQ(number_of_choice(text_cell("d"), 4, {}), 3);
+  EXPECT_EQ(number_of_choice(cell_of(" 1 "), 2, {}), 1);
+  EXPECT_EQ(number_of_choice(cell_of("A"), 4, {}), 0);
+  EXPECT_EQ(number_of_choice(cell_of("d"), 4, {}), 3);
   const Names names = {"1", "2", "3"};
-  EXPECT_EQ(number_of_choice(text_cell("3"), 3, names), 2);
+  EXPECT_EQ(number_of_choice(cell_of("3"), 3, names), 2);
   EXPECT_EQ(number_of_choice(Cell(int64_t{1}), 3, names), 0);
 }
 
 TEST(ChoiceLabels, OfNoChoiceAreRefused) {
-  for (const Cell& label : {Cell(int64_t{4}), Cell(int64_t{-1}), Cell(0.5), text_cell("E"),
-                            text_cell("Ann"), text_cell(""), Cell(true)}) {
+  for (const Cell& label : {Cell(int64_t{4}), Cell(int64_t{-1}), Cell(0.5), cell_of("E"),
+                            cell_of("Ann"), cell_of(""), Cell(true)}) {
     EXPECT_THAT([&] { number_of_choice(label, 4, {}); },
                 ThrowsCode(Code::kBadData, "means none of the row's 4 choices"));
   }
   EXPECT_THAT(
       [] {
-        number_of_choice(text_cell("0"), 2, Names{"A", "B"});
+        number_of_choice(cell_of("0"), 2, Names{"A", "B"});
       },
       ThrowsCode(Code::kBadData, "means none"));
 }
@@ -167,11 +167,10 @@ struct ChoiceTable {
 };
 
 TEST(ChoiceRows, OfSwagArePairsOfBothSentences) {
-  ChoiceTable rows({"", "sent1", "sent2", "ending0", "ending1", "label"},
-                   {{text_cell("0"), text_cell("a"), text_cell("b_"), text_cell("c"),
-                     text_cell("d"), text_cell("1")},
-                    {text_cell("1"), text_cell("e"), text_cell("f"), text_cell("g"), text_cell("h"),
-                     text_cell("0")}});
+  ChoiceTable rows(
+      {"", "sent1", "sent2", "ending0", "ending1", "label"},
+      {{cell_of("0"), cell_of("a"), cell_of("b_"), cell_of("c"), cell_of("d"), cell_of("1")},
+       {cell_of("1"), cell_of("e"), cell_of("f"), cell_of("g"), cell_of("h"), cell_of("0")}});
   EXPECT_THAT(rows.table->read(0).texts, ElementsAre("a", "b_ c", "b_ d"));
   EXPECT_THAT(rows.columns.others, ElementsAre("ending0", "ending1"));
   EXPECT_EQ(rows.columns.text_pair, "sent2");
@@ -187,10 +186,9 @@ TEST(ChoiceRows, OfSwagArePairsOfBothSentences) {
 }
 
 TEST(ChoiceRows, OfRaceFillTheGap) {
-  ChoiceTable rows(
-      {"article", "question", "options", "answer"},
-      {{text_cell("a"), text_cell("b _ ."), text_cell(R"(["c", "d"])"), text_cell("B")},
-       {text_cell("e"), text_cell("f?"), text_cell(R"(["g", "h"])"), text_cell("A")}});
+  ChoiceTable rows({"article", "question", "options", "answer"},
+                   {{cell_of("a"), cell_of("b _ ."), cell_of(R"(["c", "d"])"), cell_of("B")},
+                    {cell_of("e"), cell_of("f?"), cell_of(R"(["g", "h"])"), cell_of("A")}});
   EXPECT_THAT(rows.table->read(0).texts, ElementsAre("a", "b c .", "b d ."));
   EXPECT_THAT(rows.table->read(1).texts, ElementsAre("e", "f? g", "f? h"));
   EXPECT_THAT(rows.table->read(0).labels, ElementsAre(1));
@@ -207,40 +205,39 @@ TEST(RaceArticles, HaveARowForEachQuestion) {
   EXPECT_TRUE(names_articles(columns_named(names)));
   EXPECT_FALSE(names_articles(columns_named({"article", "question", "options", "answer"})));
   const auto rows = question_rows(
-      names,
-      {{text_cell(R"(["B", "A"])"), text_cell(R"([["c", "d"], ["e", "f"]])"),
-        text_cell(R"(["b _ .", "g?"])"), text_cell("a"), text_cell("high1.txt")},
-       {text_cell("[]"), text_cell("[]"), text_cell("[]"), text_cell("h"), text_cell("high2.txt")},
-       {text_cell(R"(["B"])"), text_cell(R"([["c", "d"]])"), text_cell(R"(["i"])"), text_cell("j"),
-        Cell()}});
+      names, {{cell_of(R"(["B", "A"])"), cell_of(R"([["c", "d"], ["e", "f"]])"),
+               cell_of(R"(["b _ .", "g?"])"), cell_of("a"), cell_of("high1.txt")},
+              {cell_of("[]"), cell_of("[]"), cell_of("[]"), cell_of("h"), cell_of("high2.txt")},
+              {cell_of(R"(["B"])"), cell_of(R"([["c", "d"]])"), cell_of(R"(["i"])"), cell_of("j"),
+               Cell()}});
   EXPECT_THAT(choices_of({"question", "options", "answer", "article", "id"}), ElementsAre(1u));
   Row row;
   ASSERT_TRUE(rows->next(row));
-  EXPECT_EQ(row, (Row{text_cell("b _ ."), text_cell(R"(["c","d"])"), text_cell("B"), text_cell("a"),
-                      text_cell("high1.txt-0")}));
+  EXPECT_EQ(row, (Row{cell_of("b _ ."), cell_of(R"(["c","d"])"), cell_of("B"), cell_of("a"),
+                      cell_of("high1.txt-0")}));
   ASSERT_TRUE(rows->next(row));
-  EXPECT_EQ(row, (Row{text_cell("g?"), text_cell(R"(["e","f"])"), text_cell("A"), text_cell("a"),
-                      text_cell("high1.txt-1")}));
+  EXPECT_EQ(row, (Row{cell_of("g?"), cell_of(R"(["e","f"])"), cell_of("A"), cell_of("a"),
+                      cell_of("high1.txt-1")}));
   EXPECT_EQ(rows->position(), "row 0, question 2");
   ASSERT_TRUE(rows->next(row));
-  EXPECT_EQ(row[0], text_cell("i"));
+  EXPECT_EQ(row[0], cell_of("i"));
   EXPECT_FALSE(rows->next(row));
 }
 
 TEST(RaceArticles, HaveListsOfOneLength) {
   const Names names = {"article", "questions", "options", "answers"};
   for (const char* answers : {R"(["A"])", R"("AB")", "A", ""}) {
-    const auto rows = question_rows(names, {{text_cell("a"), text_cell(R"(["b", "c"])"),
-                                             text_cell(R"([["d"], ["e"]])"), text_cell(answers)},
-                                            {text_cell("f"), text_cell(R"(["g"])"),
-                                             text_cell(R"([["h", "i"]])"), text_cell(R"(["A"])")}});
+    const auto rows = question_rows(
+        names,
+        {{cell_of("a"), cell_of(R"(["b", "c"])"), cell_of(R"([["d"], ["e"]])"), cell_of(answers)},
+         {cell_of("f"), cell_of(R"(["g"])"), cell_of(R"([["h", "i"]])"), cell_of(R"(["A"])")}});
     Row row;
     EXPECT_THAT([&] { rows->next(row); },
                 ThrowsCode(Code::kBadData,
                            "row 0: the article has 2 questions, and its member \"answers\" is no "
                            "list with as many members"));
     EXPECT_TRUE(rows->next(row));  // the article after it
-    EXPECT_EQ(row[0], text_cell("g"));
+    EXPECT_EQ(row[0], cell_of("g"));
   }
 }
 
@@ -250,18 +247,18 @@ TEST(RaceArticles, DoNotRepeatALongArticleWithoutEnd) {
     questions += ",0";
     options += ",0";
   }
-  const auto rows = question_rows({"article", "questions", "options"},
-                                  {{text_cell(std::string(10'000, 'a')), text_cell(questions + "]"),
-                                    text_cell(options + "]")}});
+  const auto rows = question_rows(
+      {"article", "questions", "options"},
+      {{cell_of(std::string(10'000, 'a')), cell_of(questions + "]"), cell_of(options + "]")}});
   Row row;
   EXPECT_THAT([&] { rows->next(row); },
               ThrowsCode(Code::kBadData, "too many questions about a long article"));
 }
 
 TEST(ChoiceRows, WithoutAContextHaveTheQuestionFirst) {
-  ChoiceTable rows({"question", "choices", "answerKey"},
-                   {{text_cell("a"), text_cell(R"({"text": ["b", "c"], "label": ["1", "2"]})"),
-                     text_cell("2")}});
+  ChoiceTable rows(
+      {"question", "choices", "answerKey"},
+      {{cell_of("a"), cell_of(R"({"text": ["b", "c"], "label": ["1", "2"]})"), cell_of("2")}});
   EXPECT_THAT(rows.table->read(0).texts, ElementsAre("a", "b", "c"));
   EXPECT_THAT(rows.table->read(0).labels, ElementsAre(1));
 }
@@ -270,15 +267,15 @@ TEST(ChoiceRows, HaveTheSameNumberOfChoices) {
   EXPECT_THAT(
       [] {
         ChoiceTable({"question", "choices", "label"},
-                    {{text_cell("a"), text_cell(R"(["b", "c"])"), text_cell("0")},
-                     {text_cell("d"), text_cell(R"(["e"])"), text_cell("0")}});
+                    {{cell_of("a"), cell_of(R"(["b", "c"])"), cell_of("0")},
+                     {cell_of("d"), cell_of(R"(["e"])"), cell_of("0")}});
       },
       ThrowsCode(Code::kBadData, "the row has 1 choice"));
   EXPECT_THAT(
       [] {
         ChoiceTable({"question", "choices", "label"},
-                    {{text_cell("a"), text_cell(R"(["b", "c"])"), text_cell("0")},
-                     {text_cell("d"), text_cell(R"(["e", "f", "g"])"), text_cell("0")}});
+                    {{cell_of("a"), cell_of(R"(["b", "c"])"), cell_of("0")},
+                     {cell_of("d"), cell_of(R"(["e", "f", "g"])"), cell_of("0")}});
       },
       ThrowsCode(Code::kBadData, "the row has 3 choices, and the first row has 2"));
 }
@@ -286,24 +283,24 @@ TEST(ChoiceRows, HaveTheSameNumberOfChoices) {
 TEST(ChoiceRows, NeedChoicesAndLabels) {
   EXPECT_THAT(
       [] {
-        ChoiceTable({"question", "label"}, {{text_cell("a"), text_cell("0")}});
+        ChoiceTable({"question", "label"}, {{cell_of("a"), cell_of("0")}});
       },
       ThrowsCode(Code::kBadData, "no column holds choices by its name"));
   EXPECT_THAT(
       [] {
-        ChoiceTable({"question", "choices"}, {{text_cell("a"), text_cell(R"(["b", "c"])")}});
+        ChoiceTable({"question", "choices"}, {{cell_of("a"), cell_of(R"(["b", "c"])")}});
       },
       ThrowsCode(Code::kBadData, "no column has a usual name for labels"));
   EXPECT_THAT(
       [] {
         ChoiceTable({"question", "A", "B", "answer"},
-                    {{text_cell("a"), text_cell("b"), text_cell("c"), Cell()}});
+                    {{cell_of("a"), cell_of("b"), cell_of("c"), Cell()}});
       },
       ThrowsCode(Code::kBadData, "label \"answer\" is missing"));
   EXPECT_THAT(
       [] {
         ChoiceTable({"question", "A", "B", "answer"},
-                    {{text_cell("a"), text_cell("b"), Cell(), text_cell("A")}});
+                    {{cell_of("a"), cell_of("b"), Cell(), cell_of("A")}});
       },
       ThrowsCode(Code::kBadData, "the cell of column \"B\" is empty"));
 }
@@ -327,9 +324,9 @@ TEST(ChoiceRows, HaveALeadWhereTheModelWasTrainedOnOne) {
 
 TEST(ChoiceRows, ToPredictKeepTheirPlacesWhereTextsAreMissing) {
   ChoiceTable rows({"article", "question", "options"},
-                   {{text_cell("a"), text_cell("b"), text_cell(R"(["c", "d", "e"])")},
-                    {text_cell("a"), Cell(), text_cell(R"(["c", "d", "e"])")},
-                    {text_cell("a"), text_cell("b"), Cell()}},
+                   {{cell_of("a"), cell_of("b"), cell_of(R"(["c", "d", "e"])")},
+                    {cell_of("a"), Cell(), cell_of(R"(["c", "d", "e"])")},
+                    {cell_of("a"), cell_of("b"), Cell()}},
                    {.need = LabelNeed::kIgnored, .keeps_missing_texts = true});
   EXPECT_THAT(rows.table->read(1).texts, ElementsAre("a", "", "", ""));
   EXPECT_THAT(rows.table->read(2).texts, ElementsAre("a", "", "", ""));
@@ -340,9 +337,8 @@ TEST(ChoiceRows, AreNamedToATaskThatDoesNotReadThem) {
   TableLoader loader({.task = Task::kSequenceClassification});
   loader.append_rows(std::make_unique<RowsInMemory>(
       columns_named({"sent1", "sent2", "ending0", "ending1", "label"}),
-      std::vector<Row>{
-          {text_cell("a"), text_cell("b"), text_cell("c"), text_cell("d"), text_cell("1")},
-          {text_cell("a"), text_cell("b"), text_cell("c"), text_cell("d"), text_cell("0")}}));
+      std::vector<Row>{{cell_of("a"), cell_of("b"), cell_of("c"), cell_of("d"), cell_of("1")},
+                       {cell_of("a"), cell_of("b"), cell_of("c"), cell_of("d"), cell_of("0")}}));
   EXPECT_THAT(loader.findings(),
               testing::Contains(testing::Field(
                   &Finding::text, testing::HasSubstr("--task multiple_choice learns which"))));

@@ -154,14 +154,14 @@ double rate_of(ThreadPool& pool, double bytes, const Run& run) {
 struct Freed {
   void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{4096}); }
 };
-using Buffer = std::unique_ptr<std::byte[], Freed>;
+using PageBuffer = std::unique_ptr<std::byte[], Freed>;
 
 void measure_level(MemoryLevel& level, uint64_t bytes_of_a_thread, const Mover& move,
                    ThreadPool& pool) {
   const size_t size = static_cast<size_t>(bytes_of_a_thread) / kStride * kStride;
   if (size == 0) return;
   const uint64_t rounds = std::max<uint64_t>(1, kBytesOfARun / size);
-  std::vector<Buffer> buffers;
+  std::vector<PageBuffer> buffers;
   for (int thread = 0; thread < pool.size(); ++thread) {
     buffers.emplace_back(new (std::align_val_t{4096}) std::byte[size]);
   }

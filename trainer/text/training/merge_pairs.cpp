@@ -271,7 +271,7 @@ struct CharacterIds {
 using Alphabet = std::unordered_map<char32_t, CharacterIds>;
 
 template <typename Visit>
-void for_each_character(std::string_view word, Visit visit) {
+void for_each_character_of(std::string_view word, Visit visit) {
   bool is_first = true;
   while (!word.empty()) {
     const DecodedCharacter next = decode_utf8(word);
@@ -292,7 +292,7 @@ Alphabet add_characters(const ShardedWordTable& words, const std::string& prefix
   for (size_t i = 0; i < ShardedWordTable::kShards; ++i) {
     const WordTable& shard = words.shard(i);
     for (const WordTable::Entry& entry : shard.entries()) {
-      for_each_character(shard.word(entry), [&](char32_t c, bool is_first) {
+      for_each_character_of(shard.word(entry), [&](char32_t c, bool is_first) {
         const auto found = alphabet.find(c);
         if (is_first || found == alphabet.end() || found->second.inside == 0) return;
         found->second.inside = 0;
@@ -326,7 +326,7 @@ SymbolWords cut_words(ShardedWordTable words, const AddSymbols& add_symbols) {
 // Cuts the words into pieces of one character. Characters outside the alphabet are left out.
 SymbolWords cut_into_characters(ShardedWordTable words, const Alphabet& alphabet) {
   return cut_words(std::move(words), [&](std::string_view word, std::vector<int32_t>& symbols) {
-    for_each_character(word, [&](char32_t c, bool is_first) {
+    for_each_character_of(word, [&](char32_t c, bool is_first) {
       const auto found = alphabet.find(c);
       if (found == alphabet.end()) return;
       symbols.push_back(is_first ? found->second.first : found->second.inside);

@@ -24,10 +24,10 @@ class WholeGradient : public KernelsTest {
   // Writes over garbage. The shapes have one or several pieces of columns, more rows than a tile,
   // and no tokens.
   void expect_the_sums() {
-    struct Shape {
+    struct ProductShape {
       int64_t tokens, outputs, inputs;
     };
-    for (const auto& [tokens, outputs, inputs] : std::vector<Shape>{
+    for (const auto& [tokens, outputs, inputs] : std::vector<ProductShape>{
              {1, 16, 1}, {7, 33, 65}, {70, 200, 40}, {1300, 40, 1600}, {0, 32, 20}}) {
       const Tensor dy = tensor({tokens, outputs}, random(tokens * outputs));
       const Tensor x = tensor({tokens, inputs}, random(tokens * inputs));
