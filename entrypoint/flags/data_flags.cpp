@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-constexpr RealRange kSplit{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kSplit{0, 1, true, false, "a number from 0 to less than 1"};
 constexpr RealRange kFraction{0, 1, false, true, "a number above 0, at most 1"};
 constexpr RealRange kThreshold{0, 1, false, false,
                                "a number above 0 and below 1, auto or per_label"};
@@ -174,7 +174,7 @@ std::vector<Flag> file_flags() {
            .only_with("eval-retrieval", "search to evaluate on"),
        "dev, validation or test in a training; test, dev or validation in --mode eval"},
       {"predict-data-file, test-file, predict-data-path",
-       "The rows to predict, for --mode predict, or the texts of --mode embed.",
+       "The rows of --mode predict, the texts of --mode embed, or the pairs of --mode mine.",
        path_value("FILE", data_option(&DataOptions::predict_data_file)),
        FlagRole(kFree, kInPredict | kInEmbed | kInMine, kOwnToWorker).needed_as(kNeedsPredictData)},
       {"input-meta-data-path",
@@ -217,8 +217,8 @@ std::vector<Flag> row_flags() {
        {kDecides, kEverywhere, kAsTrained},
        "found in the header of .csv; a tab in .tsv"},
       {"quoting",
-       "Whether quotes around a field of .csv and .tsv belong to its text: csv says no, as pandas "
-       "writes them, and none says yes, as in GLUE's files.",
+       "What quotes around a field mean in .csv and .tsv. csv: they enclose the field and are no "
+       "part of it, as pandas writes them. none: they belong to the text, as in GLUE's files.",
        choice_value<Quoting>(
            place(&CommandLine::settings, &Settings::data, &DataOptions::text_form,
                  &TextForm::quoting),

@@ -177,12 +177,11 @@ int64_t settled_count(const DeviceOptions& options) {
 
 constexpr int64_t kPort = 29500;  // PyTorch's
 
-// Throws kUsage where one worker alone does what a flag asks for.
+// Throws kUsage where a flag asks for something that only one worker does.
 void require_shared_work(const CommandLine& command_line) {
   if (command_line.settings.training.seeds == 1) return;
   throw Error(Code::kUsage,
-              cat("several runs are made by one worker, and there are ", *command_line.cluster.size,
-                  " workers"),
+              cat("the flag needs one worker, and this job has ", *command_line.cluster.size),
               "--seeds", "leave it out, or give --world-size 1");
 }
 

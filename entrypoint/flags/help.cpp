@@ -12,7 +12,7 @@ namespace berth {
 namespace {
 
 constexpr const char* kExample =
-    "berth --train-data-file data/df.pickle --job-dir runs/first --epochs 1 --batch-size 32";
+    "berth --train-data-file train.csv --job-dir runs/first --epochs 1 --batch-size 32";
 
 constexpr FlagGroup kShownGroups[] = {
     FlagGroup::kData,         FlagGroup::kModel,  FlagGroup::kTraining,
@@ -25,17 +25,17 @@ struct ExitCode {
 constexpr ExitCode kExitCodes[] = {
     {"0", "finished"},
     {"1", "internal error"},
-    {"2", "usage or configuration"},
-    {"3", "malformed input data"},
+    {"2", "wrong flag or configuration, or a disk that is too small"},
+    {"3", "bad or damaged input data"},
     {"4", "not found or not permitted"},
-    {"5", "incompatible checkpoint in the job directory"},
+    {"5", "the job directory or a checkpoint belongs to another job"},
     {"6", "job directory in use by another process"},
-    {"10", "input or output failed, or the disk is full"},
+    {"10", "storage stayed unavailable, or the disk is full"},
     {"11", "another worker was lost or did not come"},
-    {"12", "hung: no sign of life for --step-timeout"},
+    {"12", "no sign of life for --step-timeout, or --mode heartbeat found no living training"},
     {"13", "diverged: the loss is not a finite number"},
     {"14", "the job needs more memory than there is"},
-    {"143", "stopped by SIGTERM or SIGINT, after saving"},
+    {"143", "stopped by SIGTERM or SIGINT; saved if the time was sufficient"},
 };
 
 // The default as help shows it. Empty if there is none to show, as for --help itself.
@@ -159,8 +159,10 @@ std::string help_text(int columns) {
       0, 0, width);
   out += "\nExit codes (do not retry 2-5, 13 and 14):\n";
   for (const ExitCode& row : kExitCodes) {
-    out +=
-        cat("  ", row.code, std::string(6 - std::string(row.code).size(), ' '), row.meaning, "\n");
+    constexpr size_t kIndent = 8;
+    out += cat("  ", row.code);
+    out.append(kIndent - 2 - std::string_view(row.code).size(), ' ');
+    append_wrapped(out, row.meaning, kIndent, kIndent, width);
   }
   return out;
 }

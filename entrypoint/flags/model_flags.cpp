@@ -183,8 +183,8 @@ std::vector<Flag> embedding_flags() {
        "the one of the model's scores"},
       {"guide",
        "For --similarity-loss in_batch_negatives: a model that finds false negatives, in any form "
-       "that --model takes, or self for the model that learns. A text of another row is left out "
-       "if it is more similar to a first text than the second text of its row is.",
+       "that --model takes, or self for the model that learns. For each first text, a text of "
+       "another row is left out if the guide finds it more similar than the row's own second text.",
        guide_value(embedding(&EmbeddingOptions::guide)),
        FlagRole(kDecides, kInTraining | kInEval, kAsTrained).heeded_by(tasks_that::find_partners)},
       {"guide-contrasts",

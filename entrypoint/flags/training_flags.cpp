@@ -92,7 +92,7 @@ constexpr RealRange kRate{0, 100, false, true, "a number above 0, at most 100"};
 constexpr RealRange kNotNegative{0, 1e9, true, true, "a number from 0 to 1e9"};
 constexpr RealRange kPart{0, 1, true, true, "a number from 0 to 1"};
 constexpr RealRange kDecay{0, 1, false, true, "a number above 0, at most 1"};
-constexpr RealRange kBelowOne{0, 1, true, false, "a number from 0 up to, not including, 1"};
+constexpr RealRange kBelowOne{0, 1, true, false, "a number from 0 to less than 1"};
 constexpr RealRange kAlpha{0, 1e6, false, true, "a number above 0, at most 1e6"};
 constexpr RealRange kGamma{0, 100, true, true, "a number from 0 to 100"};
 constexpr RealRange kPower{0, 100, false, true, "a number above 0, at most 100"};
@@ -184,7 +184,8 @@ std::vector<Flag> optimization_flags() {
        real_value(optimization(&OptimizationOptions::adam_beta2), kBelowOne),
        {kDecides, kInTraining}},
       {"adam-epsilon",
-       "The term that is added to the root of the mean square. BERT was trained with 1e-6.",
+       "The number that is added to the root of the mean of the squared gradients. BERT was "
+       "trained with 1e-6.",
        real_value(optimization(&OptimizationOptions::adam_epsilon), kDecay),
        {kDecides, kInTraining}},
       {"weight-decay, weight-decay-rate",
@@ -210,8 +211,9 @@ std::vector<Flag> optimization_flags() {
        real_value(optimization(&OptimizationOptions::focal_gamma), kGamma),
        FlagRole(kDecides, kInTraining).heeded_by(tasks_that::choose_classes)},
       {"class-weights",
-       "The weight of each class or tag in the loss, or of the rows that have a label of a set: "
-       "balanced, or one number for each label, in the order of the labels.",
+       "The weight of each class or tag in the loss. For sets of labels, the factor of a label's "
+       "loss in rows that have the label. The value is balanced, or one number for each label, in "
+       "their order.",
        text_value("W,W,...", optimization(&OptimizationOptions::class_weights)),
        FlagRole(kDecides, kInTraining, kTaskIsRefusedLater).heeded_by(tasks_that::choose_classes),
        "every class has weight 1"},
@@ -330,7 +332,8 @@ std::vector<Flag> evaluation_flags() {
        {kFree, kInTrainAndEval | kInInference, kAsBatched},
        "as many as in a micro-batch"},
       {"save-steps, save-checkpoints-steps",
-       "Save a checkpoint after every N updates. 0 means only at the end.",
+       "Save a checkpoint after every N updates. 0 means that the updates do not count. The best "
+       "evaluation and the end are always saved.",
        integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount}),
        {kFree, kInTraining}},
       {"save-minutes",
@@ -377,8 +380,8 @@ std::vector<Flag> evaluation_flags() {
          return settings.training.early_stopping_patience > 0;
        })},
       {"early-stopping-threshold",
-       "Count an evaluation as no improvement unless the metric is better than the best one by "
-       "more than this number.",
+       "The metric must be better than the best one by more than this number to count as an "
+       "improvement.",
        real_value(training_option(&TrainingOptions::early_stopping_threshold), kNotNegative),
        FlagRole(kDecides, kInTraining).only_with("early-stopping-patience", "patience")},
       {"load-best-model-at-end", "Export the model of the best checkpoint, not of the last one.",

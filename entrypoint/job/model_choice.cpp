@@ -60,8 +60,7 @@ std::string local_or_hub_model(Storage& storage, const std::string& name) {
     if (error.code() != Code::kNotFound && !is_unavailable) throw;
     const bool may_come = is_unavailable && error.problem().find(kUnknownHost) == std::string::npos;
     throw Error(may_come ? Code::kUnavailable : Code::kNotFound,
-                cat("no such folder here, and as a name of the hub: ", error.problem()), name,
-                error.hint());
+                cat("there is no such folder here, and ", error.problem()), name, error.hint());
   }
   log_info(cat(name, " is not a folder here, but of the Hugging Face hub: ",
                HubPath::parse(Uri::parse(uri)).repository_uri()));

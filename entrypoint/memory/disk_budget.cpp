@@ -42,7 +42,8 @@ uint64_t most_bytes(const DiskUse& use, const DiskParts& parts) {
   const uint64_t teacher = parts.teacher ? use.teacher_bytes : 0;
   if (!parts.checkpoints) return model + of_seeds(use, model) + teacher;
   const uint64_t finished = checkpoints_bytes(use, use.kept_checkpoints) + model;
-  return checkpoints_bytes(use, use.most_checkpoints) + model + of_seeds(use, finished) + teacher;
+  const uint64_t training = checkpoints_bytes(use, use.most_checkpoints) + model;
+  return std::max(training + of_seeds(use, finished) + teacher, least_bytes(use, parts));
 }
 
 std::string disk_text(const DiskBudget& budget) {

@@ -19,7 +19,7 @@ train 4 'no such file' nosuch.csv
 : >empty.csv && train 3 'is empty' empty.csv
 : >empty.pickle && train 3 'is empty' empty.pickle
 mkdir folder.csv && train 3 'is a directory' folder.csv
-printf 'text,label\n' >header.csv && train 3 'has no rows' header.csv
+printf 'text,label\n' >header.csv && train 3 'has no rows; give a file with rows' header.csv
 echo 'hello' >not.pickle && train 3 'not.pickle' not.pickle
 # This pickle would call os.system("touch pwned").
 printf 'cos\nsystem\n(S'"'"'touch pwned'"'"'\ntR.' >evil.pickle
@@ -89,7 +89,7 @@ timeout 60 bash -c "PATH=$(dirname "$berth"):\$PATH; $(sed '/^$/,$d' out.txt)" >
 expect 2 'no training script' explain ls
 
 # Models: an absent one gives code 4, a damaged one gives code 3.
-train 4 'no such folder here' good.csv --model nosuch
+train 4 'there is no such folder here, and the ' good.csv --model nosuch
 train 4 'no such file' good.csv --model nosuch.tar.gz
 cp "$tiny"/* model/
 head -c 100000 "$tiny/model.safetensors" >model/model.safetensors

@@ -361,7 +361,10 @@ void ExampleTable::add_key(const Example& example, std::string_view split_key, T
 }
 
 void ExampleTable::finish() {
-  if (rows_ == 0) throw Error(Code::kBadData, "has no rows");
+  if (rows_ == 0) {
+    throw Error(Code::kBadData, "has no rows", "",
+                "give a file with rows; `berth inspect FILE` shows what berth reads of one");
+  }
   labels.settle();
   settle_strata();
   for (const std::string& label : labels.names()) {

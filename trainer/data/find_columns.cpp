@@ -218,10 +218,15 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
     return 1 - *label;
   }
   if (columns.size() == 1 && !label) return 0;
+  constexpr std::string_view kFirst[] = {"anchor", "query"}, kSecond[] = {"positive", "pos"};
+  const bool are_for_embeddings = find_any(columns, kFirst) && find_any(columns, kSecond);
   throw Error(
       Code::kBadData,
       cat("no column has a usual name for texts (", first_of(traits(task).text_columns), ")"), "",
-      "name it with --text-column; " + list_columns(columns));
+      cat(are_for_embeddings ? "give --task similarity or reranking, which read such columns, or "
+                               "name it with --text-column; "
+                             : "name it with --text-column; ",
+          list_columns(columns)));
 }
 
 // The columns whose names `list` holds, separated by commas.

@@ -210,9 +210,9 @@ ModelDescription describe_model(ModelFolder& folder, const ModelOptions& options
   }
   if (data.max_seq_length > model.config.max_sequence_length()) {
     throw Error(Code::kUsage,
-                cat("--max-seq-length ", data.max_seq_length, " exceeds the model's ",
-                    model.config.max_sequence_length(), " positions"),
-                config_name);
+                cat(data.max_seq_length, " is more than the ", model.config.max_sequence_length(),
+                    " positions of ", folder.name()),
+                "--max-seq-length", cat("give ", model.config.max_sequence_length(), " or less"));
   }
   return model;
 }

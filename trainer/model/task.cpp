@@ -92,6 +92,7 @@ constexpr TaskTraits kRows[] = {
      .pipeline_tag = "text-classification"},
     {.task = Task::kTokenClassification,
      .names = {"token_classification", "ner", "pos", "chunk", "tagging"},
+     .short_name = "ner",
      .inputs = InputKind::kWords,
      .labels = LabelKind::kTagPerWord,
      .rows = HeadRows::kTokens,
@@ -123,6 +124,7 @@ constexpr TaskTraits kRows[] = {
      .pipeline_tag = "question-answering"},
     {.task = Task::kMaskedLm,
      .names = {"masked_lm", "mlm", "masked_language_modeling"},
+     .short_name = "mlm",
      .inputs = InputKind::kDocument,
      .labels = LabelKind::kMaskedId,
      .rows = HeadRows::kMasked,
@@ -132,6 +134,7 @@ constexpr TaskTraits kRows[] = {
      .pipeline_tag = "fill-mask"},
     {.task = Task::kReplacedTokenDetection,
      .names = {"replaced_token_detection", "electra", "rtd"},
+     .short_name = "electra",
      .inputs = InputKind::kDocument,
      .labels = LabelKind::kMaskedId,
      .rows = HeadRows::kReplaced,
@@ -352,7 +355,9 @@ std::optional<Task> find_task(std::string_view name) {
 std::string known_tasks() {
   std::string text;
   for (const TaskTraits& row : kTable) {
-    if (row.is_offered) text.append(text.empty() ? "" : ", ").append(row.names[0]);
+    if (!row.is_offered) continue;
+    text += cat(text.empty() ? "" : ", ", row.names[0]);
+    if (!row.short_name.empty()) text += cat(" (or ", row.short_name, ")");
   }
   return text;
 }

@@ -94,6 +94,8 @@ struct TaskTraits {
   // The names that --task takes, in lower case; unused places are empty. The first is the task's
   // own name, which metrics.json and job.json hold.
   std::array<std::string_view, 5> names{};
+  // The one of its other names by which people know it. Empty: they know its own.
+  std::string_view short_name{};
   // Whether --task takes them: a job can train the task.
   bool is_offered = true;
   // How users ask for a task that is not offered, because the rows or another flag choose it.
@@ -177,8 +179,8 @@ std::string_view asked_name(Task task);
 bool is_named(Task task, std::string_view name);
 // The offered task that has `name` among its names.
 std::optional<Task> find_task(std::string_view name);
-// The names of the tasks that --task offers, without aliases, separated by commas, for messages and
-// --help.
+// The names of the tasks that --task offers, with their short names, separated by commas, for
+// messages and --help: "regression, token_classification (or ner)".
 std::string known_tasks();
 
 // The labels of a task without classes, as ModelConfig and the exported config.json hold them: the

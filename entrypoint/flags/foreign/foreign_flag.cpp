@@ -111,7 +111,7 @@ std::span<const SharedFate> trainer_flags() {
       {"save_strategy", kValue, kRule, {}, {}, rules::choose_saves},
       {"save_only_model", kSwitch, kIgnored, kResumes},
       {"save_safetensors", kSwitch, kIgnored, "berth always writes safetensors"},
-      {"save_on_each_node", kSwitch, kIgnored, "a job has one machine"},
+      {"save_on_each_node", kSwitch, kIgnored, "worker 0 alone writes checkpoints"},
       {"enable_jit_checkpoint", kSwitch, kIgnored,
        "SIGTERM always makes a job save before it ends"},
   };
@@ -123,7 +123,9 @@ std::span<const SharedFate> trainer_host_flags() {
   using enum Form;
   using enum Fate;
   static constexpr std::string_view kOneMachine =
-      "one process drives all devices of the machine, each with the whole model";
+      "one process drives all devices of its machine, each with the whole model; --world-size "
+      "starts "
+      "several machines";
   static constexpr std::string_view kNoHub =
       "berth uploads nothing to the hub; after the job, `hf upload REPO JOB_DIR/model` does";
   static constexpr std::string_view kHubDetail = "berth uploads nothing to the hub";

@@ -236,7 +236,7 @@ TEST_F(FlagsTest, OptimizationFlagsHaveTheNamesOfTheTrainer) {
   EXPECT_TRUE(given.freeze_embeddings);
   EXPECT_EQ(training({"--optim=adamw_torch"}).optimization.optimizer, OptimizerType::kAdamW);
   EXPECT_EQ(training({}).optimization.warmup_steps, std::nullopt);
-  refuses({"--adam-beta1=1"}, "is not a number from 0 up to, not including, 1");
+  refuses({"--adam-beta1=1"}, "is not a number from 0 to less than 1");
 }
 
 TEST_F(FlagsTest, StrayArgumentIsRefused) {

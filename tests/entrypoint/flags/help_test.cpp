@@ -36,9 +36,10 @@ TEST(Help, ShowsEveryVisibleFlagWithItsDefault) {
 
 TEST(Help, BeginsWithAnExampleAndEndsWithExitCodes) {
   const std::string help = help_text(100);
-  EXPECT_THAT(help.substr(0, 300), HasSubstr("berth --train-data-file data/df.pickle"));
+  EXPECT_THAT(help.substr(0, 300), HasSubstr("berth --train-data-file train.csv"));
   EXPECT_THAT(help.substr(0, 300), HasSubstr("berth predict"));
-  EXPECT_THAT(help, HasSubstr("  143   stopped by SIGTERM or SIGINT, after saving\n"));
+  EXPECT_THAT(
+      help, HasSubstr("  143   stopped by SIGTERM or SIGINT; saved if the time was sufficient\n"));
 }
 
 TEST(Help, FitsTheWidth) {

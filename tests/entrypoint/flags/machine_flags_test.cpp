@@ -81,7 +81,7 @@ TEST(ClusterFlags, WhatOneWorkerDoesIsRefused) {
   refuses_workers({"--device=gpu", "--devices=2"}, "all of their devices", kSecondOfFour);
   refuses_workers({"--device=gpu", "--shard-optimizer"}, "cannot divide the optimizer",
                   kSecondOfFour);
-  refuses_workers({"--seeds=2"}, "several runs are made by one worker", kSecondOfFour);
+  refuses_workers({"--seeds=2"}, "the flag needs one worker, and this job has 4", kSecondOfFour);
   refuses_workers({}, R"(makes this process a "evaluator")", {.other_role = "evaluator"});
   refuses_workers({}, "PET_NNODES is 1:3", {.size_range = "1:3"});
   refuses_workers({"--elastic=1:3"}, "nothing says which of them", {.size_range = "1:3"});

@@ -45,6 +45,15 @@ TEST(DiskUseTest, ATrainingNeedsTwoCheckpointsOrOneAndTheModel) {
   EXPECT_EQ(least_bytes(once, kAll), 4 * kGiB + kSmallFilesBytes);
 }
 
+TEST(DiskUseTest, AJobThatSavesOnceNeedsAtMostNoLessThanAtLeast) {
+  const DiskUse once{.checkpoint_bytes = 3 * kGiB,
+                     .model_bytes = kGiB,
+                     .least_checkpoints = 1,
+                     .most_checkpoints = 1,
+                     .kept_checkpoints = 1};
+  EXPECT_EQ(most_bytes(once, kAll), least_bytes(once, kAll));
+}
+
 TEST(DiskUseTest, APlaceNeedsWhatLiesThere) {
   EXPECT_EQ(least_bytes(use(), {.model = true}), kGiB);
   EXPECT_EQ(most_bytes(use(), {.model = true}), kGiB);

@@ -10,7 +10,9 @@ namespace {
 
 using testing::ElementsAre;
 using testing::Eq;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Optional;
 
 FoundColumns find(const std::vector<std::string>& names, const ColumnChoice& choice = {},
@@ -205,6 +207,20 @@ TEST(FindColumns, AColumnThatCannotBeFoundIsAskedFor) {
   EXPECT_THAT([] { find({"a", "b", "label"}); }, ThrowsCode(Code::kBadData, "--text-column"));
   EXPECT_THAT([] { find({"text", "b"}); }, ThrowsCode(Code::kBadData, "--label-column"));
   EXPECT_THAT([] { find({}); }, ThrowsCode(Code::kBadData, "the table has no columns"));
+}
+
+TEST(FindColumns, PairsForEmbeddingsNeedAnotherTask) {
+  const auto hint = [](const std::vector<std::string>& names) -> std::string {
+    try {
+      find(names);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_THAT(hint({"anchor", "positive"}), HasSubstr("give --task similarity or reranking"));
+  EXPECT_THAT(hint({"query", "pos", "neg"}), HasSubstr("give --task similarity or reranking"));
+  EXPECT_THAT(hint({"anchor", "b", "c"}), Not(HasSubstr("--task")));
 }
 
 TEST(FindColumns, PredictionNeedsNoLabel) {

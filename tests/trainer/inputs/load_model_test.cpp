@@ -148,6 +148,23 @@ TEST_F(HeadOfFileTest, NamesThatContradictEachOtherAreNamed) {
   EXPECT_THAT(warnings(), HasSubstr(R"("id2label" gives two outputs the name "a")"));
 }
 
+TEST_F(HeadOfFileTest, TheFlagThatExceedsThePositionsIsNamedWithTheLimit) {
+  const ModelConfig config = tiny_config();
+  save(config);
+  folder_.emplace(*storage_, options_);
+  DataOptions data;
+  data.train_data_file = "rows.tfrecord";
+  data.max_seq_length = config.max_sequence_length() + 1;
+  try {
+    describe_model(*folder_, options_, data);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kUsage);
+    EXPECT_EQ(error.where(), "--max-seq-length");
+    EXPECT_EQ(error.hint(), cat("give ", config.max_sequence_length(), " or less"));
+  }
+}
+
 // A job that an earlier version began does not go on with another reading.
 TEST_F(HeadOfFileTest, WhatEarlierVersionsReadInAnotherWayIsARule) {
   DataOptions data;

@@ -15,6 +15,13 @@ TEST(Tasks, AreFoundByTheNamesThatTheFieldUses) {
   EXPECT_EQ(find_task("translation"), std::nullopt);
 }
 
+TEST(Tasks, AShortNameIsAmongTheNamesAndIsShown) {
+  for (const TaskTraits& task : task_table()) {
+    EXPECT_TRUE(task.short_name.empty() || is_named(task.task, task.short_name)) << task.names[0];
+  }
+  EXPECT_NE(known_tasks().find("masked_lm (or mlm), "), std::string::npos);
+}
+
 TEST(Tasks, ANameBelongsToOneTask) {
   std::set<std::string_view> seen;
   for (const TaskTraits& task : task_table()) {
