@@ -53,8 +53,9 @@ class LastWords {
   // Before this call, the last words have the form of --log-format auto.
   void configure(const CommandLine& command_line) {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
-    // The result of a probe in a job's container is not that job's final report.
-    has_log_ = command_line.parent_process == 0 && !traits(command_line.settings.mode).is_probe;
+    // The result of a liveness check in a job's container is not that job's final report.
+    has_log_ =
+        command_line.parent_process == 0 && !traits(command_line.settings.mode).is_liveness_check;
     names_results_ = command_line.parent_process == 0 && command_line.log_level >= LogLevel::kInfo;
   }
 
@@ -128,7 +129,7 @@ void greet(std::span<const char* const> arguments, const Platform& platform) {
 bool answer(const CommandLine& command_line, const Platform& platform) {
   const int columns = platform.columns.value_or(terminal_columns(STDOUT_FILENO).value_or(80));
   std::string text;
-  if (command_line.help) text = help_text(columns);
+  if (command_line.help) text = help_text(columns, command_line.help_mode);
   if (command_line.version) text += version_text() + "\n";
   if (command_line.help_markdown) text += help_markdown();
   if (command_line.help_json) text += help_json();

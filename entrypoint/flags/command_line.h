@@ -87,6 +87,7 @@ struct CommandLine {
   std::string home{};               // the user's home directory; empty: not known
   std::string log_format = "auto";  // "text", "json", or "auto": text on a terminal, else json
   LogLevel log_level = LogLevel::kInfo;
+  std::optional<Mode> help_mode{};  // with `help`: the mode that the help is of; empty: all
   bool help = false, version = false, help_markdown = false, help_json = false;
   bool dry_run = false;  // stop before the first update
   ToolOptions tool{};

@@ -123,19 +123,20 @@ std::vector<Flag> file_flags() {
       {"task, task-name",
        cat("The task to train for: ", known_tasks(), "; or a GLUE task: ", known_glue_tasks(), "."),
        text_value("NAME", data_option(&DataOptions::task)),
-       {kDecides, kEverywhere, kAsTrained},
+       {kDecides, kInReading | kInExport | kInConvert, kAsTrained},
        "inferred from the labels"},
       {"data-dir",
        "The folder that holds the files of a GLUE task: train.tsv, dev.tsv and test.tsv.",
        path_value("DIR", data_option(&DataOptions::data_dir)),
-       {kPlace, kEverywhere}},
+       {kPlace, kInReading}},
       {"train-data-file, train-data-path, train-file",
        "The rows to train on: a pandas pickle, Parquet, Arrow, NumPy (.npz), CSV, TSV, JSONL, "
        "CoNLL, SQuAD JSON or TFRecord file, which may be compressed (.gz, .bz2, .xz, .zst). A "
        "pattern or a directory names several files, and a folder of Hugging Face's datasets the "
        "split train.",
        path_value("FILE", data_option(&DataOptions::train_data_file)),
-       FlagRole(kPlace, kInTraining, kNoHparam).needed_as(kNeedsTrainData)},
+       FlagRole(kPlace, kInTraining | kInPrepare | kInTrainTokenizer, kNoHparam)
+           .needed_as(kNeedsTrainData)},
       {"train-source",
        "For --task similarity: more rows to train on, beside --train-data-file. The flag may be "
        "given several times. Each update takes rows of one source. Behind the file may stand "
@@ -158,7 +159,7 @@ std::vector<Flag> file_flags() {
        "The rows to evaluate on. Without this flag, some of the training rows are held out; see "
        "--validation-split.",
        path_value("FILE", data_option(&DataOptions::eval_data_file)),
-       FlagRole(kPlace, kInTrainAndEval | kInEval, kNoHparam)
+       FlagRole(kPlace, kInTrainAndEval | kInEval | kInPrepare, kNoHparam)
            .needed_as(kNeedsEvalData)
            .used_where(needs_rows_to_evaluate)},
       {"eval-retrieval",
@@ -176,12 +177,13 @@ std::vector<Flag> file_flags() {
       {"predict-data-file, test-file, predict-data-path",
        "The rows of --mode predict, the texts of --mode embed, or the pairs of --mode mine.",
        path_value("FILE", data_option(&DataOptions::predict_data_file)),
-       FlagRole(kFree, kInPredict | kInEmbed | kInMine, kOwnToWorker).needed_as(kNeedsPredictData)},
+       FlagRole(kFree, kInPredict | kInEmbed | kInMine | kInPrepare, kOwnToWorker)
+           .needed_as(kNeedsPredictData)},
       {"input-meta-data-path",
        "The meta data file that belongs to TFRecords made for run_classifier.py. It gives the "
        "sequence length, the labels and the task.",
        path_value("FILE", data_option(&DataOptions::input_meta_data_path)),
-       {kPlace, kEverywhere}},
+       {kPlace, kInReading}},
   };
 }
 
@@ -192,15 +194,15 @@ std::vector<Flag> row_flags() {
        "The fraction of the training rows that is held out for evaluation when there is no "
        "--eval-data-file. 0 means no evaluation.",
        real_value(data_option(&DataOptions::validation_split), kSplit),
-       {kDecides, kInTraining}},
+       {kDecides, kInTraining | kInPrepare}},
       {"data-fraction",
        "The fraction of the training rows to use, for a quick try.",
        real_value(data_option(&DataOptions::data_fraction), kFraction),
-       {kDecides, kInTraining}},
+       {kDecides, kInTraining | kInPrepare}},
       {"max-train-samples",
        "The largest number of training rows to use; 0 means all.",
        integer_value(data_option(&DataOptions::max_train_samples), {0, kAnyCount}),
-       {kDecides, kInTraining}},
+       {kDecides, kInTraining | kInPrepare}},
       {"max-eval-samples, max-val-samples",
        "The largest number of rows to evaluate on; 0 means all. The first rows are taken.",
        integer_value(data_option(&DataOptions::max_eval_samples), {0, kAnyCount}),
@@ -209,12 +211,12 @@ std::vector<Flag> row_flags() {
        "How many malformed rows of each data set may be skipped before the job stops. The log "
        "says how many were skipped.",
        integer_value(data_option(&DataOptions::skip_bad_rows), {0, kAnyCount}),
-       {kDecides, kEverywhere}},
+       {kDecides, kInReading}},
       {"delimiter",
        "The character between the fields of .csv and .tsv files: one character, or comma, "
        "semicolon, tab, pipe or \\x01, which Hive writes.",
        delimiter_value(),
-       {kDecides, kEverywhere, kAsTrained},
+       {kDecides, kInReading | kInInspect | kInTrainTokenizer, kAsTrained},
        "found in the header of .csv; a tab in .tsv"},
       {"quoting",
        "What quotes around a field mean in .csv and .tsv. csv: they enclose the field and are no "
@@ -223,7 +225,7 @@ std::vector<Flag> row_flags() {
            place(&CommandLine::settings, &Settings::data, &DataOptions::text_form,
                  &TextForm::quoting),
            {{"auto", Quoting::kAuto}, {"csv", Quoting::kCsv}, {"none", Quoting::kNone}}),
-       {kDecides, kEverywhere, kAsTrained},
+       {kDecides, kInReading | kInInspect | kInTrainTokenizer, kAsTrained},
        "csv for .csv; for .tsv what the first rows show"},
       {"encoding",
        "How files of text are encoded. auto takes windows-1252 where a file is not UTF-8. A byte "
@@ -240,37 +242,38 @@ std::vector<Flag> row_flags() {
                                    {"latin1", TextEncoding::kLatin1},
                                    {"iso-8859-1", TextEncoding::kLatin1},
                                    {"cp1252", TextEncoding::kWindows1252}}),
-       {kDecides, kEverywhere, kAsTrained}},
+       {kDecides, kInReading | kInInspect | kInTrainTokenizer, kAsTrained}},
       {"text-column, text-column-name",
        "The column that holds the text, the words or the question; in CoNLL its number, from 1.",
        text_value("NAME", data_option(&DataOptions::text_column)),
-       {kDecides, kEverywhere, kAsTrained | kNamesColumn},
+       {kDecides, kInReading | kInTrainTokenizer, kAsTrained | kNamesColumn},
        "found by name: text, sentence, ..."},
       {"sentence-column",
        "The column that says which sentence the word of a row belongs to, in a table with one "
        "word a row: an id, or a text in the first row of each sentence. none: each row is a "
        "sentence.",
        text_value("NAME", data_option(&DataOptions::sentence_column)),
-       {kDecides, kEverywhere, kAsTrained},
+       {kDecides, kInReading, kAsTrained},
        "found by name: sentence_id, Sentence #, ..."},
       {"text-pair-column",
        "The column that holds the second text of a pair, or the context of a question.",
        text_value("NAME", data_option(&DataOptions::text_pair_column)),
-       FlagRole(kDecides, kEverywhere, kAsTrained | kNamesColumn).heeded_by(tasks_that::read_pairs),
+       FlagRole(kDecides, kInReading | kInTrainTokenizer, kAsTrained | kNamesColumn)
+           .heeded_by(tasks_that::read_pairs),
        "found by name: sentence2, ..."},
       {"label-column, label-column-name",
        "The column that holds the label, score, tags (in CoNLL its number, from 1) or answers. "
        "For multi_label it is a column of lists (or of labels joined by |), or the names of the "
        "0/1 columns, joined by commas.",
        text_value("NAME", data_option(&DataOptions::label_column)),
-       FlagRole(kDecides, kEverywhere, kAsTrained | kNamesColumn)
+       FlagRole(kDecides, kInReading, kAsTrained | kNamesColumn)
            .heeded_by(tasks_that::may_have_labels),
        "found by name: label, target, ..."},
       {"label-separator",
        "What stands between the labels of one text, for multi_label: one or more characters, or "
        "comma, semicolon, tab, pipe or newline.",
        separator_value(),
-       {kDecides, kEverywhere, kAsTrained | kSaysLabelForm},
+       {kDecides, kInReading, kAsTrained | kSaysLabelForm},
        "| or a comma; ; or / or line breaks where they make few labels"},
       {"label-lists",
        "What a list of labels holds: names of labels, or a 0 or 1 for each label (multi-hot). "
@@ -280,10 +283,11 @@ std::vector<Flag> row_flags() {
            {{"auto", LabelLists::kAuto},
             {"names", LabelLists::kNames},
             {"multi-hot", LabelLists::kMultiHot}}),
-       {kDecides, kEverywhere, kAsTrained | kSaysLabelForm}},
+       {kDecides, kInReading, kAsTrained | kSaysLabelForm}},
       {"weight-column", "The column that holds the weight of a row in the loss.",
        text_value("NAME", data_option(&DataOptions::weight_column)),
-       FlagRole(kDecides, kInTraining | kInEval, kAsScored).heeded_by(tasks_that::have_labels),
+       FlagRole(kDecides, kInTraining | kInEval | kInPrepare, kAsScored)
+           .heeded_by(tasks_that::have_labels),
        "every row has weight 1"},
       {"id-column",
        "For --mode predict: the column whose cells name the rows in the predictions.",
@@ -294,7 +298,7 @@ std::vector<Flag> row_flags() {
        "The names of the classes, in the order of the model's outputs, joined by commas. A label "
        "in the data is one of them, or its number, counted from 0.",
        text_value("NAMES", data_option(&DataOptions::label_names)),
-       FlagRole(kDecides, kEverywhere, kTaskIsRefusedLater).heeded_by(tasks_that::have_classes),
+       FlagRole(kDecides, kInReading, kTaskIsRefusedLater).heeded_by(tasks_that::have_classes),
        "the names in the data, or the model's"},
   };
 }
@@ -307,11 +311,11 @@ std::vector<Flag> masking_flags() {
        "[MASK], 10 % become a random token and 10 % stay, anew in every epoch. With --task "
        "electra 85 % become [MASK] and 15 % stay.",
        real_value(data_option(&DataOptions::mlm_probability), kFraction),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::mask)},
+       FlagRole(kDecides, kInReading, kAsTrained).heeded_by(tasks_that::mask)},
       {"whole-word-masking, do-whole-word-mask",
        "Choose all pieces of a word or none of them, for --mlm-probability.",
        switch_value(data_option(&DataOptions::whole_word_masking)),
-       FlagRole(kDecides, kEverywhere, kAsTrained).heeded_by(tasks_that::mask)},
+       FlagRole(kDecides, kInReading, kAsTrained).heeded_by(tasks_that::mask)},
       {"line-by-line",
        "For --task mlm: a row is a sequence of its own, and a long one becomes several. Without "
        "this flag, rows are joined and cut into blocks of --max-seq-length, so that every "
@@ -400,34 +404,34 @@ std::vector<Flag> corpus_flags() {
        integer_value(
            place(&CommandLine::tool, &ToolOptions::prepared, &PreparedFileOptions::shard_mebibytes),
            {1, 4096}),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"normalize-text",
        "For --mode prepare --task mlm: bring texts into Unicode's form NFC, fold blanks, and "
        "remove controls and invisible characters.",
        switch_value(cleaning(&CleaningOptions::normalizes)),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"min-document-length",
        "For --mode prepare --task mlm: remove documents of fewer characters. 0 turns this and "
        "each of the following rules off.",
        integer_value(cleaning(&CleaningOptions::min_length), kCounts),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"max-document-length",
        "For --mode prepare --task mlm: remove documents of more characters.",
        integer_value(cleaning(&CleaningOptions::max_length), kCounts),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"min-document-words",
        "For --mode prepare --task mlm: remove documents of fewer words. An ideograph is a word.",
        integer_value(cleaning(&CleaningOptions::min_words), kCounts),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"max-document-words",
        "For --mode prepare --task mlm: remove documents of more words.",
        integer_value(cleaning(&CleaningOptions::max_words), kCounts),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"min-letter-ratio",
        "For --mode prepare --task mlm: remove a document if the share of letters among its "
        "non-blank characters is below this value.",
        real_value(cleaning(&CleaningOptions::min_letter_ratio), kShares),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"max-repetition",
        "For --mode prepare --task mlm: remove documents that repeat themselves. The value is the "
        "largest share of lines that also occur earlier in the document. At 0.3, the limits for "
@@ -435,17 +439,17 @@ std::vector<Flag> corpus_flags() {
        "all limits in proportion.",
        real_value(cleaning(&CleaningOptions::max_repetition),
                   {0, 10, true, true, "a number from 0 to 10"}),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"drop-duplicates",
        "For --mode prepare --task mlm: remove documents that are equal to an earlier one after "
        "normalization.",
        switch_value(cleaning(&CleaningOptions::drops_duplicates)),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"near-duplicate-threshold",
        "For --mode prepare --task mlm: remove documents that share at least this much of their "
        "runs of 5 words with an earlier one (Jaccard similarity, estimated by MinHash).",
        real_value(cleaning(&CleaningOptions::near_duplicate_threshold), kShares),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
   };
 }
 

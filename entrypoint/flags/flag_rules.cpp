@@ -390,7 +390,7 @@ void need(std::string_view value, std::string_view flag, const ModeTraits& mode)
   if (!value.empty()) return;
   throw Error(Code::kUsage, cat(flag, " is missing"), "",
               cat(mode.evaluates_training() ? "a training" : cat("--mode ", mode.name),
-                  " needs it; --help shows an example"));
+                  " needs it, as in: ", mode.example));
 }
 
 // Throws kUsage if a GLUE task has no files, because other programs download them by its name.

@@ -457,6 +457,10 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   const auto asks_for_help = [](std::string_view text) { return text == "--help" || text == "-h"; };
   if (std::ranges::any_of(arguments, asks_for_help)) {
     command_line.help = true;
+    if (!mode_of_word(arguments.front()).empty()) {
+      find_flag("mode")->value.set(command_line, arguments.front());
+      command_line.help_mode = command_line.settings.mode;
+    }
     return command_line;
   }
   Typed spellings;

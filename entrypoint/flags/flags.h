@@ -18,8 +18,9 @@ namespace berth {
 //
 // A flag is written `--x v` or `--x=v`, a switch also `--x`, `--no-x` or `--nox`. `_` may stand for
 // `-`. If a flag is repeated, the last one counts. Where --help is among the arguments, only `help`
-// is set. Flags of Trainer, its example scripts, google-research/bert and Model Garden are
-// translated, and `notes` explains a translation that is not obvious.
+// is set, and `help_mode` if the first argument is the name of a mode. Flags of Trainer, its
+// example scripts, google-research/bert and Model Garden are translated, and `notes` explains a
+// translation that is not obvious.
 //
 // The platform fills in what no flag gives:
 //   --export-dir, --checkpoint-dir, --summary-dir   AIP_MODEL_DIR, AIP_CHECKPOINT_DIR,

@@ -97,6 +97,30 @@ void append_flag(std::string& out, const Flag& flag, size_t width) {
   append_wrapped(out, text, kIndent, kIndent, width);
 }
 
+// The flags for which `is_shown` holds, in groups.
+template <typename IsShown>
+void append_flags(std::string& out, size_t width, const IsShown& is_shown) {
+  for (const FlagGroup group : kShownGroups) {
+    std::string flags;
+    for (const Flag& flag : flag_table()) {
+      if (flag.group == group && is_shown(flag)) append_flag(flags, flag, width);
+    }
+    if (!flags.empty()) out += cat("\n", heading(group), ":\n", flags);
+  }
+}
+
+std::string help_of(const ModeTraits& mode, size_t width) {
+  std::string out;
+  append_wrapped(out, cat("berth ", mode.name, " ", mode.purpose, "."), 0, 0, width);
+  out += cat("\n  ", mode.example, "\n");
+  Settings settings;
+  settings.mode = mode.mode;
+  append_flags(out, width, [&](const Flag& flag) {
+    return flag.role.is_used(settings) && &flag != find_flag("mode");
+  });
+  return out + "\nberth --help lists all flags and exit codes.\n";
+}
+
 // A cell of a Markdown table.
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
@@ -125,16 +149,19 @@ labels the rows of another table.
 )");
 }
 
-std::string help_text(int columns) {
+std::string help_text(int columns, std::optional<Mode> mode) {
   const auto width = static_cast<size_t>(std::clamp(columns, 60, 120));
+  if (mode) return help_of(traits(*mode), width);
   std::string out;
   append_wrapped(
       out, "berth fine-tunes a BERT encoder: it reads a data file and writes a finished model.", 0,
       0, width);
   out += cat("\n  ", kExample, "\n\n");
   append_wrapped(out,
-                 "Then berth predict --predict-data-file new.csv --job-dir runs/first labels "
-                 "the rows of another table. berth without arguments shows more ways to begin.",
+                 "train.csv has the columns text and label. Then berth predict --predict-data-file "
+                 "new.csv --job-dir runs/first labels the rows of another table. berth predict "
+                 "--help shows the flags of that mode alone, and berth without arguments more ways "
+                 "to begin.",
                  0, 0, width);
   out += '\n';
   append_wrapped(
@@ -143,12 +170,7 @@ std::string help_text(int columns) {
       "_ between its words; a switch is written --x, --no-x or --x=false. If a flag is repeated, "
       "the last one counts.",
       0, 0, width);
-  for (const FlagGroup group : kShownGroups) {
-    out += cat("\n", heading(group), ":\n");
-    for (const Flag& flag : flag_table()) {
-      if (flag.group == group) append_flag(out, flag, width);
-    }
-  }
+  append_flags(out, width, [](const Flag&) { return true; });
   out += '\n';
   append_wrapped(
       out,

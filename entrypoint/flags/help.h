@@ -1,14 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "trainer/inputs/mode.h"
 
 namespace berth {
 
 // The first steps, in some fifteen lines: for `berth` without any argument.
 std::string usage_text();
 
-// The text of --help, wrapped at `width` columns (but at no fewer than 60).
-std::string help_text(int width);
+// The text of --help, wrapped at `width` columns (but at no fewer than 60). With `mode`: what the
+// mode does, an example, and its flags.
+std::string help_text(int width, std::optional<Mode> mode = {});
 
 // The flags as Markdown tables, one for each group. docs/flags.md shows them between its flags
 // markers.

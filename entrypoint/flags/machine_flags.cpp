@@ -49,7 +49,8 @@ std::vector<Flag> machine_flags() {
       {"threads, num-threads",
        "How many threads to compute with.",
        integer_value(place(&CommandLine::settings, &Settings::threads), {0, 1024}),
-       {kFree, kEverywhere, kOwnToWorker},
+       {kFree, kEverywhere | kInExport | kInPrepare | kInConvert | kInTrainTokenizer | kInBench,
+        kOwnToWorker},
        "one for each CPU that the job may use"},
       {"profile",
        "Record the work of the threads in N updates, print the ten largest costs, and write "
@@ -60,7 +61,7 @@ std::vector<Flag> machine_flags() {
        "The price of this machine for an hour, in any currency. The end of a training and --mode "
        "bench then give the price of an epoch.",
        optional_real_value(place(&CommandLine::price_per_hour), {0, 1e9, true, true, "a price"}),
-       {kUnrecorded, kEverywhere},
+       {kUnrecorded, kEverywhere | kInBench},
        "not known"},
       {"dry-run",
        "Do everything that comes before the first update, print the size of the job and the "
@@ -71,15 +72,15 @@ std::vector<Flag> machine_flags() {
        "Take the flags in this local file, one a line as --name=value, as if they stood in place "
        "of this flag.",
        flag_file_value(),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"help",
        "Print this help and exit; also -h.",
        switch_value(place(&CommandLine::help)),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"version",
        "Print the version and exit.",
        switch_value(place(&CommandLine::version)),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
   };
 }
 
@@ -89,11 +90,11 @@ std::vector<Flag> hidden_flags() {
       {"help-markdown",
        "Print the flag tables of docs/flags.md and exit.",
        switch_value(place(&CommandLine::help_markdown)),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"help-json",
        "Print the flag table for programs, as one JSON object, and exit.",
        switch_value(place(&CommandLine::help_json)),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"instruction-set",
        "Compute without the CPU instructions above these, for tests: baseline, avx2 or avx512 "
        "(with AVX512_BF16, without AMX).",
@@ -106,11 +107,11 @@ std::vector<Flag> hidden_flags() {
       {"owner-process",
        "Stop as after SIGTERM when this process ends, which must have started the program.",
        integer_value(place(&CommandLine::owner_process), {0, INT32_MAX}),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"parent-process",
        "End when this process does, and leave its termination message alone.",
        integer_value(place(&CommandLine::parent_process), {0, INT32_MAX}),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
   };
 }
 
@@ -159,16 +160,16 @@ std::vector<Flag> device_flags() {
                                  {"tpu", DeviceKind::kTpu},
                                  {"gpu", DeviceKind::kGpu},
                                  {"xla-cpu", DeviceKind::kXlaCpu}}),
-       {kFree, kEverywhere}},
+       {kFree, kEverywhere | kInBench}},
       {"devices",
        "How many TPUs or GPUs of this machine share the work of every batch.",
        integer_value(device(&DeviceOptions::devices), {1, 1024}),
-       {kUnrecorded, kEverywhere},
+       {kUnrecorded, kEverywhere | kInBench},
        "all; one for xla-cpu"},
       {"pjrt-plugin",
        "The PJRT plugin that drives the device: a shared library, such as libtpu.so.",
        path_value("FILE", device(&DeviceOptions::plugin)),
-       {kUnrecorded, kEverywhere},
+       {kUnrecorded, kEverywhere | kInBench},
        "found where it is usually installed"},
       {"dropout-generator",
        "The generator of dropout's random numbers on TPUs and GPUs. philox drops the same "

@@ -22,7 +22,9 @@ std::vector<Flag> model_flags() {
        "layout, or a TensorFlow checkpoint. It may also be the job directory of an earlier job, "
        "or the name of a model on the Hugging Face Hub (bert-base-uncased, org/name@revision).",
        path_value("PATH", model_option(&ModelOptions::model)),
-       FlagRole(kPlace, kEverywhere, kVaried).needed_as(kNeedsModel), "the bundled encoder"},
+       FlagRole(kPlace, kInReading | kInExport | kInTokenize | kInConvert, kVaried)
+           .needed_as(kNeedsModel),
+       "the bundled encoder"},
       {"teacher",
        "A model to learn from (distillation), in any form that --model takes. With --task mlm the "
        "encoder learns the teacher's output for texts (--distillation-target). With --task "
@@ -90,23 +92,23 @@ std::vector<Flag> model_flags() {
       {"model-config, bert-config-file, config, config-name",
        "A config.json or bert_config.json that describes the encoder.",
        path_value("FILE", model_option(&ModelOptions::model_config)),
-       {kPlace, kEverywhere},
+       {kPlace, kEverywhere | kInExport | kInConvert},
        "the model's own"},
       {"vocab-file",
        "A vocab.txt that lies outside the model's directory.",
        path_value("FILE", model_option(&ModelOptions::vocab_file)),
-       {kPlace, kEverywhere},
+       {kPlace, kInReading | kInTokenize},
        "the model's own"},
       {"do-lower-case",
        "Convert the text to lower case and strip accents.",
        switch_value(model_option(&ModelOptions::do_lower_case)),
-       {kDecides, kEverywhere},
+       {kDecides, kInReading | kInTokenize | kInTrainTokenizer},
        "what the model's tokenizer says"},
       {"max-seq-length, max-seq-len, max-length",
        "The longest input in tokens, including [CLS] and [SEP]. Longer texts are truncated.",
        integer_value(data_option(&DataOptions::max_seq_length),
                      {kShortestSequence, kLongestSequence}),
-       {kDecides, kEverywhere, kAsTrained | kVaried}},
+       {kDecides, kInReading, kAsTrained | kVaried}},
   };
 }
 
@@ -128,14 +130,14 @@ std::vector<Flag> embedding_flags() {
        choice_value<Pooling>(
            embedding(&EmbeddingOptions::pooling),
            {{"mean", Pooling::kMean}, {"cls", Pooling::kCls}, {"max", Pooling::kMax}}),
-       FlagRole(kDecides, kEverywhere).heeded_by(tasks_that::compare),
+       FlagRole(kDecides, kEverywhere | kInExport | kInConvert).heeded_by(tasks_that::compare),
        "as the model's sentence-transformers files say, else mean"},
       {"normalize-embeddings",
        "For --mode embed: scale each embedding to length 1. With --task similarity the finished "
        "model does so. Most losses compare directions only; margin_mse, distill_kl and "
        "embedding_mse compare lengths, too.",
        switch_value(embedding(&EmbeddingOptions::normalizes)),
-       FlagRole(kDecides, kEverywhere).heeded_by(tasks_that::compare),
+       FlagRole(kDecides, kEverywhere | kInExport | kInConvert).heeded_by(tasks_that::compare),
        "as the model's sentence-transformers files say, else false"},
       {"similarity-loss",
        "For --task similarity. With labels, cosine is the squared error between the cosine of two "

@@ -11,7 +11,9 @@ std::vector<Flag> output_flags() {
        "The job directory, for checkpoints, summaries and the finished model. The same command "
        "resumes an interrupted job there.",
        path_value("DIR", output_option(&OutputOptions::job_dir)),
-       FlagRole(kFree, kEverywhere, kOwnToWorker | kNoHparam | kWrittenTo).needed_as(kNeedsJobDir),
+       FlagRole(kFree, kEverywhere | kInExport | kInTrainTokenizer | kInHeartbeat,
+                kOwnToWorker | kNoHparam | kWrittenTo)
+           .needed_as(kNeedsJobDir),
        "the parent of AIP_MODEL_DIR, if set"},
       {"reuse-job-dir",
        "Resume in a job directory that was used before. With --no-reuse-job-dir that is an error.",
@@ -19,7 +21,9 @@ std::vector<Flag> output_flags() {
        {kFree, kInTraining}},
       {"export-dir, model-export-path", "The directory for the finished model.",
        path_value("DIR", output_option(&OutputOptions::export_dir)),
-       FlagRole(kFree, kInTraining, kOwnToWorker | kNoHparam | kWrittenTo)
+       FlagRole(kFree,
+                kInTraining | kInExport | kInPrepare | kInConvert | kInTrainTokenizer | kInFetch,
+                kOwnToWorker | kNoHparam | kWrittenTo)
            .needed_as(kNeedsExportDir),
        "AIP_MODEL_DIR or JOB_DIR/model"},
       {"report",
@@ -45,7 +49,7 @@ std::vector<Flag> output_flags() {
       {"checkpoint-dir",
        "The directory for checkpoints.",
        path_value("DIR", output_option(&OutputOptions::checkpoint_dir)),
-       {kFree, kInTraining, kOwnToWorker | kNoHparam | kWrittenTo},
+       {kFree, kInTraining | kInExport, kOwnToWorker | kNoHparam | kWrittenTo},
        "AIP_CHECKPOINT_DIR or JOB_DIR/checkpoints"},
       {"summary-dir, logging-dir",
        "The directory for TensorBoard summaries.",
@@ -73,14 +77,14 @@ std::vector<Flag> output_flags() {
        "bar on a terminal, and one JSON object a line elsewhere.",
        choice_value<std::string>(place(&CommandLine::log_format),
                                  {{"auto", "auto"}, {"text", "text"}, {"json", "json"}}),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"log-level",
        "The least severe messages to show.",
        choice_value<LogLevel>(place(&CommandLine::log_level), {{"error", LogLevel::kError},
                                                                {"warning", LogLevel::kWarning},
                                                                {"info", LogLevel::kInfo},
                                                                {"debug", LogLevel::kDebug}}),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
   };
 }
 
@@ -100,38 +104,38 @@ std::vector<Flag> storage_flags() {
        "restarted job then does not fetch them again. Compiled programs for a TPU or GPU are "
        "cached there, too. Only users who may run this program should be able to write to it.",
        path_value("DIR", storage(&StorageOptions::cache_dir)),
-       {kUnrecorded, kEverywhere},
+       {kUnrecorded, kInEachMode},
        "no cache"},
       {"anonymous",
        "Read public gs:// objects without credentials, instead of with Application Default "
        "Credentials.",
        switch_value(storage(&StorageOptions::anonymous)),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"user-project, billing-project",
        "The project of Google Cloud that is billed for requests to gs:// (userProject). A bucket "
        "with requester pays needs it.",
        text_value("NAME", storage(&StorageOptions::user_project)),
-       {kUnrecorded, kEverywhere},
+       {kUnrecorded, kInEachMode},
        "the bucket's own"},
       {"parallel-uploads",
        "Upload large gs:// objects as parts of 8 MiB, which storage then joins and deletes. "
        "Switch this off for a bucket whose objects may not be deleted, or not early.",
        switch_value(storage(&StorageOptions::transfer, &TransferOptions::joins_parts)),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"storage-endpoint",
        "Another address of Google Cloud Storage; credentials are sent to it. An emulator is named "
        "by STORAGE_EMULATOR_HOST instead.",
        text_value("URL", storage(&StorageOptions::endpoint)),
-       {kUnrecorded, kEverywhere},
+       {kUnrecorded, kInEachMode},
        "Google's"},
       {"storage-retry-deadline",
        "Give up a transfer after this many seconds without any progress.",
        real_value(storage(&StorageOptions::retry, &RetryOptions::deadline_s), kSeconds),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
       {"storage-stall-timeout",
        "Drop a connection and try again after this many seconds of silence.",
        real_value(storage(&StorageOptions::http, &HttpClientOptions::stall_timeout_s), kSeconds),
-       {kUnrecorded, kEverywhere}},
+       {kUnrecorded, kInEachMode}},
   };
 }
 
@@ -177,27 +181,27 @@ std::vector<Flag> tool_flags() {
        "line, or a .jsonl file with the keys text and text_pair; - is standard input. For --mode "
        "report: a job directory, and further ones at the end of the command.",
        path_value("FILE", tool(&ToolOptions::input)),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInInspect | kInFetch | kInTokenize | kInReport}},
       {"text",
        "For --mode tokenize: the text to tokenize, instead of --input.",
        given_text(),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInTokenize}},
       {"add-special-tokens",
        "For --mode tokenize: add the special tokens, such as [CLS] and [SEP].",
        switch_value(tool(&ToolOptions::add_special_tokens)),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInTokenize}},
       {"json",
        "For --mode inspect: print one JSON object for each file instead of lines for people.",
        switch_value(tool(&ToolOptions::json)),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInInspect}},
       {"report-file",
        "For --mode report: the page to write, local or gs://, or - for standard output.",
        path_value("FILE", tool(&ToolOptions::report_file)),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInReport}},
       {"max-age",
        "For --mode heartbeat: how many seconds a training may give no sign of life.",
        integer_value(tool(&ToolOptions::max_age_s), {1, 1'000'000}),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInHeartbeat}},
       {"record-format",
        "For --mode prepare: the format of the files in --export-dir. tfrecord is for training, "
        "with meta_data.json for --input-meta-data-path; jsonl holds the same for people. With "
@@ -205,16 +209,16 @@ std::vector<Flag> tool_flags() {
        choice_value<RecordFormat>(
            tool(&ToolOptions::prepared, &PreparedFileOptions::format),
            {{"tfrecord", RecordFormat::kTfRecord}, {"jsonl", RecordFormat::kJsonl}}),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInPrepare}},
       {"num-shards",
        "For --mode prepare: how many files to write for each data set.",
        integer_value(tool(&ToolOptions::prepared, &PreparedFileOptions::num_shards), {1, 99'999}),
-       {kUnrecorded, kInNone, kNotForTokens}},
+       {kUnrecorded, kInPrepare, kNotForTokens}},
       {"compress",
        "For --mode prepare: the compression of the files.",
        choice_value<bool>(tool(&ToolOptions::prepared, &PreparedFileOptions::gzip),
                           {{"none", false}, {"gzip", true}}),
-       {kUnrecorded, kInNone, kNotForTokens}},
+       {kUnrecorded, kInPrepare, kNotForTokens}},
       {"tokenizer-type",
        "For --mode train_tokenizer: the algorithm. wordpiece makes a tokenizer like BERT's, bpe a "
        "byte-level one like RoBERTa's, and unigram one like XLM-RoBERTa's.",
@@ -222,26 +226,26 @@ std::vector<Flag> tool_flags() {
                                    {{"wordpiece", TokenizerType::kWordPiece},
                                     {"bpe", TokenizerType::kBpe},
                                     {"unigram", TokenizerType::kUnigram}}),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInTrainTokenizer}},
       {"vocab-size",
        "For --mode train_tokenizer: how many pieces the vocabulary may have, special tokens "
        "included.",
        integer_value(tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::vocab_size),
                      {0, 10'000'000}),
-       {kUnrecorded, kInNone},
+       {kUnrecorded, kInTrainTokenizer},
        "as the original: 30522 for wordpiece, 50265 for bpe, 32000 for unigram"},
       {"min-frequency",
        "For --mode train_tokenizer: how often two pieces must occur side by side before they are "
        "merged into one. unigram does not use it.",
        integer_value(tool(&ToolOptions::tokenizer, &TokenizerTrainingOptions::min_frequency),
                      {0, kAnyCount}),
-       {kUnrecorded, kInNone}},
+       {kUnrecorded, kInTrainTokenizer}},
       {"export-format",
        "The format of the exported model. In training, onnx adds model.onnx to the model, for "
        "ONNX Runtime and similar programs. tensorflow adds a checkpoint (bert_model.ckpt) and "
        "bert_config.json. --mode convert writes --model to --export-dir in this format only.",
        export_format(),
-       {kDecides, kInTraining}},
+       {kDecides, kInTraining | kInExport | kInConvert}},
       {"export-dtype",
        "The type of the numbers in model.safetensors and model.onnx; an ONNX model computes in "
        "float32 whatever their type is. The default is float32; --mode convert to safetensors "
@@ -249,7 +253,7 @@ std::vector<Flag> tool_flags() {
        choice_value<DType>(
            place(&CommandLine::settings, &Settings::output, &OutputOptions::export_dtype),
            {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}, {"float16", DType::kF16}}),
-       {kDecides, kInTraining}},
+       {kDecides, kInTraining | kInExport | kInConvert}},
   };
 }
 

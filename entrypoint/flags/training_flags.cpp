@@ -77,7 +77,7 @@ std::vector<Flag> training_flags() {
       {"seed",
        "The seed of every random choice. The same seed, files and flags give the same weights.",
        integer_value(training_option(&TrainingOptions::seed), {0, INT64_MAX}),
-       {kDecides, kInTraining | kInMine, kVaried}},
+       {kDecides, kInTraining | kInMine | kInPrepare, kVaried}},
       {"seeds, num-seeds",
        "Train this many times, with --seed and the seeds after it, each in JOB_DIR/seed-SEED. "
        "JOB_DIR/metrics.json then holds the mean and the standard deviation of each metric.",
@@ -270,6 +270,11 @@ FlagValue mode_value() {
   return value;
 }
 
+std::string mode_purposes() {
+  return joined(mode_table(), " ",
+                [](const ModeTraits& row) { return cat(row.name, " ", row.purpose, "."); });
+}
+
 // Whether a job holds out some of its training rows for evaluation. --mode train holds out none and
 // would then train on other rows.
 bool holds_rows_out(const Settings& settings) {
@@ -304,21 +309,9 @@ std::vector<Flag> evaluation_flags() {
   using enum Effect;
   return {
       {"mode",
-       "What to do: train, train_and_eval, eval, predict, embed, mine, export_only, prepare, "
-       "tokenize, inspect, convert, train_tokenizer, heartbeat, bench, fetch or report. eval, "
-       "predict, embed and mine use the finished model of --job-dir, or --model. embed writes a "
-       "vector for each text of --predict-data-file. mine finds hard negatives for the pairs of "
-       "--predict-data-file. export_only writes the best checkpoint of --job-dir, or --model, to "
-       "--export-dir. prepare writes the rows that training would read as TFRecords; with --task "
-       "mlm it cleans text for pre-training. train_tokenizer learns a vocabulary from the texts "
-       "of --train-data-file. tokenize, inspect and convert run no model. heartbeat says whether "
-       "the training of --job-dir is alive, as a liveness probe of Kubernetes asks. bench prints "
-       "how fast this machine trains and predicts with BERT-base and BERT-large, in about two "
-       "minutes. fetch copies files, folders and archives from where berth can read to "
-       "--export-dir, and unpacks the archives. report compares the jobs in several directories "
-       "on one page. The mode may also stand before all flags: berth predict is berth --mode "
-       "predict.",
-       mode_value(), FlagRole(kFree, kEverywhere).decides_where(holds_rows_out)},
+       cat("What to do. ", mode_purposes(),
+           " The mode may also stand before all flags: berth predict is berth --mode predict."),
+       mode_value(), FlagRole(kFree, kInEachMode).decides_where(holds_rows_out)},
       {"eval-steps", "Evaluate after every N updates. 0 means that --num-eval-per-epoch decides.",
        integer_value(training_option(&TrainingOptions::eval_steps), {0, kAnyCount}),
        FlagRole(kFree, kInTrainAndEval).decides_where(heeds_evaluations)},

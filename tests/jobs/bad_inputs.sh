@@ -71,6 +71,12 @@ sed 's/"hidden_size": 128/"hidden_size": 129/' "$tiny/config.json" >model/config
 train 2 'hidden_size' good.csv --model model
 expect 2 '--job-dir' --train-data-file good.csv
 
+# A flag that is missing is shown in a whole command of the mode.
+expect 2 '--mode convert needs it, as in: berth convert --model MODEL --export-dir converted' convert --model "$tiny"
+"$berth" predict --help >out.txt || fail "predict --help: exit $?"
+grep -q '^  berth predict --predict-data-file' out.txt || fail "the help of predict shows no command"
+grep -q '^  --learning-rate' out.txt && fail "the help of predict shows flags of a training"
+
 # Without any argument berth shows how to begin and still says what is missing.
 expect 2 '--train-data-file is missing'
 grep -q '^  berth --train-data-file' out.txt || fail "berth alone shows no first command"

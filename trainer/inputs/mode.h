@@ -34,9 +34,7 @@ constexpr ModeSet set_of(std::initializer_list<Mode> modes) {
   return set;
 }
 
-// The sets that roles of flags name: the modes that use a flag, among the modes that run or export
-// a model.
-inline constexpr ModeSet kInNone = 0;  // other modes use it
+// The sets that roles of flags name: the modes that use a flag.
 inline constexpr ModeSet kInTraining = set_of({Mode::kTrain, Mode::kTrainAndEval});
 inline constexpr ModeSet kInTrainAndEval = set_of({Mode::kTrainAndEval});
 inline constexpr ModeSet kInEval = set_of({Mode::kEval});
@@ -45,8 +43,19 @@ inline constexpr ModeSet kInEmbed = set_of({Mode::kEmbed});
 inline constexpr ModeSet kInMine = set_of({Mode::kMine});
 inline constexpr ModeSet kInExport = set_of({Mode::kExportOnly});
 inline constexpr ModeSet kInInference = kInEval | kInPredict | kInEmbed | kInMine;
-inline constexpr ModeSet kInScoring = kInTraining | kInEval;  // modes that compute a loss
-inline constexpr ModeSet kEverywhere = kInTraining | kInInference;
+inline constexpr ModeSet kInScoring = kInTraining | kInEval;        // modes that compute a loss
+inline constexpr ModeSet kEverywhere = kInTraining | kInInference;  // modes with a network and rows
+inline constexpr ModeSet kInPrepare = set_of({Mode::kPrepare});
+inline constexpr ModeSet kInTokenize = set_of({Mode::kTokenize});
+inline constexpr ModeSet kInInspect = set_of({Mode::kInspect});
+inline constexpr ModeSet kInConvert = set_of({Mode::kConvert});
+inline constexpr ModeSet kInTrainTokenizer = set_of({Mode::kTrainTokenizer});
+inline constexpr ModeSet kInHeartbeat = set_of({Mode::kHeartbeat});
+inline constexpr ModeSet kInBench = set_of({Mode::kBench});
+inline constexpr ModeSet kInFetch = set_of({Mode::kFetch});
+inline constexpr ModeSet kInReport = set_of({Mode::kReport});
+inline constexpr ModeSet kInReading = kEverywhere | kInPrepare;  // modes that read labelled rows
+inline constexpr ModeSet kInEachMode = ~ModeSet{0};
 
 // What a mode does with a model.
 enum class ModelUse {
@@ -72,6 +81,9 @@ inline constexpr unsigned kNeedsTrainData = 1, kNeedsEvalData = 2, kNeedsPredict
 struct ModeTraits {
   Mode mode;
   std::string_view name;  // for --mode
+  std::string_view
+      purpose;  // the rest of a sentence that begins with the name, without a full stop
+  std::string_view example;  // a whole command, for help and errors
   ModelUse use = ModelUse::kNone;
   unsigned rows = 0;      // the tables that it reads
   bool computes = false;  // whether it runs a network
@@ -83,7 +95,7 @@ struct ModeTraits {
   bool takes_inputs = false;
   bool makes_vectors = false;  // embeddings are its result, and others compare them with theirs
   // Whether it only looks whether a job is alive, so it leaves no last words of its own.
-  bool is_probe = false;
+  bool is_liveness_check = false;
 
   bool trains() const { return use == ModelUse::kTrains; }
   bool runs_finished_model() const { return use == ModelUse::kRuns; }

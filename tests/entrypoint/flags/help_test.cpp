@@ -12,6 +12,7 @@
 
 #include "entrypoint/flags/flag_rules.h"
 #include "entrypoint/flags/flag_table.h"
+#include "entrypoint/flags/flags.h"
 #include "entrypoint/flags/foreign/foreign_flag.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -51,6 +52,48 @@ TEST(Help, FitsTheWidth) {
       }
     }
   }
+}
+
+TEST(HelpOfAMode, HasAnExampleThatParsesAndWhoseFlagsItShows) {
+  for (const ModeTraits& mode : mode_table()) {
+    const std::string help = help_text(100, mode.mode);
+    EXPECT_THAT(help, testing::StartsWith(cat("berth ", mode.name, " ")));
+    EXPECT_THAT(help, HasSubstr(cat("\n  ", mode.example, "\n")));
+    std::vector<std::string> words = parted(mode.example, " ");
+    std::vector<const char*> arguments;
+    for (size_t i = 1; i < words.size(); ++i) arguments.push_back(words[i].c_str());
+    const CommandLine parsed = parse_flags(arguments, Platform{});
+    EXPECT_EQ(parsed.settings.mode, mode.mode) << mode.example;
+    for (const std::string& flag : parsed.given) {
+      if (flag != "mode") EXPECT_THAT(help, HasSubstr(cat("\n  --", flag))) << mode.name;
+    }
+  }
+}
+
+TEST(HelpOfAMode, ShowsTheFlagsThatItUsesAndNoOthers) {
+  for (const ModeTraits& mode : mode_table()) {
+    Settings settings;
+    settings.mode = mode.mode;
+    for (const Flag& flag : flag_table()) {
+      const bool is_needed = mode.needs_any(flag.role.need);
+      EXPECT_TRUE(!is_needed || flag.role.is_used(settings)) << mode.name << " " << flag.name;
+    }
+  }
+  const std::string predict = help_text(100, Mode::kPredict);
+  EXPECT_THAT(predict, HasSubstr("\n  --text-column"));
+  EXPECT_THAT(predict, Not(HasSubstr("\n  --learning-rate")));
+  const std::string heartbeat = help_text(100, Mode::kHeartbeat);
+  EXPECT_THAT(heartbeat, HasSubstr("\nTokenizing, inspecting, converting:\n  --max-age"));
+  EXPECT_THAT(heartbeat, Not(HasSubstr("Data:")));
+}
+
+TEST(HelpOfAMode, IsAskedForByItsName) {
+  const auto mode_of = [](const std::vector<const char*>& arguments) {
+    return parse_flags(arguments, Platform{}).help_mode;
+  };
+  EXPECT_EQ(mode_of({"predict", "--help"}), Mode::kPredict);
+  EXPECT_EQ(mode_of({"train-tokenizer", "-h"}), std::nullopt);
+  EXPECT_EQ(mode_of({"--help"}), std::nullopt);
 }
 
 TEST(Help, EveryNameMeansOneFlag) {
