@@ -14,6 +14,7 @@
 
 #include "entrypoint/explain/explain.h"
 #include "entrypoint/flags/flags.h"
+#include "entrypoint/flags/foreign/translation.h"
 #include "entrypoint/flags/help.h"
 #include "entrypoint/platform/stop_signals.h"
 #include "entrypoint/platform/this_process.h"
@@ -50,7 +51,14 @@ void ignore_write_signals() {
 // How the process ends is said by the main thread, or by the thread of StopSignals.
 class LastWords {
  public:
-  // Before this call, the last words have the form of --log-format auto.
+  // For an error of the command line: takes the format from a line that is not parsed yet.
+  void expect(std::span<const char* const> arguments) {
+    const std::vector<std::string> words(arguments.begin(), arguments.end());
+    const std::string format = TypedCommand(words).value("log-format").value_or("auto");
+    if (format != "auto") as_text_ = format == "text";
+  }
+
+  // Before this call, and without expect(), the last words have the form of --log-format auto.
   void configure(const CommandLine& command_line) {
     as_text_ = wants_text(command_line.log_format, standard_error_is_terminal());
     // The result of a liveness check in a job's container is not that job's final report.
@@ -166,6 +174,7 @@ int main(int argc, char** argv) {
     const Platform platform = read_platform();
     const std::span<const char* const> arguments(argv + 1, argc > 1 ? argc - 1U : 0U);
     if (answer_explain(arguments)) return 0;
+    last_words.expect(arguments);
     greet(arguments, platform);
     command_line = parse_flags(arguments, platform);
     command_line.program = program_name(argc, argv);

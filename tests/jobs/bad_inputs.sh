@@ -71,6 +71,12 @@ sed 's/"hidden_size": 128/"hidden_size": 129/' "$tiny/config.json" >model/config
 train 2 'hidden_size' good.csv --model model
 expect 2 '--job-dir' --train-data-file good.csv
 
+# An error of the command line heeds --log-format, too.
+for format in --log-format=text --log_format=text; do
+  "$berth" --train-data-file good.csv --job-dir job --batch-size 0 $format 2>err.txt
+  grep -q '^berth: --batch-size: ' err.txt || fail "$format: an error of the command line is no sentence: $(cat err.txt)"
+done
+
 # A flag that is missing is shown in a whole command of the mode.
 expect 2 '--mode convert needs it, as in: berth convert --model MODEL --export-dir converted' convert --model "$tiny"
 "$berth" predict --help >out.txt || fail "predict --help: exit $?"
