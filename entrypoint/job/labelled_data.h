@@ -80,7 +80,8 @@ struct TrainingRows {
   std::optional<LoadedTable> eval{}, mismatched{};
   Split split{};  // cuts the training table; held_out is used where there is no eval table
   std::vector<RowsOfSource> sources{};  // of the training table; empty: there is one
-  // Of each class or tag, or the positive weights of a set's labels (LossOptions). Empty: 1.
+  // A weight for each class or tag, or each label's positive weight (LossOptions). Empty: all
+  // are 1.
   std::vector<float> class_weights{};
 };
 

@@ -60,9 +60,8 @@ class TrainingData {
 
   size_t target_bytes();  // the memory that the teacher's outputs take
   // Lets the teacher or guide, if there is one, make its outputs for all rows. Called before they
-  // are packed.
-  // They are stored in files of `directory`, so that a resumed job does not compute them
-  // again.
+  // are packed. They are stored in files of `directory`, so that a resumed job does not compute
+  // them again.
   void ask_teacher(Storage& storage, const Uri& directory);
 
  private:

@@ -16,7 +16,8 @@ namespace berth {
 // summed. Borrows its parts. Not thread-safe.
 //
 // Where ranks share the optimizer, each updates what it owns. Its gradients of that are summed, and
-// all others are zeros (ShardedGradients). The values of other ranks are to be fetched afterwards.
+// all others are zeros (GradientReducer::add_shares()). The values of other ranks are to be fetched
+// afterwards.
 class Optimizer {
  public:
   // The parameters must have gradients. `shards` and `ranks` are null where this optimizer updates

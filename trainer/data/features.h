@@ -51,7 +51,8 @@ struct FeatureOptions {
   bool labelled = true;               // examples have labels, which become labels of the features
   std::vector<int32_t> classes{};     // the class of each entry of the table's LabelDictionary
   int32_t num_classes = 0;
-  // Of one class for each text or word; empty: all 1. Sets have weights in the loss (LossOptions).
+  // The weights of classes, where a text or word has one; empty: all 1. Sets have weights in the
+  // loss (LossOptions).
   std::vector<float> class_weights{};
   double max_similarity = 1;            // of texts that mean the same; labels are divided by it
   bool similarities_are_marks = false;  // 0 or 1, once they are divided

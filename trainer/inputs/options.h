@@ -132,7 +132,7 @@ struct EmbeddingOptions {
   std::optional<Pooling> pooling{};
   std::optional<bool> normalizes{};
   std::optional<SimilarityLoss> loss{};  // empty: by whether rows have labels
-  // Of the loss; empty: its own default. See SimilarityObjective.
+  // Settings of the loss; empty: its own default. See SimilarityObjective.
   std::optional<double> scale{}, margin{}, teacher_scale{};
   std::optional<EmbeddingDistance> distance{};
   std::string guide{kNoGuide};  // one of the two, or a model, as ModelOptions::model

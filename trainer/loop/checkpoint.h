@@ -27,7 +27,8 @@ struct SaveOutcome {
 // model.safetensors, optimizer.safetensors, state.json and MANIFEST.json. The manifest is written
 // last and holds the size and CRC-32C of each file. A checkpoint is complete if its manifest
 // matches its files. DIR/best.json names the best checkpoint for people. While a state is replaced,
-// the manifest names state.next.json in place of state.json.
+// the manifest names state.next.json in place of state.json. One thread calls; writing may run on a
+// thread of this object.
 class CheckpointStore {
  public:
   // Keeps the newest `limit` complete checkpoints and the best one. A limit of 0 keeps all but

@@ -90,7 +90,8 @@ struct TrainResult {
   TrainingState state;
   std::optional<EvaluationResult> evaluation;  // of the final parameters
   int64_t model_step = 0;                      // of the final parameters
-  // Of the best parameters, where they are not the final ones because their checkpoint is damaged.
+  // The step of the best parameters, where they are not the final ones because their checkpoint is
+  // damaged.
   std::optional<int64_t> lost_best_step{};
   // The training steps of this process only.
   int64_t examples = 0, tokens = 0;

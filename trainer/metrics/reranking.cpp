@@ -11,7 +11,7 @@ constexpr size_t kDepth = 10;
 
 double gain(const ListedPassage& passage) { return std::max(0.0, passage.relevance); }
 
-// Of the rank from 0 on; 0 behind the first ten.
+// The discount of the rank, which counts from 0; 0 behind the first ten.
 double rank_discount(size_t rank) {
   return rank < kDepth ? 1 / std::log2(static_cast<double>(rank) + 2) : 0;
 }

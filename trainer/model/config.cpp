@@ -362,7 +362,7 @@ std::string to_config_json(const ModelConfig& config, DType dtype) {
     object[keys.classifier_dropout] = *config.classifier_dropout;
   }
   if (keys.qa_dropout) object[keys.qa_dropout] = config.qa_dropout;
-  // A file may have a decoder of its own although its configuration ties it (settle_decoder()).
+  // A file may have a decoder of its own although its configuration ties it (resolve_decoder()).
   if (!config.ties_word_embeddings) object["tie_word_embeddings"] = false;
   object["initializer_range"] = config.initializer_range;
   if (ranks_passages(config.task)) {  // for CrossEncoder of sentence-transformers before version 6

@@ -5,13 +5,13 @@ namespace berth {
 // What a cross-encoder learns from its logits, one for each pair of a query and a passage. Where a
 // class is named, it is one of sentence-transformers and says what is computed.
 enum class RerankingLoss {
-  // Of each pair alone.
+  // For each pair alone:
   kBinaryCrossEntropy,  // BinaryCrossEntropyLoss
   kSquaredError,        // MSELoss
-  // Of the passages of a row, of which the first one is right.
+  // For the passages of a row, of which the first one is right:
   kSoftmax,  // the cross-entropy of a softmax over them, as FlagEmbedding trains rerankers
   kLambda,   // LambdaLoss with NDCGLoss2PPScheme (Wang et al. 2018, doi:10.1145/3269206.3271784)
-  // Of the same, and the scores that a teacher gives to the passages.
+  // For the same, with the scores that a teacher gives to the passages:
   kMarginMse,  // MarginMSELoss (Hofstaetter et al. 2020, arXiv:2010.02666)
 };
 

@@ -9,20 +9,20 @@ namespace berth {
 // What embeddings of texts that belong together learn. Each is a loss of sentence-transformers
 // (Reimers and Gurevych 2019, arXiv:1908.10084), and its own class there says what it computes.
 enum class SimilarityLoss {
-  // Of two texts and a number.
+  // For two texts and a number:
   kCosine,             // CosineSimilarityLoss
   kCosent,             // CoSENTLoss (Su 2022)
   kAngle,              // AnglELoss (Li and Li 2023, arXiv:2309.12871)
   kContrastive,        // ContrastiveLoss (Hadsell et al. 2006); the number is 0 or 1
   kOnlineContrastive,  // OnlineContrastiveLoss; the number is 0 or 1
-  // Of texts without a number.
+  // For texts without a number:
   kInBatchNegatives,  // MultipleNegativesRankingLoss (Henderson et al. 2017, arXiv:1705.00652)
   kSymmetric,         // the same in both directions (Guenther et al. 2023, arXiv:2310.19923)
   kTriplet,           // TripletLoss (Hermans et al. 2017, arXiv:1703.07737)
-  // Of texts without a number, and the scores that a teacher gives to each text but the first one.
+  // For texts without a number, with the scores that a teacher gives to all texts but the first:
   kMarginMse,  // MarginMSELoss (Hofstaetter et al. 2020, arXiv:2010.02666)
   kDistillKl,  // DistillKLDivLoss
-  // Of texts with a number or without, which counts for nothing, and a teacher's embeddings.
+  // For texts with a teacher's embeddings. A number of the row counts for nothing:
   kEmbeddingMse,     // MSELoss (Reimers and Gurevych 2020, arXiv:2004.09813)
   kEmbeddingCosine,  // EmbedDistillLoss (Kim et al. 2023, arXiv:2301.12005), by the cosine
 };

@@ -31,11 +31,11 @@ struct LossOptions {
   // Label smoothing of classes, as torch.nn.CrossEntropyLoss defines it without weights (Szegedy et
   // al. 2015, arXiv:1512.00567). Scores, sets of classes and answers are never smoothed.
   double label_smoothing = 0;
-  // Of a focal loss (Lin et al. 2017, arXiv:1708.02002, equation 4): a class, or each label of a
+  // For a focal loss (Lin et al. 2017, arXiv:1708.02002, equation 4): a class, or each label of a
   // set, that the model gives the probability p has (1 - p)^gamma of its loss. 0: the plain loss.
   // Not together with label smoothing or a teacher.
   double focal_gamma = 0;
-  // Of sets of classes: the factor of each label's loss in rows that have the label, which
+  // For sets of classes: the factor of each label's loss in rows that have the label, which
   // torch.nn.BCEWithLogitsLoss calls pos_weight. Empty: 1.
   std::vector<float> positive_weights{};
   DistillationLoss distillation{};

@@ -549,8 +549,8 @@ class TextPairEvaluator final : public Evaluator {
     const std::array<double, 2> next = {static_cast<double>(logits[0]),
                                         static_cast<double>(logits[1])};
     const double margin = next[1 - truth] - next[truth];  // of the wrong class
-    next_loss_ += std::max(margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
-    next_right_ += (truth == 0 ? next[0] >= next[1] : next[1] > next[0]) ? 1 : 0;
+    pair_loss_ += std::max(margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
+    pair_right_ += (truth == 0 ? next[0] >= next[1] : next[1] > next[0]) ? 1 : 0;
     ++pairs_;
     const PackedBatch::MaskedTokens masked = masked_in_evaluation(data_, index, features);
     for (size_t m = 0; m < masked.ids.size(); ++m) {
@@ -568,16 +568,16 @@ class TextPairEvaluator final : public Evaluator {
     TaskScores scores;
     scores.metrics = {{"masked_lm_accuracy", mean(masked_right_, masked_)},
                       {"masked_lm_loss", mean(masked_loss_, masked_)},
-                      {name_ + "_accuracy", mean(next_right_, pairs_)},
-                      {name_ + "_loss", mean(next_loss_, pairs_)}};
+                      {name_ + "_accuracy", mean(pair_right_, pairs_)},
+                      {name_ + "_loss", mean(pair_loss_, pairs_)}};
     return scores;
   }
 
  private:
   Dataset& data_;
   const std::string name_;
-  double masked_loss_ = 0, next_loss_ = 0;
-  int64_t masked_ = 0, masked_right_ = 0, pairs_ = 0, next_right_ = 0;
+  double masked_loss_ = 0, pair_loss_ = 0;
+  int64_t masked_ = 0, masked_right_ = 0, pairs_ = 0, pair_right_ = 0;
 };
 
 }  // namespace

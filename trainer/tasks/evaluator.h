@@ -135,9 +135,11 @@ class Evaluator {
   virtual ~Evaluator() = default;
 
   // Adds the logits of the features at `index`. Called for each feature of the data set, in order.
-  // The logits are [C]; for words and vectors of tokens [tokens,C]; for questions [tokens,2]. For
-  // masked tokens they are [masked tokens,2], or [tokens,4] where tokens are replaced, as
-  // Engine::infer() returns them.
+  // The logits are [C]; for words and vectors of tokens [tokens,C]; for questions [tokens,2]; for
+  // rerankers [passages]; for choices [choices]. For texts that are compared they are
+  // [1 + shorter sizes], or [2] where the second number says whether the text found its partner.
+  // For masked tokens they are as Engine::infer() returns them: [masked tokens,2], or [tokens,4]
+  // where tokens are replaced. Where pairs are judged, the pair's two logits stand before them.
   virtual void add(int64_t index, std::span<const float> logits) = 0;
   // Called once, after the last add().
   virtual TaskScores finish() = 0;

@@ -67,6 +67,7 @@ PackedBatch::MaskedTokens masked_in_evaluation(const Dataset& data, int64_t inde
 std::unique_ptr<Evaluator> make_masked_evaluator(const ResultInputs& of);
 // The same, and whether the second text of each pair follows the first one.
 std::unique_ptr<Evaluator> make_next_sentence_evaluator(const ResultInputs& of);
+// The same, and whether the two texts of each pair stand in their order.
 std::unique_ptr<Evaluator> make_sentence_order_evaluator(const ResultInputs& of);
 
 // Which tokens a generator replaced, under the masks of evaluation. The data set is masked.
