@@ -1,5 +1,3 @@
-#include "storage/formats/open_rows.h"
-
 #include <string>
 #include <utility>
 

@@ -97,12 +97,18 @@ enum class RowLayout {
 };
 
 // Opens the reader for the name's suffix, ignoring case. The caller has removed any compression
-// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.bio/.iob, .pickle/.pkl, .parquet/.pq,
-// .arrow/.arrows/.feather/.ipc, .npz/.npy and .txt; any other throws kBadData, which lists them. So
-// does a table of more than 100,000 columns. The reader's errors do not name the file: the caller
-// adds it with Error::at(). `form` is for formats of text.
+// suffix. Known are .csv, .tsv, .jsonl/.ndjson/.json, .conll/.conllu/.bio/.iob, .pickle/.pkl,
+// .parquet/.pq, .arrow/.arrows/.feather/.ipc, .npz/.npy and .txt; any other throws kBadData, which
+// lists them. So does a table of more than 100,000 columns. The reader's errors do not name the
+// file: the caller adds it with Error::at(). `form` is for formats of text.
 std::unique_ptr<RowReader> open_rows(std::unique_ptr<ByteSource> source, std::string_view file_name,
                                      RowLayout layout = RowLayout::kByName, TextForm form = {});
+
+// The rows of `rows`, which are read from a file of `file_bytes`. A small file can repeat one long
+// text in any number of rows, by a dictionary or by compression. A caller that stores the rows
+// would fill its disk. So all rows together may have 128 bytes of text for each byte of the file.
+// One KiB for each row is added, for names of categories. Beyond that, next() throws kBadData.
+std::unique_ptr<RowReader> with_bounded_text(std::unique_ptr<RowReader> rows, uint64_t file_bytes);
 
 // Whether open_rows() has a reader for files of this name.
 bool is_table(std::string_view file_name);

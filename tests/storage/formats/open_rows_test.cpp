@@ -1,8 +1,7 @@
-#include "storage/formats/open_rows.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/formats/row_reader.h"
 #include "tests/support/pickle_files.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"
