@@ -4,7 +4,8 @@
 #include <string_view>
 #include <vector>
 
-// Access to the members of a large JSON text without a tree. Thread-safe.
+// Access to the members of a large JSON text without a tree. Thread-safe. The reader of tables,
+// which uses it, is make_json_reader() in row_readers.h.
 namespace berth {
 
 // The members of a JSON object, or the elements of an array, found without building them: four
