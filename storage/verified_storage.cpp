@@ -1,7 +1,6 @@
 #include "storage/verified_storage.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -457,31 +456,6 @@ class CheckedSource final : public ByteSource {
   Checksum seen_;
 };
 
-// A source whose first two bytes can be inspected before it is read.
-class PeekedSource final : public ByteSource {
- public:
-  explicit PeekedSource(std::unique_ptr<ByteSource> rest)
-      : rest_(std::move(rest)), size_(read_fully(*rest_, head_)) {}
-
-  bool is_gzip() const {
-    return size_ == 2 && head_[0] == std::byte{0x1f} && head_[1] == std::byte{0x8b};
-  }
-
-  size_t read(std::span<std::byte> buffer) override {
-    if (given_ == size_) return rest_->read(buffer);
-    const size_t count = std::min(buffer.size(), size_ - given_);
-    std::copy_n(head_.begin() + static_cast<ptrdiff_t>(given_), count, buffer.begin());
-    given_ += count;
-    return count;
-  }
-
- private:
-  const std::unique_ptr<ByteSource> rest_;
-  std::array<std::byte, 2> head_{};
-  const size_t size_;  // of head_
-  size_t given_ = 0;
-};
-
 constexpr int kMostReads = 3;  // of a small object, if it arrives damaged
 
 class VerifiedStorage final : public StorageLayer {
@@ -552,8 +526,8 @@ class VerifiedStorage final : public StorageLayer {
   std::unique_ptr<ByteSource> open_encoded(const Uri& uri, const Stat& stat,
                                            const ReadOptions& options) const {
     auto source =
-        std::make_unique<PeekedSource>(metered(inner().open(uri, options), uri, stat.size));
-    if (!source->is_gzip()) {
+        std::make_unique<PeekedSource>(metered(inner().open(uri, options), uri, stat.size), 2);
+    if (!source->beginning().starts_with("\x1f\x8b")) {
       log_warning(
           cat(uri.to_string(),
               ": the server decompressed it on the way, so its checksum cannot be compared"));

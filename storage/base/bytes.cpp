@@ -19,6 +19,14 @@ size_t MemorySource::read(std::span<std::byte> buffer) {
   return size;
 }
 
+size_t PeekedSource::read(std::span<std::byte> buffer) {
+  if (rest_.empty()) return inner_->read(buffer);
+  const size_t count = std::min(buffer.size(), rest_.size());
+  std::copy_n(rest_.begin(), count, buffer.begin());
+  rest_ = rest_.subspan(count);
+  return count;
+}
+
 size_t read_fully(ByteSource& source, std::span<std::byte> buffer) {
   size_t filled = 0;
   while (filled < buffer.size()) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace berth {
@@ -111,6 +112,25 @@ class MemorySource final : public ByteSource {
 // Fills `buffer` from `source`. Returns the number of bytes, which is less only at the end of the
 // source.
 size_t read_fully(ByteSource& source, std::span<std::byte> buffer);
+
+// A source whose beginning can be looked at before it is read.
+class PeekedSource final : public ByteSource {
+ public:
+  // The beginning has at most `size` bytes.
+  explicit PeekedSource(std::unique_ptr<ByteSource> inner, size_t size = size_t{16} << 10)
+      : inner_(std::move(inner)), stored_(size) {
+    rest_ = Bytes(stored_).first(read_fully(*inner_, stored_));
+  }
+
+  std::string_view beginning() const { return as_text(rest_); }
+  size_t read(std::span<std::byte> buffer) override;
+  std::unique_ptr<RandomAccessSource> map() override { return inner_->map(); }
+
+ private:
+  const std::unique_ptr<ByteSource> inner_;
+  std::vector<std::byte> stored_;
+  Bytes rest_;  // of the stored bytes
+};
 
 // Reads `source` to its end. Throws kMemory, naming `what`, if more than `limit_bytes` arrive.
 std::vector<std::byte> read_all(ByteSource& source, uint64_t limit_bytes, const std::string& what);
