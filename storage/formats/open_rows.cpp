@@ -24,6 +24,7 @@ class BoundedRows final : public RowReader {
   std::string position() const override { return rows_->position(); }
   bool is_of_texts() const override { return rows_->is_of_texts(); }
   std::optional<uint64_t> rows_left() const override { return rows_->rows_left(); }
+  std::vector<Finding> findings() const override { return rows_->findings(); }
 
   bool next(Row& row) override {
     if (!rows_->next(row)) return false;

@@ -89,6 +89,7 @@ class ManagedRows final : public RowReader {
 
   std::span<const Column> columns() const override { return columns_; }
   std::string position() const override { return position_; }
+  std::vector<Finding> findings() const override { return rows_->findings(); }
 
   bool next(Row& row) override {
     if (next_ == ahead_.size()) read_ahead();

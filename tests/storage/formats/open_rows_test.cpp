@@ -21,6 +21,7 @@ class RepeatedText final : public RowReader {
     return true;
   }
   std::string position() const override { return "here"; }
+  std::vector<Finding> findings() const override { return {warning("all are one")}; }
 
  private:
   uint64_t left_;
@@ -51,6 +52,12 @@ TEST(BoundedRows, EndWhereAFileRepeatsItsText) {
 TEST(BoundedRows, MayHaveNamesOfCategoriesInAnyNumber) {
   EXPECT_EQ(rows_of(1024, 0), 1'000'000);
   EXPECT_EQ(rows_of(8, 100), 1'000'000);
+}
+
+TEST(BoundedRows, SayWhatTheirReaderHasFound) {
+  const auto rows = with_bounded_text(std::make_unique<RepeatedText>(1, 1), 1);
+  ASSERT_EQ(rows->findings().size(), 1u);
+  EXPECT_EQ(rows->findings()[0].text, "all are one");
 }
 
 TEST(OpenRows, PicksTheReaderByTheSuffixInAnyCase) {

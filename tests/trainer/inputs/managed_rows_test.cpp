@@ -119,6 +119,20 @@ TEST_F(ManagedRowsTest, AMalformedRowIsNamedByItsLine) {
               ThrowsCode(Code::kBadData, "line 3"));
 }
 
+// Otherwise the labels of the second row would be lost without a word.
+TEST_F(ManagedRowsTest, SayWhatOfTheFileIsNotRead) {
+  const std::string lines = R"({"textContent": "none"})"
+                            "\n" +
+                            kLine;
+  const auto rows =
+      make_managed_rows(make_jsonl_reader(std::make_unique<MemorySource>(as_bytes(lines))), bucket_,
+                        objects_, LabelNeed::kIfPresent, std::nullopt);
+  for (Row row; rows->next(row);) {
+  }
+  ASSERT_EQ(rows->findings().size(), 1u);
+  EXPECT_THAT(rows->findings()[0].text, testing::HasSubstr("classificationAnnotations"));
+}
+
 TEST_F(ManagedRowsTest, LoadAsATable) {
   write_text(std::filesystem::path(scratch_ / "training-0.jsonl"), kLine);
   const LoadedTable loaded =
