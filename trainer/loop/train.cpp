@@ -23,6 +23,31 @@
 namespace berth {
 namespace {
 
+// Records one update, with what comes before and after it: waiting for its data, evaluating and
+// saving. It lives as long as that takes.
+class UpdateRecorder {
+ public:
+  // `window` may be null: nothing is recorded. `update` counts from the first one of this process.
+  UpdateRecorder(const ProfileWindow* window, int64_t update)
+      : profiler_(window != nullptr && update >= window->first && update < window->end()
+                      ? &window->profiler
+                      : nullptr) {
+    if (profiler_ == nullptr) return;
+    profiler_->start();
+    profiler_->open("update");
+  }
+  ~UpdateRecorder() {
+    if (profiler_ == nullptr) return;
+    profiler_->close(0);
+    profiler_->stop();
+  }
+  UpdateRecorder(const UpdateRecorder&) = delete;
+  UpdateRecorder& operator=(const UpdateRecorder&) = delete;
+
+ private:
+  Profiler* const profiler_;
+};
+
 // Starts updates on an engine and collects their outcomes in order. The loop need not wait for a
 // device after every update: it can collect the outcome of one update while the next one runs.
 // Borrows the engine. Not thread-safe.
