@@ -398,7 +398,7 @@ void TrainingRun::add_mlflow() {
       job_.storage, MlflowRunOptions{.server = server,
                                      .authorities = job_.command_line.storage.http.authorities,
                                      .name = directory_.root().file_name(),
-                                     .file = directory_.root() / "mlflow.json",
+                                     .file = directory_.mlflow(),
                                      .parameters = record_.settings}));
 }
 

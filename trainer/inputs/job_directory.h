@@ -46,6 +46,8 @@ std::string_view suffix_of(EmbeddingsFormat format);
 //     heartbeat.json      what that process is doing
 //     rendezvous.json     where worker 0 of several listens, until the job is finished
 //     report.html         a page about the job for people
+//     profile.pftrace     what the threads did in some updates           (--profile)
+//     mlflow.json         the run of an MLflow server that receives the metrics
 //     checkpoints/        see CheckpointStore                    (or --checkpoint-dir)
 //     teacher/            what the teacher made of the rows, until the job is finished
 //     probes/             what probes printed that failed
@@ -83,6 +85,7 @@ class JobDirectory {
   Uri heartbeat() const { return root_ / "heartbeat.json"; }
   Uri rendezvous() const { return root_ / "rendezvous.json"; }
   Uri profile() const { return root_ / "profile.pftrace"; }
+  Uri mlflow() const { return root_ / "mlflow.json"; }
   Uri mined() const { return root_ / "mined.jsonl"; }
   Uri mining() const { return root_ / "mining"; }
   Uri report() const { return root_ / "report.html"; }
