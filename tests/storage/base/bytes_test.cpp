@@ -91,6 +91,13 @@ class SlowSource final : public ByteSource {
   MemorySource text_;
 };
 
+TEST(PeekedSource, ShowsItsBeginningAndGivesAllBytes) {
+  PeekedSource source(std::make_unique<SlowSource>("abcde"), 3);
+  EXPECT_EQ(source.beginning(), "abc");
+  EXPECT_EQ(as_text(read_all(source, 5, "five bytes")), "abcde");
+  EXPECT_EQ(PeekedSource(std::make_unique<SlowSource>("a"), 3).beginning(), "a");
+}
+
 TEST(ReadFully, FillsTheBufferUnlessTheSourceEnds) {
   SlowSource source("abcde");
   std::array<std::byte, 3> buffer{};
