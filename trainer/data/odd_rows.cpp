@@ -512,6 +512,49 @@ bool ScoreScale::is_below(const ScoreScale& other) const {
   return above * 3 >= other.count_;
 }
 
+// WikiANN's files have the language before each word, as in "en:Berlin".
+void OddWords::add(std::string_view word) {
+  empty_ += trimmed(word).empty();
+  constexpr std::string_view kAdded = "[CLS] [SEP] [PAD] <s> </s> <pad>";
+  added_ += is_one_of(kAdded, word);
+  pieces_ += word.size() > 2 &&
+             (word.starts_with("##") || word.starts_with("\u2581") || word.starts_with("\u0120"));
+  const std::string_view prefix = word.substr(0, word.find(':') + 1);
+  if (words_++ == 0) prefix_ = prefix;
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
+  if (prefix.size() < 3 || prefix.size() == word.size() || prefix != prefix_ ||
+      prefix.find_first_not_of(kLetters) != prefix.size() - 1) {
+    prefix_.clear();
+  }
+}
+
+std::vector<Finding> OddWords::findings() const {
+  constexpr size_t kFewWords = 10, kFewOdd = 3;
+  std::vector<Finding> found;
+  const auto warn = [&](std::string text) { found.push_back(warning(std::move(text))); };
+  const std::string of = cat(" of ", counted(words_, "word"), " are ");
+  if (!prefix_.empty() && words_ >= kFewWords) {
+    warn(cat("every word begins with ", quoted(prefix_),
+             ", as in WikiANN's files, and is read with it; remove it, as the data set of the "
+             "Hugging Face Hub has done"));
+  }
+  if (pieces_ * 20 > words_) {
+    warn(cat(pieces_, of,
+             "parts that a tokenizer has made, such as ##ing, and are cut again; give the words "
+             "as they were before"));
+  }
+  if (added_ >= kFewOdd && added_ * 50 > words_) {
+    warn(cat(added_, of,
+             "tokens such as [CLS] or [PAD], which the tokenizer adds itself; take them and their "
+             "tags out"));
+  }
+  if (empty_ >= kFewOdd && empty_ * 50 > words_) {
+    warn(cat(empty_, of,
+             "empty, as where sentences were filled up to one length; their tags are not learnt"));
+  }
+  return found;
+}
+
 void SourceScales::add(const std::optional<std::string>& source, double score) {
   if (!source) return;
   const auto found = scales_.find(*source);

@@ -57,6 +57,20 @@ class SourceScales {
   std::map<std::string, ScoreScale> scales_;  // of at most kMostSources
 };
 
+// Watches the words of sentences for what is no word of a sentence. Not thread-safe.
+class OddWords {
+ public:
+  void add(std::string_view word);
+  std::vector<Finding> findings() const;
+
+ private:
+  size_t words_ = 0;
+  size_t pieces_ = 0;  // with the marks of WordPiece, SentencePiece or byte-level BPE
+  size_t empty_ = 0;
+  size_t added_ = 0;    // special tokens, which a tokenizer adds itself
+  std::string prefix_;  // of all words: "en:"; empty: they have none
+};
+
 // Watches for a last row that sums up the rows above it, as spreadsheets have it. Not thread-safe.
 class TotalRow {
  public:

@@ -148,39 +148,9 @@ class TableExamples final : public ExampleReader {
     }
   }
 
-  // Warnings of words that are no words of a sentence.
-  void add_odd_words(std::vector<Finding>& found) const {
-    constexpr size_t kFewWords = 10;
-    if (!prefix_.empty() && words_ >= kFewWords) {
-      found.push_back(
-          warning(cat("every word begins with ", quoted(prefix_),
-                      ", as in WikiANN's files, and is read with it; remove it, as the data "
-                      "set of the Hugging Face Hub has done")));
-    }
-    if (pieces_ * 20 > words_) {
-      found.push_back(
-          warning(cat(pieces_, " of ", counted(words_, "word"),
-                      " are parts that a tokenizer has made, such as ##ing, and are cut again; "
-                      "give the words as they were before")));
-    }
-    constexpr size_t kFewAdded = 3;
-    if (added_words_ >= kFewAdded && added_words_ * 50 > words_) {
-      found.push_back(
-          warning(cat(added_words_, " of ", counted(words_, "word"),
-                      " are tokens such as [CLS] or [PAD], which the tokenizer adds itself; "
-                      "take them and their tags out")));
-    }
-    if (empty_words_ >= kFewAdded && empty_words_ * 50 > words_) {
-      found.push_back(
-          warning(cat(empty_words_, " of ", counted(words_, "word"),
-                      " are empty, as where sentences were filled up to one length; their "
-                      "tags are not learnt")));
-    }
-  }
-
   // Warnings of rows that seem to be something else than what they are read as.
   void add_odd_rows(std::vector<Finding>& found) const {
-    add_odd_words(found);
+    std::ranges::move(odd_words_.findings(), std::back_inserter(found));
     add_choices(found);
     add_nested(nested_texts_, columns_.text, found);
     if (columns_.text_pair) add_nested(nested_seconds_, *columns_.text_pair, found);
@@ -257,9 +227,9 @@ class TableExamples final : public ExampleReader {
                 may_be_bytes ? "write the column as texts, as decode() of Python does" : kFillIn);
   }
 
-  // The words of a sentence: the members of a list, or what stands between blanks, or what a model
-  // has learned that was trained on spans. Tuples and
-  // arrays of words are as Python shows them, with quotes.
+  // The words of a sentence. A cell holds a list, a tuple or array as Python shows it, or words
+  // with blanks between them. Where the model was trained on spans, annotated_words() cuts the
+  // text.
   std::vector<std::string> words(size_t column) {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
@@ -315,23 +285,6 @@ class TableExamples final : public ExampleReader {
     return cell;
   }
 
-  // WikiANN's files have the language before each word, as in "en:Berlin".
-  void look_at_word(std::string_view word) {
-    // The marks of WordPiece, SentencePiece and byte-level BPE.
-    empty_words_ += trimmed(word).empty();
-    constexpr std::string_view kAdded = "[CLS] [SEP] [PAD] <s> </s> <pad>";
-    added_words_ += is_one_of(kAdded, word);
-    pieces_ += word.size() > 2 &&
-               (word.starts_with("##") || word.starts_with("\u2581") || word.starts_with("\u0120"));
-    const std::string_view prefix = word.substr(0, word.find(':') + 1);
-    if (words_++ == 0) prefix_ = prefix;
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
-    if (prefix.size() < 3 || prefix.size() == word.size() || prefix != prefix_ ||
-        prefix.find_first_not_of(kLetters) != prefix.size() - 1) {
-      prefix_.clear();
-    }
-  }
-
   void look_at_pair(const Example& example) {
     const LabelKind labels = traits(task_).labels;
     const bool is_labelled = labels == LabelKind::kClass || labels == LabelKind::kNumber;
@@ -368,7 +321,7 @@ class TableExamples final : public ExampleReader {
     if (traits(task_).inputs == InputKind::kWords) {
       if (columns_.keeps_missing_texts && trimmed(text_of(columns_.text)).empty()) return;
       example.texts = words(columns_.text);
-      for (const std::string& word : example.texts) look_at_word(word);
+      for (const std::string& word : example.texts) odd_words_.add(word);
       if (example.texts.empty() && !columns_.keeps_missing_texts) {
         throw Error(Code::kBadData, "the sentence has no words");
       }
@@ -676,7 +629,8 @@ class TableExamples final : public ExampleReader {
   static constexpr size_t kMostPairs = 100'000, kFewRepeated = 10;
   std::unordered_set<size_t> seconds_;  // the second texts of the first pairs, by their hashes
   size_t repeated_seconds_ = 0;
-  size_t empty_ = 0, equal_negatives_ = 0;  // texts of which a row says nothing, or too much
+  size_t empty_ = 0,
+         equal_negatives_ = 0;  // empty texts; rows with a negative that is a right text
   bool has_begun_ = false;
   bool has_trimmed_ = false;  // whether an answer had blanks around it
   bool has_tuples_ = false;   // of words or tags
@@ -695,8 +649,7 @@ class TableExamples final : public ExampleReader {
   ClassesOfTexts classes_;
   MissingScores missing_scores_;
   SourceScales scales_;
-  size_t words_ = 0, pieces_ = 0, empty_words_ = 0, added_words_ = 0;
-  std::string prefix_;  // of all words: "en:"; empty: they have none
+  OddWords odd_words_;
 };
 
 }  // namespace
