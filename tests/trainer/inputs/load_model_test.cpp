@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/captured_log.h"
