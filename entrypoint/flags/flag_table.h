@@ -153,7 +153,7 @@ inline bool find_answers(const TaskTraits& task) { return task.labels == LabelKi
 
 }  // namespace tasks_that
 
-// The headings of --help, in its order.
+// The headings of --help.
 enum class FlagGroup {
   kData,
   kModel,

@@ -15,9 +15,9 @@ constexpr const char* kExample =
     "berth --train-data-file train.csv --job-dir runs/first --epochs 1 --batch-size 32";
 
 constexpr FlagGroup kShownGroups[] = {
-    FlagGroup::kData,         FlagGroup::kModel,  FlagGroup::kTraining,
-    FlagGroup::kOptimization, FlagGroup::kSaving, FlagGroup::kOutput,
-    FlagGroup::kStorage,      FlagGroup::kTools,  FlagGroup::kMachine};
+    FlagGroup::kData,         FlagGroup::kModel,   FlagGroup::kTraining,
+    FlagGroup::kOptimization, FlagGroup::kSaving,  FlagGroup::kTools,
+    FlagGroup::kOutput,       FlagGroup::kStorage, FlagGroup::kMachine};
 
 struct ExitCode {
   const char *code, *meaning;
