@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "storage/archived_storage.h"
+#include "storage/base/text.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
 #include "tests/support/borrowed_storage.h"
