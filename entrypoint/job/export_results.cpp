@@ -1,6 +1,8 @@
 #include "entrypoint/job/export_results.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/model_choice.h"
@@ -15,7 +17,9 @@
 #include "trainer/model/config.h"
 #include "trainer/model/generator.h"
 #include "trainer/model/lora.h"
+#include "trainer/model/parameter_table.h"
 #include "trainer/weights/adapters.h"
+#include "trainer/weights/tensorflow_model.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -46,6 +50,19 @@ std::vector<double> thresholds_of_model(const DataOptions& data, const ModelConf
       "no evaluation has chosen thresholds for this checkpoint, so the model predicts labels above "
       "0.5; --label-threshold of --mode predict and eval takes another number");
   return {};
+}
+
+// A name that TensorFlow lacks is found before the training, and not after it.
+void require_tensorflow_names(const ModelConfig& config) {
+  std::vector<std::string> names;
+  for (const ParameterSpec& spec : parameter_table(config)) {
+    if (is_exported(config, spec.name)) names.push_back(spec.name);
+  }
+  const auto unnamed = without_tensorflow_name(names);
+  if (!unnamed) return;
+  throw Error(Code::kUsage,
+              cat("TensorFlow checkpoints have no place for the tensor ", quoted(*unnamed)),
+              "--export-format tensorflow", "leave the flag out");
 }
 
 }  // namespace
@@ -79,6 +96,7 @@ void require_exportable(const Settings& settings, const ModelConfig& config) {
     throw Error(Code::kUsage, "TensorFlow checkpoints have no place for a Dense module",
                 "--export-format tensorflow", "leave the flag out");
   }
+  if (settings.output.export_format == ExportFormat::kTensorflow) require_tensorflow_names(config);
   if (!config.dense_modules.empty() && settings.output.export_adapter) {
     throw Error(Code::kUsage, "PEFT has no place for a Dense module that was trained along",
                 "--export-adapter", "leave the flag out: the merged model is exported anyway");

@@ -203,6 +203,11 @@ class ConvertedModel {
       case ExportFormat::kTensorflow:
         tensors_.emplace(file);
         config_ = to_bert_config_json(parse_config(folder.config_json()));
+        if (!parse_config(folder.config_json()).label_thresholds.empty()) {
+          log_warning(cat(kBertConfigFile,
+                          " has no place for the thresholds of labels (label_thresholds); "
+                          "--label-threshold of --mode predict and eval gives a number"));
+        }
         break;
       case ExportFormat::kSafetensors:
         tensors_.emplace(file, dtype);

@@ -104,16 +104,13 @@ OrderedJson probes_object(const TrainResult& result) {
   return {{"seconds", seconds}, {"share_of_run", probe_share(result)}, {"scores", scores}};
 }
 
-// All tensors without a generator and Dense modules, which have files of their own. Where a model
-// is saved as an encoder alone, its head is left out, too. The bias of a decoder that is not tied
-// is also written under the head's name: transformers 5 has both, and version 4 takes the latter.
+// The bias of a decoder that is not tied is also written under the head's name: transformers 5 has
+// both, and version 4 takes the latter.
 std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
                                           const ParameterTensors& values) {
   std::vector<SavedTensor> tensors = saved_tensors(values);
-  std::erase_if(tensors, [](const SavedTensor& tensor) {
-    const std::string& name = tensor.spec().name;
-    return name.starts_with(kGeneratorPrefix) || name.starts_with(kDensePrefix);
-  });
+  std::erase_if(
+      tensors, [&](const SavedTensor& tensor) { return !is_exported(config, tensor.spec().name); });
   const MaskedLmHeadNames head = masked_lm_head_names(config);
   const auto bias = std::ranges::find(tensors, head.bias, &SavedTensor::name);
   if (!config.ties_word_embeddings && bias != tensors.end()) {
@@ -122,10 +119,6 @@ std::vector<SavedTensor> exported_tensors(const ModelConfig& config,
       tensors.push_back({name, own.from, own.parameter});
     }
   }
-  if (!are_vectors(traits(config.task).labels)) return tensors;
-  const std::string prefix = base_prefix(config);
-  std::erase_if(tensors,
-                [&](const SavedTensor& tensor) { return !tensor.spec().name.starts_with(prefix); });
   return tensors;
 }
 
@@ -163,6 +156,11 @@ std::vector<Tokenizer::File> exported_files(const Tokenizer& tokenizer, Task tas
 }
 
 }  // namespace
+
+bool is_exported(const ModelConfig& config, std::string_view parameter) {
+  if (parameter.starts_with(kGeneratorPrefix) || parameter.starts_with(kDensePrefix)) return false;
+  return !are_vectors(traits(config.task).labels) || parameter.starts_with(base_prefix(config));
+}
 
 double probe_share(const TrainResult& result) {
   return result.loop_seconds > 0 ? result.probe_seconds / result.loop_seconds : 0;
@@ -215,7 +213,7 @@ void export_model(Storage& storage, const Uri& directory, const ModelConfig& con
 
 void export_tensorflow(Storage& storage, const Uri& directory, const ModelConfig& config,
                        const ParameterTensors& values) {
-  const CopiedTensors copied(saved_tensors(values));
+  const CopiedTensors copied(exported_tensors(config, values));
   write_checkpoint(storage, directory / "bert_model.ckpt", copied.tensors());
   write_text(storage, directory / kBertConfigFile, to_bert_config_json(config));
 }

@@ -47,6 +47,10 @@ double probe_share(const TrainResult& result);
 inline constexpr const char *kConfigFile = "config.json", *kBertConfigFile = "bert_config.json";
 void remove_model_config(Storage& storage, const Uri& directory);
 
+// Whether the finished model's file holds the parameter of this name. A generator and Dense modules
+// have files of their own, and a model that is saved as an encoder alone loses its head.
+bool is_exported(const ModelConfig& config, std::string_view parameter);
+
 // Writes the finished model in Hugging Face layout: the tokenizer's files, README.md,
 // model.safetensors in `dtype`, and last config.json with the labels. An older model must have lost
 // its configuration before: remove_model_config().

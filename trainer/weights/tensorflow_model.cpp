@@ -270,17 +270,26 @@ bool is_derived(std::string_view name) {
          name.ends_with("predictions.decoder.weight") || name.ends_with("predictions.decoder.bias");
 }
 
-TensorflowDialect dialect_to_write(std::span<const NamedTensor> model) {
-  const bool is_albert = std::any_of(model.begin(), model.end(), [](const NamedTensor& tensor) {
-    return tensor.name.starts_with("albert.");
-  });
+TensorflowDialect dialect_to_write(std::span<const std::string> tensors) {
+  const bool is_albert = std::ranges::any_of(
+      tensors, [](const std::string& name) { return name.starts_with("albert."); });
   return is_albert ? TensorflowDialect::kAlbert : TensorflowDialect::kBert;
 }
 
 }  // namespace
 
+std::optional<std::string> without_tensorflow_name(std::span<const std::string> tensors) {
+  const TensorflowDialect dialect = dialect_to_write(tensors);
+  for (const std::string& name : tensors) {
+    if (!is_derived(name) && !to_tensorflow1(name, dialect)) return name;
+  }
+  return std::nullopt;
+}
+
 TensorflowVariables::TensorflowVariables(std::span<const NamedTensor> model) {
-  const TensorflowDialect dialect = dialect_to_write(model);
+  std::vector<std::string> names;
+  for (const NamedTensor& tensor : model) names.push_back(tensor.name);
+  const TensorflowDialect dialect = dialect_to_write(names);
   for (const NamedTensor& source : model) {
     if (is_derived(source.name)) continue;
     auto mapped = to_tensorflow1(source.name, dialect);

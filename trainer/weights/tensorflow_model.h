@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ class TensorflowModel final : public TensorReader {
 // Whether a variable belongs to training and not to the model. Such a variable is a scalar, belongs
 // to a TF2 optimizer, or is a slot of another variable of the index ("<variable>/adam_m").
 bool is_training_state(const TensorBundleIndex& index, const BundleEntry& entry);
+
+// The first of a model's tensors, by their Hugging Face names, that TensorflowVariables would
+// refuse. nullopt: it takes all of them.
+std::optional<std::string> without_tensorflow_name(std::span<const std::string> tensors);
 
 // Converts a model's tensors, which have Hugging Face names, to the TF1 variables of
 // google-research/bert or albert, for write_tensor_bundle(). TF Model Garden's converter and

@@ -87,8 +87,8 @@ std::vector<Row> albert_rows() {
   rows.embeddings("bert/embeddings", "albert.embeddings");
   rows.dense("bert/encoder/embedding_hidden_mapping_in",
              "albert.encoder.embedding_hidden_mapping_in");
-  const std::string from = "bert/encoder/transformer/group_0/inner_group_0/";
-  const std::string to = "albert.encoder.albert_layer_groups.0.albert_layers.0.";
+  const std::string from = "bert/encoder/transformer/group_{}/inner_group_0/";
+  const std::string to = "albert.encoder.albert_layer_groups.{}.albert_layers.0.";
   for (const std::string part : {"query", "key", "value"}) {
     rows.dense(from + "attention_1/self/" + part, to + "attention." + part);
   }

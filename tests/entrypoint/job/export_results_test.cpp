@@ -74,5 +74,29 @@ TEST_F(ExportResultsTest, AModelThatIsHalfWrittenOverAnotherOneDoesNotLoad) {
   }
 }
 
+TEST_F(ExportResultsTest, WhatTensorFlowCannotNameIsRefusedBeforeATraining) {
+  Settings settings;
+  settings.output.export_format = ExportFormat::kTensorflow;
+  ModelConfig config = tiny_config();
+  config.task = Task::kHiddenStateDistillation;
+  config.vector_size = 4;
+  EXPECT_NO_THROW(require_exportable(settings, config));  // its head is not exported
+  config.task = Task::kTokenClassification;
+  EXPECT_NO_THROW(require_exportable(settings, config));
+}
+
+TEST_F(ExportResultsTest, AnEncoderIsExportedForTensorFlowWithoutItsHead) {
+  Settings settings;
+  settings.output.export_format = ExportFormat::kTensorflow;
+  ModelDescription model{.config = tiny_config(), .tokenizer = std::make_unique<LetterTokenizer>()};
+  model.config.task = Task::kHiddenStateDistillation;
+  model.config.vector_size = 4;
+  HostTensors values(parameter_table(model.config));
+  initialize(values, model.config.initializer_range, /*seed=*/1, /*threads=*/1);
+  export_results(*storage_, settings, Uri::parse((scratch_ / "encoder").string()), model, values,
+                 {});
+  EXPECT_TRUE(fs::exists(scratch_ / "encoder/bert_model.ckpt.index"));
+}
+
 }  // namespace
 }  // namespace berth

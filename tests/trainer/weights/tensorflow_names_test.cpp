@@ -58,6 +58,8 @@ TEST(TensorflowNames, MayBeThoseOfAlbert) {
   EXPECT_EQ(albert_name("bert/encoder/embedding_hidden_mapping_in/bias"),
             "albert.encoder.embedding_hidden_mapping_in.bias");
   EXPECT_EQ(albert_name("bert/pooler/dense/kernel"), "albert.pooler.weight");
+  EXPECT_EQ(albert_name("bert/encoder/transformer/group_2/inner_group_0/LayerNorm/beta"),
+            "albert.encoder.albert_layer_groups.2.albert_layers.0.attention.LayerNorm.bias");
 }
 
 TEST(TensorflowNames, MayHaveThePrefixOfAHubModule) {
@@ -77,7 +79,10 @@ TEST(TensorflowNames, GoBothWays) {
   for (const TensorflowDialect dialect : {TensorflowDialect::kBert, TensorflowDialect::kAlbert}) {
     for (const char* name :
          {"bert/embeddings/word_embeddings", "bert/pooler/dense/kernel", "output_bias",
-          "cls/predictions/transform/LayerNorm/gamma", "cls/seq_relationship/output_weights"}) {
+          "cls/predictions/transform/LayerNorm/gamma", "cls/seq_relationship/output_weights",
+          dialect == TensorflowDialect::kAlbert
+              ? "bert/encoder/transformer/group_3/inner_group_0/ffn_1/intermediate/dense/kernel"
+              : "bert/encoder/layer_3/intermediate/dense/kernel"}) {
       const auto there = from_tensorflow1(name, dialect);
       ASSERT_TRUE(there) << name;
       const auto back = to_tensorflow1(there->name, dialect);
