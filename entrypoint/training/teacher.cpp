@@ -42,14 +42,11 @@ Settings with_positions(Settings settings, const ModelConfig& config) {
   return settings;
 }
 
-// The teacher's task for a student of `task`.
+// The teacher's task for a student of `task`, which settle_teacher() accepts.
 Task task_of_teacher(Task task) {
   if (task == Task::kEmbeddingDistillation) return Task::kTextEmbedding;
   if (task == Task::kHiddenStateDistillation) return Task::kHiddenStates;
-  if (traits(task).rows == HeadRows::kSequences) return task;
-  throw Error(Code::kUsage, cat("there is no distillation for ", task_name(task)), "--teacher",
-              "leave it out; teachers help where each text has a class, a set of classes or a "
-              "score, and with --task mlm");
+  return task;
 }
 
 ModelDescription describe(ModelFolder& folder, const Settings& settings, Task task) {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "entrypoint/flags/flag_rules.h"
+#include "entrypoint/flags/flag_table.h"
 #include "entrypoint/flags/similarity_rules.h"
 #include "entrypoint/flags/train_sources.h"
 #include "entrypoint/job/earlier_job.h"
@@ -279,11 +280,25 @@ std::unique_ptr<Teacher> teacher_of_texts(const Job& job, const Settings& settin
               "give a teacher of the model's size, or --similarity-loss margin_mse or distill_kl");
 }
 
+// Throws kUsage where no teacher helps to learn the task.
+void require_teachable(const Job& job, Task task, const std::string& teacher) {
+  if (tasks_that::have_a_teacher(traits(task))) return;
+  const std::string what = cat("there is no distillation for ", asked_name(task));
+  // Earlier versions learnt a teacher's scores of labelled passages, too.
+  if (task != Task::kReranking || !as_earlier_job(job)("teacher", teacher)) {
+    throw Error(Code::kUsage, what, "--teacher",
+                "leave it out; teachers help where each text has a class, a set of classes or a "
+                "score, and with --task mlm and --task similarity");
+  }
+  log_warning(cat("--teacher: ", what, "; the job goes on as it began"));
+}
+
 // The teacher or the guide; null: there is none.
 std::unique_ptr<Teacher> settle_teacher(const Job& job, const Settings& settings,
                                         const TrainingRows& rows, ModelDescription& model) {
   if (compares_texts(model.config)) return teacher_of_texts(job, settings, model.config);
   if (settings.distillation.teacher.empty()) return nullptr;
+  require_teachable(job, rows.task, settings.distillation.teacher);
   auto teacher = std::make_unique<Teacher>(job, settings, rows.task, rows.labels, *model.tokenizer);
   model.config.vector_size = teacher->num_outputs();
   return teacher;

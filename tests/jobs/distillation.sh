@@ -96,6 +96,12 @@ printf 'Aunt B-PER\nIda I-PER\n\nRome B-LOC\nis O\n' >words.conll
 printf 'text,label\none,a\ntwo,b\nthree,a\nfour,b\n' >other.csv
 expect 2 'the teacher has no labels' --teacher "$tiny" --train-data-file other.csv --job-dir other
 expect 2 "the teacher's labels differ from the rows' labels" --teacher large --train-data-file other.csv --job-dir other
+printf '{"question": "who", "choices": ["a", "b"], "label": 0}\n%.0s' 1 2 3 4 >choices.jsonl
+printf '{"query": "who", "positive": "a", "negative": "b"}\n%.0s' 1 2 3 4 >ranked.jsonl
+printf '{"query": "who", "passage": "a", "score": 1}\n%.0s' 1 2 3 4 >scored.jsonl
+expect 2 'there is no distillation for multiple_choice' --task swag --teacher large --train-data-file choices.jsonl --job-dir other
+expect 2 'there is no distillation for reranking' --task reranking --teacher large --train-data-file ranked.jsonl --job-dir other
+expect 2 'there is no distillation for reranking' --task reranking --teacher large --train-data-file scored.jsonl --job-dir other
 expect 2 'there is no distillation for token_classification' --task ner --teacher large \
   --train-data-file words.conll --job-dir other
 finish

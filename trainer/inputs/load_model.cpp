@@ -399,7 +399,10 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   if (!names.empty()) {
     if (head == HeadNeed::kRequired) {
       throw Error(Code::kBadData, "the head's parameters are missing: " + names, found->file,
-                  "give a model that was fine-tuned");
+                  are_vectors(traits(config.task).labels)
+                      ? "a job that learned from a teacher saves its encoder alone: --mode embed "
+                        "reads it, and --eval-retrieval scores it"
+                      : "give a model that was fine-tuned");
     }
     log_info("initialised at random, as the model file has none: " + names);
   }
