@@ -89,6 +89,23 @@ bool has_two_labels(std::string_view line) {
   return first != line.npos && line.find(kMark, first + kMark.size()) != line.npos;
 }
 
+// Whether a line has nothing but blanks, as strip() of Python sees them: the ones of ASCII, and
+// characters such as U+00A0 and U+3000.
+bool is_blank(std::string_view line) {
+  constexpr std::string_view kBlanks[] = {
+      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1C",   "\x1D",
+      "\x1E",   "\x1F",   "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002",
+      "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200A",
+      "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+  while (!line.empty()) {
+    const auto blank = std::ranges::find_if(
+        kBlanks, [&](std::string_view each) { return line.starts_with(each); });
+    if (blank == std::end(kBlanks)) return false;
+    line.remove_prefix(blank->size());
+  }
+  return true;
+}
+
 class DocumentsReader final : public RowReader {
  public:
   explicit DocumentsReader(std::unique_ptr<ByteSource> source)
@@ -100,9 +117,9 @@ class DocumentsReader final : public RowReader {
   bool next(Row& row) override {
     std::string document;
     for (std::string_view line; lines_.next(line);) {
+      if (is_blank(line) && document.empty()) continue;
+      if (is_blank(line)) break;
       line = trimmed(line);
-      if (line.empty() && document.empty()) continue;
-      if (line.empty()) break;
       if (document.empty()) first_line_ = lines_.number();
       document.append(document.empty() ? "" : "\n").append(line);
       if (document.size() <= TextLines::kLimitBytes) continue;

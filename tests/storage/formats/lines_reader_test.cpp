@@ -86,6 +86,16 @@ TEST(Documents, EndAtBlankLines) {
   EXPECT_THAT(read_rows(*make_documents_reader(source_of("\n\n"))), IsEmpty());
 }
 
+// As strip() of Python in create_pretraining_data.py.
+TEST(Documents, EndAtBlanksOfUnicode) {
+  for (const char* blank : {"\u3000", "\u00A0", "\f", "\v", "\u2003 \u202F", "\x1F"}) {
+    EXPECT_THAT(read_rows(*make_documents_reader(source_of(cat("one\n", blank, "\ntwo\n")))),
+                ElementsAre(ElementsAre(text("one")), ElementsAre(text("two"))));
+  }
+  EXPECT_THAT(read_rows(*make_documents_reader(source_of("one\n\u3000two\n\u200B\nthree"))),
+              ElementsAre(ElementsAre(text("one\n\u3000two\n\u200B\nthree"))));
+}
+
 TEST(Documents, HaveALimit) {
   std::string lines;
   while (lines.size() <= TextLines::kLimitBytes) lines += std::string(size_t{1} << 19, 'x') + "\n";
