@@ -388,6 +388,13 @@ std::vector<Finding> look_at_names(const std::vector<std::string>& names, LabelK
                                 "behind the delimiter")));
     return found;
   }
+  const auto joined = std::ranges::find_if(
+      names, [](const std::string& name) { return name.find('|') != name.npos; });
+  if (kind == LabelKind::kSet && joined != names.end()) {
+    found.push_back(warning(cat("the label ", quoted(*joined),
+                                " has a '|', which separates labels in predictions; read its "
+                                "own column of probabilities there")));
+  }
   look_at_all_names(names, found);
   look_for_abbreviations(names, found);
   if (kind == LabelKind::kClass) look_for_mark(names, found);

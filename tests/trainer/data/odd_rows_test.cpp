@@ -21,6 +21,12 @@ std::string said_of(const std::vector<std::string>& names, LabelKind kind = Labe
   return all;
 }
 
+TEST(Labels, OfASetWithTheMarkBetweenPredictionsAreNamed) {
+  EXPECT_THAT(said_of({"a|b", "c"}, LabelKind::kSet),
+              HasSubstr("the label \"a|b\" has a '|', which separates labels in predictions"));
+  EXPECT_EQ(said_of({"a|b", "c"}), "");
+}
+
 TEST(Labels, ThatAreOneNumberOrNoneAreNamed) {
   EXPECT_THAT(said_of({"01", "1", "one"}), HasSubstr("labels \"01\" and \"1\" are one number"));
   EXPECT_EQ(said_of({"1", "2"}), "");
