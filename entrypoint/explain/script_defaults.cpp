@@ -258,8 +258,8 @@ constexpr std::string_view kBeams =
 constexpr std::string_view kFeatures =
     "this script writes the hidden states of tokens; --mode embed writes one vector a text";
 constexpr std::string_view kEarlyChoices =
-    "it reads the files of SWAG and RACE as these were published. --task multiple_choice reads "
-    "tables of them";
+    "it finds the files of SWAG or RACE by --data_dir, and cuts texts in a way of its own. --task "
+    "multiple_choice reads these files where --train-data-file and --eval-data-file name them";
 constexpr std::string_view kSentencesAlone =
     "berth does not train next sentences alone; --task mlm_nsp trains them together with masked "
     "tokens";

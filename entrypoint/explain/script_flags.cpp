@@ -77,6 +77,9 @@ constexpr ScriptFlag kScriptFlags[] = {
     {"labels", kTagScripts},
 };
 
+// Scripts whose --debug keeps the first 100 rows of each split.
+constexpr std::string_view kShortScripts = "run_ner_no_trainer,run_swag_no_trainer";
+
 // Flags that some scripts lack though others of their kind have them.
 constexpr ScriptFlag kLackedFlags[] = {
     {"max_seq_length", kBareRowScripts, "its length of texts is --max_length"},
@@ -178,6 +181,11 @@ void check_script_flags(const TrainingScript& script, std::string_view path,
     const bool is_own = argument.foreign == nullptr && name.find('-') != std::string::npos;
     if (is_own) continue;  // as berth writes it: the user has added it to the line
     std::ranges::replace(name, '-', '_');
+    if (name == "debug" && is_of(script.name, kShortScripts)) {
+      remarks.refuse(argument.typed,
+                     "keeps the first 100 rows of each split; name files that hold these rows");
+      continue;
+    }
     const ScriptFlag* row = unknown_flag(script.name, name);
     const bool is_optim = name == "optim";
     const bool has_trainer_name = is_optim || name == "gradient_checkpointing";

@@ -253,6 +253,9 @@ void write_pairs(Job& job, const Uri& directory, const PreparedSet& set, Dataset
             {.features = [&](int64_t index) { return masked_features(pairs, index, round); },
              .record = [&](const Features& pair) { return pair_record(pair, options); },
              .line = [&](const Features& pair) { return pair_line(pair, tokenizer); }});
+  if (job.command_line.tool.prepared.format != RecordFormat::kTfRecord) return;
+  log_info(cat("run_pretraining.py reads these records with --max_predictions_per_seq ",
+               options.most_masked, " --max_seq_length ", options.max_seq_length));
 }
 
 void write_rows(Job& job, const Uri& directory, const PreparedSet& set, const LabelledData& data,

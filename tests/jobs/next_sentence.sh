@@ -57,6 +57,7 @@ cmp -s lines/model/model.safetensors table/model/model.safetensors || fail "a ta
 
 # The records of the first epoch have its pairs and masks: with the same data order, the same loss.
 expect 0 finished --mode prepare "${task[@]}" --train-data-file documents.txt --validation-split 0 --export-dir records
+grep -q 'reads these records with --max_predictions_per_seq 9 --max_seq_length 48' err.txt || fail "does not say how many tokens are masked"
 [ -e records/meta_data.json ] && fail "records of pairs have meta data"
 "$berth" --mode inspect records/train.tf_record >inspected.txt 2>err.txt
 for feature in input_ids input_mask segment_ids masked_lm_positions masked_lm_ids masked_lm_weights next_sentence_labels; do

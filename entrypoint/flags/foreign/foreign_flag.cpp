@@ -205,7 +205,7 @@ std::span<const SharedFate> example_flags() {
   static constexpr std::string_view kTokenizer =
       "berth has one tokenizer of each kind, and it is fast";
   static constexpr std::string_view kAllRows =
-      "berth evaluates on all rows; name a file that holds the first rows only";
+      "berth predicts all rows; name a file that holds the first rows only";
   static constexpr std::string_view kNoReferences =
       "berth finds the words of a text itself, and reads no file of their places";
   static constexpr std::string_view kLanguages =
