@@ -68,19 +68,39 @@ std::optional<std::vector<std::string>> texts_in(const Json& list) {
 
 Json value_at(const Json& object, const char* key) { return object.value(key, Json()); }
 
+// The choices of {"A": ..., "B": ...}, whose keys are all letters from A on, or numbers from 0 or 1
+// on; nullopt: the object has another form.
+std::optional<Choices> choices_by_name(const Json& object) {
+  Choices choices;
+  size_t first = 0;
+  for (const auto& [key, value] : object.items()) {
+    const auto name = numbered(lower_ascii(key), "");
+    if (!name || key.size() != 1 || !value.is_string()) return std::nullopt;
+    if (choices.texts.empty()) first = name->number;
+    if (name->number != first + choices.texts.size() || first > (name->is_letter ? 0 : 1)) {
+      return std::nullopt;
+    }
+    choices.texts.push_back(value.get<std::string>());
+    choices.names.push_back(key);
+  }
+  return choices.texts.empty() ? std::nullopt : std::optional(std::move(choices));
+}
+
 // The choices of objects; nullopt: the value has another form.
 std::optional<Choices> choices_in(const Json& value) {
   Choices choices;
   if (value.is_object()) {
     const auto texts = texts_in(value_at(value, "text"));
-    if (!texts) return std::nullopt;
+    if (!texts) return choices_by_name(value);
     choices = {.texts = *texts,
                .names = texts_in(value_at(value, "label")).value_or(choices.names)};
   } else {
     for (const Json& choice : value) {
-      if (!choice.is_object() || !value_at(choice, "text").is_string()) return std::nullopt;
-      choices.texts.push_back(value_at(choice, "text").get<std::string>());
-      const Json name = value_at(choice, "label");
+      const bool is_keyed = choice.is_object() && !choice.contains("text");
+      const Json text = choice.is_object() ? value_at(choice, is_keyed ? "value" : "text") : Json();
+      if (!text.is_string()) return std::nullopt;
+      choices.texts.push_back(text.get<std::string>());
+      const Json name = value_at(choice, is_keyed ? "key" : "label");
       if (name.is_string()) choices.names.push_back(name.get<std::string>());
     }
   }
@@ -123,7 +143,11 @@ std::vector<size_t> find_choices(std::span<const Column> columns) {
 }
 
 std::optional<size_t> find_lead(std::span<const Column> columns, size_t context) {
-  for (const std::string_view lead : {"sent2", "question", "query"}) {
+  constexpr std::string_view kLeads[] = {"sent2",         "question", "query",
+                                         "question_stem", "stem",     "prompt"};
+  const bool is_question =
+      std::ranges::find(kLeads, lower_ascii(columns[context].name)) != std::end(kLeads);
+  for (const std::string_view lead : std::span(kLeads).first(is_question ? 3 : std::size(kLeads))) {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (i != context && lower_ascii(columns[i].name) == lead) return i;
     }
@@ -140,44 +164,103 @@ Choices listed_choices(std::string_view column, const std::string& cell) {
   }
   throw Error(Code::kBadData,
               cat("column ", quoted(column), ": ", quoted(cell), " is not a list of choices"), "",
-              R"(write a list of texts, or {"text": [...], "label": [...]})");
+              R"(write a list of texts, {"text": [...], "label": [...]} or {"A": ..., "B": ...})");
 }
 
+namespace {
+
+// Whether a character may belong to a name of programs, such as "x_max".
+bool is_of_name(char c) {
+  return c == '_' || (is_word_byte(c) && static_cast<unsigned char>(c) < 0x80);
+}
+
+// Whether '_' stand inside a word, or on both sides of it.
+bool is_name(std::string_view word) {
+  const size_t first = word.find_first_not_of('_'), last = word.find_last_not_of('_');
+  if (first == word.npos) return false;
+  const bool is_enclosed = first > 0 && last + 1 < word.size();
+  return is_enclosed || word.substr(first, last - first).find('_') != word.npos;
+}
+
+}  // namespace
+
 std::string text_of_choice(const std::string& lead, const std::string& choice, bool may_have_gap) {
-  if (!may_have_gap || lead.find('_') == std::string::npos) return cat(lead, " ", choice);
   std::string filled;
-  bool is_in_gap = false;
-  for (const char c : lead) {
-    if (c != '_') {
-      filled += c;
-    } else if (!is_in_gap) {
-      filled += choice;
+  bool has_gap = false;
+  for (size_t begin = 0; begin < lead.size() && may_have_gap;) {
+    const bool is_word = is_of_name(lead[begin]);
+    size_t end = begin;
+    while (end < lead.size() && is_of_name(lead[end]) == is_word) ++end;
+    const std::string part = lead.substr(begin, end - begin);
+    begin = end;
+    const size_t first = part.find('_'), last = part.find_last_not_of('_');
+    if (!is_word || first == part.npos || is_name(part)) {
+      filled += part;
+      continue;
     }
-    is_in_gap = c == '_';
+    has_gap = true;
+    // A gap alone, or one before or behind a word.
+    const size_t behind = first == 0 ? part.find_first_not_of('_') : part.npos;
+    filled += first == 0 ? cat(choice, behind == part.npos ? "" : part.substr(behind))
+                         : cat(part.substr(0, last + 1), choice);
   }
-  return filled;
+  return has_gap ? filled : cat(lead, " ", choice);
 }
 
 bool may_have_gap(std::string_view column) { return lower_ascii(column) != "sent2"; }
 
-int32_t number_of_choice(const Cell& cell, size_t count, std::span<const std::string> names) {
-  const std::string label(trimmed(plain_text(cell).value_or("")));
-  const auto named = std::ranges::find(names, label);
-  if (named != names.end()) return static_cast<int32_t>(named - names.begin());
-  if (names.empty()) {
-    const std::optional<double> number = parse_real(std::string_view(label));
-    for (size_t i = 0; i < count && number; ++i) {
-      if (*number == static_cast<double>(i)) return static_cast<int32_t>(i);
-    }
-    const size_t letter =
-        label.size() == 1 ? kChoiceLetters.find(lower_ascii(label).front()) : std::string::npos;
-    if (letter < count) return static_cast<int32_t>(letter);
+namespace {
+
+// The place of the only text that is `wanted`, or is so without regard to case.
+std::optional<size_t> only_place(std::span<const std::string> texts, std::string_view wanted,
+                                 bool ignores_case) {
+  std::optional<size_t> place;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string_view text = trimmed(texts[i]);
+    if (text != wanted && !(ignores_case && lower_ascii(text) == lower_ascii(wanted))) continue;
+    if (place) return std::nullopt;
+    place = i;
   }
+  return place;
+}
+
+// The place that a number from 0 or a letter from A means.
+std::optional<size_t> counted_place(const std::string& label, const Choices& choices) {
+  const size_t count = choices.texts.size();
+  const auto is_number = [](const std::string& name) {
+    return parse_real(std::string_view(name)).has_value();
+  };
+  const std::optional<double> number = parse_real(std::string_view(label));
+  for (size_t i = 0; i < count && std::ranges::none_of(choices.names, is_number) && number; ++i) {
+    if (*number == static_cast<double>(i)) return i;
+  }
+  const size_t letter = label.size() == 1 && choices.names.empty()
+                            ? kChoiceLetters.find(lower_ascii(label).front())
+                            : std::string::npos;
+  return letter < count ? std::optional(letter) : std::nullopt;
+}
+
+}  // namespace
+
+int32_t number_of_choice(const Cell& cell, const Choices& choices,
+                         std::span<const std::string> columns) {
+  const std::string label(trimmed(plain_text(cell).value_or("")));
+  const auto named = std::ranges::find(choices.names, label);
+  if (named != choices.names.end()) return static_cast<int32_t>(named - choices.names.begin());
+  auto place = only_place(choices.names, label, /*ignores_case=*/true);
+  if (!place) place = counted_place(label, choices);
+  if (!place) place = only_place(columns, label, /*ignores_case=*/true);
+  if (!place && !label.empty()) place = only_place(choices.texts, label, /*ignores_case=*/false);
+  if (place) return static_cast<int32_t>(*place);
   throw Error(
       Code::kBadData,
-      cat("the label ", quoted(label), " means none of the row's ", counted(count, "choice")), "",
-      "write the number of the right choice from 0 on, or its letter from A on; where the "
-      "numbers begin with 1, subtract 1");
+      cat("the label ", quoted(label), " means none of the row's ",
+          counted(choices.texts.size(), "choice")),
+      "",
+      choices.names.empty()
+          ? "write the number of the right choice from 0 on, or its letter from A on; where the "
+            "numbers begin with 1, subtract 1"
+          : cat("write the name of the right choice: ", joined(choices.names, ", ", Quoted())));
 }
 
 namespace {
@@ -264,6 +347,52 @@ class QuestionRows final : public RowReader {
 };
 
 }  // namespace
+
+void RowsOfChoices::begin_row(Choices choices) {
+  const size_t count = choices.texts.size();
+  if (count < 2 || (per_row_ > 0 && count != per_row_)) {
+    throw Error(Code::kBadData,
+                cat("the row has ", counted(count, "choice"),
+                    count < 2 ? "" : cat(", and the first row has ", per_row_)),
+                "",
+                "give all rows the same number of choices, or leave such rows out with "
+                "--skip-bad-rows N");
+  }
+  per_row_ = count;
+  std::vector<std::string> sorted = choices.texts;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  equal_ += twice != sorted.end() && !twice->empty();
+  choices_ = std::move(choices);
+}
+
+int32_t RowsOfChoices::right_one(const Cell& label, std::span<const std::string> columns) {
+  const int32_t right = number_of_choice(label, choices_, columns);
+  ++right_;
+  first_ += right == 0;
+  return right;
+}
+
+std::vector<Finding> RowsOfChoices::findings() const {
+  constexpr size_t kManyRows = 20;
+  std::vector<Finding> found;
+  if (equal_ > 0) {
+    found.push_back(warning(cat(counted(equal_, "row"), equal_ == 1 ? " has" : " have",
+                                " a choice twice, so only one of two equal choices counts as "
+                                "right")));
+  }
+  if (right_ < kManyRows || per_row_ > kManyRows / 4) return found;
+  if (first_ == 0) {
+    found.push_back(
+        warning("no row's right choice is the first one; where the numbers of choices begin with "
+                "1, subtract 1"));
+  } else if (first_ == right_) {
+    found.push_back(
+        warning("the right choice is the first one in all rows, which teaches a place and no "
+                "texts; shuffle the choices of each row"));
+  }
+  return found;
+}
 
 bool names_articles(std::span<const Column> columns) {
   return find_column(columns, "article") && find_column(columns, "questions") &&

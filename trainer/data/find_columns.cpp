@@ -147,13 +147,17 @@ constexpr std::array<std::array<std::string_view, 2>, 8> kPairNames = {{{"senten
                                                                         {"question", "sentence"},
                                                                         {"sentence", "question"}}};
 // The same where no column has a usual name for a single text.
-constexpr std::array<std::array<std::string_view, 2>, 6> kRarePairNames = {
+constexpr std::array<std::array<std::string_view, 2>, 10> kRarePairNames = {
     {{"sent1", "sent2"},
      {"sentence_a", "sentence_b"},
      {"query", "passage"},
      {"claim", "evidence"},
      {"prompt", "response"},
-     {"question", "answer"}}};
+     {"question", "answer"},
+     {"question", "passage"},
+     {"question", "context"},
+     {"question", "paragraph"},
+     {"context", "hypothesis"}}};
 
 std::optional<size_t> find(std::span<const Column> columns, std::string_view name) {
   if (const auto exact = find_column(columns, name)) return exact;
@@ -210,8 +214,8 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
   const bool needs_two = traits(task).inputs == InputKind::kQuestion;
   if (traits(task).inputs == InputKind::kTexts) {
     for (const auto& [first, second] : kRarePairNames) {
-      const auto found = find(columns, first);
-      if (found && find(columns, second)) return *found;
+      const auto found = find(columns, first), partner = find(columns, second);
+      if (found && partner && partner != label) return *found;
     }
   }
   if (columns.size() == 2 && label && !needs_two && !names_rows(columns[1 - *label].name)) {
@@ -224,8 +228,11 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
       Code::kBadData,
       cat("no column has a usual name for texts (", first_of(traits(task).text_columns), ")"), "",
       cat(are_for_embeddings ? "give --task similarity or reranking, which read such columns, or "
-                               "name it with --text-column; "
-                             : "name it with --text-column; ",
+                             : "",
+          "name it with --text-column",
+          traits(task).inputs == InputKind::kTexts
+              ? ", and the second text of a pair with --text-pair-column; "
+              : "; ",
           list_columns(columns)));
 }
 
@@ -317,7 +324,7 @@ void require_as_many(std::span<const Column> columns, const ColumnChoice& choice
 }
 
 std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnChoice& choice,
-                                Task task, size_t text) {
+                                Task task, size_t text, std::span<const size_t> labels) {
   if (!choice.text_pair.empty()) {
     return find_named(columns, choice.text_pair, "--text-pair-column");
   }
@@ -336,16 +343,15 @@ std::optional<size_t> find_pair(std::span<const Column> columns, const ColumnCho
   const auto partner = [&](const auto& names) -> std::optional<size_t> {
     for (const auto& [first, second] : names) {
       if (lower_ascii(columns[text].name) != first) continue;
-      if (const auto found = find(columns, second)) return found;
+      const auto found = find(columns, second);
+      if (found && std::ranges::find(labels, *found) == labels.end()) return found;
     }
     return std::nullopt;
   };
   const bool has_choices = traits(task).labels == LabelKind::kChoice;
   std::optional<size_t> pair;
-  if (has_choices) {
-    pair = find_lead(columns, text);
-  } else if (!is_trained_on_one(columns, choice, text)) {
-    pair = partner(kPairNames);
+  if (!is_trained_on_one(columns, choice, text)) {
+    pair = has_choices ? find_lead(columns, text) : partner(kPairNames);
     const bool may_be_rare = choice.text.empty() && inputs == InputKind::kTexts;
     if (!pair && may_be_rare) pair = partner(kRarePairNames);
   }
@@ -492,7 +498,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
   found.labels = find_labels(columns, choice, need, task);
   found.text = find_text(columns, choice, task,
                          found.labels.empty() ? std::nullopt : std::optional(found.labels[0]));
-  found.text_pair = find_pair(columns, choice, task, found.text);
+  found.text_pair = find_pair(columns, choice, task, found.text, found.labels);
   const bool has_choices = traits(task).labels == LabelKind::kChoice;
   found.others = has_choices ? find_choices(columns) : find_negatives(columns, task);
   if (has_choices && found.others.empty()) {
@@ -514,7 +520,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
     found.id = find_id(columns, choice, found, need);
   }
   if (!choice.weight.empty()) {
-    found.weight = need == LabelNeed::kRequired
+    found.weight = need == LabelNeed::kRequired && !choice.may_lack_weights
                        ? find_named(columns, choice.weight, "--weight-column")
                        : find(columns, choice.weight);
   }
@@ -550,11 +556,15 @@ bool is_one_of_pair(std::span<const Column> columns, const FoundColumns& found) 
   return false;
 }
 
-std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found) {
+std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found,
+                                      bool is_named) {
   // What the label of a text is about, or follows.
   constexpr std::string_view kTargets[] = {"aspect",        "aspect_term",   "aspect_category",
                                            "target_entity", "stance_target", "parent_comment",
-                                           "context"};
+                                           "context",       "span1_text",    "span2_text"};
+  // The same of a pair.
+  constexpr std::string_view kOfPairs[] = {"passage", "paragraph", "article", "document", "word"};
+  const std::string own = lower_ascii(columns[found.text].name);
   const std::vector<size_t> used = used_columns(found);
   std::vector<std::string> unread;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -569,15 +579,81 @@ std::vector<std::string> unread_texts(std::span<const Column> columns, const Fou
     const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
     if (is_used || name == "answer") continue;
     // pandas calls a second column "text" so.
-    const bool is_again = plain == cat(lower_ascii(columns[found.text].name), ".1");
+    const bool is_again = plain == cat(own, ".1");
     const bool is_second = is_again || name == "text_2" || name == "sentence_2" ||
-                           name == "sentence2" ||
-                           std::ranges::find(kTargets, name) != std::end(kTargets);
-    if (is_second || names(kPairNames) || names(kGroupNames) || names(kRarePairNames)) {
-      unread.push_back(quoted(columns[i].name));
-    }
+                           name == "sentence2" || names(kPairNames) || names(kGroupNames) ||
+                           names(kRarePairNames);
+    // In SuperGLUE's files, an object "target" says where the label's words stand.
+    const bool is_target = std::ranges::find(kTargets, name) != std::end(kTargets) ||
+                           (name == "target" && columns[i].is_nested);
+    const auto is_partner = [&](const auto& pairs) {
+      return std::ranges::any_of(
+          pairs, [&](const auto& pair) { return own == pair[0] && name == pair[1]; });
+    };
+    const bool is_missed =
+        is_named          ? is_partner(kRarePairNames)
+        : found.text_pair ? is_target || std::ranges::find(kOfPairs, name) != std::end(kOfPairs)
+                          : is_second || is_target;
+    if (is_missed) unread.push_back(quoted(columns[i].name));
   }
   return unread;
+}
+
+std::vector<std::string> unread_contexts(std::span<const Column> columns,
+                                         const FoundColumns& found) {
+  constexpr std::string_view kMore =
+      "sent2 fact1 fact lecture background narrative conversation dialog body evidence knowledge";
+  const Names contexts = traits(usual_task(LabelKind::kChoice)).text_columns;
+  const std::vector<size_t> used = used_columns(found);
+  std::vector<std::string> unread;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = lower_ascii(columns[i].name);
+    const bool is_context =
+        std::ranges::find(contexts, name) != contexts.end() || is_one_of(kMore, name);
+    const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
+    if (is_context && !is_used) unread.push_back(quoted(columns[i].name));
+  }
+  return unread;
+}
+
+std::vector<Finding> look_for_texts(std::span<const Column> columns, const FoundColumns& found,
+                                    Task task, const ColumnChoice& choice) {
+  std::vector<Finding> warnings;
+  const bool is_named = !choice.text.empty();
+  const bool has_choices = traits(task).labels == LabelKind::kChoice;
+  if (is_named && (found.text_pair || has_choices)) return warnings;
+  const std::string text = quoted(columns[found.text].name);
+  const std::string both =
+      !found.text_pair
+          ? cat(text, " is the text")
+          : cat(text, " and ", quoted(columns[*found.text_pair].name), " are the texts");
+  if (has_choices) {
+    for (const std::string& name : unread_contexts(columns, found)) {
+      warnings.push_back(warning(cat("column ", name, " is not read, as ", both,
+                                     "; write both into one column to learn from both")));
+    }
+  }
+  if (traits(task).inputs == InputKind::kText && !is_named && !found.text_pair &&
+      find_column(columns, "title").value_or(found.text) != found.text) {
+    warnings.push_back(
+        warning("column \"title\" is not read, and a search puts it before the text; write both "
+                "into one column to embed passages so"));
+  }
+  if (traits(task).inputs != InputKind::kTexts) return warnings;
+  const std::vector<std::string> unread = unread_texts(columns, found, is_named);
+  const bool is_alone = !found.text_pair && !is_named;
+  if (is_alone && !choice.trained && unread.empty() && is_one_of_pair(columns, found)) {
+    warnings.push_back(warning(cat("column ", text,
+                                   " is by its name one of two texts, and the other one is not "
+                                   "found by its name; --text-pair-column names it")));
+  }
+  for (const std::string& name : unread) {
+    warnings.push_back(
+        warning(cat("column ", name, " is not read, as ", both,
+                    found.text_pair ? "; write it into one of the two to learn from it"
+                                    : "; --text-pair-column names a second text")));
+  }
+  return warnings;
 }
 
 std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task task) {
@@ -594,6 +670,15 @@ bool names_answers(std::span<const Column> columns) {
   const Names answers = traits(usual_task(LabelKind::kSpan)).label_columns;
   return find(columns, "question") && find_any(columns, kContextNames) &&
          find_any(columns, answers);
+}
+
+bool has_plain_answers(std::span<const Column> columns, std::span<const Row> rows) {
+  const auto answers = find_any(columns, traits(usual_task(LabelKind::kSpan)).label_columns);
+  if (!answers || rows.empty() || find_any(columns, kStartNames)) return false;
+  return std::ranges::none_of(rows, [&](const Row& row) {
+    const std::string cell = plain_text(row[*answers]).value_or("[]");
+    return trimmed(cell).starts_with('[') || trimmed(cell).starts_with('{');
+  });
 }
 
 std::optional<size_t> find_answer(std::span<const Column> columns, std::span<const Row> rows,

@@ -51,6 +51,8 @@ struct ColumnChoice {
   // Empty: any tags.
   std::string tags{};
   std::string weight{};  // empty: all rows have the same weight
+  // Whether rows may lack the column of weights, as rows to evaluate on do. Each then weighs 1.
+  bool may_lack_weights = false;
   // What rows to predict, and questions, are known by; empty: found by its name, if there is one.
   std::string id{};
   std::optional<Trained> trained{};  // nullopt: unknown
@@ -99,8 +101,19 @@ std::vector<size_t> numbers_of_negatives(std::span<const Column> columns);
 // column that is not used.
 bool is_one_of_pair(std::span<const Column> columns, const FoundColumns& found);
 
-// The names of columns that are not used and hold texts, as their names say, in quotes.
-std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found);
+// The names of columns that are not used and hold texts which belong to the ones that are read, as
+// the names say, in quotes. `is_named`: a flag names the text, so that only its usual partners
+// count.
+std::vector<std::string> unread_texts(std::span<const Column> columns, const FoundColumns& found,
+                                      bool is_named = false);
+
+// The same of rows with choices: the names of columns that hold contexts, questions or facts.
+std::vector<std::string> unread_contexts(std::span<const Column> columns,
+                                         const FoundColumns& found);
+
+// Warnings of texts that seem to belong to the ones that are read, unless flags name all of these.
+std::vector<Finding> look_for_texts(std::span<const Column> columns, const FoundColumns& found,
+                                    Task task, const ColumnChoice& choice);
 
 // The columns that hold a teacher's scores of the texts of a group (FoundColumns::text_scores):
 // the column `label`, or one that has a usual name for scores, or FlagEmbedding's "pos_scores" and
@@ -113,6 +126,10 @@ std::optional<size_t> find_usual_labels(std::span<const Column> columns, Task ta
 // Whether a table holds words with tags, or questions with answers, by the names of its columns.
 bool names_words_and_tags(std::span<const Column> columns);
 bool names_answers(std::span<const Column> columns);
+// Whether none of these rows has answers with their places: their cells are plain, and the table
+// has no column of places. The column may then hold one of several answers that a label judges, or
+// the label itself.
+bool has_plain_answers(std::span<const Column> columns, std::span<const Row> rows);
 
 // Rows that annotators have left out. These say why; they stand in the log and in job.json.
 constexpr std::string_view kLeftOut = "left out: ";

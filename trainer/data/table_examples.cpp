@@ -42,7 +42,7 @@ class TableExamples final : public ExampleReader {
         classes_(rows_->is_of_texts()) {}
 
   bool next(Example& example, LabelDictionary& labels) override {
-    if (!has_begun_) labels_.begin(labels);
+    if (!has_begun_ && traits(task_).has_classes) labels_.begin(labels);
     has_begun_ = true;
     left_out_ = 0;
     is_repeated_ = groups_.repeat(example);
@@ -128,30 +128,10 @@ class TableExamples final : public ExampleReader {
     }
   }
 
-  // Of multiple choice: where the right choices, by their places, show another way to count.
-  void add_choices(std::vector<Finding>& found) const {
-    constexpr size_t kManyRows = 20;
-    const auto warn = [&](std::string text) { found.push_back(warning(std::move(text))); };
-    if (equal_choices_ > 0) {
-      warn(cat(counted(equal_choices_, "row"), equal_choices_ == 1 ? " has" : " have",
-               " a choice twice, so only one of two equal choices counts as right"));
-    }
-    if (right_choices_ < kManyRows || choices_per_row_ > kManyRows / 4) return;
-    if (first_choices_ == 0) {
-      warn(
-          "no row's right choice is the first one; where the numbers of choices begin with 1, "
-          "subtract 1");
-    } else if (first_choices_ == right_choices_) {
-      warn(
-          "the right choice is the first one in all rows, which teaches a place and no texts; "
-          "shuffle the choices of each row");
-    }
-  }
-
   // Warnings of rows that seem to be something else than what they are read as.
   void add_odd_rows(std::vector<Finding>& found) const {
     std::ranges::move(odd_words_.findings(), std::back_inserter(found));
-    add_choices(found);
+    std::ranges::move(choices_.findings(), std::back_inserter(found));
     add_nested(nested_texts_, columns_.text, found);
     if (columns_.text_pair) add_nested(nested_seconds_, *columns_.text_pair, found);
     std::ranges::move(odd_texts_.findings(name(columns_.text)), std::back_inserter(found));
@@ -429,24 +409,11 @@ class TableExamples final : public ExampleReader {
         choices.texts.push_back(is_absent(column) ? std::string() : whole_text(column));
       }
     } else if (const size_t column = columns_.others.at(0); is_absent(column)) {
-      choices.texts.resize(choices_per_row_ == 0 ? 2 : choices_per_row_);
+      choices.texts.resize(choices_.per_row() == 0 ? 2 : choices_.per_row());
     } else {
       choices = listed_choices(name(column), text(column));
     }
-    const size_t count = choices.texts.size();
-    if (count < 2 || (choices_per_row_ > 0 && count != choices_per_row_)) {
-      throw Error(Code::kBadData,
-                  cat("the row has ", counted(count, "choice"),
-                      count < 2 ? "" : cat(", and the first row has ", choices_per_row_)),
-                  "",
-                  "give all rows the same number of choices, or leave such rows out with "
-                  "--skip-bad-rows N");
-    }
-    choices_per_row_ = count;
-    std::vector<std::string> sorted = choices.texts;
-    std::ranges::sort(sorted);
-    const auto twice = std::ranges::adjacent_find(sorted);
-    equal_choices_ += twice != sorted.end() && !twice->empty();
+    choices_.begin_row(choices);
     const std::optional<size_t> lead = columns_.text_pair;
     const std::string lead_text = lead && !is_absent(*lead) ? whole_text(*lead) : std::string();
     for (std::string& choice : choices.texts) {
@@ -456,7 +423,13 @@ class TableExamples final : public ExampleReader {
                                 : text_of_choice(lead_text, choice, may_have_gap(name(*lead)));
     }
     std::ranges::move(choices.texts, std::back_inserter(example.texts));
-    choice_names_ = std::move(choices.names);
+  }
+
+  // The names of the columns that have a choice each.
+  std::vector<std::string> choice_columns() const {
+    std::vector<std::string> names;
+    for (const size_t column : columns_.others) names.push_back(name(column));
+    return names;
   }
 
   // Returns false where the row is meant to have no label.
@@ -479,10 +452,7 @@ class TableExamples final : public ExampleReader {
         if (is_missing(cells_[column], rows_->is_of_texts())) {
           labels_.refuse_missing(cells_, column, /*are_classes=*/false);
         }
-        example.labels = {
-            number_of_choice(cells_[column], example.texts.size() - 1, choice_names_)};
-        ++right_choices_;
-        first_choices_ += example.labels.front() == 0;
+        example.labels = {choices_.right_one(cells_[column], choice_columns())};
         return true;
       case LabelKind::kTagPerWord: {
         const std::vector<std::string> each = tags(column, example.texts.size());
@@ -498,8 +468,7 @@ class TableExamples final : public ExampleReader {
         return true;
       }
       case LabelKind::kSpan:
-        example.answers =
-            answers(columns_.answer_start ? paired_answers() : own_answers(text(column)));
+        example.answers = answers_of(column);
         if (!example.answers.empty() && has_no_answer()) {
           throw Error(Code::kBadData,
                       cat("has an answer, and column ", quoted(name(columns_.answerable->column)),
@@ -511,6 +480,23 @@ class TableExamples final : public ExampleReader {
       default:
         return labels_.read_class(cells_, labels, example);
     }
+  }
+
+  // The answers in the cell of this column. A question that has none may have an empty one, or a
+  // missing cell.
+  std::vector<Answer> answers_of(size_t column) const {
+    const bool is_missing_cell = !columns_.answer_start && !plain_text(cells_[column]);
+    if (is_missing_cell && has_no_answer()) return {};
+    if (is_missing_cell && !rows_->columns()[column].holds_bytes) {
+      throw Error(Code::kBadData, cat("the cell of column ", quoted(name(column)), " is empty"), "",
+                  "write [] for a question without an answer, or leave such rows out with "
+                  "--skip-bad-rows N");
+    }
+    std::vector<Answer> found =
+        answers(columns_.answer_start ? paired_answers() : own_answers(text(column)));
+    const auto is_empty = [](const Answer& answer) { return trimmed(answer.text).empty(); };
+    if (has_no_answer() && std::ranges::all_of(found, is_empty)) found.clear();
+    return found;
   }
 
   // Whether a column says that the question has no answer. Another value than true or false says
@@ -642,9 +628,7 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   Nested nested_texts_, nested_seconds_;
   OddTexts odd_texts_, odd_seconds_;
-  size_t choices_per_row_ = 0;                                        // 0 before the first row
-  size_t right_choices_ = 0, first_choices_ = 0, equal_choices_ = 0;  // rows
-  std::vector<std::string> choice_names_;                             // of the row last read
+  RowsOfChoices choices_;
   TotalRow total_;
   ClassesOfTexts classes_;
   MissingScores missing_scores_;

@@ -20,10 +20,12 @@ constexpr Names kCompared = {"sentence1", "text_a",   "text1",      "anchor", "q
                              "question1", "question", "sentence_A", "text",   "sentence"};
 constexpr Names kWords = {"tokens", "words", "sentence", "text", "word", "token"};
 constexpr Names kQuestions = {"question", "query"};
-// Names of columns that hold what several texts may follow.
-constexpr Names kContexts = {"sent1",   "ctx",      "article",       "context", "passage",
-                             "premise", "question", "question_stem", "goal",    "query",
-                             "prompt",  "sentence", "text"};
+// Names of columns that hold what several texts may follow. A question comes last, because it
+// stands behind its passage where there is one.
+constexpr Names kContexts = {
+    "sent1",    "ctx",      "article",  "context",       "passage", "paragraph", "premise",
+    "story",    "document", "dialogue", "support",       "hint",    "content",   "goal",
+    "sentence", "text",     "question", "question_stem", "stem",    "query",     "prompt"};
 
 // Names of columns that hold labels.
 constexpr Names kClasses = {"label",  "labels",      "target",  "class", "category",

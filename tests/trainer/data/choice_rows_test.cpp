@@ -81,6 +81,32 @@ TEST(ChoiceLeads, AreQuestionsAndSecondSentences) {
   EXPECT_THAT(lead({"sent1", "sent2"}), Optional(1u));
   EXPECT_THAT(lead({"article", "options", "Question"}), Optional(2u));
   EXPECT_EQ(lead({"question", "choices"}), std::nullopt);
+  EXPECT_THAT(lead({"context", "prompt", "A", "B"}), Optional(1u));
+  EXPECT_THAT(lead({"passage", "stem", "options"}), Optional(1u));
+  EXPECT_EQ(lead({"question", "prompt", "options"}), std::nullopt);
+}
+
+TEST(ChoiceContexts, StandBeforeAQuestion) {
+  const auto columns_of = [](const Names& names, const ColumnChoice& choice = {}) {
+    const auto all = columns_named(names);
+    const FoundColumns found =
+        find_columns(all, choice, LabelNeed::kRequired, Task::kMultipleChoice);
+    return std::pair(names[found.text], found.text_pair ? names[*found.text_pair] : "");
+  };
+  using Both = std::pair<std::string, std::string>;
+  for (const char* context : {"text", "paragraph", "story", "document", "content", "sentence",
+                              "dialogue", "support", "hint"}) {
+    EXPECT_EQ(columns_of({"question", context, "choices", "answer"}), Both(context, "question"));
+  }
+  EXPECT_EQ(columns_of({"prompt", "context", "A", "B", "answer"}), Both("context", "prompt"));
+  EXPECT_EQ(columns_of({"stem", "passage", "options", "label"}), Both("passage", "stem"));
+  // A model that was trained on one text keeps reading it alone.
+  const ColumnChoice::Trained of_question{.text = "question", .label = "answer"};
+  EXPECT_EQ(columns_of({"question", "text", "choices", "answer"}, {.trained = of_question}),
+            Both("question", ""));
+  const ColumnChoice::Trained of_context{.text = "context", .label = "answer"};
+  EXPECT_EQ(columns_of({"prompt", "context", "A", "B", "answer"}, {.trained = of_context}),
+            Both("context", ""));
 }
 
 TEST(ChoiceTexts, FillTheGapOfAQuestion) {
@@ -88,6 +114,17 @@ TEST(ChoiceTexts, FillTheGapOfAQuestion) {
   EXPECT_EQ(text_of_choice("She _ home, and _ .", "went", true), "She went home, and went .");
   EXPECT_EQ(text_of_choice("She ____ home.", "went", true), "She went home.");
   EXPECT_EQ(text_of_choice("The _", "end", false), "The _ end");
+  EXPECT_EQ(text_of_choice("It is_.", "x", true), "It isx.");
+  EXPECT_EQ(text_of_choice("\u4ed6_\u4e86", "x", true), "\u4ed6x\u4e86");
+}
+
+TEST(ChoiceTexts, HaveNoGapInANameOfAProgram) {
+  EXPECT_EQ(text_of_choice("Is x_max set by __init__?", "No", true),
+            "Is x_max set by __init__? No");
+  EXPECT_EQ(text_of_choice("x_max is _ .", "1", true), "x_max is 1 .");
+}
+
+TEST(ChoiceTexts, OfTheSecondSentenceOfSwagHaveNoGap) {
   EXPECT_TRUE(may_have_gap("question"));
   EXPECT_FALSE(may_have_gap("sent2"));
 }
@@ -102,37 +139,74 @@ TEST(ListedChoices, AreTextsWithOrWithoutNames) {
       listed_choices("c", R"([{"label": "1", "text": "x"}, {"label": "2", "text": "y"}])");
   EXPECT_THAT(objects.texts, ElementsAre("x", "y"));
   EXPECT_THAT(objects.names, ElementsAre("1", "2"));
+  const Choices by_letter = listed_choices("c", R"({"B": "y", "A": "x"})");
+  EXPECT_THAT(by_letter.texts, ElementsAre("x", "y"));
+  EXPECT_THAT(by_letter.names, ElementsAre("A", "B"));
+  const Choices keyed =
+      listed_choices("c", R"([{"key": "A", "value": "x"}, {"key": "B", "value": "y"}])");
+  EXPECT_THAT(keyed.texts, ElementsAre("x", "y"));
+  EXPECT_THAT(keyed.names, ElementsAre("A", "B"));
 }
 
 TEST(ListedChoices, OfAnotherFormAreRefused) {
   for (const char* text : {"plain", "{\"text\": \"x\"}", R"({"text": ["x", "y"], "label": ["A"]})",
-                           R"([{"text": "x"}, 4])", "[\"a\", "}) {
+                           R"([{"text": "x"}, 4])", "[\"a\", ", R"({"A": "x", "C": "y"})",
+                           R"({"A": "x", "B": null})"}) {
     EXPECT_THAT([&] { listed_choices("options", text); },
                 ThrowsCode(Code::kBadData, "is not a list of choices"))
         << text;
   }
 }
 
+Choices choices_named(const Names& texts, const Names& names = {}) {
+  return {.texts = texts, .names = names};
+}
+
 TEST(ChoiceLabels, AreNumbersLettersOrTheRowsOwnNames) {
-  EXPECT_EQ(number_of_choice(Cell(int64_t{2}), 4, {}), 2);
-  EXPECT_EQ(number_of_choice(Cell(3.0), 4, {}), 3);
-  EXPECT_EQ(number_of_choice(cell_of(" 1 "), 2, {}), 1);
-  EXPECT_EQ(number_of_choice(cell_of("A"), 4, {}), 0);
-  EXPECT_EQ(number_of_choice(cell_of("d"), 4, {}), 3);
-  const Names names = {"1", "2", "3"};
-  EXPECT_EQ(number_of_choice(cell_of("3"), 3, names), 2);
-  EXPECT_EQ(number_of_choice(Cell(int64_t{1}), 3, names), 0);
+  const Choices four = choices_named({"v", "w", "x", "y"});
+  EXPECT_EQ(number_of_choice(Cell(int64_t{2}), four), 2);
+  EXPECT_EQ(number_of_choice(Cell(3.0), four), 3);
+  EXPECT_EQ(number_of_choice(cell_of(" 1 "), four), 1);
+  EXPECT_EQ(number_of_choice(cell_of("A"), four), 0);
+  EXPECT_EQ(number_of_choice(cell_of("d"), four), 3);
+  const Choices numbered = choices_named({"x", "y", "z"}, {"1", "2", "3"});
+  EXPECT_EQ(number_of_choice(cell_of("3"), numbered), 2);
+  EXPECT_EQ(number_of_choice(Cell(int64_t{1}), numbered), 0);
+  const Choices lettered = choices_named({"x", "y"}, {"A", "B"});
+  EXPECT_EQ(number_of_choice(cell_of("b"), lettered), 1);
+  EXPECT_EQ(number_of_choice(Cell(int64_t{0}), lettered), 0);
+}
+
+TEST(ChoiceLabels, AreColumnsOrTextsOfChoices) {
+  const Choices both = choices_named({"it ran", "it hid"});
+  EXPECT_EQ(number_of_choice(cell_of("choice2"), both, Names{"choice1", "choice2"}), 1);
+  EXPECT_EQ(number_of_choice(cell_of("option_a"), both, Names{"Option_A", "Option_B"}), 0);
+  EXPECT_EQ(number_of_choice(cell_of("it hid"), both), 1);
+  EXPECT_EQ(number_of_choice(cell_of("it hid"), choices_named(both.texts, {"A", "B"})), 1);
+  EXPECT_THAT(
+      [&] {
+        number_of_choice(cell_of("x"), choices_named({"x", "y", "x"}));
+      },
+      ThrowsCode(Code::kBadData, "means none of the row's 3 choices"));
 }
 
 TEST(ChoiceLabels, OfNoChoiceAreRefused) {
   for (const Cell& label : {Cell(int64_t{4}), Cell(int64_t{-1}), Cell(0.5), cell_of("E"),
                             cell_of("Ann"), cell_of(""), Cell(true)}) {
-    EXPECT_THAT([&] { number_of_choice(label, 4, {}); },
-                ThrowsCode(Code::kBadData, "means none of the row's 4 choices"));
+    EXPECT_THAT(
+        [&] {
+          number_of_choice(label, choices_named({"v", "w", "x", ""}));
+        },
+        ThrowsCode(Code::kBadData, "means none of the row's 4 choices"));
   }
   EXPECT_THAT(
       [] {
-        number_of_choice(cell_of("0"), 2, Names{"A", "B"});
+        number_of_choice(cell_of("C"), choices_named({"x", "y"}, {"A", "B"}));
+      },
+      ThrowsCode(Code::kBadData, R"(write the name of the right choice: "A", "B")"));
+  EXPECT_THAT(
+      [] {
+        number_of_choice(cell_of("0"), choices_named({"x", "y"}, {"1", "2"}));
       },
       ThrowsCode(Code::kBadData, "means none"));
 }

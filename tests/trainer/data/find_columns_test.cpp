@@ -122,6 +122,36 @@ TEST(FindColumns, RarePairsAreReadWhereNoSingleTextIsFound) {
   EXPECT_EQ(find({"prompt", "response", "label"}, {.text = "prompt"}).text_pair, std::nullopt);
 }
 
+TEST(FindColumns, PairsOfAQuestionAndItsPassageAreRead) {
+  for (const char* passage : {"passage", "context", "paragraph"}) {
+    const FoundColumns found = find({"label", passage, "question"});
+    EXPECT_EQ(found.text, 2u) << passage;
+    EXPECT_THAT(found.text_pair, Optional(1u)) << passage;
+  }
+  EXPECT_THAT(find({"context", "hypothesis", "label"}).text_pair, Optional(1u));
+  // The answer may be the label, as in BoolQ's own files.
+  const FoundColumns boolq = find({"question", "title", "answer", "passage"}, {.label = "answer"});
+  EXPECT_EQ(boolq.text, 0u);
+  EXPECT_THAT(boolq.text_pair, Optional(3u));
+  EXPECT_THAT(
+      [] {
+        find({"first", "second", "label"});
+      },
+      ThrowsCode(Code::kBadData, "the second text of a pair with --text-pair-column"));
+}
+
+TEST(FindColumns, RowsToEvaluateOnMayLackWeights) {
+  EXPECT_THAT(
+      [] {
+        find({"text", "label"}, {.weight = "w"});
+      },
+      ThrowsCode(Code::kBadData, "no column \"w\" (--weight-column)"));
+  EXPECT_EQ(find({"text", "label"}, {.weight = "w", .may_lack_weights = true}).weight,
+            std::nullopt);
+  EXPECT_THAT(find({"text", "label", "w"}, {.weight = "w", .may_lack_weights = true}).weight,
+              Optional(2u));
+}
+
 TEST(FindColumns, ColumnsOfTextsThatAreNotReadAreNamed) {
   const auto unread = [](const std::vector<std::string>& names) {
     std::vector<Column> columns;

@@ -208,7 +208,8 @@ TEST(Tasks, AQuestionMayNotHaveAnAnswerAndHaveNone) {
   const auto read = [](const char* name, const Cell& cell, const char* answers) {
     return one(Task::kQuestionAnswering,
                {{"question", {}}, {"context", {}}, {"answers", {}}, {name, {}}},
-               {text_cell("who?"), text_cell("it was me"), text_cell(answers), cell});
+               {text_cell("who?"), text_cell("it was me"),
+                answers == nullptr ? Cell() : text_cell(answers), cell});
   };
   constexpr const char* kMe = R"({"text": ["me"], "answer_start": [7]})";
   constexpr const char* kNobody = R"({"text": [], "answer_start": []})";
@@ -220,6 +221,13 @@ TEST(Tasks, AQuestionMayNotHaveAnAnswerAndHaveNone) {
         << name;
     EXPECT_EQ(read(name, text_cell(says_one), kMe).answers.size(), 1u) << name;
     EXPECT_EQ(read(name, text_cell(says_none), kNobody).answers.size(), 0u) << name;
+    EXPECT_EQ(
+        read(name, text_cell(says_none), R"([{"text": "", "answer_start": 0}])").answers.size(), 0u)
+        << name;
+    EXPECT_EQ(read(name, text_cell(says_none), nullptr).answers.size(), 0u) << name;
+    EXPECT_THAT([&] { read(name, text_cell(says_one), nullptr); },
+                ThrowsCode(Code::kBadData, "write [] for a question without an answer"))
+        << name;
     EXPECT_EQ(read(name, text_cell("perhaps"), kMe).answers.size(), 1u) << name;
     EXPECT_EQ(read(name, Cell(), kMe).answers.size(), 1u) << name;
   }
