@@ -527,6 +527,18 @@ void add_source_rows(const DataPaths& paths, const Settings& settings, const Dat
   rows.train.task = rows.task = Task::kInBatchNegatives;
 }
 
+// The numbers that a file's declared classes give to `labels`. Empty: it does not declare all.
+std::vector<std::string> numbers_of(const std::vector<std::string>& labels,
+                                    const std::vector<std::string>& declared) {
+  std::vector<std::string> numbers;
+  for (const std::string& label : labels) {
+    const auto place = std::ranges::find(declared, label);
+    if (place == declared.end()) return {};
+    numbers.push_back(std::to_string(place - declared.begin()));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings,
@@ -535,22 +547,30 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   DataRequest train = sources.train;
   train.rules.keeps_keys = true;
   train.rules.known_labels = sources.labels;
+  train.rules.known_are_usual = sources.labels_are_usual;
   train.rules.token_limits = token_limits(config);
   TrainingRows rows{.task = {}, .labels = {}, .train = load_table(paths, train)};
   rows.task = rows.train.task;
   if (!data.train_sources.empty()) add_source_rows(paths, settings, sources, rows);
   require_use_of_names(sources, rows.task);
   warn_of_unanswerable(rows.train, data);
-  rows.labels = classes_of(rows.train, rows.task, sources.labels, config);
+  rows.labels = classes_of(rows.train, rows.task, rows.train.known_labels, config);
   const bool evaluates = traits(settings.mode).reads(kTrainRows | kEvalRows);
   const auto load_beside = [&](DataRequest request) {
     request.rules.task = rows.task;
     request.rules.token_limits = token_limits(config);
-    if (traits(rows.task).has_classes) request.rules.known_labels = rows.labels;
+    if (traits(rows.task).has_classes) {
+      request.rules.known_labels = rows.labels;
+      request.rules.other_labels = numbers_of(rows.labels, rows.train.declared_classes);
+      request.rules.hint_for_unknown =
+          "--label-names names all classes, with the classes that no row to train on has; "
+          "--skip-bad-rows N leaves such rows out";
+    }
     request.rules.labels = rows.train.label_form;
     request.rules.sentence_column = rows.train.sentence_column;
     // If neither a flag nor the task names the columns, they are the same as in the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
+    request.rules.columns.may_lack_weights = true;
     return load_table(paths, request);
   };
   if (evaluates && !sources.eval.path.empty()) {

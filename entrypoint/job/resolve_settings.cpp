@@ -108,6 +108,7 @@ std::vector<std::string> apply(const MetaData& meta, const CommandLine& command_
                                                             : data.predict_data_file;
   const bool is_score = sources.task && traits(*sources.task).labels == LabelKind::kNumber;
   if (!meta.num_labels || !holds_records(first) || is_score) return {};
+  sources.labels_are_usual = false;
   if (!meta.labels.empty()) return sources.labels = meta.labels;
   sources.labels.clear();
   for (int64_t label = 0; label < *meta.num_labels; ++label) {
@@ -217,6 +218,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   }
   if (glue != nullptr) {
     sources.labels = glue->labels;
+    sources.labels_are_usual = true;
     sources.metric = glue->metric;
   }
   if (trains_on_archive(paths, data) == false) {
@@ -238,6 +240,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   if (!data.label_names.empty()) {
     sources.labels = parse_label_names(data.label_names);
     sources.labels_are_given = true;
+    sources.labels_are_usual = false;
     if (!record_labels.empty() || !data.input_meta_data_path.empty()) {
       record_labels = sources.labels;
     }
@@ -252,6 +255,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
                                            .label = data.label_column,
                                            .tags = tags_of(data.task),
                                            .weight = data.weight_column,
+                                           .may_lack_weights = role != std::string_view("train"),
                                            .id = command_line.tool.id_column},
                                .labels = data.labels,
                                .sentence_column = data.sentence_column,
@@ -278,6 +282,7 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
     if (!given.text_pair.empty()) columns.text_pair = given.text_pair;
     if (!given.label.empty()) columns.label = given.label;
     columns.weight = given.weight;
+    columns.may_lack_weights = given.may_lack_weights;
     columns.id = given.id;
     if (glue->headless && !is_test) made.layout = RowLayout::kHeadlessTsv;
     return made;

@@ -21,6 +21,7 @@ struct DataSources {
   // The labels of --label-names or of the benchmark; empty: the labels in the data.
   std::vector<std::string> labels{};
   bool labels_are_given = false;           // by --label-names
+  bool labels_are_usual = false;           // of the benchmark
   std::string metric{};                    // the benchmark's metric; empty: the task's
   DataRequest train{}, eval{}, predict{};  // the path is empty where no file was given
   DataRequest mismatched{};                // MNLI's second evaluation set

@@ -44,14 +44,20 @@ void run_inference(Job& job, void (*mode)(Job& job)) {
 
 namespace {
 
-// The class names that rows may have as labels, in the order of the model's logits. Throws kUsage
-// if the model has only some of the task's label names, because the rest cannot be matched.
-std::vector<std::string> label_names(const FinishedModel& finished) {
+// The class names that rows may have as labels, in the order of the model's logits. `others`: the
+// names that a benchmark has for them, if these are other ones.
+struct LabelNames {
+  std::vector<std::string> names{}, others{};
+};
+
+// Throws kUsage if the model has only some of the task's label names, because the rest cannot be
+// matched.
+LabelNames label_names(const FinishedModel& finished) {
   const ModelConfig& config = finished.config();
-  if (!traits(config.task).has_classes) return config.labels;
+  if (!traits(config.task).has_classes) return {config.labels};
   const std::vector<std::string>& known = finished.sources().labels;
-  if (known.size() != config.labels.size()) return evaluation_labels(config);
-  if (const auto ordered = in_order_of(config.labels, known)) return *ordered;
+  if (known.size() != config.labels.size()) return {evaluation_labels(config)};
+  if (const auto ordered = in_order_of(config.labels, known)) return {*ordered};
   if (are_placeholders(config.labels)) {
     const GlueTask* const glue = find_glue_task(finished.settings().data.task);
     if (glue != nullptr && glue->has_several_orders) {
@@ -63,7 +69,7 @@ std::vector<std::string> label_names(const FinishedModel& finished) {
           "pass --label-names entailment,neutral,contradiction, as Hugging Face's data set "
           "has them, or contradiction,entailment,neutral, as google-research/bert has them");
     }
-    return known;
+    return {known};
   }
   for (size_t i = 0; i < known.size(); ++i) {
     if (std::ranges::find(config.labels, known[i]) == config.labels.end()) continue;
@@ -74,17 +80,18 @@ std::vector<std::string> label_names(const FinishedModel& finished) {
   log_info(
       cat("the model's labels have other names than the task's and are matched by their order: ",
           quoted(config.labels.front()), " is ", quoted(known.front()), ", ..."));
-  return known;
+  return {.names = config.labels, .others = known};
 }
 
 // Reads labelled rows and evaluates the model on them. Throws kStopped where a signal came, and
 // kBadData where the loss is not finite.
 EvaluationResult evaluate_rows(Job& job, FinishedModel& finished, const DataRequest& request) {
   const Settings& settings = finished.settings();
-  const std::vector<std::string> labels = label_names(finished);
+  const auto [labels, others] = label_names(finished);
   DataRequest known = request;
   if (traits(finished.config().task).has_classes) {
     known.rules.known_labels = labels;
+    known.rules.other_labels = others;
     known.rules.labels_by_number = true;
   }
   LoadedTable loaded = finished.load(known);

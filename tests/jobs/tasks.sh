@@ -160,6 +160,37 @@ for glue in CoLA SST-2; do
   [ "$(wc -l <job-$glue/predictions.tsv)" = 3 ] || fail "$glue: dev.tsv gives $(cat job-$glue/predictions.tsv)"
 done
 
+# A model of the hub has names for its outputs, and rows to evaluate on have its names in any case, or the benchmark's numbers.
+cp -r job-SST-2/model sst2_of_hub
+python3 - <<'PYTHON'
+import json
+config = json.load(open("sst2_of_hub/config.json"))
+config["id2label"] = {"0": "NEGATIVE", "1": "POSITIVE"}
+config["label2id"] = {"NEGATIVE": 0, "POSITIVE": 1}
+json.dump(config, open("sst2_of_hub/config.json", "w"))
+PYTHON
+printf 'sentence,label\na warm evening,positive\na cold one,negative\n' >named_sst2.csv
+printf 'sentence,label\na warm evening,1\na cold one,0\n' >numbered_sst2.csv
+for file in named numbered; do
+  expect 0 finished --mode eval --task sst2 --model sst2_of_hub --eval-data-file ${file}_sst2.csv
+  cp out.txt $file.json
+done
+expect 0 finished --mode eval --model sst2_of_hub --eval-data-file named_sst2.csv
+python3 - <<'PYTHON' || fail "names and numbers of classes are evaluated otherwise"
+import json
+named, numbered, plain = (json.load(open(name))["eval"] for name in ("named.json", "numbered.json", "out.txt"))
+assert named["loss"] == numbered["loss"] == plain["loss"], (named, numbered, plain)
+PYTHON
+
+# Rows to evaluate on may lack the column of weights.
+printf 'text,label,w\nGood,yes,2\nBad,no,1\nWell,yes,1\n' >weighted.csv
+expect 0 finished --train-data-file weighted.csv --weight-column w --eval-data-file classes.csv --max-steps 1 --job-dir weighted
+grep -q 'classes.csv: there is no column \\"w\\" (--weight-column), so all rows count alike' err.txt || fail "does not say that weights are missing"
+expect 0 finished --mode eval --eval-data-file classes.csv --job-dir weighted
+# A label that only the rows to evaluate on have.
+printf 'text,label\nGood,yes\nBad,perhaps\n' >more.csv
+expect 3 'label-names names all classes, with the classes that no row to train on has' --train-data-file classes.csv --eval-data-file more.csv --job-dir other
+
 # MNLI has two evaluation sets. Both are evaluated during training and by --mode eval.
 mkdir MNLI && for split in train dev_matched dev_mismatched; do
   printf 'index\tsentence1\tsentence2\tgold_label\n0\tIt rains\tIt is wet\tentailment\n1\tIt rains\tIt is dry\tcontradiction\n2\tIt rains\tI sing\tneutral\n' >MNLI/$split.tsv

@@ -39,9 +39,19 @@ bool is_fraction(std::string_view label) {
 }
 
 [[noreturn]] void refuse(std::string_view label, const std::vector<std::string>& known,
-                         const std::string& position = "") {
+                         const std::string& position = "", const std::string& hint = "") {
   throw Error(Code::kBadData, cat("label ", quoted(label), " is not one of ", quoted_list(known)),
-              position);
+              position, hint);
+}
+
+// The place of the only name that is `label` without regard to case. nullopt: none is, or several.
+std::optional<size_t> place_in_any_case(const std::vector<std::string>& names,
+                                        std::string_view label) {
+  const auto is_same = [wanted = lower_ascii(label)](const std::string& name) {
+    return lower_ascii(name) == wanted;
+  };
+  if (std::ranges::count_if(names, is_same) != 1) return std::nullopt;
+  return static_cast<size_t>(std::ranges::find_if(names, is_same) - names.begin());
 }
 
 }  // namespace
@@ -63,24 +73,30 @@ int32_t LabelDictionary::entry(std::string_view label) {
     return found->second;
   }
   entries_.push_back(known_name(label));
-  has_numbers_ = has_numbers_ || (by_number_ && entries_.back() != label);
   is_met_.push_back(true);
   const auto entry = static_cast<int32_t>(entries_.size() - 1);
   index_.emplace(label, entry);
   return entry;
 }
 
-std::string LabelDictionary::known_name(std::string_view label) const {
+std::string LabelDictionary::known_name(std::string_view label) {
   const auto is_known = [this](std::string_view name) {
     return std::find(known_.begin(), known_.end(), name) != known_.end();
   };
   if (known_.empty() || is_known(label)) return std::string(label);
   const std::optional<std::string> whole = whole_number(label);
   if (whole && is_known(*whole)) return *whole;
+  const auto other = std::ranges::find(others_, whole.value_or(std::string(label)));
+  if (other != others_.end()) return known_[static_cast<size_t>(other - others_.begin())];
+  auto place = place_in_any_case(known_, label);
+  if (!place) place = place_in_any_case(others_, label);
+  ignores_case_ = ignores_case_ || place;
+  if (place) return known_[*place];
   const std::optional<int64_t> number = whole && by_number_ ? as_integer(*whole) : std::nullopt;
   if (!number || *number < 0 || *number >= static_cast<int64_t>(known_.size())) {
-    refuse(label, known_);
+    refuse(label, known_, "", hint_);
   }
+  has_numbers_ = true;
   return known_[static_cast<size_t>(*number)];
 }
 
@@ -88,8 +104,21 @@ void LabelDictionary::locate(const std::string& position) {
   positions_.resize(entries_.size(), position);
 }
 
-void LabelDictionary::restrict_to(const std::vector<std::string>& known, bool by_number) {
+void LabelDictionary::accept_all() {
+  known_.clear();
+  others_.clear();
+  by_number_ = false;
+}
+
+void LabelDictionary::restrict_to(const std::vector<std::string>& known, bool by_number,
+                                  const std::vector<std::string>& others, const std::string& hint) {
   for (const std::string& label : known) known_.emplace_back(trimmed(label));
+  for (const std::string& label : others) others_.emplace_back(trimmed(label));
+  hint_ = hint;
+  const auto is_number = [](const std::string& name) { return whole_number(name).has_value(); };
+  if (std::ranges::any_of(known_, is_number) && std::ranges::any_of(others_, is_number)) {
+    others_.clear();
+  }
   by_number_ = by_number && std::ranges::none_of(known_, [](const std::string& name) {
                  return whole_number(name).has_value();
                });
@@ -104,11 +133,21 @@ void LabelDictionary::add_categories(const std::vector<std::string>& categories)
 }
 
 void LabelDictionary::add_classes(const std::vector<std::string>& classes) {
-  if (!known_.empty()) return;
+  if (!known_.empty()) return name_numbers(classes);
   for (const std::string& name : classes) {
     if (!index_.contains(std::string(trimmed(name)))) {
       is_met_[static_cast<size_t>(entry(name))] = false;
     }
+  }
+}
+
+void LabelDictionary::name_numbers(const std::vector<std::string>& classes) {
+  bool are_numbers = others_.empty() && classes.size() == known_.size();
+  for (size_t i = 0; i < known_.size(); ++i) {
+    are_numbers = are_numbers && known_[i] == std::to_string(i) && !whole_number(classes[i]);
+  }
+  for (const std::string& name : classes) {
+    if (are_numbers) others_.emplace_back(trimmed(name));
   }
 }
 

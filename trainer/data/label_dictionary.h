@@ -20,14 +20,21 @@ class LabelDictionary {
   // Remembers, for messages, that the entries added since the last call were met at `position`.
   void locate(const std::string& position);
   // Adds labels to the ones that are accepted; where there are none, all are. A row may write a
-  // known integer in another form ("1.0" for "1"). With `by_number`, any other whole number is the
-  // index of a label, from 0. This does not hold if one of the labels is a whole number itself.
-  void restrict_to(const std::vector<std::string>& known, bool by_number = false);
+  // known integer in another form ("1.0" for "1"), or a label in another case where only one known
+  // label is meant. `others` are other names of the known labels, in their order, or none; they do
+  // not count where both are numbers. With `by_number`, any other whole number is the index of a
+  // label, from 0. This does not hold if one of the labels is a whole number itself. `hint`: what
+  // the error about another label says to do.
+  void restrict_to(const std::vector<std::string>& known, bool by_number = false,
+                   const std::vector<std::string>& others = {}, const std::string& hint = "");
+  // Accepts all labels again. Called before the first label.
+  void accept_all();
   // Adds the categories of a categorical column. names() has their order if they are all labels.
   void add_categories(const std::vector<std::string>& categories);
 
-  // Adds the classes that the file or the user declares, even classes that no row has. Does nothing
-  // if the labels are restricted.
+  // Adds the classes that the file or the user declares, even classes that no row has. If the
+  // labels are restricted, adds none. If they are restricted to the numbers of these classes, from
+  // 0, and have no other names, the classes become these names.
   void add_classes(const std::vector<std::string>& classes);
   // The declared classes that entry() has not met in any form.
   std::vector<std::string> unmet_classes() const;
@@ -37,6 +44,8 @@ class LabelDictionary {
 
   // Whether a label was given by its index (restrict_to).
   bool has_numbers() const { return has_numbers_; }
+  // Whether a label was written in another case than the known one.
+  bool ignores_case() const { return ignores_case_; }
 
   // The labels that are accepted; empty: all.
   const std::vector<std::string>& known() const { return known_; }
@@ -70,7 +79,8 @@ class LabelDictionary {
   std::vector<int32_t> classes(const std::vector<std::string>& names) const;
 
  private:
-  std::string known_name(std::string_view label) const;
+  std::string known_name(std::string_view label);
+  void name_numbers(const std::vector<std::string>& classes);
   std::string position_of(size_t entry) const;
 
   std::vector<std::string> entries_;
@@ -78,8 +88,10 @@ class LabelDictionary {
   std::vector<bool> is_met_;            // of each entry
   std::unordered_map<std::string, int32_t> index_;
   std::vector<std::string> categories_;
-  std::vector<std::string> known_;  // empty: all labels are accepted
-  bool by_number_ = false, has_numbers_ = false, keeps_zeros_ = false;
+  std::vector<std::string> known_;   // empty: all labels are accepted
+  std::vector<std::string> others_;  // other names of these; empty: there are none
+  std::string hint_;
+  bool by_number_ = false, has_numbers_ = false, keeps_zeros_ = false, ignores_case_ = false;
 };
 
 // The first names, as much as fits into a message.

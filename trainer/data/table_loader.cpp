@@ -148,11 +148,23 @@ LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form
   return numbers.are_most() && has_fraction ? LabelKind::kNumber : LabelKind::kClass;
 }
 
+// Whether a column "answer" says true or false of a question, as in BoolQ's own files.
+bool holds_marks(const PeekedTable& table) {
+  const auto column = find_column(table.columns, "answer");
+  return column && std::ranges::all_of(table.rows, [&](const Row& row) {
+           return column_mark(row[*column]).has_value();
+         });
+}
+
 LabelKind deduce_labels(const PeekedTable& table, const ColumnChoice& choice,
                         const LabelForm& form) {
   const std::span<const Column> columns = table.columns;
   if (choice.text.empty() && choice.label.empty()) {
-    if (names_answers(columns)) return LabelKind::kSpan;
+    const bool has_classes = find_usual_labels(columns, kDefaultTask).has_value();
+    const bool may_be_labels = has_classes || holds_marks(table);
+    if (names_answers(columns) && !(may_be_labels && has_plain_answers(columns, table.rows))) {
+      return LabelKind::kSpan;
+    }
     if (names_words_and_tags(columns)) return LabelKind::kTagPerWord;
   }
   const bool names_several = choice.label.find(',') != std::string::npos;
@@ -311,36 +323,6 @@ void TableLoader::warn_of_header(const Column& column) {
                    "\"text\" above it"))});
 }
 
-namespace {
-
-// Warnings of texts that seem to belong to the one that is read, unless flags name the columns.
-std::vector<Finding> look_for_texts(std::span<const Column> columns, const FoundColumns& found,
-                                    Task task, const ColumnChoice& choice) {
-  std::vector<Finding> warnings;
-  if (found.text_pair || !choice.text.empty()) return warnings;
-  const std::string text = quoted(columns[found.text].name);
-  if (traits(task).inputs == InputKind::kText &&
-      find_column(columns, "title").value_or(found.text) != found.text) {
-    warnings.push_back(
-        warning("column \"title\" is not read, and a search puts it before the text; write both "
-                "into one column to embed passages so"));
-  }
-  if (traits(task).inputs != InputKind::kTexts) return warnings;
-  const std::vector<std::string> unread = unread_texts(columns, found);
-  if (!choice.trained && unread.empty() && is_one_of_pair(columns, found)) {
-    warnings.push_back(warning(cat("column ", text,
-                                   " is by its name one of two texts, and the other one is not "
-                                   "found by its name; --text-pair-column names it")));
-  }
-  for (const std::string& name : unread) {
-    warnings.push_back(warning(cat("column ", name, " is not read, as ", text,
-                                   " is the text; --text-pair-column names a second text")));
-  }
-  return warnings;
-}
-
-}  // namespace
-
 // Warns of columns whose names say that they should have been read.
 void TableLoader::warn_of_unread(std::span<const Column> columns, const FoundColumns& found) {
   if (rules_.need == LabelNeed::kIgnored && traits(*rules_.task).has_label_column) return;
@@ -439,6 +421,13 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
   const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
   if (!has_file_) {
     const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
+    if (!found.weight && !ignores_labels && rules_.columns.may_lack_weights) {
+      lacked_weights_ = rules_.columns.weight;
+    }
+    if (!lacked_weights_.empty()) {
+      add_findings({{"", cat("there is no column ", quoted(lacked_weights_),
+                             " (--weight-column), so all rows count alike")}});
+    }
     ColumnChoice choice = chosen(columns, found);
     choice.cuts_words = rules_.columns.cuts_words;
     say_text_scores(columns);
@@ -469,6 +458,7 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
         "all files of a table need the same columns");
   };
   refuse_more(found.text_pair, first.text_pair);
+  if (!lacked_weights_.empty()) refuse_more(find_column(columns, lacked_weights_), first.weight);
   for (const size_t negative : found.others) {
     const bool is_known =
         std::ranges::find(first.others, columns[negative].name) != first.others.end();
@@ -615,6 +605,19 @@ bool TableLoader::lacks_labels(const PeekedRows& rows, const FoundColumns& found
   });
 }
 
+// Where the file declares its classes, they outrank usual labels that are other ones.
+void TableLoader::take_classes(const Column& labels) {
+  if (!labels.declares_classes) return;
+  declared_classes_ = labels.categories;
+  if (!rules_.known_are_usual) return;
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::find(rules_.known_labels, name) != rules_.known_labels.end();
+  };
+  if (std::ranges::all_of(labels.categories, is_known)) return;
+  rules_.known_labels.clear();
+  table_->labels.accept_all();
+}
+
 void TableLoader::find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given) {
   std::vector<Finding> findings;
   const bool are_texts = rows.is_of_texts();
@@ -661,6 +664,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
   const bool is_named = !rules_.columns.text.empty();
   FoundColumns columns = find(rows->columns());
+  if (is_first && columns.labels.size() == 1) take_classes(rows->columns()[columns.labels[0]]);
   const bool has_header = is_named || !columns.labels.empty();
   if (rules_.need == LabelNeed::kIgnored) forget_labels(columns);
   if (is_first && rows->is_of_texts() && !has_header) warn_of_header(rows->columns()[columns.text]);
@@ -741,6 +745,10 @@ std::unique_ptr<ExampleTable> TableLoader::finish() {
     if (!is_of_words || table_->rows() == 0) throw;
     throw Error(error.code(), error.problem(), error.where(),
                 "name the column of tags with --label-column");
+  }
+  if (table_->labels.ignores_case()) {
+    add_findings({{"", cat("labels that are written in another case count as ",
+                           quoted_list(table_->labels.known()))}});
   }
   if (const auto unmet = table_->labels.unmet_classes(); !unmet.empty()) {
     add_findings(

@@ -155,6 +155,12 @@ struct LoadRules {
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
   AnswerPlaces places = AnswerPlaces::kExact;
   bool labels_by_number = false;  // a row may have the number of a known label instead
+  // Other names of the known labels, in their order. Empty: they have none.
+  std::vector<std::string> other_labels{};
+  // Whether the known labels are the usual ones of a benchmark: the classes that the first file
+  // declares outrank them.
+  bool known_are_usual = false;
+  std::string hint_for_unknown{};  // what to do about a label that is not known
   // For TFRecords: the names of the integers that stand for labels. Empty: their digits.
   std::vector<std::string> record_labels{};
   TokenLimits token_limits{};  // for TFRecords: the token ids that they may hold
@@ -169,7 +175,8 @@ class TableLoader {
  public:
   explicit TableLoader(const LoadRules& rules, size_t memory_bytes = ExampleTable::kMemoryBytes)
       : rules_(rules), table_(std::make_unique<ExampleTable>(memory_bytes)) {
-    table_->labels.restrict_to(rules.known_labels, rules.labels_by_number);
+    table_->labels.restrict_to(rules.known_labels, rules.labels_by_number, rules.other_labels,
+                               rules.hint_for_unknown);
   }
 
   // Each reads all rows of a file. Throws kBadData
@@ -203,6 +210,10 @@ class TableLoader {
   const ColumnChoice& columns() const { return rules_.columns; }  // the columns that were read
   const LabelForm& label_form() const { return rules_.labels; }
   const std::string& sentence_column() const { return rules_.sentence_column; }
+  // The labels that are accepted; empty: all.
+  const std::vector<std::string>& known_labels() const { return rules_.known_labels; }
+  // The classes that the first file declares, in its order. Empty: it declares none.
+  const std::vector<std::string>& declared_classes() const { return declared_classes_; }
   // What was found out about the files and their rows, with warnings; each text once.
   const std::vector<Finding>& findings() const { return findings_; }
   int64_t skipped_rows() const { return skipped_; }
@@ -222,6 +233,7 @@ class TableLoader {
   void warn_of_unread(std::span<const Column> columns, const FoundColumns& found);
   void require_words(const PeekedRows& rows, const FoundColumns& found) const;
   bool lacks_labels(const PeekedRows& rows, const FoundColumns& found) const;
+  void take_classes(const Column& labels);
   // How the labels of the first file are written, unless the rules say it.
   void find_form(const PeekedRows& rows, const FoundColumns& found, bool is_given);
   void append(ExampleReader& reader);
@@ -232,6 +244,7 @@ class TableLoader {
 
   LoadRules rules_;
   bool has_file_ = false;
+  std::vector<std::string> declared_classes_;
   bool has_spans_ = false;            // whether the file's tags belong to spans
   bool has_several_texts_ = false;    // whether a row has several texts, or a sentence two words
   size_t texts_ = 0;                  // in a row, where texts are compared or chosen from
@@ -243,6 +256,7 @@ class TableLoader {
   EqualIds ids_;  // where labels are not read: a prediction or a vector is found by its id
   bool has_begun_ = false;
   std::vector<std::string> marked_;  // the columns of marks, each of which is a label
+  std::string lacked_weights_;  // the column of weights that the first file may lack, and lacks
   std::vector<Finding> findings_;
 };
 

@@ -342,6 +342,8 @@ LoadedTable load_table(const DataPaths& paths, const DataRequest& request) {
   loaded.sentence_column = loader.sentence_column();
   loaded.label_form = loader.label_form();
   loaded.findings = loader.findings();
+  loaded.declared_classes = loader.declared_classes();
+  loaded.known_labels = loader.known_labels();
   say_loaded(loaded, files, request, loader);
   return loaded;
 }

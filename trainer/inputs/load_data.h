@@ -45,6 +45,8 @@ struct LoadedTable {
   LabelForm label_form{};           // how the labels were read
   std::vector<Finding> findings{};  // how the rows were read; see TableLoader
   ScoreScale scale{};               // of its scores, if the labels are numbers
+  // The classes that the first file declares, and the labels that were accepted (TableLoader).
+  std::vector<std::string> declared_classes{}, known_labels{};
 };
 
 // Says in the log what was found out about the table of this name.

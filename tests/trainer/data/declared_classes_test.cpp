@@ -54,6 +54,39 @@ TEST(DeclaredClasses, AreRestrictedByKnownLabels) {
   EXPECT_THAT(declared_names(loader, {"pos", "neg", "other"}), UnorderedElementsAre("neg", "pos"));
 }
 
+TEST(DeclaredClasses, OutrankTheUsualLabelsOfABenchmark) {
+  TableLoader loader(
+      {.task = Task::kSequenceClassification, .known_labels = {"0", "1"}, .known_are_usual = true});
+  EXPECT_THAT(declared_names(loader, {"neg", "pos"}), ElementsAre("neg", "pos"));
+  EXPECT_THAT(loader.known_labels(), IsEmpty());
+  TableLoader same({.task = Task::kSequenceClassification,
+                    .known_labels = {"pos", "neg"},
+                    .known_are_usual = true});
+  EXPECT_THAT(declared_names(same, {"neg", "pos"}), UnorderedElementsAre("neg", "pos"));
+  EXPECT_THAT(same.known_labels(), ElementsAre("pos", "neg"));
+}
+
+TEST(DeclaredClasses, NameTheNumbersOfAModelsOutputs) {
+  TableLoader loader({.task = Task::kSequenceClassification, .known_labels = {"0", "1"}});
+  EXPECT_THAT(declared_names(loader, {"neg", "pos"}), UnorderedElementsAre("0", "1"));
+  TableLoader other({.task = Task::kSequenceClassification, .known_labels = {"0", "1", "2"}});
+  EXPECT_THROW(declared_names(other, {"neg", "pos"}), Error);
+  TableLoader named({.task = Task::kSequenceClassification, .known_labels = {"bad", "good"}});
+  EXPECT_THROW(declared_names(named, {"neg", "pos"}), Error);
+}
+
+TEST(DeclaredClasses, CountOnlyWhereTheTaskHasClasses) {
+  const auto cell = [](std::string text) { return Cell(std::move(text)); };
+  TableLoader loader({.task = Task::kMultipleChoice});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      std::vector<Column>{{"question", {}},
+                          {"choices", {}},
+                          {.name = "label", .categories = {"0", "1"}, .declares_classes = true}},
+      std::vector<Row>{{cell("a"), cell(R"(["x", "y"])"), cell("1")}}));
+  EXPECT_THAT(loader.finish()->labels.names(), IsEmpty());
+  EXPECT_THAT(loader.findings(), IsEmpty());
+}
+
 // In SNLI of the Hub, -1 says that annotators did not agree. It has no name.
 TEST(DeclaredClasses, APairWithoutOneIsLeftOut) {
   const auto cell = [](std::string text) { return Cell(std::move(text)); };

@@ -480,6 +480,65 @@ TEST(LabelDictionary, ANumberStandsForTheKnownLabelAtItsPlace) {
   EXPECT_THROW(stars.entry("0"), Error);
 }
 
+TEST(LabelDictionary, AKnownLabelMayBeWrittenInAnotherCase) {
+  LabelDictionary labels;
+  labels.restrict_to({"NEGATIVE", "POSITIVE"});
+  labels.entry("positive");
+  EXPECT_TRUE(labels.ignores_case());
+  EXPECT_THAT(labels.classes({"NEGATIVE", "POSITIVE"}), ElementsAre(1));
+  LabelDictionary alike;
+  alike.restrict_to({"US", "us"});
+  alike.entry("us");
+  EXPECT_FALSE(alike.ignores_case());
+  EXPECT_THROW(alike.entry("Us"), Error);  // it may be either
+}
+
+TEST(LabelDictionary, KnownLabelsMayHaveOtherNames) {
+  LabelDictionary labels;
+  labels.restrict_to({"bad", "good"}, /*by_number=*/true, {"not_acceptable", "acceptable"}, "ask");
+  labels.entry("acceptable");
+  labels.entry("bad");
+  labels.entry("1");
+  EXPECT_THAT(labels.classes({"bad", "good"}), ElementsAre(1, 0, 1));
+  LabelDictionary numbered;
+  numbered.restrict_to({"bad", "good"}, /*by_number=*/false, {"1", "0"});
+  numbered.entry("1.0");
+  EXPECT_THAT(numbered.classes({"bad", "good"}), ElementsAre(0));
+  LabelDictionary stars;  // "1" may be a name or the place of one
+  stars.restrict_to({"1", "2"}, /*by_number=*/false, {"0", "1"});
+  EXPECT_THROW(stars.entry("0"), Error);
+  try {
+    labels.entry("other");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.hint(), "ask");
+  }
+}
+
+TEST(LoadTable, EvaluatesRowsWithoutWeightsAsAlike) {
+  const auto load = [](bool first_has, bool second_has) {
+    TableLoader loader({.task = kClasses, .columns = {.weight = "w", .may_lack_weights = true}});
+    for (const bool has : {first_has, second_has}) {
+      std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+      Row row = {text("a"), text("x")};
+      if (has) columns.push_back({"w", {}});
+      if (has) row.push_back(Cell(2.0));
+      loader.append_rows(std::make_unique<RowsInMemory>(columns, std::vector<Row>{row}));
+    }
+    const auto table = loader.finish();
+    std::string all;
+    for (const Finding& found : loader.findings()) all += found.text;
+    return std::tuple(table->read(0).weight, table->read(1).weight, all);
+  };
+  EXPECT_EQ(load(true, true), std::tuple(2.0f, 2.0f, ""));
+  EXPECT_EQ(load(false, false),
+            std::tuple(1.0f, 1.0f,
+                       "there is no column \"w\" (--weight-column), so all rows count alike"));
+  EXPECT_THAT([&] { load(true, false); }, ThrowsCode(Code::kBadData, "no column \"w\""));
+  EXPECT_THAT([&] { load(false, true); },
+              ThrowsCode(Code::kBadData, "a column \"w\", which the first file lacks"));
+}
+
 TEST(LabelDictionary, NumbersInPlaceOfLabelsAreToldOf) {
   const auto says = [](const char* label) {
     TableLoader loader({.task = Task::kSequenceClassification,

@@ -84,6 +84,42 @@ TEST(UnreadColumns, MayBeTheOtherOneOfTwoTexts) {
   EXPECT_THAT(says("text", "context"), ElementsAre(HasSubstr("column \"context\" is not read")));
 }
 
+TEST(UnreadColumns, MayBeAContextOfAPair) {
+  using testing::HasSubstr;
+  const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("c"), cell_with("x")}};
+  EXPECT_THAT(
+      findings_of({{"paragraph", {}}, {"question", {}}, {"answer", {}}, {"label", {}}}, one,
+                  Task::kSequenceClassification),
+      ElementsAre(HasSubstr(
+          R"(column "paragraph" is not read, as "question" and "answer" are the texts; write it)")));
+  EXPECT_THAT(findings_of({{"word", {}}, {"sentence1", {}}, {"sentence2", {}}, {"label", {}}}, one,
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"word\" is not read")));
+  EXPECT_THAT(findings_of({{"question", {}}, {"passage", {}}, {"title", {}}, {"label", {}}}, one,
+                          Task::kSequenceClassification, {.text = "question"}),
+              ElementsAre(HasSubstr("column \"passage\" is not read, as \"question\" is the text; "
+                                    "--text-pair-column names")));
+  EXPECT_THAT(
+      findings_of({{"paragraph", {}}, {"question", {}}, {"answer", {}}, {"label", {}}}, one,
+                  Task::kSequenceClassification, {.text = "question", .text_pair = "answer"}),
+      IsEmpty());
+  const Column target{.name = "target", .categories = {}, .is_nested = true};
+  EXPECT_THAT(findings_of({{"text", {}}, {"id", {}}, target, {"label", {}}}, one,
+                          Task::kSequenceClassification),
+              ElementsAre(HasSubstr("column \"target\" is not read")));
+}
+
+TEST(UnreadColumns, MayBeAContextOfChoices) {
+  using testing::HasSubstr;
+  const std::vector<Column> columns = {
+      {"question", {}}, {"fact1", {}}, {"choices", {}}, {"answer", {}}};
+  const std::vector<Row> one = {
+      {cell_with("a"), cell_with("b"), cell_with(R"(["c", "d"])"), cell_with("1")}};
+  EXPECT_THAT(findings_of(columns, one, Task::kMultipleChoice),
+              ElementsAre(HasSubstr("column \"fact1\" is not read, as \"question\" is the text")));
+  EXPECT_THAT(findings_of(columns, one, Task::kMultipleChoice, {.text = "question"}), IsEmpty());
+}
+
 TEST(UnreadColumns, MayBeTheTitleOfAPassage) {
   const std::vector<Column> columns = {{"_id", {}}, {"title", {}}, {"text", {}}};
   const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("x")}};
