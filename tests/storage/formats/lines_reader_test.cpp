@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "storage/base/text.h"
 #include "storage/formats/row_readers.h"
 #include "tests/support/read_rows.h"
 #include "tests/support/throws_code.h"

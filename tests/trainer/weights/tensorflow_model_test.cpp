@@ -213,6 +213,18 @@ TEST(TensorflowVariables, RefuseAnotherArchitecture) {
               ThrowsCode(Code::kUsage, "roberta.embeddings.LayerNorm.weight"));
 }
 
+TEST(TensorflowVariables, HaveNoNameForSomeTensors) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(without_tensorflow_name(Names{"bert.pooler.dense.weight", "teacher_states.weight"}),
+            "teacher_states.weight");
+  EXPECT_EQ(without_tensorflow_name(Names{"bert.pooler.dense.weight", "classifier.bias",
+                                          "cls.predictions.decoder.bias"}),
+            std::nullopt);
+  EXPECT_EQ(without_tensorflow_name(
+                Names{"albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight"}),
+            std::nullopt);
+}
+
 TEST(Transposed, EveryElementSizeAndShape) {
   for (const size_t size : {1, 2, 4, 8}) {
     for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{
