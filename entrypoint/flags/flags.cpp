@@ -444,11 +444,17 @@ void settle_format(CommandLine& command_line) {
   if (name.ends_with(".jsonl")) format = EmbeddingsFormat::kJsonl;
 }
 
+// The mode of this name; null: there is none.
+const ModeTraits* find_mode(std::string_view name) {
+  const auto row = std::ranges::find(mode_table(), name, &ModeTraits::name);
+  return row == mode_table().end() ? nullptr : &*row;
+}
+
 }  // namespace
 
 bool takes_inputs(std::string_view mode) {
-  const auto row = std::ranges::find(mode_table(), mode, &ModeTraits::name);
-  return row != mode_table().end() && row->takes_inputs;
+  const ModeTraits* const row = find_mode(mode);
+  return row != nullptr && row->takes_inputs;
 }
 
 CommandLine parse_flags(std::span<const char* const> arguments, const Platform& platform) {
@@ -457,10 +463,8 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   const auto asks_for_help = [](std::string_view text) { return text == "--help" || text == "-h"; };
   if (std::ranges::any_of(arguments, asks_for_help)) {
     command_line.help = true;
-    if (!mode_of_word(arguments.front()).empty()) {
-      find_flag("mode")->value.set(command_line, arguments.front());
-      command_line.help_mode = command_line.settings.mode;
-    }
+    const ModeTraits* const named = find_mode(mode_of_word(arguments.front()));
+    if (named != nullptr) command_line.help_mode = named->mode;
     return command_line;
   }
   Typed spellings;
